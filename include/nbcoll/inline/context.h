@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the library's source folders ask of each other. */
+#ifndef NBCOLL_INLINE_CONTEXT_H
+#define NBCOLL_INLINE_CONTEXT_H
+
+#include "progress.h"
+
+static inline size_t nbcolli_chunk_size(uint32_t chunk)
+{
+    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
+}
+
+/* Takes the endpoint into the context, which then closes it. (src/context) */
+nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out);
+/* Undoes that, and leaves the endpoint open. */
+void nbcolli_link_drop(nbcolli_link *link);
+
+/* An inactive request that holds `s`, or null without memory; and its release, which ends that. (src/request) */
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);
+void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
+/* A request for a schedule that suits the communicator: started, or persistent and inactive. */
+nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
+                            nbcoll_request *request);
+/* Starts it. Nothing has happened on an error. */
+nbcoll_status nbcolli_request_start(nbcolli_request *r);
+nbcolli_request *nbcolli_request_find(nbcoll_request request);
+nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r);
+/* Whether a request has ended, without reporting it. `idle`: there is nothing to wait for. */
+nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
+
+/* Passes some time between two looks: spin, then yield, then sleep. 0 when `timeout` (since the first pause) is over. */
+typedef struct nbcolli_waiter {
+    uint64_t deadline, looks;
+} nbcolli_waiter;
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout);
+
+/* Waits; at the timeout leaves the request to itself, cancelled, so that the caller can forget it. */
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout);
+
+/* The schedule of a collective, from the communicator's cache or built. (src/comm) */
+nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out);
+void nbcolli_cache_clear(nbcoll_comm *comm);
+/* Frees an idle communicator. */
+void nbcolli_comm_destroy(nbcoll_comm *comm);
+/* A new, empty one of at most `capacity` ranks, in nobody's list. */
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int capacity, int votes,
+                                nbcoll_comm **out);
+/* Makes it known to its link, under its id. */
+void nbcolli_comm_register(nbcoll_comm *comm);
+
+/* The context pools the schedule's runs from now on; ERR_FOREIGN if another one does. (src/request) */
+nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c);
+/* Gives up one hold on a schedule; one that has left the cache is freed with the last. (src/request) */
+void nbcolli_schedule_release(nbcoll_schedule *s);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the core is made of: contexts, links to transports, communicators, slots, runs, requests. No layout promises. */
+#ifndef NBCOLL_INLINE_CORE_H
+#define NBCOLL_INLINE_CORE_H
+
+#include <stdatomic.h>
+
+#include "../transport.h"
+#include "host.h"
+#include "schedule.h"
+
+/* ---- messages -------------------------------------------------------------------------------------------------- */
+
+/* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can get
+ * it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in DATA
+ * pieces. REVOKE ends an operation, LOST a communicator. CREDIT only carries credits, as any message may. */
+typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
+                            NBCOLLI_LOST, NBCOLLI_CREDIT } nbcolli_type;
+
+/* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
+typedef struct nbcolli_header {
+    uint64_t comm, tag;
+    uint32_t source; /* the sender's rank in the communicator */
+    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause */
+    uint32_t fingerprint;
+    uint16_t credits; /* given back */
+    uint8_t type;     /* nbcolli_type */
+    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused */
+    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins */
+    nbcoll_key key;   /* RTS */
+    uint32_t to;      /* the receiver's rank in the communicator */
+    uint32_t unused;
+} nbcolli_header;
+
+_Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
+
+static inline nbcoll_header nbcolli_pack(const nbcolli_header *h)
+{
+    nbcoll_header wire;
+    memcpy(&wire, h, sizeof wire);
+    return wire;
+}
+
+static inline nbcolli_header nbcolli_unpack(const nbcoll_header *wire)
+{
+    nbcolli_header h;
+    memcpy(&h, wire, sizeof h);
+    return h;
+}
+
+typedef struct nbcolli_link nbcolli_link;
+typedef struct nbcolli_op nbcolli_op;
+typedef struct nbcolli_request nbcolli_request;
+
+typedef enum nbcolli_where {
+    NBCOLLI_FREE,    /* not under way */
+    NBCOLLI_BACKLOG, /* refused with NOT_NOW: in its link's backlog */
+    NBCOLLI_LENT,    /* the transport has it */
+    NBCOLLI_STUCK    /* will never leave: its peer or transport is lost */
+} nbcolli_where;
+
+/* A message or get under way. The record comes first: a returned record is its post. */
+typedef struct nbcolli_post {
+    nbcoll_record record;
+    nbcoll_header wire; /* a packed nbcolli_header */
+    const void *payload;
+    size_t bytes;
+    nbcolli_link *link;
+    struct nbcolli_post *next; /* in a backlog or a pool */
+    nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
+    int peer;                  /* on the link */
+    uint8_t where;             /* nbcolli_where */
+} nbcolli_post;
+
+/* A message that came before its receive was ready, or before its operation or communicator existed here. */
+typedef struct nbcolli_stash {
+    struct nbcolli_stash *next;
+    size_t capacity, bytes;
+    nbcolli_link *link;
+    int source; /* on the link */
+    nbcolli_header header;
+    _Alignas(8) unsigned char payload[];
+} nbcolli_stash;
+
+/* ---- runs ------------------------------------------------------------------------------------------------------ */
+
+/* What a SEND or RECV is doing. The phase ends when its post is free and, where noted, an answer has come. */
+typedef enum nbcolli_phase {
+    NBCOLLI_IDLE,       /* its step is not ready */
+    NBCOLLI_SENT_EAGER, /* send */
+    NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
+    NBCOLLI_SENT_DATA,  /* send; again until all pieces went */
+    NBCOLLI_POSTED,     /* receive: its message has not come */
+    NBCOLLI_GETTING,    /* receive: a get */
+    NBCOLLI_SENT_FIN,   /* receive */
+    NBCOLLI_SENT_CTS,   /* receive; then all pieces */
+    NBCOLLI_SETTLED     /* over, well or not */
+} nbcolli_phase;
+
+struct nbcolli_op {
+    nbcolli_post post;
+    nbcolli_run *run;
+    nbcolli_stash *early; /* the message, if it came before the RECV was ready */
+    size_t moved;         /* bytes of pieces sent or arrived */
+    nbcoll_key key;       /* of what we expose */
+    nbcoll_step step;
+    uint8_t phase;          /* nbcolli_phase */
+    uint8_t fin, refused, cts; /* answers seen */
+    uint8_t keyed;             /* `key` is to be withdrawn */
+};
+
+typedef enum nbcolli_run_state {
+    NBCOLLI_RUN_POOLED,
+    NBCOLLI_RUN_QUEUED,  /* waits for its slot */
+    NBCOLLI_RUN_ACTIVE,  /* holds its slot */
+    NBCOLLI_RUN_SETTLING /* failed; waits until nobody holds its buffers */
+} nbcolli_run_state;
+
+#define NBCOLLI_ENDED UINT32_MAX /* a step's counter after its end */
+
+struct nbcolli_run {
+    nbcolli_run *next;         /* in a pool, a slot's queue, or the context's activation list */
+    nbcolli_run *next_failing; /* in the context's list of those to settle */
+    nbcoll_schedule *schedule;
+    nbcoll_comm *comm;
+    nbcolli_request *request;
+    uint64_t tag;
+    unsigned char *base[NBCOLL_BUFFER_COUNT];
+    size_t memory;
+    uint32_t left;       /* steps not ended; START and END not counted */
+    uint32_t head, tail; /* of ready[] */
+    uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_ENDED */
+    nbcoll_step *ready;  /* [steps]: each step enters once */
+    nbcolli_op *op;      /* [ops] */
+    void **pointers;     /* for the CALL with most regions */
+    nbcoll_status status;
+    int cause;
+    uint8_t state; /* nbcolli_run_state */
+    uint8_t listed; /* it is in the context's list of failing runs */
+};
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+typedef enum nbcolli_request_state {
+    NBCOLLI_REQUEST_FREE,
+    NBCOLLI_REQUEST_INACTIVE, /* persistent, between runs */
+    NBCOLLI_REQUEST_ACTIVE,
+    NBCOLLI_REQUEST_ENDED /* its end has not been reported */
+} nbcolli_request_state;
+
+struct nbcolli_request {
+    atomic_uint state; /* written under the context's lock; read by losers of the try-lock */
+    uint32_t index, generation;
+    uint8_t persistent;
+    uint8_t detached; /* released by itself at its end */
+    uint8_t calling;  /* in the list of callbacks to run */
+    nbcoll_status status;
+    nbcolli_run *run; /* while active */
+    nbcoll_schedule *schedule;
+    nbcoll_comm *comm;
+    const void *send;
+    void *recv;
+    nbcoll_done *done;
+    void *user;
+    nbcoll_comm *creating;  /* the communicator that this request makes */
+    nbcolli_request *next;  /* in the free list, the ended list, or a communicator's persistent ones */
+    nbcolli_request *next_persistent;
+};
+
+/* Chunk i of the table holds 64 << i requests. */
+#define NBCOLLI_REQUEST_CHUNK 64u
+#define NBCOLLI_REQUEST_CHUNKS 24u
+
+/* ---- communicators --------------------------------------------------------------------------------------------- */
+
+/* A revoked operation that has not been started here yet. */
+typedef struct nbcolli_doom {
+    struct nbcolli_doom *next;
+    uint64_t tag;
+    nbcoll_status status;
+    int cause;
+} nbcolli_doom;
+
+/* Index = tag modulo K: at most one operation of those runs; the later ones queue. */
+typedef struct nbcolli_slot {
+    nbcolli_run *active;
+    nbcolli_run *queue; /* rising tags */
+    nbcolli_stash *stash;
+    nbcolli_doom *doom;
+} nbcolli_slot;
+
+typedef struct nbcolli_peer {
+    nbcolli_link *link;
+    int address;     /* rank on the link */
+    int32_t credits; /* payloads that we may still send unasked; may be below zero while the ranks agree */
+    uint32_t owed;   /* credits to give back */
+} nbcolli_peer;
+
+typedef struct nbcolli_cached {
+    struct nbcolli_cached *next; /* in its bucket */
+    struct nbcolli_cached *newer, *older;
+    uint32_t hash;
+    nbcoll_args args;
+    const nbcoll_algorithm *algorithm;
+    nbcoll_schedule *schedule;
+} nbcolli_cached;
+
+typedef struct nbcolli_cache {
+    nbcolli_cached **bucket;
+    uint32_t buckets, entries, limit;
+    nbcolli_cached *newest, *oldest;
+} nbcolli_cache;
+
+/* What each rank says when a communicator is made, and what all of them then go by. */
+typedef struct nbcolli_vote {
+    uint32_t abi, address, serial;
+    int32_t colour, key;
+    uint32_t slots, cells, credits;
+    uint32_t alpha_ns, beta_ps, overhead_ns;
+    uint32_t unused;
+    uint64_t large;
+} nbcolli_vote;
+
+struct nbcoll_comm {
+    nbcoll_comm *next;                /* in its bucket of the link */
+    nbcoll_comm *sister, **sister_at; /* in the context's list */
+    nbcoll_context *context;
+    nbcolli_link *link;
+    uint64_t id; /* the first rank's address, then its serial number there */
+    uint64_t next_tag;
+    uint64_t failed_floor; /* tags below it may have left messages behind */
+    size_t active, memory;
+    int rank, size, capacity;
+    int lost;  /* the rank whose loss broke it, or -1 */
+    int stray; /* the rank that is out of step with us, or -1 */
+    int listed; /* known to its link, under its id */
+    nbcoll_comm_config config;
+    nbcolli_vote agreed;
+    nbcolli_peer *peer;
+    nbcolli_slot *slot;
+    nbcolli_request *persistent;
+    nbcolli_cache cache;
+    /* while it is being made */
+    nbcoll_comm *parent; /* null: the first of its link */
+    nbcolli_vote *votes; /* [parent's size] */
+    nbcoll_schedule *agreement;
+    nbcoll_comm **out;
+};
+
+/* ---- contexts -------------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_COMM_BUCKETS 256u
+
+/* An endpoint in a context. */
+struct nbcolli_link {
+    nbcolli_link *next;
+    nbcoll_context *context;
+    nbcoll_endpoint *endpoint;
+    nbcoll_transport transport; /* the endpoint's table, completed */
+    nbcolli_post *backlog, **backlog_end;
+    nbcolli_stash *orphans; /* messages of communicators that are being made */
+    uint32_t creating;
+    uint32_t serial; /* last one given to a communicator */
+    uint32_t lent;   /* records that the transport has */
+    uint8_t *dead;   /* [ranks] */
+    int deaths;      /* dead ranks that the communicators have not been told of */
+    nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
+};
+
+struct nbcoll_context {
+    nbcoll_host host;
+    const volatile uint32_t *alive; /* a page of its own that fork wipes */
+    const nbcoll_observer *observer;
+    uint32_t flags;
+    atomic_uint lock; /* of NBCOLL_ANY_THREAD contexts */
+    nbcolli_link *links;
+    nbcoll_comm *comms;
+    nbcoll_schedule *schedules; /* those whose runs are pooled for it */
+    nbcolli_post *controls;      /* pool */
+    nbcolli_stash *stashes[2];   /* pools: without and with payload */
+    nbcolli_doom *dooms;         /* pool */
+    nbcolli_run *activations;    /* queued runs whose slot fell free */
+    nbcolli_run *failing;        /* to settle */
+    nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
+    nbcolli_request *made;       /* ended communicator creations */
+    nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* the request table: they never move */
+    uint32_t chunks;
+    nbcolli_request *free_requests;
+    size_t active;    /* requests */
+    int poller;       /* epoll descriptor over the doorbells; -1: there is none */
+    int silent_links; /* endpoints without a doorbell */
+    int crowded;      /* more ranks than cores: yield at once */
+    nbcoll_failure failure;
+};
+
+static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
+{
+    return &comm->slot[tag % comm->config.slots];
+}
+
+static inline void *nbcolli_pointer(const nbcolli_run *run, nbcoll_addr a)
+{
+    return run->base[a.buffer] + a.offset;
+}
+
+static inline void nbcolli_note_failure(nbcoll_context *c, nbcoll_status s, int rank, uint64_t tag,
+                                        const nbcoll_comm *comm)
+{
+    c->failure = (nbcoll_failure){s, rank, tag, comm};
+}
+
+/* Is this the process that made the context? One load: fork has wiped the page in a child. */
+static inline int nbcolli_is_forked(const nbcoll_context *c)
+{
+    return *c->alive != 1;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Calling the host's hooks, and the C library where the host has none. */
+#ifndef NBCOLL_INLINE_HOST_H
+#define NBCOLL_INLINE_HOST_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../nbcoll.h"
+
+/* alloc and free come as a pair: a host that gives only one of them has neither. */
+static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t align)
+{
+    if (host->alloc && host->free)
+        return host->alloc(host->user, bytes, align);
+    if (bytes > SIZE_MAX - align)
+        return NULL;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static inline void nbcolli_free(const nbcoll_host *host, void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    if (host->alloc && host->free)
+        host->free(host->user, memory, bytes);
+    else
+        free(memory);
+}
+
+/* Copies as much of a size-tagged struct as both sides know over `to`, which holds the defaults. */
+static inline nbcoll_status nbcolli_copy_tagged(void *to, const void *from, size_t size)
+{
+    size_t theirs;
+    memcpy(&theirs, from, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(to, from, theirs < size ? theirs : size);
+    memcpy(to, &size, sizeof size);
+    return NBCOLL_OK;
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Receiving side: from a delivered header to the communicator, the operation and the step that it means. The key
+ * {communicator, tag, source, number} is exact, so matching needs no order of delivery and no search. What comes too
+ * early is stored; what comes too late is refused, so that its sender can end. */
+#ifndef NBCOLL_INLINE_MATCH_H
+#define NBCOLL_INLINE_MATCH_H
+
+#include "run.h"
+
+/* A message being handled: just delivered, or taken from the store (`kept`). */
+typedef struct nbcolli_incoming {
+    nbcolli_link *link;
+    nbcolli_header header;
+    const void *payload;
+    size_t bytes;
+    nbcolli_stash *kept;
+    int source; /* on the link */
+} nbcolli_incoming;
+
+/* ---- broken communicators -------------------------------------------------------------------------------------- */
+
+/* Ends everything on it. Each rank that learns of it tells all others, so that the news outlives its bearer. */
+static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
+{
+    if (comm->lost >= 0)
+        return;
+    comm->lost = rank;
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        while (comm->slot[i].stash)
+            nbcolli_stash_drop(comm, comm->slot[i].stash->header.tag, NBCOLL_ERR_CANCELLED);
+    nbcolli_tell_all(comm, NBCOLLI_LOST, 0, NBCOLL_ERR_PEER_LOST, rank);
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        if (comm->slot[i].active)
+            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
+        for (nbcolli_run *run = comm->slot[i].queue; run; run = run->next)
+            nbcolli_run_fail(run, why, rank, 0);
+    }
+    nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
+}
+
+/* A member is dead: the communicator breaks, and what settles need not wait for the dead one's answer. */
+static inline void nbcolli_member_dead(nbcoll_comm *comm, int rank)
+{
+    nbcolli_comm_break(comm, rank, NBCOLL_ERR_PEER_LOST);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
+            nbcolli_to_settle(comm->slot[i].active);
+}
+
+/* ---- storing --------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_done_with(nbcolli_incoming *in)
+{
+    if (in->kept)
+        nbcolli_stash_free(in->kept);
+    in->kept = NULL;
+}
+
+/* The message as a stored one. Without memory the communicator cannot go on: null. */
+static inline nbcolli_stash *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    nbcolli_stash *s = in->kept;
+    if (!s)
+        s = nbcolli_stash_keep(in->link, in->source, &in->header, in->payload, in->bytes);
+    if (!s)
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
+    in->kept = NULL;
+    return s;
+}
+
+static inline void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    nbcolli_stash *s = nbcolli_hold(comm, in);
+    if (s) {
+        nbcolli_slot *slot = nbcolli_slot_of(comm, s->header.tag);
+        s->next = slot->stash;
+        slot->stash = s;
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------ */
+
+/* The run of a tag that has been taken here, or null when it is over. */
+static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+    if (slot->active && slot->active->tag == tag)
+        return slot->active;
+    for (nbcolli_run *run = slot->queue; run; run = run->next)
+        if (run->tag == tag)
+            return run;
+    return NULL;
+}
+
+static inline nbcolli_doom *nbcolli_find_doom(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_doom *d = nbcolli_slot_of(comm, tag)->doom;
+    while (d && d->tag != tag)
+        d = d->next;
+    return d;
+}
+
+static inline nbcolli_op *nbcolli_find_op(nbcolli_run *run, const nbcolli_message *index, uint32_t n,
+                                          const nbcolli_header *h)
+{
+    nbcoll_step step = nbcolli_find_message(index, n, (int)h->source, h->number);
+    return step == NBCOLL_START ? NULL : &run->op[run->schedule->op[step]];
+}
+
+/* EAGER or RTS for an active run. */
+static inline void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const nbcolli_header *h = &in->header;
+    nbcolli_op *op = nbcolli_find_op(run, s->recv, s->recvs, h);
+    size_t whole = h->type == NBCOLLI_EAGER ? in->bytes : (size_t)h->bytes;
+
+    if (h->fingerprint != s->fingerprint || !op || op->early || op->phase > NBCOLLI_POSTED ||
+        whole != h->bytes || whole != nbcolli_op_bytes(op)) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+        nbcolli_refuse(run->comm, h, in->bytes, NBCOLL_ERR_CANCELLED);
+    } else if (op->phase == NBCOLLI_POSTED) {
+        nbcolli_recv_accept(op, h, in->payload, in->bytes);
+    } else {
+        op->early = nbcolli_hold(run->comm, in);
+    }
+    nbcolli_done_with(in);
+}
+
+/* EAGER or RTS. */
+static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    uint64_t tag = in->header.tag;
+    nbcolli_run *run = tag < comm->next_tag ? nbcolli_find_run(comm, tag) : NULL;
+
+    if (run && run->state == NBCOLLI_RUN_ACTIVE && run->status == NBCOLL_OK) {
+        nbcolli_deliver(run, in);
+        nbcolli_advance(run);
+        return;
+    }
+    if (comm->lost < 0 && (run ? run->status == NBCOLL_OK : tag >= comm->next_tag && !nbcolli_find_doom(comm, tag))) {
+        nbcolli_store(comm, in);
+        return;
+    }
+    /* Did the operation end well here without this message? */
+    int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
+    if (stray && comm->stray < 0)
+        comm->stray = (int)in->header.source;
+    nbcolli_refuse(comm, &in->header, in->bytes, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
+    nbcolli_done_with(in);
+}
+
+/* FIN or CTS: an answer to our RTS. */
+static inline void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h) : NULL;
+
+    if (!op || op->phase != NBCOLLI_SENT_RTS)
+        return;
+    if (h->type == NBCOLLI_CTS)
+        op->cts = 1;
+    else if (h->status == NBCOLL_OK)
+        op->fin = 1;
+    else
+        op->refused = 1; /* if it is revoked, word of that is on its way */
+    if (h->type == NBCOLLI_FIN && h->status == NBCOLL_ERR_MISMATCH)
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+/* A piece of what our CTS asked for. Pieces may come in any order. */
+static inline void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run && run->status == NBCOLL_OK
+                         ? nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h)
+                         : NULL;
+
+    if (!op || op->phase != NBCOLLI_SENT_CTS)
+        return;
+    size_t all = nbcolli_op_bytes(op);
+    if (h->bytes > all || in->bytes > all - h->bytes || in->bytes > all - op->moved) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+        return;
+    }
+    memcpy(nbcolli_op_memory(op) + h->bytes, in->payload, in->bytes);
+    op->moved += in->bytes;
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+/* Another rank has ended the operation. */
+static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status why = h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
+                                                                                    : NBCOLL_ERR_CANCELLED;
+    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
+    nbcolli_doom *d;
+
+    if (run)
+        nbcolli_run_fail(run, why, (int)h->number, 0);
+    if (h->tag < comm->next_tag || nbcolli_find_doom(comm, h->tag))
+        return;
+    d = c->dooms;
+    if (d)
+        c->dooms = d->next;
+    else if (!(d = nbcolli_alloc(&c->host, sizeof *d, _Alignof(nbcolli_doom)))) {
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
+        return;
+    }
+    nbcolli_slot *slot = nbcolli_slot_of(comm, h->tag);
+    *d = (nbcolli_doom){slot->doom, h->tag, why, (int)h->number};
+    slot->doom = d;
+    nbcolli_stash_drop(comm, h->tag, NBCOLL_ERR_CANCELLED);
+}
+
+/* The run gets its slot. It may be over afterwards. */
+static inline void nbcolli_activate(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+
+    slot->active = run;
+    for (nbcolli_doom **at = &slot->doom; *at; at = &(*at)->next)
+        if ((*at)->tag == run->tag) {
+            nbcolli_doom *d = *at;
+            *at = d->next;
+            nbcolli_run_fail(run, d->status, d->cause, 0);
+            d->next = comm->context->dooms;
+            comm->context->dooms = d;
+            return;
+        }
+    run->state = NBCOLLI_RUN_ACTIVE;
+    nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_START);
+    nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_START);
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_START);
+    for (nbcoll_step s = NBCOLL_END + 1; s < run->schedule->steps; s++)
+        if (run->before[s] == 0)
+            nbcolli_push(run, s);
+    for (nbcolli_stash **at = &slot->stash; *at && run->status == NBCOLL_OK;) {
+        nbcolli_stash *s = *at;
+        if (s->header.tag != run->tag) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_deliver(run, &in);
+    }
+    nbcolli_advance(run);
+}
+
+/* ---- from the wire --------------------------------------------------------------------------------------------- */
+
+static inline nbcoll_comm *nbcolli_find_comm(nbcolli_link *link, uint64_t id)
+{
+    nbcoll_comm *comm = link->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
+
+/* A message of a communicator that is unknown here: one that is being made, or one that was freed. */
+static inline void nbcolli_orphan_in(nbcolli_incoming *in)
+{
+    nbcolli_link *link = in->link;
+    const nbcolli_header *m = &in->header;
+
+    if (link->creating) {
+        nbcolli_stash *s = in->kept;
+        if (!s)
+            s = nbcolli_stash_keep(link, in->source, m, in->payload, in->bytes);
+        if (s) {
+            in->kept = NULL;
+            s->next = link->orphans;
+            link->orphans = s;
+        } else
+            nbcolli_mark_dead(link, in->source);
+        return;
+    }
+    if (m->type == NBCOLLI_RTS) {
+        nbcolli_header fin = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
+                              .type = NBCOLLI_FIN, .status = NBCOLL_ERR_MISMATCH};
+        nbcolli_control(link, in->source, &fin);
+    }
+    nbcolli_done_with(in);
+}
+
+/* Handles one message. The header has been read once and is checked here: peers may be of another version. */
+static inline void nbcolli_receive(nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
+
+    if (!comm) {
+        nbcolli_orphan_in(in);
+        return;
+    }
+    if (h->source >= (uint32_t)comm->size || h->to != (uint32_t)comm->rank ||
+        comm->peer[h->source].address != in->source || comm->peer[h->source].link != in->link) {
+        nbcolli_done_with(in);
+        return;
+    }
+    comm->peer[h->source].credits += h->credits;
+    switch (h->type) {
+    case NBCOLLI_EAGER:
+    case NBCOLLI_RTS:
+        nbcolli_message_in(comm, in);
+        return;
+    case NBCOLLI_FIN:
+    case NBCOLLI_CTS:
+        nbcolli_answer_in(comm, h);
+        break;
+    case NBCOLLI_DATA:
+        nbcolli_data_in(comm, in);
+        break;
+    case NBCOLLI_REVOKE:
+        nbcolli_revoke_in(comm, h);
+        break;
+    case NBCOLLI_LOST:
+        if (h->number < (uint32_t)comm->size)
+            nbcolli_comm_break(comm, (int)h->number, NBCOLL_ERR_PEER_LOST);
+        break;
+    default: /* CREDIT has said all */
+        break;
+    }
+    nbcolli_done_with(in);
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Sending side: handing posts to transports, the backlog of those refused for now, control messages, credits; and the
+ * store of messages that came early. Nothing here knows of steps. */
+#ifndef NBCOLL_INLINE_POST_H
+#define NBCOLL_INLINE_POST_H
+
+#include "core.h"
+
+static inline void nbcolli_mark_dead(nbcolli_link *link, int peer)
+{
+    if (!link->dead[peer]) {
+        link->dead[peer] = 1;
+        link->deaths++;
+    }
+}
+
+static inline void nbcolli_backlog_add(nbcolli_post *post)
+{
+    post->where = NBCOLLI_BACKLOG;
+    post->next = NULL;
+    *post->link->backlog_end = post;
+    post->link->backlog_end = &post->next;
+}
+
+static inline void nbcolli_backlog_remove(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+    for (nbcolli_post **at = &link->backlog; *at; at = &(*at)->next)
+        if (*at == post) {
+            *at = post->next;
+            if (!*at)
+                link->backlog_end = at;
+            break;
+        }
+    post->where = NBCOLLI_FREE;
+}
+
+static inline void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
+{
+    switch (said) {
+    case NBCOLL_POST_DONE:
+        post->where = NBCOLLI_FREE;
+        break;
+    case NBCOLL_POST_LENT:
+        post->where = NBCOLLI_LENT;
+        post->link->lent++;
+        break;
+    case NBCOLL_POST_NOT_NOW:
+        nbcolli_backlog_add(post);
+        break;
+    default: /* a broken transport is, to this rank, the loss of the peers behind it */
+        post->where = NBCOLLI_STUCK;
+        nbcolli_mark_dead(post->link, post->peer);
+    }
+}
+
+/* Hands a message to its transport; where it then is stands in the post. */
+static inline void nbcolli_post_send(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+    if (link->dead[post->peer])
+        post->where = NBCOLLI_STUCK;
+    else
+        nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
+                                                   &post->record));
+}
+
+/* ---- control messages ------------------------------------------------------------------------------------------ */
+
+static inline void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
+{
+    post->next = c->controls;
+    c->controls = post;
+}
+
+/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. */
+static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+{
+    nbcoll_context *c = link->context;
+    nbcolli_post *post = c->controls;
+
+    if (link->dead[peer])
+        return;
+    if (post)
+        c->controls = post->next;
+    else if (!(post = nbcolli_alloc(&c->host, sizeof *post, 64))) {
+        nbcolli_mark_dead(link, peer);
+        return;
+    }
+    memset(post, 0, sizeof *post);
+    post->wire = nbcolli_pack(h);
+    post->link = link;
+    post->peer = peer;
+    nbcolli_post_send(post);
+    if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+        nbcolli_control_free(c, post);
+}
+
+/* A header from this rank to another of the communicator, with the credits that we owe it. */
+static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+    nbcolli_header h = {.comm = comm->id, .tag = tag, .source = (uint32_t)comm->rank, .to = (uint32_t)rank,
+                        .type = (uint8_t)type};
+    h.credits = (uint16_t)(peer->owed < UINT16_MAX ? peer->owed : UINT16_MAX);
+    peer->owed -= h.credits;
+    return h;
+}
+
+static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli_header *h)
+{
+    nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
+}
+
+/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. */
+static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause)
+{
+    for (int i = 1; i < comm->size; i++) {
+        int rank = (comm->rank + i) % comm->size;
+        nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
+        h.number = (uint32_t)cause;
+        h.status = (uint8_t)why;
+        nbcolli_control_to(comm, rank, &h);
+    }
+}
+
+/* One payload of the peer's has been taken from the store, or was never put there. Credits travel with whatever goes
+ * that way; alone only when half of them are owed, so that one-way traffic does not stop. */
+static inline void nbcolli_credit_back(nbcoll_comm *comm, int rank)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+    if (++peer->owed > comm->config.credits / 2) {
+        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
+        nbcolli_control_to(comm, rank, &h);
+    }
+}
+
+/* ---- the store of early messages ------------------------------------------------------------------------------- */
+
+/* Keeps a copy. The payload was sent on a credit, so that what a peer can make us store is bounded. */
+static inline nbcolli_stash *nbcolli_stash_keep(nbcolli_link *link, int source, const nbcolli_header *h,
+                                                const void *payload, size_t bytes)
+{
+    nbcoll_context *c = link->context;
+    nbcolli_stash **pool = &c->stashes[bytes > 0], *s = *pool;
+    size_t limit = link->endpoint->limits.payload, capacity = bytes == 0 ? 0 : bytes < limit ? limit : bytes;
+
+    if (s && s->capacity >= bytes)
+        *pool = s->next;
+    else {
+        s = nbcolli_alloc(&c->host, sizeof *s + capacity, 64);
+        if (!s)
+            return NULL;
+        s->capacity = capacity;
+    }
+    s->next = NULL;
+    s->link = link;
+    s->source = source;
+    s->header = *h;
+    s->bytes = bytes;
+    if (bytes)
+        memcpy(s->payload, payload, bytes);
+    return s;
+}
+
+static inline void nbcolli_stash_free(nbcolli_stash *s)
+{
+    nbcolli_stash **pool = &s->link->context->stashes[s->capacity > 0];
+    s->next = *pool;
+    *pool = s;
+}
+
+/* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the
+ * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
+static inline void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, size_t bytes, nbcoll_status why)
+{
+    int rank = (int)m->source;
+    if (m->type == NBCOLLI_EAGER && bytes)
+        nbcolli_credit_back(comm, rank);
+    if (m->type == NBCOLLI_RTS) {
+        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
+        h.number = m->number;
+        h.status = (uint8_t)why;
+        nbcolli_control_to(comm, rank, &h);
+    }
+}
+
+/* Refuses and frees what is stored for an operation. */
+static inline void nbcolli_stash_drop(nbcoll_comm *comm, uint64_t tag, nbcoll_status why)
+{
+    for (nbcolli_stash **at = &nbcolli_slot_of(comm, tag)->stash; *at;) {
+        nbcolli_stash *s = *at;
+        if (s->header.tag != tag) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_refuse(comm, &s->header, s->bytes, why);
+        nbcolli_stash_free(s);
+    }
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One pass over a context: what its transports report, what can be sent now, what can settle; and the way into and out
+ * of a context for every call. */
+#ifndef NBCOLL_INLINE_PROGRESS_H
+#define NBCOLL_INLINE_PROGRESS_H
+
+#include "match.h"
+
+/* Between two looks, when sleeping is not (yet) worth it (src/context). */
+void nbcolli_pause(nbcoll_context *c, uint64_t looks);
+/* Ends a communicator's creation (src/comm). */
+void nbcolli_comm_made(nbcolli_request *r);
+/* Runs the callbacks of ended requests and releases detached ones, without the lock (src/request). */
+void nbcolli_report_ended(nbcoll_context *c);
+
+/* ---- a pass ---------------------------------------------------------------------------------------------------- */
+
+/* The post of an op is done with, or stuck. */
+static inline void nbcolli_op_returned(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+static inline void nbcolli_record_in(nbcolli_link *link, nbcoll_record *record)
+{
+    nbcolli_post *post = (nbcolli_post *)(void *)record;
+
+    link->lent--;
+    if (record->status == NBCOLL_OK ||
+        (record->status == NBCOLL_ERR_CANCELLED && post->op && post->op->run->status != NBCOLL_OK))
+        post->where = NBCOLLI_FREE;
+    else {
+        nbcolli_mark_dead(link, post->peer);
+        post->where = NBCOLLI_STUCK;
+    }
+    if (post->op)
+        nbcolli_op_returned(post->op);
+    else
+        nbcolli_control_free(link->context, post);
+}
+
+/* Tries once everything that was refused. */
+static inline void nbcolli_backlog_retry(nbcolli_link *link)
+{
+    nbcolli_post *list = link->backlog, *next;
+
+    link->backlog = NULL;
+    link->backlog_end = &link->backlog;
+    for (nbcolli_post *post = list; post; post = next) {
+        next = post->next;
+        if (post->op && post->op->phase == NBCOLLI_GETTING)
+            nbcolli_op_get(post->op);
+        else
+            nbcolli_post_send(post);
+        if (post->where == NBCOLLI_LENT || post->where == NBCOLLI_BACKLOG)
+            continue;
+        if (post->op)
+            nbcolli_op_returned(post->op);
+        else
+            nbcolli_control_free(link->context, post);
+    }
+}
+
+/* Every communicator with a dead member breaks. */
+static inline void nbcolli_bury(nbcolli_link *link)
+{
+    link->deaths = 0;
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            for (int rank = 0; rank < comm->size; rank++)
+                if (comm->peer[rank].link == link && link->dead[comm->peer[rank].address])
+                    nbcolli_member_dead(comm, rank);
+}
+
+/* Works off what handling one thing has made possible elsewhere. */
+static inline void nbcolli_drain(nbcoll_context *c)
+{
+    for (;;) {
+        for (nbcolli_link *link = c->links; link; link = link->next)
+            if (link->deaths)
+                nbcolli_bury(link);
+        if (c->failing) {
+            nbcolli_run *run = c->failing;
+            c->failing = run->next_failing;
+            run->listed = 0;
+            nbcolli_settle(run);
+        } else if (c->activations) {
+            nbcolli_run *run = c->activations;
+            c->activations = run->next;
+            nbcolli_activate(run);
+        } else if (c->made) {
+            nbcolli_request *r = c->made;
+            c->made = r->next;
+            nbcolli_comm_made(r);
+        } else
+            return;
+    }
+}
+
+static inline void nbcolli_pass(nbcoll_context *c)
+{
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_batch batch = {NULL, NULL, -1};
+        link->transport.progress(link->endpoint, &batch);
+        for (nbcoll_arrival *a = batch.arrived, *next; a; a = next) {
+            next = a->next;
+            nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};
+            nbcolli_receive(&in);
+        }
+        for (nbcoll_record *r = batch.returned, *next; r; r = next) {
+            next = r->next;
+            nbcolli_record_in(link, r);
+        }
+        if (batch.lost >= 0 && batch.lost < link->endpoint->ranks)
+            nbcolli_mark_dead(link, batch.lost);
+        if (link->backlog)
+            nbcolli_backlog_retry(link);
+    }
+    nbcolli_drain(c);
+}
+
+/* ---- in and out ------------------------------------------------------------------------------------------------ */
+
+static inline int nbcolli_try_lock(nbcoll_context *c)
+{
+    return !(c->flags & NBCOLL_ANY_THREAD) ||
+           !atomic_exchange_explicit(&c->lock, 1, memory_order_acquire); /* sees what the last holder did */
+}
+
+static inline void nbcolli_unlock(nbcoll_context *c)
+{
+    if (c->flags & NBCOLL_ANY_THREAD)
+        atomic_store_explicit(&c->lock, 0, memory_order_release); /* shows it to the next */
+}
+
+/* Into a context, for a call that must get in. Holders never wait, so this is short. */
+static inline nbcoll_status nbcolli_enter(nbcoll_context *c)
+{
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    for (uint64_t looks = 1; !nbcolli_try_lock(c); looks++)
+        nbcolli_pause(c, looks);
+    return NBCOLL_OK;
+}
+
+/* Out of it, with the status of the call; callbacks run now. */
+static inline nbcoll_status nbcolli_leave(nbcoll_context *c, nbcoll_status status)
+{
+    int ended = c->ended != NULL;
+    nbcolli_unlock(c);
+    if (ended)
+        nbcolli_report_ended(c);
+    return status;
+}
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The engine: runs of schedules. Steps become ready, start and end; messages go through their phases; a run that fails
+ * settles. Nothing here calls itself: ends only push ready steps, and advance works them off in a loop. */
+#ifndef NBCOLL_INLINE_RUN_H
+#define NBCOLL_INLINE_RUN_H
+
+#include "post.h"
+#include "reduce.h"
+
+static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
+{
+    const nbcoll_observer *o = run->comm->context->observer;
+    if (o) {
+        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step};
+        o->event(o->user, &e);
+    }
+}
+
+/* ---- failure --------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_to_settle(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+    if (!run->listed) {
+        run->listed = 1;
+        run->next_failing = c->failing;
+        c->failing = run;
+    }
+}
+
+/* The run will end with `why`. `tell`: the other ranks do not know yet. Settling happens later, from the drain. */
+static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+{
+    if (run->status != NBCOLL_OK)
+        return;
+    run->status = why;
+    run->cause = cause;
+    nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
+    if (tell)
+        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause);
+    nbcolli_to_settle(run);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
+{
+    run->ready[run->tail++] = step;
+    nbcolli_observe(run, NBCOLL_STEP_READY, step);
+}
+
+static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
+    run->before[step] = NBCOLLI_ENDED;
+    run->left--;
+    for (uint32_t i = 0; i < v->after_count; i++)
+        if (--run->before[v->after[i]] == 0)
+            nbcolli_push(run, v->after[i]);
+}
+
+/* ---- the phases of a message ----------------------------------------------------------------------------------- */
+
+static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    return v->kind == NBCOLL_SEND ? v->read[0].bytes : v->write.bytes;
+}
+
+static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    return nbcolli_pointer(op->run, v->kind == NBCOLL_SEND ? v->read[0].at : v->write.at);
+}
+
+/* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
+static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
+
+    h.number = v->number;
+    h.fingerprint = run->schedule->fingerprint;
+    h.bytes = field;
+    if (type == NBCOLLI_RTS)
+        h.key = op->key;
+    op->post.wire = nbcolli_pack(&h);
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->post.payload = payload;
+    op->post.bytes = bytes;
+    nbcolli_post_send(&op->post);
+}
+
+static inline void nbcolli_op_settled(nbcolli_op *op)
+{
+    op->phase = NBCOLLI_SETTLED;
+    if (op->keyed) {
+        op->keyed = 0;
+        op->post.link->transport.bulk->withdraw(op->post.link->endpoint, op->key);
+    }
+}
+
+static inline void nbcolli_op_end(nbcolli_op *op)
+{
+    nbcolli_op_settled(op);
+    nbcolli_step_end(op->run, op->step);
+}
+
+/* Takes the op's finished post one phase on. Returns whether something was sent. */
+static inline int nbcolli_op_turn(nbcolli_op *op)
+{
+    size_t bytes = nbcolli_op_bytes(op);
+
+    switch (op->phase) {
+    case NBCOLLI_SENT_RTS:
+        if (op->fin) {
+            nbcolli_op_end(op);
+            return 0;
+        }
+        if (!op->cts)
+            return 0;
+        op->phase = NBCOLLI_SENT_DATA;
+        /* fall through */
+    case NBCOLLI_SENT_DATA: {
+        size_t limit = op->post.link->endpoint->limits.payload;
+        op->moved += op->post.bytes;
+        size_t piece = bytes - op->moved < limit ? bytes - op->moved : limit;
+        if (piece == 0) {
+            nbcolli_op_end(op);
+            return 0;
+        }
+        nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, piece);
+        return 1;
+    }
+    case NBCOLLI_GETTING:
+        op->phase = NBCOLLI_SENT_FIN;
+        nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
+        return 1;
+    case NBCOLLI_SENT_CTS:
+        if (op->moved == bytes)
+            nbcolli_op_end(op);
+        return 0;
+    case NBCOLLI_SENT_EAGER:
+    case NBCOLLI_SENT_FIN:
+        nbcolli_op_end(op);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* To be called when the op's post came free, or an answer came. The caller advances the run afterwards. */
+static inline void nbcolli_op_next(nbcolli_op *op)
+{
+    while (op->run->status == NBCOLL_OK && op->post.where == NBCOLLI_FREE && nbcolli_op_turn(op))
+        ;
+}
+
+static inline void nbcolli_send_start(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    size_t bytes = v->read[0].bytes;
+    void *memory = nbcolli_op_memory(op);
+
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload &&
+                       peer->credits > 0)) {
+        op->phase = NBCOLLI_SENT_EAGER;
+        peer->credits -= bytes > 0;
+        nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
+    } else {
+        op->phase = NBCOLLI_SENT_RTS;
+        op->keyed = bulk && bulk->expose(peer->link->endpoint, memory, bytes, &op->key) == NBCOLL_OK;
+        nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
+    }
+    nbcolli_op_next(op);
+}
+
+static inline void nbcolli_op_get(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    if (link->dead[op->post.peer])
+        op->post.where = NBCOLLI_STUCK;
+    else
+        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, 0,
+                                                             nbcolli_op_memory(op), nbcolli_op_bytes(op),
+                                                             &op->post.record));
+}
+
+/* A message meets its receive, which is ready. */
+static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes)
+{
+    const nbcolli_peer *peer = &op->run->comm->peer[m->source];
+
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    if (m->type == NBCOLLI_EAGER) {
+        if (bytes) {
+            memcpy(nbcolli_op_memory(op), payload, bytes);
+            nbcolli_credit_back(op->run->comm, (int)m->source);
+        }
+        nbcolli_op_end(op);
+    } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
+        op->phase = NBCOLLI_GETTING;
+        op->key = m->key;
+        nbcolli_op_get(op);
+        nbcolli_op_next(op);
+    } else {
+        op->phase = NBCOLLI_SENT_CTS;
+        nbcolli_op_send(op, NBCOLLI_CTS, 0, NULL, 0);
+    }
+}
+
+static inline void nbcolli_recv_start(nbcolli_op *op)
+{
+    nbcolli_stash *s = op->early;
+    op->phase = NBCOLLI_POSTED;
+    if (s) {
+        op->early = NULL;
+        nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
+        nbcolli_stash_free(s);
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    for (uint32_t i = 0; i < v->part_count; i++)
+        run->pointers[i] = nbcolli_pointer(run, v->parts[i].region.at);
+    if (v->call(v->call_user, run->pointers) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_end(run, step);
+}
+
+static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
+    switch (v->kind) {
+    case NBCOLL_SEND:
+        nbcolli_send_start(&run->op[run->schedule->op[step]]);
+        return;
+    case NBCOLL_RECV:
+        nbcolli_recv_start(&run->op[run->schedule->op[step]]);
+        return;
+    case NBCOLL_CALL:
+        nbcolli_call_start(run, step);
+        return;
+    case NBCOLL_COPY:
+        if (v->write.bytes)
+            memcpy(nbcolli_pointer(run, v->write.at), nbcolli_pointer(run, v->read[0].at), v->write.bytes);
+        break;
+    case NBCOLL_REDUCE:
+        if (v->write.bytes)
+            nbcolli_reduce(v->reduction, nbcolli_pointer(run, v->write.at), nbcolli_pointer(run, v->read[0].at),
+                           nbcolli_pointer(run, v->read[1].at), v->write.bytes / nbcoll_type_size(v->reduction.type));
+        break;
+    default: /* JOIN; schedules that share memory are refused at the start */
+        break;
+    }
+    nbcolli_step_end(run, step);
+}
+
+static inline void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
+{
+    if ((r->done || r->detached) && !r->calling) {
+        r->calling = 1;
+        r->next = c->ended;
+        c->ended = r;
+    }
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED, memory_order_release); /* publishes the buffers */
+}
+
+/* Out of the slot, or of whatever queue it is in. The next one of the slot is put in its place, to be activated. */
+static inline void nbcolli_slot_leave(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
+
+    if (slot->active != run) {
+        for (nbcolli_run **at = &slot->queue; *at; at = &(*at)->next)
+            if (*at == run) {
+                *at = run->next;
+                return;
+            }
+        return;
+    }
+    if (run->state == NBCOLLI_RUN_QUEUED) /* chosen, not yet activated */
+        for (nbcolli_run **at = &c->activations; *at; at = &(*at)->next)
+            if (*at == run) {
+                *at = run->next;
+                break;
+            }
+    slot->active = slot->queue;
+    if (slot->active) {
+        slot->queue = slot->active->next;
+        slot->active->next = c->activations;
+        c->activations = slot->active;
+    }
+}
+
+/* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
+static inline void nbcolli_run_finish(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_request *r = run->request;
+
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
+    nbcolli_slot_leave(run);
+    if (run->status != NBCOLL_OK && comm->failed_floor <= run->tag)
+        comm->failed_floor = run->tag + 1;
+    comm->active--;
+    comm->context->active--;
+    r->status = run->status;
+    r->run = NULL;
+    run->state = NBCOLLI_RUN_POOLED;
+    run->next = run->schedule->idle;
+    run->schedule->idle = run;
+    if (r->creating) {
+        r->next = comm->context->made;
+        comm->context->made = r;
+    } else
+        nbcolli_request_end(comm->context, r);
+}
+
+/* Runs whatever is ready. The run may be over afterwards. */
+static inline void nbcolli_advance(nbcolli_run *run)
+{
+    while (run->status == NBCOLL_OK && run->head < run->tail)
+        nbcolli_step_start(run, run->ready[run->head++]);
+    if (run->status == NBCOLL_OK && run->left == 0)
+        nbcolli_run_finish(run);
+}
+
+/* ---- settling -------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_op_refuse_early(nbcolli_op *op)
+{
+    if (op->early) {
+        nbcolli_refuse(op->run->comm, &op->early->header, op->early->bytes, NBCOLL_ERR_CANCELLED);
+        nbcolli_stash_free(op->early);
+        op->early = NULL;
+    }
+}
+
+/* Takes back a post that never left, with the credits that it carried. */
+static inline void nbcolli_op_unsend(nbcolli_op *op)
+{
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+
+    nbcolli_backlog_remove(&op->post);
+    if (op->phase == NBCOLLI_GETTING)
+        return;
+    op->run->comm->peer[h.to].owed += h.credits;
+    if (op->phase == NBCOLLI_SENT_EAGER && op->post.bytes)
+        op->run->comm->peer[h.to].credits++;
+    if (op->phase != NBCOLLI_SENT_CTS)
+        op->phase = NBCOLLI_SETTLED;
+}
+
+/* Once, when the run begins to settle: stops what can be stopped. An RTS and an owed FIN still go out. */
+static inline void nbcolli_op_stop(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+
+    nbcolli_op_refuse_early(op);
+    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN) {
+        nbcolli_phase phase = op->phase;
+        nbcolli_op_unsend(op);
+        if (phase == NBCOLLI_SENT_CTS) { /* the sender waits for an answer */
+            nbcolli_header rts = {.source = (uint32_t)op->run->schedule->step[op->step].peer, .type = NBCOLLI_RTS,
+                                  .tag = op->run->tag, .number = op->run->schedule->step[op->step].number};
+            nbcolli_refuse(op->run->comm, &rts, 0, NBCOLL_ERR_CANCELLED);
+        }
+    } else if (op->post.where == NBCOLLI_LENT && op->phase != NBCOLLI_SENT_RTS && op->phase != NBCOLLI_SENT_FIN &&
+               op->phase != NBCOLLI_SENT_CTS)
+        link->transport.cancel(link->endpoint, &op->post.record);
+}
+
+/* Does somebody else still hold the op's memory? Ends what nobody holds. */
+static inline int nbcolli_op_held(nbcolli_op *op)
+{
+    if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+        return 1;
+    if (op->phase == NBCOLLI_GETTING && op->post.where == NBCOLLI_FREE) { /* stopped: its sender still waits for us */
+        op->phase = NBCOLLI_SENT_FIN;
+        nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
+        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+            return 1;
+    }
+    if (op->phase == NBCOLLI_SENT_RTS && !op->fin && !op->refused && !op->cts &&
+        !op->post.link->dead[op->post.peer])
+        return 1;
+    nbcolli_op_settled(op);
+    return 0;
+}
+
+/* Called for a failed run when something about it changed. */
+static inline void nbcolli_settle(nbcolli_run *run)
+{
+    int held = 0;
+
+    if (run->state != NBCOLLI_RUN_SETTLING) {
+        nbcolli_stash_drop(run->comm, run->tag, NBCOLL_ERR_CANCELLED);
+        if (run->state == NBCOLLI_RUN_QUEUED) {
+            nbcolli_run_finish(run);
+            return;
+        }
+        run->state = NBCOLLI_RUN_SETTLING;
+        for (uint32_t i = 0; i < run->schedule->ops; i++)
+            nbcolli_op_stop(&run->op[i]);
+    }
+    for (uint32_t i = 0; i < run->schedule->ops; i++)
+        held += nbcolli_op_held(&run->op[i]);
+    if (!held)
+        nbcolli_run_finish(run);
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * How a schedule lies in memory. Made by src/schedule, read by the engine. Everything above `owner` is immutable. */
+#ifndef NBCOLL_INLINE_SCHEDULE_H
+#define NBCOLL_INLINE_SCHEDULE_H
+
+#include "../schedule.h"
+
+typedef struct nbcolli_run nbcolli_run;
+
+/* A message step by its key, to find the step that a header means: ascending by (peer, number). */
+typedef struct nbcolli_message {
+    int peer;
+    uint32_t number;
+    nbcoll_step step;
+} nbcolli_message;
+
+struct nbcoll_schedule {
+    nbcoll_host host; /* copied */
+    size_t memory;    /* bytes of the one block that holds the struct and its arrays */
+    char name[64];
+    int rank, ranks;
+    uint32_t steps, edges, fingerprint;
+    size_t extent[NBCOLL_BUFFER_COUNT];
+    nbcoll_step_view *step; /* [steps] */
+    uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */
+    uint32_t *op;           /* [steps]: index of a SEND's or RECV's operation in a run, below ops; else UINT32_MAX */
+    uint32_t ops;
+    uint32_t sends, recvs;
+    nbcolli_message *send, *recv; /* [sends], [recvs] */
+    int shared;                   /* it has an EXPOSE, FETCH or FETCH_REDUCE */
+
+    nbcoll_context *owner; /* whose runs are pooled here; null before the first start */
+    nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
+    nbcolli_run *idle;     /* pooled runs */
+    uint32_t users;        /* requests that hold it */
+    int evicted;           /* it has left its communicator's cache: freed by its last user */
+};
+
+/* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs and ends the ownership. */
+nbcoll_status nbcolli_forked(const nbcoll_context *context);
+void nbcolli_schedule_disown(nbcoll_schedule *s);
+
+/* The step that (peer, number) means in `index`, or NBCOLL_START when there is none. */
+static inline nbcoll_step nbcolli_find_message(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const nbcolli_message *m = &index[middle];
+        if (m->peer < peer || (m->peer == peer && m->number < number))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && index[low].peer == peer && index[low].number == number ? index[low].step : NBCOLL_START;
+}
+
+#endif

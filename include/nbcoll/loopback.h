@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * loopback: all ranks in one process, in real time. Ranks may be threads, or one thread may step them all (test,
+ * progress and arm of each in turn). The smallest transport, and the one to copy from.
+ */
+#ifndef NBCOLL_LOOPBACK_H
+#define NBCOLL_LOOPBACK_H
+
+#include "transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nbcoll_loopback nbcoll_loopback; /* what the ranks share */
+
+/* Loopback flags: each makes it a less comfortable transport, for tests. */
+#define NBCOLL_LOOPBACK_NO_BULK 1u /* offer no bulk group: large data travels in pieces */
+#define NBCOLL_LOOPBACK_LEND 2u    /* answer posts and gets with LENT, and finish them in progress */
+
+typedef struct nbcoll_loopback_config {
+    size_t size;
+    const nbcoll_host *host; /* memory; may be null; must outlive the world */
+    int ranks;               /* 1..1024 */
+    uint64_t seed;           /* orders delivery between senders (and of each sender's messages); 0: in order of arrival */
+    uint32_t depth;          /* messages in flight from one rank to another; 0: 16 */
+    uint32_t payload;        /* bytes a message may carry, 256..65536; 0: 4096 */
+    uint32_t flags;
+} nbcoll_loopback_config;
+
+/* Errors: ERR_NULL, ERR_CONFIG, ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcoll_loopback **out);
+
+/* The end of `rank`, which is opened once. Any thread, once for each rank. Errors: ERR_NULL, ERR_RANK, ERR_BUSY (open),
+ * ERR_MEMORY, ERR_TRANSPORT (no descriptor). */
+NBCOLL_API nbcoll_status nbcoll_loopback_open(nbcoll_loopback *world, int rank, nbcoll_endpoint **out);
+
+/* Null is accepted. Errors: ERR_BUSY (an endpoint is open). */
+NBCOLL_API nbcoll_status nbcoll_loopback_free(nbcoll_loopback *world);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

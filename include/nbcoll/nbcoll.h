@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * nbcoll: nonblocking collective operations. Started now, finished later, overlapped with computation.
+ *
+ * In a program:
+ *
+ *     nbcoll_context *context;                       one rank's root object
+ *     nbcoll_context_create(NBCOLL_ABI, NULL, &context);
+ *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+ *     nbcoll_ibcast(data, n, NBCOLL_FLOAT, 0, comm, &request);
+ *     compute();
+ *     nbcoll_wait(&request, NBCOLL_FOREVER);
+ *
+ * Threads. Unless a call says otherwise, at most one thread at a time may be inside calls on one context (its
+ * communicators, requests and schedules included); a context made with NBCOLL_ANY_THREAD lifts that. Different
+ * contexts never share anything.
+ *
+ * Status. Every call that can fail returns nbcoll_status. A call that refuses its arguments changes nothing and takes
+ * no tag. NBCOLL_ERR_FORKED is returned by every call on a handle inherited through fork().
+ *
+ * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
+ * fields can be appended. Fields beyond `size` take their defaults.
+ */
+#ifndef NBCOLL_H
+#define NBCOLL_H
+
+#ifdef NBCOLL_PREFIX
+#include "prefix.h"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef NBCOLL_API
+#define NBCOLL_API __attribute__((visibility("default")))
+#endif
+
+/* The version of everything that a compiled program can see of these headers. */
+#define NBCOLL_ABI 1u
+
+/* ---- status ---------------------------------------------------------------------------------------------------- */
+
+/* Append-only: X(name, text). The values are 0, 1, 2, ... in this order. */
+#define NBCOLL_STATUS_LIST(X)                                                                      \
+    X(OK, "success")                                                                               \
+    X(PENDING, "not finished yet")                                                                 \
+    X(AGAIN, "something is ready: do not sleep, progress and ask again")                           \
+    X(ERR_ARGUMENT, "an argument is invalid")                                                      \
+    X(ERR_NULL, "a required pointer is null")                                                      \
+    X(ERR_BUFFER, "a buffer is null although its length is not zero")                              \
+    X(ERR_COUNT, "a count or length overflows size_t")                                             \
+    X(ERR_RANK, "a rank lies outside the communicator")                                            \
+    X(ERR_ROOT, "the root lies outside the communicator")                                          \
+    X(ERR_TYPE, "unknown data type")                                                               \
+    X(ERR_OP, "unknown reduction, or one that the data type does not have")                        \
+    X(ERR_REQUEST, "the request was released, never started, or is already active")                \
+    X(ERR_FOREIGN, "the object belongs to another context")                                        \
+    X(ERR_ABI, "the other side was built for another ABI version")                                 \
+    X(ERR_CONFIG, "a configuration field is out of its range")                                     \
+    X(ERR_MEMORY, "the allocator returned no memory")                                              \
+    X(ERR_LIMIT, "a limit of the library is exceeded")                                             \
+    X(ERR_CYCLE, "the schedule has a cycle")                                                       \
+    X(ERR_UNSUPPORTED, "not supported by this transport or build")                                 \
+    X(ERR_BUSY, "still in use")                                                                    \
+    X(ERR_TIMEOUT, "the deadline passed; the operation is still active")                           \
+    X(ERR_NO_SLOT, "the deadline passed while the operation waited for its slot")                  \
+    X(ERR_CANCELLED, "the operation was cancelled")                                                \
+    X(ERR_MISMATCH, "the ranks called different operations, or with different arguments")          \
+    X(ERR_PEER_LOST, "a member of the communicator died or failed")                                \
+    X(ERR_TRANSPORT, "the transport reported a failure")                                           \
+    X(ERR_CALL, "a host function of the schedule reported a failure")                              \
+    X(ERR_FORKED, "the handle was inherited through fork")                                         \
+    X(ERR_VERIFY, "the verifier refuted the schedules")
+
+typedef enum nbcoll_status {
+#define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,
+    NBCOLL_STATUS_LIST(NBCOLLI_STATUS_ENUM)
+#undef NBCOLLI_STATUS_ENUM
+        NBCOLL_STATUS_COUNT
+} nbcoll_status;
+
+/* "NBCOLL_ERR_ROOT", and a short English text. Never null; any value is accepted. Any thread. */
+NBCOLL_API const char *nbcoll_status_name(nbcoll_status status);
+NBCOLL_API const char *nbcoll_status_text(nbcoll_status status);
+
+/* ---- the host -------------------------------------------------------------------------------------------------- */
+
+/* What the library asks of the program around it. All members are optional; a zeroed one takes the C library's. With
+ * all of them set, the library itself calls no malloc, no clock and no thread function. The functions may be called
+ * from any thread that is inside a call of the library. */
+typedef struct nbcoll_host {
+    size_t size;
+    void *user; /* passed to each function */
+    /* Memory of at least `bytes` bytes, aligned to `align` (a power of two); null when there is none. */
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    /* Takes back what alloc gave, with the same `bytes`. */
+    void (*free)(void *user, void *memory, size_t bytes);
+    /* A line of text without newline. Never called on a path that works as asked. */
+    void (*log)(void *user, nbcoll_status why, const char *text);
+    /* Nanoseconds of a clock that never goes back. */
+    uint64_t (*now)(void *user);
+    /* Called between two unsuccessful looks while a call waits; `looks` counts them from 1. Replaces the library's own
+     * spinning, yielding and sleeping: a task runtime switches to another task here. */
+    void (*pause)(void *user, uint64_t looks);
+    /* Runs main(argument) on a new thread and returns NBCOLL_OK, or an error. The thread ends by returning. */
+    nbcoll_status (*spawn)(void *user, void (*main)(void *argument), void *argument);
+} nbcoll_host;
+
+/* ---- context --------------------------------------------------------------------------------------------------- */
+
+typedef struct nbcoll_context nbcoll_context;
+typedef struct nbcoll_comm nbcoll_comm;
+typedef struct nbcoll_endpoint nbcoll_endpoint; /* transport.h */
+typedef struct nbcoll_schedule nbcoll_schedule; /* schedule.h */
+typedef struct nbcoll_observer nbcoll_observer; /* schedule.h */
+
+/* Context flags. */
+#define NBCOLL_ANY_THREAD 1u /* any thread may call at any time */
+
+typedef struct nbcoll_context_config {
+    size_t size;
+    nbcoll_host host;                /* copied */
+    const nbcoll_observer *observer; /* null, or told of every step; must outlive the context */
+    uint32_t flags;                  /* 0 or NBCOLL_ANY_THREAD */
+} nbcoll_context_config;
+
+/* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.
+ * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, or `size` too small to hold itself), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *config, nbcoll_context **out);
+
+/* Frees the context's communicators, closes its endpoints and frees it. Null is accepted.
+ * Errors: ERR_BUSY (a request is active, or a message is not yet handed to its transport: progress, then call again),
+ * ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
+
+/* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
+NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
+
+/* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; it
+ * stays the context's. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor, or NBCOLL_AGAIN when
+ * something became ready meanwhile (progress first). One arming serves one readiness: after the poll returns, call
+ * nbcoll_progress and arm again. Errors: ERR_UNSUPPORTED (no endpoint, or one whose transport has no doorbell). */
+NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
+NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
+
+/* What the most recent error on this context was about. `rank` (in `comm`, -1 when none is concerned) names the lost,
+ * failed or mismatching rank, or, for NBCOLL_ERR_NO_SLOT, the lowest rank that this one waits for in the operation
+ * `tag` that holds the slot. Overwritten by the next error on the context. */
+typedef struct nbcoll_failure {
+    nbcoll_status status;
+    int rank;
+    uint64_t tag;
+    const nbcoll_comm *comm; /* compare only: it may have been freed */
+} nbcoll_failure;
+NBCOLL_API nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out);
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+/* One run of a schedule. A plain value: copy it, compare it, keep it anywhere. A released one is recognised. */
+typedef struct nbcoll_request {
+    nbcoll_context *context; /* null: no request */
+    uint32_t index;
+    uint32_t generation;
+} nbcoll_request;
+#ifdef __cplusplus
+#define NBCOLL_REQUEST_NULL (nbcoll_request{nullptr, 0, 0})
+#else
+#define NBCOLL_REQUEST_NULL ((nbcoll_request){0})
+#endif
+
+/* Timeouts are nanoseconds from the call on. 0 looks once. */
+#define NBCOLL_FOREVER UINT64_MAX
+
+/* test and wait progress the whole context. They return NBCOLL_PENDING (test) or an ERR_TIMEOUT or ERR_NO_SLOT (wait)
+ * while the operation is active: the request then stays valid and its buffers lent. Any other value is how the
+ * operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL, a persistent one is
+ * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
+ * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
+ * ERR_PEER_LOST, ERR_TRANSPORT, ERR_CALL, ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
+
+/* Several requests, which may belong to different contexts of the calling thread. `statuses` may be null; else
+ * statuses[i] is what test would have returned for requests[i]. test_all and wait_all return OK when all ended with OK,
+ * the first error in array order when all ended, else PENDING or the timeout. any: the first that ended (null and
+ * inactive ones are passed over; *index = n and OK when there is no other). some: at least one; *ended of them, whose
+ * indices are written to indices[0..*ended-1] in rising order. Errors: ERR_NULL, ERR_REQUEST. */
+NBCOLL_API nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
+NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout);
+NBCOLL_API nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout);
+NBCOLL_API nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
+                                          nbcoll_status statuses[], uint64_t timeout);
+
+/* Starts an inactive persistent request, or tells that it is active (ERR_REQUEST). Never blocks: without a free slot
+ * the operation is queued. Errors: ERR_NULL, ERR_REQUEST, ERR_MISMATCH, ERR_PEER_LOST (the communicator is out of step
+ * or broken), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
+
+/* Calls done(request, status, user) when the operation ends, once for each start, from inside test, wait or progress on
+ * the context, with no lock held; it may start operations. Set before or after the start. The callback reports the
+ * end: when it returns, a non-persistent request is released. Errors: ERR_NULL, ERR_REQUEST. */
+typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
+NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);
+
+/* Revokes the operation on all ranks. It ends (test, wait) with ERR_CANCELLED, but only when no peer can touch its
+ * buffers any more; ranks that still needed it get ERR_CANCELLED too, ranks for which it had ended keep their result.
+ * The communicator stays usable. An operation that has ended here keeps its status. Errors: ERR_REQUEST. */
+NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
+
+/* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer. OK or
+ * PENDING. The bytes may be read then, though the operation still runs. Errors: ERR_REQUEST, ERR_COUNT (beyond the
+ * buffer). */
+NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
+
+/* Releases an inactive persistent request and sets it to null. Errors: ERR_NULL, ERR_REQUEST, ERR_BUSY (active). */
+NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
+
+/* ---- communicators --------------------------------------------------------------------------------------------- */
+
+/* All ranks of a communicator must start its operations in the same order. */
+typedef struct nbcoll_comm_config {
+    size_t size;
+    uint32_t slots;        /* K: operations in flight; further ones are queued. 1..65536 */
+    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256 */
+    uint32_t credits;      /* messages with payload that one peer may have here unexpected. 1..65535 */
+    uint32_t schedules;    /* cached schedules. 1..65536 */
+    size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
+    size_t large;          /* bytes from which the algorithms for large data are chosen */
+} nbcoll_comm_config;
+/* clang-format off */
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, 65536 }
+/* clang-format on */
+
+/* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
+ * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots, cells and credits; the
+ * largest `large`, costs), whatever each passed. *out is written when the request ends with OK. `config` may be null.
+ * A call that is refused leaves the endpoint the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's
+ * table), ERR_FOREIGN (the endpoint belongs to another context), ERR_MEMORY. Through the request also ERR_ABI,
+ * ERR_PEER_LOST, ERR_TRANSPORT. */
+NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
+                                             const nbcoll_comm_config *config, nbcoll_comm **out,
+                                             nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint,
+                                            const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
+
+/* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
+ * parent. colour < 0: *out becomes null. Collective over `comm`, an operation of it like any other. */
+NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
+NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
+                                            nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
+                                           uint64_t timeout);
+
+/* Frees a communicator here; not collective. Null is accepted. Its schedules and persistent requests end with it (the
+ * requests' handles become stale). Errors: ERR_BUSY (an operation is active), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
+
+/* This rank, and the number of ranks. Never fail; any thread. */
+NBCOLL_API int nbcoll_comm_rank(const nbcoll_comm *comm);
+NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
+
+/* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
+NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
+
+/* ---- types and reductions -------------------------------------------------------------------------------------- */
+
+/* Append-only: X(name, C type). */
+#define NBCOLL_TYPE_LIST(X)                                                                                            \
+    X(BYTE, unsigned char)                                                                                             \
+    X(INT8, int8_t)                                                                                                    \
+    X(INT16, int16_t)                                                                                                  \
+    X(INT32, int32_t)                                                                                                  \
+    X(INT64, int64_t)                                                                                                  \
+    X(UINT8, uint8_t)                                                                                                  \
+    X(UINT16, uint16_t)                                                                                                \
+    X(UINT32, uint32_t)                                                                                                \
+    X(UINT64, uint64_t)                                                                                                \
+    X(FLOAT, float)                                                                                                    \
+    X(DOUBLE, double)
+typedef enum nbcoll_type {
+#define NBCOLLI_TYPE_ENUM(name, ctype) NBCOLL_##name,
+    NBCOLL_TYPE_LIST(NBCOLLI_TYPE_ENUM)
+#undef NBCOLLI_TYPE_ENUM
+        NBCOLL_TYPE_COUNT
+} nbcoll_type;
+
+/* Append-only. Sums and products of integers wrap modulo 2^bits. min and max of floating types give the other operand
+ * when one is NaN. The bitwise ones exist for integers and BYTE; BYTE has no others. */
+#define NBCOLL_OP_LIST(X) X(SUM) X(PROD) X(MIN) X(MAX) X(BAND) X(BOR) X(BXOR)
+typedef enum nbcoll_op {
+#define NBCOLLI_OP_ENUM(name) NBCOLL_##name,
+    NBCOLL_OP_LIST(NBCOLLI_OP_ENUM)
+#undef NBCOLLI_OP_ENUM
+        NBCOLL_OP_COUNT
+} nbcoll_op;
+
+/* Bytes of one element; 0 for an unknown type. Any thread. */
+NBCOLL_API size_t nbcoll_type_size(nbcoll_type type);
+/* "FLOAT", "SUM"; "?" for an unknown one. Any thread. */
+NBCOLL_API const char *nbcoll_type_name(nbcoll_type type);
+NBCOLL_API const char *nbcoll_op_name(nbcoll_op op);
+
+/* ---- collectives ----------------------------------------------------------------------------------------------- */
+
+/* Each in three forms with the same meaning:
+ *
+ *   nbcoll_iX(..., comm, &request)    starts it
+ *   nbcoll_X_init(..., comm, &request) makes a persistent request for it, to be started with nbcoll_start
+ *   nbcoll_X(..., comm, timeout)      starts it and waits; at the timeout it cancels the operation and returns
+ *                                     ERR_TIMEOUT, and the buffers stay lent until nbcoll_comm_active falls
+ *
+ * Buffers are the caller's; from the start to the end of the operation they are lent: neither read receive buffers
+ * nor write any of them. `count` is in elements of `type`. NBCOLL_IN_PLACE as send buffer (scatter: as the root's
+ * receive buffer) means that this rank's contribution already stands where its result belongs. Buffers that a rank
+ * does not use (the send buffer of a scatter away from its root) are ignored and may be null.
+ *
+ * All ranks pass the same count, type size, op and root. A difference ends the operation with ERR_MISMATCH.
+ *
+ * Errors at the call: ERR_NULL (comm or request), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER, ERR_COUNT (count times
+ * the element's size, or times the ranks, overflows), ERR_MISMATCH (an earlier message shows that the ranks are out of
+ * step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
+#define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
+
+/* Ends on a rank only after every rank has started it. */
+NBCOLL_API nbcoll_status nbcoll_ibarrier(nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_barrier_init(nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_barrier(nbcoll_comm *comm, uint64_t timeout);
+
+/* Every rank's buffer[0..count) becomes the root's. */
+NBCOLL_API nbcoll_status nbcoll_ibcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
+                                       nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_bcast_init(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
+                                           nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_bcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
+                                      uint64_t timeout);
+
+/* Rank r's recv[0..count) becomes the root's send[r * count ..). `send` is read at the root only. */
+NBCOLL_API nbcoll_status nbcoll_iscatter(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                         nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scatter_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                             nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scatter(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                        nbcoll_comm *comm, uint64_t timeout);
+
+/* The root's recv[r * count ..) becomes rank r's send[0..count). `recv` is written at the root only. */
+NBCOLL_API nbcoll_status nbcoll_igather(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                        nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_gather_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                            nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_gather(const void *send, void *recv, size_t count, nbcoll_type type, int root,
+                                       nbcoll_comm *comm, uint64_t timeout);
+
+/* Every rank's recv[r * count ..) becomes rank r's send[0..count). */
+NBCOLL_API nbcoll_status nbcoll_iallgather(const void *send, void *recv, size_t count, nbcoll_type type,
+                                           nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allgather_init(const void *send, void *recv, size_t count, nbcoll_type type,
+                                               nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allgather(const void *send, void *recv, size_t count, nbcoll_type type,
+                                          nbcoll_comm *comm, uint64_t timeout);
+
+/* The root's recv[i] becomes send_0[i] op send_1[i] op ... op send_{P-1}[i], the subscript being the rank. The order of
+ * evaluation is the algorithm's. `recv` is written at the root only. */
+NBCOLL_API nbcoll_status nbcoll_ireduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                        int root, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                            int root, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                       int root, nbcoll_comm *comm, uint64_t timeout);
+
+/* As reduce, with the result at every rank, and the same bits there. */
+NBCOLL_API nbcoll_status nbcoll_iallreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                           nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allreduce_init(const void *send, void *recv, size_t count, nbcoll_type type,
+                                               nbcoll_op op, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                          nbcoll_comm *comm, uint64_t timeout);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

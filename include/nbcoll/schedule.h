@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Schedules: a collective, on one rank, as data. A schedule is an immutable graph of small steps; a builder makes it,
+ * the engine, the verifier and the printers read it. Two ways to write one, which may be mixed:
+ *
+ *   graph         each call adds a step and returns it; nbcoll_after(b, step, earlier) makes it wait for `earlier`.
+ *                 A step without `after` may run as soon as the operation starts.
+ *   stage queue   steps between two calls of nbcoll_stage are pushed together (Ramos et al., section 3.3).
+ *
+ * An algorithm is a function from a builder and arguments to steps, for one rank:
+ *
+ *     static void chain(nbcoll_builder *b, const nbcoll_args *a)
+ *     {
+ *         nbcoll_step data = NBCOLL_START;
+ *         if (b->rank > 0)
+ *             data = nbcoll_recv(b, b->rank - 1, a->recv, a->bytes);
+ *         if (b->rank + 1 < b->ranks)
+ *             nbcoll_after(b, nbcoll_send(b, b->rank + 1, a->recv, a->bytes), data);
+ *     }
+ *
+ * A builder is used by one thread. It keeps its first error, ignores what follows, and reports the error at finish.
+ * A schedule may be read by any thread; it is started by one context only.
+ */
+#ifndef NBCOLL_SCHEDULE_H
+#define NBCOLL_SCHEDULE_H
+
+#include "nbcoll.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- addresses ------------------------------------------------------------------------------------------------- */
+
+/* Schedules are templates: an address names a buffer, bound when the schedule is started, and an offset in it. */
+typedef enum nbcoll_buffer {
+    NBCOLL_BUFFER_SEND,    /* the caller's, never written */
+    NBCOLL_BUFFER_RECV,    /* the caller's */
+    NBCOLL_BUFFER_SCRATCH, /* the run's own; undefined at the start, aligned to 64 bytes */
+    NBCOLL_BUFFER_COUNT
+} nbcoll_buffer;
+
+typedef struct nbcoll_addr {
+    nbcoll_buffer buffer;
+    size_t offset; /* bytes */
+} nbcoll_addr;
+
+typedef struct nbcoll_region {
+    nbcoll_addr at;
+    size_t bytes;
+} nbcoll_region;
+
+/* The address `bytes` further on. */
+static inline nbcoll_addr nbcoll_at(nbcoll_addr a, size_t bytes)
+{
+    a.offset += bytes;
+    return a;
+}
+
+static inline nbcoll_region nbcoll_span(nbcoll_addr at, size_t bytes)
+{
+    nbcoll_region r = {at, bytes};
+    return r;
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+typedef uint32_t nbcoll_step;
+#define NBCOLL_START ((nbcoll_step)0) /* the join before everything */
+#define NBCOLL_END ((nbcoll_step)1)   /* the join after everything; added edges are implied */
+
+/* The visible head of a builder; read only. */
+typedef struct nbcoll_builder {
+    int rank;
+    int ranks;
+} nbcoll_builder;
+
+/* Does this rank share memory with `peer`? Both ends of a pair must answer alike. */
+typedef int nbcoll_shares(void *user, int peer);
+
+typedef struct nbcoll_builder_config {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null; must outlive the schedule */
+    int rank, ranks;
+    nbcoll_shares *shares; /* null: with nobody, so that every EXPOSE and FETCH is lowered to SEND and RECV */
+    void *shares_user;
+} nbcoll_builder_config;
+
+/* Opens a builder. Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK, ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_builder **out);
+
+/* Closes the builder in any case, and gives the schedule (which the caller frees with nbcoll_schedule_free), or the
+ * first error: ERR_RANK (a peer outside 0..ranks-1, or this rank itself), ERR_ARGUMENT (no such step; a write to the
+ * send buffer; operands of a REDUCE that overlap its result without being it), ERR_TYPE, ERR_OP, ERR_COUNT (an address
+ * overflows), ERR_LIMIT (more than 2^31 steps or edges), ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
+NBCOLL_API nbcoll_status nbcoll_builder_finish(nbcoll_builder *b, nbcoll_schedule **out);
+
+/* Two-sided transfer. The n-th send to a peer matches the peer's n-th receive from this rank, in the order of creation,
+ * unless nbcoll_number says otherwise. Zero bytes are sent. The end of a SEND means only that the bytes may be reused. */
+NBCOLL_API nbcoll_step nbcoll_send(nbcoll_builder *b, int peer, nbcoll_addr from, size_t bytes);
+NBCOLL_API nbcoll_step nbcoll_recv(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+
+/* Gives a SEND or RECV its number in its (peer, direction), instead of the next free one. All of them must differ. */
+NBCOLL_API void nbcoll_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
+
+/* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
+ * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts. `parts` is copied. For a reader that
+ * shares no memory the part becomes a SEND and its FETCH a RECV: `nbcoll_after` on the returned step covers them. */
+typedef struct nbcoll_part {
+    int peer;        /* the reader; in a CALL: -1 */
+    uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
+    nbcoll_region region;
+} nbcoll_part;
+NBCOLL_API nbcoll_step nbcoll_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
+NBCOLL_API nbcoll_step nbcoll_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+
+typedef struct nbcoll_reduction {
+    nbcoll_type type;
+    nbcoll_op op;
+} nbcoll_reduction;
+
+/* result = left op right, elementwise over `count` elements. `result` may be `left` or `right` itself. */
+NBCOLL_API nbcoll_step nbcoll_combine(nbcoll_builder *b, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
+                                      size_t count, nbcoll_reduction how);
+
+/* acc = fetched op acc (NBCOLL_LEFT: the peer's bytes are the left operand), or acc = acc op fetched (NBCOLL_RIGHT). */
+typedef enum nbcoll_side { NBCOLL_LEFT, NBCOLL_RIGHT } nbcoll_side;
+NBCOLL_API nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *b, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
+                                           nbcoll_reduction how);
+
+/* Copies bytes; regions do not overlap. */
+NBCOLL_API nbcoll_step nbcoll_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
+
+/* A host function over named regions: pointers[i] is where regions[i] lies in this run. Returns NBCOLL_OK, or an error,
+ * which ends the operation everywhere with ERR_CALL. It must not call the library. `regions` is copied. */
+typedef nbcoll_status nbcoll_host_call(void *user, void *const pointers[]);
+NBCOLL_API nbcoll_step nbcoll_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
+                                   const nbcoll_region read[], size_t writes, const nbcoll_region written[]);
+
+/* An empty step, to gather edges. */
+NBCOLL_API nbcoll_step nbcoll_join(nbcoll_builder *b);
+
+/* `step` waits for the end of `earlier`. Edges to NBCOLL_START are accepted and say nothing. Repeats are harmless. */
+NBCOLL_API void nbcoll_after(nbcoll_builder *b, nbcoll_step step, nbcoll_step earlier);
+
+/* Ends the stage: the steps added since the last call of nbcoll_stage (or since the beginning). A dependent stage holds
+ * back every step added later until it completes; a non-dependent one must only complete before the operation does. */
+typedef enum nbcoll_stage_kind { NBCOLL_NON_DEPENDENT, NBCOLL_DEPENDENT } nbcoll_stage_kind;
+NBCOLL_API void nbcoll_stage(nbcoll_builder *b, nbcoll_stage_kind kind);
+
+/* Fresh scratch memory of this run, aligned to 64 bytes. */
+NBCOLL_API nbcoll_addr nbcoll_scratch(nbcoll_builder *b, size_t bytes);
+
+/* At most `n` of the sends added from now on are posted at once: each also waits for the n-th before it. 0: no limit.
+ * The edges are real ones, so the verifier judges them. */
+NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
+
+/* Where a step should run: a hint for progress engines. Steps are born on the caller's lane. */
+typedef enum nbcoll_lane { NBCOLL_LANE_CALLER, NBCOLL_LANE_PROGRESS, NBCOLL_LANE_QUEUE, NBCOLL_LANE_RAIL } nbcoll_lane;
+NBCOLL_API void nbcoll_on_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
+
+/* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose
+ * fingerprints differ get ERR_MISMATCH. Defaults: "schedule", 0. */
+NBCOLL_API void nbcoll_name(nbcoll_builder *b, const char *name);
+NBCOLL_API void nbcoll_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
+
+/* Keeps an error of the algorithm's own, if none is kept yet. */
+NBCOLL_API void nbcoll_builder_fail(nbcoll_builder *b, nbcoll_status status);
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+#define NBCOLL_KIND_LIST(X) X(JOIN) X(SEND) X(RECV) X(EXPOSE) X(FETCH) X(FETCH_REDUCE) X(COPY) X(REDUCE) X(CALL)
+typedef enum nbcoll_kind {
+#define NBCOLLI_KIND_ENUM(name) NBCOLL_##name,
+    NBCOLL_KIND_LIST(NBCOLLI_KIND_ENUM)
+#undef NBCOLLI_KIND_ENUM
+        NBCOLL_KIND_COUNT
+} nbcoll_kind;
+
+/* One step as built. Append-only: read it through the pointer that nbcoll_schedule_step returns, never by array. */
+typedef struct nbcoll_step_view {
+    nbcoll_kind kind;
+    nbcoll_lane lane;
+    int peer;                   /* SEND, RECV, FETCH, FETCH_REDUCE; else -1 */
+    uint32_t number;            /* of the message in its (peer, direction); of the part fetched */
+    nbcoll_region write;        /* RECV, FETCH, COPY, REDUCE, FETCH_REDUCE: what it writes; else 0 bytes */
+    nbcoll_region read[2];      /* SEND, COPY: [0]; REDUCE: left, right; FETCH_REDUCE: [side ^ 1] is the accumulator */
+    nbcoll_side side;           /* FETCH_REDUCE: where the fetched operand stands */
+    nbcoll_reduction reduction; /* REDUCE, FETCH_REDUCE */
+    const nbcoll_part *parts;   /* EXPOSE, CALL: part_count of them (CALL: those read, then those written) */
+    uint32_t part_count;
+    nbcoll_host_call *call;     /* CALL */
+    void *call_user;
+    uint32_t before;            /* how many steps it waits for, START not counted */
+    uint32_t after_count;       /* how many wait for it, END not counted: after[0..after_count-1], rising */
+    const nbcoll_step *after;
+} nbcoll_step_view;
+
+typedef struct nbcoll_schedule_info {
+    size_t size;
+    const char *name; /* the schedule's */
+    int rank, ranks;
+    uint32_t steps;       /* START and END included; they are steps 0 and 1 */
+    uint32_t edges;       /* those of START and END not counted */
+    uint32_t fingerprint;
+    size_t extent[NBCOLL_BUFFER_COUNT]; /* bytes of each buffer that steps touch, from its beginning */
+} nbcoll_schedule_info;
+
+/* Errors: ERR_NULL, ERR_CONFIG (size). The views live as long as the schedule. Out of range: null. */
+NBCOLL_API nbcoll_status nbcoll_schedule_query(const nbcoll_schedule *s, nbcoll_schedule_info *out);
+NBCOLL_API const nbcoll_step_view *nbcoll_schedule_step(const nbcoll_schedule *s, nbcoll_step step);
+
+/* "SEND", ...; "?" for an unknown one. Any thread. */
+NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
+
+/* Starts a schedule built for this communicator's rank and size, on these buffers (`send` is never written; each may be
+ * null if the schedule does not touch it). It is an operation like any other: it takes the next tag, and all ranks start
+ * theirs. The persistent form makes an inactive request. The schedule must stay until the request is released.
+ * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
+ * before), and those of nbcoll_start. */
+NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                               nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                              nbcoll_request *request);
+
+/* Null is accepted. Errors: ERR_BUSY (a request still uses it), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s);
+
+/* ---- algorithms ------------------------------------------------------------------------------------------------ */
+
+/* Append-only. */
+#define NBCOLL_OPERATION_LIST(X) X(BARRIER) X(BCAST) X(SCATTER) X(GATHER) X(ALLGATHER) X(REDUCE) X(ALLREDUCE)
+typedef enum nbcoll_operation {
+#define NBCOLLI_OPERATION_ENUM(name) NBCOLL_OPERATION_##name,
+    NBCOLL_OPERATION_LIST(NBCOLLI_OPERATION_ENUM)
+#undef NBCOLLI_OPERATION_ENUM
+        NBCOLL_OPERATION_COUNT
+} nbcoll_operation;
+
+/* "bcast"; "?" for an unknown one. Any thread. */
+NBCOLL_API const char *nbcoll_operation_name(nbcoll_operation operation);
+
+/* What a builder may read. In place is already folded in: `send` then points into the receive buffer. */
+typedef struct nbcoll_args {
+    size_t size;
+    nbcoll_operation operation;
+    int root;                   /* bcast, scatter, gather, reduce; else 0 */
+    size_t count;               /* elements: of one rank's block (scatter, gather, allgather), or of the vector */
+    size_t bytes;               /* the same in bytes */
+    nbcoll_reduction reduction; /* reduce, allreduce; elsewhere only the type counts */
+    nbcoll_addr send;           /* bcast: unused. scatter: valid at the root */
+    nbcoll_addr recv;           /* bcast: the buffer of every rank. gather, reduce: valid at the root */
+    int in_place;               /* send is this rank's place in recv (scatter: recv is its place in send) */
+    size_t segment;             /* parameters of algorithms; 0 takes the algorithm's default */
+    unsigned arity, ports;
+} nbcoll_args;
+
+/* Fills in `send` and `recv` for the plain form, or for the in-place form of `rank`, and `bytes` from count and type.
+ * Errors: ERR_NULL, ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes times ranks overflows). */
+NBCOLL_API nbcoll_status nbcoll_args_complete(nbcoll_args *a, int rank, int ranks);
+
+typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
+
+/* Algorithm flags. */
+#define NBCOLL_ALGORITHM_REORDERS 1u /* combines operands in another order than rank order: commutative ops only */
+
+typedef struct nbcoll_algorithm {
+    size_t size;
+    const char *name; /* unique within its operation, as in "binomial" */
+    nbcoll_operation operation;
+    nbcoll_build *build;
+    uint32_t flags;
+} nbcoll_algorithm;
+
+/* The i-th algorithm of an operation, the one for small data first and the one for large data second; null beyond the
+ * last. The one of that name; null when there is none. Any thread. */
+NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned i);
+NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name);
+
+/* Opens a builder, runs the algorithm, names and fingerprints the schedule, and finishes it. `a` is completed first.
+ * Errors: those of nbcoll_args_complete, nbcoll_builder_open and nbcoll_builder_finish. */
+NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
+                                               const nbcoll_builder_config *config, nbcoll_schedule **out);
+
+/* ---- observing ------------------------------------------------------------------------------------------------- */
+
+typedef enum nbcoll_moment { NBCOLL_STEP_READY, NBCOLL_STEP_STARTED, NBCOLL_STEP_ENDED } nbcoll_moment;
+
+typedef struct nbcoll_event {
+    nbcoll_moment moment;
+    const nbcoll_comm *comm;
+    uint64_t tag;
+    const nbcoll_schedule *schedule;
+    nbcoll_step step;
+} nbcoll_event;
+
+/* Told of each step of each run of a context, in order, from inside calls on it; must not call the library. START and
+ * END are told too. */
+struct nbcoll_observer {
+    size_t size;
+    void *user;
+    void (*event)(void *user, const nbcoll_event *event);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

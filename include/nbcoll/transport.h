@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The transport contract. A transport moves bytes between the ranks of one endpoint set and knows nothing of
+ * collectives: it delivers small messages (a fixed header and a bounded payload) and may move bulk data by descriptor.
+ * Matching, eager and rendezvous, flow control and ordering are the core's: a transport may deliver messages in any
+ * order, but delivers each exactly once, whole, or reports the peer as lost.
+ *
+ * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
+ *
+ *     struct wire { nbcoll_endpoint base; ... };
+ *     static const nbcoll_transport table = {NBCOLL_ABI, sizeof table, "wire", post, progress, cancel, close_, ...};
+ *     nbcoll_status wire_open(const wire_config *config, nbcoll_endpoint **out);     an ordinary function
+ *
+ * Threads: the core calls an endpoint from one thread at a time, never from inside itself. What a transport shares
+ * between endpoints it synchronises itself. No function may block.
+ */
+#ifndef NBCOLL_TRANSPORT_H
+#define NBCOLL_TRANSPORT_H
+
+#include "nbcoll.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The fixed header of every message: the core's, carried as it is. A transport may read nothing of it. */
+typedef struct nbcoll_header {
+    uint64_t word[8];
+} nbcoll_header;
+
+/* Something lent to a transport. The core owns the memory; while lent, `next` and `scratch` are the transport's. */
+typedef struct nbcoll_record {
+    struct nbcoll_record *next;
+    nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT */
+    uint32_t owner;       /* the core's; not to be touched */
+    uint64_t scratch[4];
+} nbcoll_record;
+
+/* What a post says. */
+typedef enum nbcoll_posted {
+    NBCOLL_POST_DONE,    /* finished: header, payload and record are the caller's again */
+    NBCOLL_POST_LENT,    /* header, payload and record stay as they are until the record comes back, exactly once,
+                            from progress (also after cancel) */
+    NBCOLL_POST_NOT_NOW, /* no resources: nothing happened; the core tries again after a progress */
+    NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
+    NBCOLL_POST_FAILED   /* the transport is broken: nothing happened */
+} nbcoll_posted;
+
+/* One delivered message. It and its payload are the transport's; the core reads them until the next progress. */
+typedef struct nbcoll_arrival {
+    struct nbcoll_arrival *next;
+    int source;           /* rank of the sender on this endpoint */
+    nbcoll_header header; /* as posted */
+    const void *payload;  /* `bytes` of it; aligned to 8 */
+    size_t bytes;
+} nbcoll_arrival;
+
+/* What one progress call found. The core zeroes it before the call and handles it after it returned: a transport
+ * calls nobody back. The lists are in the order in which the core shall handle them. */
+typedef struct nbcoll_batch {
+    nbcoll_arrival *arrived;
+    nbcoll_record *returned;
+    int lost; /* a rank newly found dead, or -1 (the core sets -1). Further ones wait for further calls */
+} nbcoll_batch;
+
+/* ---- bulk data (optional group) -------------------------------------------------------------------------------- */
+
+/* Names memory to a peer; carried inside headers. All zero is never valid. */
+typedef struct nbcoll_key {
+    uint64_t word[2];
+} nbcoll_key;
+
+typedef struct nbcoll_bulk {
+    size_t size;
+    /* Makes [memory, memory + bytes) readable by `get` of peers. May fail for lack of resources: the core then sends
+     * the payload in pieces. OK or any error. */
+    nbcoll_status (*expose)(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out);
+    /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
+    void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);
+    /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent record comes
+     * back when `to` is complete, or will no longer be written. */
+    nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
+                         nbcoll_record *record);
+} nbcoll_bulk;
+
+/* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
+
+typedef struct nbcoll_doorbell {
+    size_t size;
+    /* A descriptor that polls readable once armed and rung; the endpoint's. */
+    int (*fd)(nbcoll_endpoint *ep);
+    /* Announces that this rank is about to sleep: from now on whoever delivers to it rings. OK, or AGAIN when
+     * something waits already (then nothing is armed). Each progress call disarms and silences the descriptor. */
+    nbcoll_status (*arm)(nbcoll_endpoint *ep);
+} nbcoll_doorbell;
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+/* Append-only. The core copies the slots inside `size` over null ones and refuses a table whose `abi` is another one's
+ * or that lacks a required slot (NBCOLL_ERR_ABI). Groups not offered are null. */
+typedef struct nbcoll_transport {
+    uint32_t abi; /* NBCOLL_ABI */
+    uint32_t size;
+    const char *name;
+    /* Sends header and payload (at most limits.payload bytes) to `peer`, which may be this rank itself. */
+    nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload, size_t bytes,
+                          nbcoll_record *record);
+    /* Moves what can move and reports what happened. What earlier calls reported as arrived is released. */
+    void (*progress)(nbcoll_endpoint *ep, nbcoll_batch *batch);
+    /* Asks for a lent record: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
+     * message then is or is not delivered; a get writes nothing more). */
+    void (*cancel)(nbcoll_endpoint *ep, nbcoll_record *record);
+    /* Frees the endpoint. No record is lent. Messages already posted are still delivered. */
+    void (*close)(nbcoll_endpoint *ep);
+    /* optional groups */
+    const nbcoll_bulk *bulk;
+    const nbcoll_doorbell *doorbell;
+} nbcoll_transport;
+
+/* Promises, and a cost model (Hockney with overhead), in the units given. */
+typedef struct nbcoll_limits {
+    size_t payload;       /* bytes a message may carry beside its header; at least 256 */
+    uint32_t alpha_ns;    /* latency of a small message */
+    uint32_t beta_ps;     /* picoseconds a byte of bulk data */
+    uint32_t overhead_ns; /* processor time a post */
+} nbcoll_limits;
+
+/* The head of every endpoint: filled by the transport's open function, then constant. */
+struct nbcoll_endpoint {
+    const nbcoll_transport *transport;
+    int rank, ranks;
+    nbcoll_limits limits;
+    nbcoll_context *owner; /* the core's; null at first */
+};
+
+/* Closes an endpoint that no context owns. Null is accepted. */
+static inline void nbcoll_endpoint_close(nbcoll_endpoint *ep)
+{
+    if (ep)
+        ep->transport->close(ep);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

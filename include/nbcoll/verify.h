@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The verifier: proves a collective right for all ranks together, without running or timing it. It reads the schedules
+ * of all ranks and a *meaning*: what each rank's buffers hold at the start, and what its receive buffer must hold at the
+ * end. For the operations of this library the meaning is known:
+ *
+ *     nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .count = 1000};
+ *     nbcoll_refutation why = {.size = sizeof why};
+ *     if (nbcoll_verify_algorithm(&mine, &a, 7, 0, NULL, &why) == NBCOLL_ERR_VERIFY)
+ *         puts(why.text);
+ *
+ * For an operation of your own, say it in two functions (below), and pass the schedules:
+ *
+ *     nbcoll_meaning alltoall = {.size = sizeof alltoall, .ranks = 7, .input = input, .claim = claim};
+ *     nbcoll_verify(schedules, &alltoall, NULL, &why);
+ *
+ * Proved, by reasoning about the graphs, whatever the counts of bytes:
+ *
+ *   - every SEND has one RECV of its length, every exposed part one FETCH or FETCH_REDUCE; nothing is left over;
+ *   - nothing waits for itself, even if every SEND waits until its RECV has started (full rendezvous). So the transport
+ *     needs no buffer for the operation to end;
+ *   - two steps of a rank that may run at the same time do not touch the same byte, unless both only read. SEND and
+ *     EXPOSE read until they end, RECV writes from when it may start. What orders two steps of a rank is a path of its
+ *     own edges and nothing else: not the exchange of messages with another rank;
+ *   - nothing is read before it was written; nothing is written beyond what the meaning claims;
+ *   - every claimed byte of every receive buffer is right: the input it must be, or the reduction of exactly the inputs
+ *     it must be, each once, element by element, in rank order unless the meaning allows any;
+ *   - where the meaning asks for it, the same bits on all ranks, and no rank that ends before all have started.
+ *
+ * Assumed, not proved:
+ *
+ *   - all ranks start these schedules as the same operation, no step fails, nobody cancels or dies, and the transport
+ *     delivers each message once and whole. Messages meet by (peer, number), so that nothing depends on timing;
+ *   - reductions are associative: any bracketing is right. With any_order they are commutative, bit for bit. Idempotent
+ *     ones (min, max, and, or) are held to "each input once" like the others;
+ *   - a CALL reads and writes the regions it names and nothing else. What it writes is a value of its own, equal to
+ *     nothing that a claim can ask for: claim "whatever" about the bytes where it ends up;
+ *   - operands of a reduction are the same elements of different inputs, or have no meaning; so the bytes of one input
+ *     are never combined with others of the same rank;
+ *   - limits of engines and transports (slots, cells, credits) only delay.
+ *
+ * Time and memory do not depend on byte counts. They grow with the number of all steps and of the pieces that buffers
+ * consist of, and with the square of the steps of one rank (an order matrix of steps^2 / 8 bytes).
+ *
+ * Threads: any thread; the schedules are only read.
+ */
+#ifndef NBCOLL_VERIFY_H
+#define NBCOLL_VERIFY_H
+
+#include "schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what was refuted ------------------------------------------------------------------------------------------ */
+
+/* Append-only: X(name, text). `places` of a refutation, in order, are given in brackets. */
+#define NBCOLL_FLAW_LIST(X)                                                                                            \
+    X(NONE, "no flaw")                                                                                                 \
+    X(FINGERPRINT, "ranks have different fingerprints")                       /* START of both */                     \
+    X(NO_RECV, "a SEND has no RECV")                                          /* the SEND; START of its peer */       \
+    X(NO_SEND, "a RECV has no SEND")                                          /* the RECV; START of its peer */       \
+    X(NO_FETCH, "an exposed part is never fetched")                           /* the EXPOSE; START of the reader */   \
+    X(NO_EXPOSE, "a FETCH has no exposed part")                               /* the FETCH; START of its peer */      \
+    X(LENGTH, "the two ends of a message differ in length")                   /* who gives; who takes */              \
+    X(DEADLOCK, "steps wait for each other in a circle")                      /* the circle, or its beginning */      \
+    X(RACE, "two steps that may run at the same time touch the same bytes")   /* the two */                           \
+    X(UNDEFINED, "bytes are read that hold nothing yet")                      /* the reader */                        \
+    X(STRAY, "bytes of the receive buffer are written that are not claimed")  /* the writer */                        \
+    X(UNWRITTEN, "bytes of the result are never written")                     /* END, the bytes */                    \
+    X(WRONG, "bytes of the result are not what they must be")                 /* END, the bytes; who made them */     \
+    X(MISSING, "a reduction lacks an input")                                  /* END, the bytes; that input */        \
+    X(TWICE, "a reduction contains an input twice")                           /* END, the bytes; that input */        \
+    X(ORDER, "a reduction combines its inputs out of rank order")             /* END, the bytes */                    \
+    X(BITS, "two ranks reduce the same elements in different bracketings")    /* END of both, the bytes */            \
+    X(EARLY, "a rank may end before another has started")                     /* END of the one; START of the other */
+
+typedef enum nbcoll_flaw {
+#define NBCOLLI_FLAW_ENUM(name, text) NBCOLL_FLAW_##name,
+    NBCOLL_FLAW_LIST(NBCOLLI_FLAW_ENUM)
+#undef NBCOLLI_FLAW_ENUM
+        NBCOLL_FLAW_COUNT
+} nbcoll_flaw;
+
+/* "RACE", and the text. Never null; any value is accepted. Any thread. */
+NBCOLL_API const char *nbcoll_flaw_name(nbcoll_flaw flaw);
+NBCOLL_API const char *nbcoll_flaw_text(nbcoll_flaw flaw);
+
+/* A step of a rank, and the bytes concerned (0 where none are). */
+typedef struct nbcoll_place {
+    int rank;
+    nbcoll_step step;
+    nbcoll_region bytes;
+} nbcoll_place;
+
+#define NBCOLL_PLACES 8
+
+/* The first flaw that was found. */
+typedef struct nbcoll_refutation {
+    size_t size;
+    nbcoll_flaw flaw;
+    uint32_t places; /* how many are concerned; the first NBCOLL_PLACES of them are in `place` */
+    nbcoll_place place[NBCOLL_PLACES];
+    char text[240]; /* one line: the flaw with ranks, steps and bytes */
+} nbcoll_refutation;
+
+/* ---- meaning --------------------------------------------------------------------------------------------------- */
+
+/* Bytes [offset, offset + bytes) of a rank's receive buffer must at the end be
+ *
+ *   first == last   the input of rank `first`,
+ *   first < last    the reduction of the inputs of the ranks first..last,
+ *   first > last    whatever,
+ *
+ * in both cases beginning at byte `from` of each input. */
+typedef struct nbcoll_claim {
+    size_t offset, bytes;
+    int first, last;
+    size_t from;
+    nbcoll_reduction how;
+} nbcoll_claim;
+
+/* What an operation means. Each rank has one input, a region of its send or of its receive buffer; all else is
+ * undefined at the start. Bytes of receive buffers without a claim must not be written. Say about an alltoall:
+ *
+ *     static nbcoll_region input(const nbcoll_meaning *m, int rank)
+ *     {
+ *         return nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BLOCK * m->ranks);
+ *     }
+ *
+ *     static int claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *c)
+ *     {
+ *         *c = (nbcoll_claim){.offset = i * BLOCK, .bytes = BLOCK, .first = i, .last = i, .from = rank * BLOCK};
+ *         return i < m->ranks;
+ *     }
+ */
+typedef struct nbcoll_meaning nbcoll_meaning;
+struct nbcoll_meaning {
+    size_t size;
+    const void *user; /* for the two functions */
+    int ranks;
+    int any_order; /* operands may be combined in any order; else in rank order */
+    int same_bits; /* ranks with the same claim (of a reduction of all ranks) must get it in the same bracketing */
+    int is_barrier; /* no rank may end before all have started */
+    /* Where the input of `rank` lies at the start: 0 bytes if it has none. In scratch memory: as if it had none. */
+    nbcoll_region (*input)(const nbcoll_meaning *m, int rank);
+    /* The i-th claim about `rank`, i = 0, 1, ...; 0 when there is none left. Claims of a rank do not overlap. */
+    int (*claim)(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out);
+};
+
+/* The meaning of one of this library's operations: `a` with operation, root, count, reduction and in_place (on all
+ * ranks) set, as for nbcoll_build_schedule; it must outlive the meaning. `flags` are those of the algorithm. Errors:
+ * ERR_NULL, ERR_CONFIG (out->size), ERR_RANK (ranks < 1), and those of nbcoll_args_complete. */
+NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_args *a, int ranks, uint32_t flags, nbcoll_meaning *out);
+
+/* ---- proving --------------------------------------------------------------------------------------------------- */
+
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) what the schedules of ranks 0..meaning->ranks-1 do together.
+ * `host`: for memory; may be null. `out`: may be null; with OK its flaw is NONE. Errors: ERR_NULL, ERR_CONFIG (a size),
+ * ERR_RANK (schedules[r] is not built for rank r of so many), ERR_ARGUMENT (a claim overlaps another of its rank, or
+ * names a rank that does not exist), ERR_COUNT (an input or claim overflows), ERR_TYPE, ERR_OP, ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbcoll_meaning *meaning,
+                                       const nbcoll_host *host, nbcoll_refutation *out);
+
+/* Builds the schedules of an algorithm (of the table, or your own for one of the operations) for all ranks, and proves
+ * or refutes them. `node`: that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered. Errors: those
+ * of nbcoll_build_schedule and nbcoll_verify. */
+NBCOLL_API nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks,
+                                                 int node, const nbcoll_host *host, nbcoll_refutation *out);
+
+/* The smallest failing case: many cases, in this order of ranks, then roots, then counts. */
+typedef struct nbcoll_grid {
+    size_t size;
+    const nbcoll_host *host; /* may be null */
+    int fewest, most;        /* ranks; at least 1 */
+    int root;                /* this one, where it exists; -1: all */
+    int node;                /* as above */
+    size_t counts;
+    const size_t *count;     /* [counts], tried in this order */
+    void (*visit)(void *user, const nbcoll_args *a, int ranks); /* null, or called before each case */
+    void *user;
+} nbcoll_grid;
+
+/* Verifies the algorithm with `a` (operation, reduction, in_place) in each case of the grid and stops at the first
+ * that is not proved; *ranks, and root and count of *a, then say which it was. Errors: ERR_NULL, ERR_CONFIG (a size;
+ * fewest < 1), and those of nbcoll_verify_algorithm. */
+NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_args *a,
+                                            int *ranks, nbcoll_refutation *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Allreduce of short vectors by recursive doubling; ranks in excess of a power of two are folded into a neighbour, who
+ * sends them the result. Operands stand in rank order, and both ends of an exchange combine the same two in the same
+ * order, so that all ranks get the same bits. At most ceil(log2 P) + 1 messages after each other. Source: Thakur,
+ * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005).
+ *
+ * Each round has scratch memory of its own, which also takes its result: receives are posted from the start, and no
+ * combination waits for a send to end. */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_allreduce_recursive_doubling;
+
+/* What this rank has combined so far, and since which step. */
+typedef struct allreduce_state {
+    nbcoll_addr sum;
+    nbcoll_step since;
+    nbcoll_step first_send; /* reads the operand where it was */
+} allreduce_state;
+
+/* Combines with what `peer` sends, which stands to the left or right of what is known. */
+static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_state *d, int peer, int is_last)
+{
+    nbcoll_addr in = nbcoll_scratch(b, a->bytes), result = is_last ? a->recv : in;
+    nbcoll_step take = nbcoll_recv(b, peer, in, a->bytes);
+    nbcoll_step combine = peer < b->rank ? nbcoll_combine(b, result, in, d->sum, a->count, a->reduction)
+                                         : nbcoll_combine(b, result, d->sum, in, a->count, a->reduction);
+    nbcoll_after(b, combine, take);
+    nbcoll_after(b, combine, d->since);
+    if (is_last && a->in_place)
+        nbcoll_after(b, combine, d->first_send);
+    d->sum = result;
+    d->since = combine;
+}
+
+static nbcoll_step allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const allreduce_state *d, int peer)
+{
+    nbcoll_step give = nbcoll_send(b, peer, d->sum, a->bytes);
+    nbcoll_after(b, give, d->since);
+    return give;
+}
+
+void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
+    int power = nbcoll_power(ranks);
+    allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START};
+
+    if (me < 0) {
+        nbcoll_step give = allreduce_give(b, a, &d, pair), take = nbcoll_recv(b, pair, a->recv, a->bytes);
+        if (a->in_place)
+            nbcoll_after(b, take, give);
+        return;
+    }
+    if (ranks == 1 && !a->in_place)
+        nbcoll_copy(b, a->recv, a->send, a->bytes);
+    if (pair >= 0)
+        allreduce_take(b, a, &d, pair, 0);
+    for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power) {
+        int peer = nbcoll_unfold(me ^ mask, ranks);
+        nbcoll_step give = allreduce_give(b, a, &d, peer);
+        if (mask == 1 && pair < 0)
+            d.first_send = give;
+        allreduce_take(b, a, &d, peer, mask == power - mask);
+    }
+    if (pair >= 0)
+        allreduce_give(b, a, &d, pair);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: their memory, their end, what they say of themselves. */
+#include "nbcoll/inline/context.h"
+
+static size_t up(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static uint32_t buckets_for(uint32_t schedules)
+{
+    uint32_t n = 1;
+    while (n < schedules)
+        n *= 2;
+    return n;
+}
+
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int capacity, int votes,
+                                nbcoll_comm **out)
+{
+    nbcoll_context *c = link->context;
+    uint32_t buckets = buckets_for(config->schedules);
+    size_t slots = up(sizeof(nbcoll_comm));
+    size_t peers = slots + up(config->slots * sizeof(nbcolli_slot));
+    size_t ballot = peers + up((size_t)capacity * sizeof(nbcolli_peer));
+    size_t cache = ballot + up((size_t)votes * sizeof(nbcolli_vote));
+    size_t memory = cache + up(buckets * sizeof(nbcolli_cached *));
+    unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
+
+    if (!block)
+        return NBCOLL_ERR_MEMORY;
+    memset(block, 0, memory);
+    nbcoll_comm *comm = (nbcoll_comm *)(void *)block;
+    comm->context = c;
+    comm->link = link;
+    comm->memory = memory;
+    comm->capacity = capacity;
+    comm->config = *config;
+    comm->lost = comm->stray = -1;
+    comm->slot = (nbcolli_slot *)(void *)(block + slots);
+    comm->peer = (nbcolli_peer *)(void *)(block + peers);
+    comm->votes = (nbcolli_vote *)(void *)(block + ballot);
+    comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
+    comm->cache.buckets = buckets;
+    comm->cache.limit = config->schedules;
+    comm->sister_at = &c->comms;
+    comm->sister = c->comms;
+    if (comm->sister)
+        comm->sister->sister_at = &comm->sister;
+    c->comms = comm;
+    *out = comm;
+    return NBCOLL_OK;
+}
+
+void nbcolli_comm_register(nbcoll_comm *comm)
+{
+    nbcoll_comm **bucket = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    comm->next = *bucket;
+    *bucket = comm;
+    comm->listed = 1;
+}
+
+static void unregister(nbcoll_comm *comm)
+{
+    nbcoll_comm **at = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (*at != comm)
+        at = &(*at)->next;
+    *at = comm->next;
+}
+
+void nbcolli_comm_destroy(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+
+    while (comm->persistent)
+        nbcolli_request_release(c, comm->persistent);
+    nbcolli_cache_clear(comm);
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        nbcolli_slot *slot = &comm->slot[i];
+        while (slot->stash) {
+            nbcolli_stash *s = slot->stash;
+            slot->stash = s->next;
+            nbcolli_stash_free(s);
+        }
+        while (slot->doom) {
+            nbcolli_doom *d = slot->doom;
+            slot->doom = d->next;
+            d->next = c->dooms;
+            c->dooms = d;
+        }
+    }
+    if (comm->listed)
+        unregister(comm);
+    *comm->sister_at = comm->sister;
+    if (comm->sister)
+        comm->sister->sister_at = comm->sister_at;
+    nbcolli_free(&c->host, comm, comm->memory);
+}
+
+nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
+{
+    if (!comm)
+        return NBCOLL_OK;
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (comm->active)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    for (uint32_t i = 0; i < comm->config.slots; i++) /* whoever still sends to us must be able to end */
+        while (comm->slot[i].stash)
+            nbcolli_stash_drop(comm, comm->slot[i].stash->header.tag, NBCOLL_ERR_MISMATCH);
+    nbcolli_comm_destroy(comm);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+int nbcoll_comm_rank(const nbcoll_comm *comm)
+{
+    return comm->rank;
+}
+
+int nbcoll_comm_size(const nbcoll_comm *comm)
+{
+    return comm->size;
+}
+
+size_t nbcoll_comm_active(const nbcoll_comm *comm)
+{
+    size_t active;
+    if (nbcolli_enter(comm->context) != NBCOLL_OK)
+        return 0;
+    active = comm->active;
+    nbcolli_leave(comm->context, NBCOLL_OK);
+    return active;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Making communicators. One mechanism for the first of an endpoint, for dup and for split: every rank votes, an
+ * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
+ * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
+ * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
+#include "nbcoll/inline/context.h"
+
+#define FIRST_CREDITS 4 /* of a first communicator until its ranks have agreed */
+
+/* ---- the result ------------------------------------------------------------------------------------------------ */
+
+static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
+{
+    nbcolli_vote *a = &comm->agreed;
+
+    *a = votes[0];
+    for (int i = 1; i < n; i++) {
+        const nbcolli_vote *v = &votes[i];
+        a->slots = v->slots < a->slots ? v->slots : a->slots;
+        a->cells = v->cells < a->cells ? v->cells : a->cells;
+        a->credits = v->credits < a->credits ? v->credits : a->credits;
+        a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
+        a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
+        a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
+        a->large = v->large > a->large ? v->large : a->large;
+    }
+    comm->config.slots = a->slots;
+    comm->config.cells = a->cells;
+    comm->config.credits = a->credits;
+    comm->config.large = (size_t)a->large;
+}
+
+/* The first communicator of a link: its members are known, only the terms change. */
+static void settle_first(nbcoll_comm *comm)
+{
+    nbcolli_stash *early = comm->slot[0].stash; /* it had one slot until now */
+
+    agree(comm, comm->votes, comm->size);
+    comm->slot[0].stash = NULL;
+    while (early) {
+        nbcolli_stash *s = early;
+        nbcolli_slot *slot = nbcolli_slot_of(comm, s->header.tag);
+        early = s->next;
+        s->next = slot->stash;
+        slot->stash = s;
+    }
+    nbcolli_doom *doomed = comm->slot[0].doom;
+    comm->slot[0].doom = NULL;
+    while (doomed) {
+        nbcolli_doom *d = doomed;
+        nbcolli_slot *slot = nbcolli_slot_of(comm, d->tag);
+        doomed = d->next;
+        d->next = slot->doom;
+        slot->doom = d;
+    }
+    for (int i = 0; i < comm->size; i++)
+        comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
+}
+
+/* The members: those of my colour, by key, then by rank in the parent. */
+static void settle_members(nbcoll_comm *comm)
+{
+    const nbcoll_comm *parent = comm->parent;
+    const nbcolli_vote *votes = comm->votes;
+    int mine = parent->rank, first = -1;
+
+    comm->size = 0;
+    for (int i = 0; i < parent->size; i++) {
+        int place = 0;
+        if (votes[i].colour != votes[mine].colour)
+            continue;
+        for (int j = 0; j < parent->size; j++)
+            place += votes[j].colour == votes[i].colour &&
+                     (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
+        comm->peer[place] = (nbcolli_peer){parent->peer[i].link, parent->peer[i].address,
+                                           (int32_t)comm->config.credits, 0};
+        if (i == mine)
+            comm->rank = place;
+        if (place == 0)
+            first = i;
+        comm->size++;
+    }
+    comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
+}
+
+/* Messages that came before this rank knew the communicator. */
+static void adopt(nbcolli_link *link)
+{
+    nbcolli_stash *list = link->orphans;
+
+    link->orphans = NULL;
+    while (list) {
+        nbcolli_stash *s = list;
+        nbcolli_incoming in = {link, s->header, s->payload, s->bytes, s, s->source};
+        list = s->next;
+        nbcolli_receive(&in);
+    }
+}
+
+static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
+{
+    int voters = comm->parent ? comm->parent->size : comm->size;
+
+    for (int i = 0; s == NBCOLL_OK && i < voters; i++)
+        if (comm->votes[i].abi != NBCOLL_ABI)
+            s = NBCOLL_ERR_ABI;
+    if (s == NBCOLL_OK && !comm->parent)
+        settle_first(comm);
+    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
+        settle_members(comm);
+        nbcolli_comm_register(comm);
+    }
+    return s;
+}
+
+void nbcolli_comm_made(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->creating, **out = comm->out;
+    nbcolli_link *link = comm->link;
+    nbcoll_context *c = comm->context;
+
+    r->creating = NULL;
+    r->status = conclude(comm, r->status);
+    comm->parent = NULL;
+    link->creating--;
+    if (r->status != NBCOLL_OK || !out || !comm->listed) {
+        if (r->comm == comm)
+            r->comm = NULL;
+        nbcolli_comm_destroy(comm);
+        comm = NULL;
+    }
+    if (out && r->status == NBCOLL_OK)
+        *out = comm;
+    adopt(link);
+    nbcolli_request_end(c, r);
+}
+
+/* ---- the vote -------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
+{
+    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLGATHER, .count = sizeof(nbcolli_vote),
+                     .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .in_place = 1};
+    nbcoll_builder_config config = {.size = sizeof config, .host = &over->context->host, .rank = over->rank,
+                                    .ranks = over->size};
+    nbcoll_status s = nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, out);
+    if (s == NBCOLL_OK) {
+        (*out)->evicted = 1;                /* freed with its request */
+        (*out)->fingerprint ^= 0x5eedc0deu; /* unlike an allgather of the program's that happens to be as long */
+    }
+    return s;
+}
+
+/* Casts this rank's vote, as an operation of `over`. */
+static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int key, nbcoll_comm **out,
+                          nbcoll_request *request)
+{
+    const nbcoll_endpoint *ep = comm->link->endpoint;
+    nbcoll_context *c = comm->context;
+    nbcoll_schedule *schedule;
+    nbcoll_status s;
+
+    comm->votes[over->rank] = (nbcolli_vote){
+        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1, .colour = colour,
+        .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
+        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
+        .large = comm->config.large};
+    s = ballot(over, &schedule);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes);
+    if (!r) {
+        nbcoll_schedule_free(schedule);
+        return NBCOLL_ERR_MEMORY;
+    }
+    nbcolli_schedule_own(schedule, c);
+    r->creating = comm;
+    comm->out = out;
+    comm->link->creating++;
+    if (over == comm) { /* until the ranks have agreed */
+        comm->config.slots = 1;
+        comm->config.credits = FIRST_CREDITS;
+    }
+    nbcoll_request handle = nbcolli_request_handle(c, r);
+    s = nbcolli_request_start(r);
+    if (s != NBCOLL_OK) {
+        comm->link->creating--;
+        nbcolli_request_release(c, r);
+        return s;
+    }
+    *request = handle;
+    return NBCOLL_OK;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
+{
+    *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
+    if (s != NBCOLL_OK)
+        return s;
+    if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
+        config->credits < 1 || config->credits > 65535 || config->schedules < 1 || config->schedules > 65536)
+        return NBCOLL_ERR_CONFIG;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
+                            nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcolli_link *link;
+    nbcoll_comm *comm;
+    nbcoll_status s;
+
+    if (ep->owner)
+        return ep->owner == c ? NBCOLL_ERR_BUSY : NBCOLL_ERR_FOREIGN;
+    s = nbcolli_link_open(c, ep, &link);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_comm_open(link, config, ep->ranks, ep->ranks, &comm);
+    if (s != NBCOLL_OK) {
+        nbcolli_link_drop(link);
+        return s;
+    }
+    comm->rank = ep->rank;
+    comm->size = ep->ranks;
+    for (int i = 0; i < comm->size; i++)
+        comm->peer[i] = (nbcolli_peer){link, i, FIRST_CREDITS, 0};
+    nbcolli_comm_register(comm);
+    s = vote(comm, comm, 0, comm->rank, out, request);
+    if (s != NBCOLL_OK) {
+        nbcolli_comm_destroy(comm);
+        nbcolli_link_drop(link);
+    }
+    return s;
+}
+
+nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *given,
+                                  nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcoll_comm_config config;
+
+    if (!context || !endpoint || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = config_read(given, &config);
+    return nbcolli_leave(context, s == NBCOLL_OK ? create(context, endpoint, &config, out, request) : s);
+}
+
+nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *config,
+                                 nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_icreate(context, endpoint, config, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+}
+
+static nbcoll_status derive(nbcoll_comm *parent, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcoll_comm *comm;
+
+    if (parent->link->serial == UINT32_MAX)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_status s = nbcolli_comm_open(parent->link, &parent->config, parent->size, parent->size, &comm);
+    if (s != NBCOLL_OK)
+        return s;
+    comm->parent = parent;
+    comm->agreed = parent->agreed;
+    s = vote(comm, parent, colour, key, out, request);
+    if (s != NBCOLL_OK)
+        nbcolli_comm_destroy(comm);
+    else
+        parent->link->serial++;
+    return s;
+}
+
+nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
+{
+    if (!comm || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, derive(comm, colour, key, out, request)) : s;
+}
+
+nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_isplit(comm, colour, key, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+}
+
+nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    return comm ? nbcoll_comm_isplit(comm, 0, comm->rank, out, request) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
+{
+    return comm ? nbcoll_comm_split(comm, 0, comm->rank, out, timeout) : NBCOLL_ERR_NULL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the subcommands of `nbcoll` share: their table, their exit statuses, and the options that say which cases of
+ * which algorithms are meant.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <nbcoll/schedule.h>
+
+/* Exit statuses. */
+enum {
+    COMMAND_OK = 0,
+    COMMAND_REFUTED = 1,
+    COMMAND_USAGE = 2,  /* a bad argument, which was named on standard error */
+    COMMAND_FAILED = 3, /* no memory, or the output could not be written */
+};
+
+typedef struct command {
+    const char *name;
+    const char *purpose; /* one line */
+    const char *help;    /* its usage and options */
+    int (*run)(const struct command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
+} command;
+
+extern const command command_verify, command_show, command_info;
+
+/* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
+int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As getopt_long without its messages: what it refuses is named, and gives '?'. -1 at the end; the words that are not
+ * options then begin at argv[optind]. */
+struct option;
+int command_next(const command *self, int argc, char *argv[], const struct option *options);
+
+/* ---- which cases ----------------------------------------------------------------------------------------------- */
+
+#define COMMAND_COUNTS 64
+
+typedef struct command_cases {
+    int operation;                     /* -1: all */
+    const nbcoll_algorithm *algorithm; /* null: all of the operation */
+    int fewest, most;                  /* ranks; 0: not given */
+    int root;                          /* -1: all */
+    int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all */
+    int in_place;
+    nbcoll_reduction reduction;
+    size_t counts, count[COMMAND_COUNTS];
+} command_cases;
+
+/* The options that set them, for tables of getopt_long. */
+#define COMMAND_CASE_OPTIONS                                                                                           \
+    {"ranks", required_argument, NULL, 'p'}, {"root", required_argument, NULL, 'r'},                                   \
+        {"count", required_argument, NULL, 'c'}, {"type", required_argument, NULL, 't'},                               \
+        {"op", required_argument, NULL, 'o'}, {"in-place", no_argument, NULL, 'i'},                                    \
+        {"native", optional_argument, NULL, 'n'}
+
+/* Takes one of those options, or the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_option(const command *self, command_cases *cases, int option, const char *value);
+int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
+
+/* A whole number of low..high in a word of decimal digits. 0 when it is none. */
+int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
+
+/* Builds the schedule of `rank` for a case. */
+nbcoll_status command_build(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int rank, int ranks, int node,
+                            nbcoll_schedule **out);
+
+/* An nbcoll_write to the FILE that `user` is. */
+int command_write(void *user, const char *text, size_t bytes);
+
+#endif

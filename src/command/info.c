@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll info`: what this build of the library has. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "command.h"
+
+/* Both are the build's to say. */
+#ifndef NBCOLL_VERSION
+#define NBCOLL_VERSION "unreleased"
+#endif
+#ifndef NBCOLL_TRANSPORTS
+#define NBCOLL_TRANSPORTS ""
+#endif
+
+/* Adds the words of a text, separated by blanks. */
+static json_t *words(const char *text)
+{
+    json_t *list = json_array();
+    while (*(text += strspn(text, " "))) {
+        size_t length = strcspn(text, " ");
+        json_array_append_new(list, json_stringn(text, length));
+        text += length;
+    }
+    return list;
+}
+
+/* What of the processor the reduction kernels ask for. */
+static json_t *features(void)
+{
+#if defined(__x86_64__)
+    json_t *list = words("sse2");
+    if (__builtin_cpu_supports("avx2"))
+        json_array_append_new(list, json_string("avx2"));
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        json_array_append_new(list, json_string("avx512"));
+    return list;
+#else
+    return words("baseline");
+#endif
+}
+
+static json_t *operations(void)
+{
+    json_t *all = json_object();
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
+        json_t *names = json_array();
+        const nbcoll_algorithm *algorithm;
+        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
+            json_array_append_new(names, json_string(algorithm->name));
+        json_object_set_new(all, nbcoll_operation_name((nbcoll_operation)operation), names);
+    }
+    return all;
+}
+
+static json_t *types(void)
+{
+    json_t *sizes = json_object();
+    for (int type = 0; type < NBCOLL_TYPE_COUNT; type++)
+        json_object_set_new(sizes, nbcoll_type_name((nbcoll_type)type),
+                            json_integer((json_int_t)nbcoll_type_size((nbcoll_type)type)));
+    return sizes;
+}
+
+static json_t *reductions(void)
+{
+    json_t *names = json_array();
+    for (int op = 0; op < NBCOLL_OP_COUNT; op++)
+        json_array_append_new(names, json_string(nbcoll_op_name((nbcoll_op)op)));
+    return names;
+}
+
+static json_t *collect(void)
+{
+    json_t *all = json_object();
+    json_object_set_new(all, "version", json_string(NBCOLL_VERSION));
+    json_object_set_new(all, "abi", json_integer(NBCOLL_ABI));
+    json_object_set_new(all, "operations", operations());
+    json_object_set_new(all, "types", types());
+    json_object_set_new(all, "reductions", reductions());
+    json_object_set_new(all, "transports", words(NBCOLL_TRANSPORTS));
+    json_object_set_new(all, "vectors", features());
+    return all;
+}
+
+/* A list of names after its title. */
+static void print_list(const char *title, const json_t *list)
+{
+    size_t i;
+    json_t *name;
+    printf("%-12s", title);
+    json_array_foreach(list, i, name)
+        printf(" %s", json_string_value(name));
+    printf("%s\n", json_array_size(list) ? "" : " -");
+}
+
+static void print_all(json_t *all)
+{
+    const char *name;
+    json_t *value;
+    printf("nbcoll %s, ABI %lld\n\n", json_string_value(json_object_get(all, "version")),
+           (long long)json_integer_value(json_object_get(all, "abi")));
+    puts("algorithms of each operation, for small data first, for large data second:");
+    json_object_foreach(json_object_get(all, "operations"), name, value)
+        print_list(name, value);
+    printf("\n%-12s", "types");
+    json_object_foreach(json_object_get(all, "types"), name, value)
+        printf(" %s(%lld)", name, (long long)json_integer_value(value));
+    puts("");
+    print_list("reductions", json_object_get(all, "reductions"));
+    print_list("transports", json_object_get(all, "transports"));
+    print_list("vectors", json_object_get(all, "vectors"));
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    int option, json = 0;
+    while ((option = command_next(self, argc, argv, options)) != -1) {
+        if (option == '?')
+            return COMMAND_USAGE;
+        json = 1;
+    }
+    if (optind < argc)
+        return command_refuse(self, "it takes no words: '%s'", argv[optind]);
+    json_t *all = collect();
+    if (json) {
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        puts("");
+    } else
+        print_all(all);
+    json_decref(all);
+    return COMMAND_OK;
+}
+
+const command command_info = {
+    "info",
+    "lists operations, algorithms, types, reductions and transports",
+    "usage: nbcoll info [--json]\n\n"
+    "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
+    "reductions, transports, and the vector instructions of this processor that reductions use.\n\n"
+    "  --json            one object\n",
+    run,
+};

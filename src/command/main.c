@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The program `nbcoll`: finds the subcommand, runs it, and sees that its output was written. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+#ifndef NBCOLL_VERSION
+#define NBCOLL_VERSION "unreleased"
+#endif
+
+static const command *const commands[] = {&command_verify, &command_show, &command_info};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void usage(FILE *out)
+{
+    fputs("usage: nbcoll COMMAND [ARGUMENT...]\n"
+          "       nbcoll help COMMAND\n"
+          "       nbcoll --help | --version\n\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->purpose);
+}
+
+static const command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    fprintf(stderr, "nbcoll: unknown command '%s'; see nbcoll --help\n", name);
+    return NULL;
+}
+
+static int help(const char *name)
+{
+    const command *c = name ? find(name) : NULL;
+    if (name && !c)
+        return COMMAND_USAGE;
+    if (c)
+        fputs(c->help, stdout);
+    else
+        usage(stdout);
+    return COMMAND_OK;
+}
+
+static int asks_for_help(int argc, char *argv[])
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0)
+            return 1;
+    return 0;
+}
+
+static int run(int argc, char *argv[])
+{
+    if (argc < 2) {
+        usage(stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return help(argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("nbcoll %s, ABI %u\n", NBCOLL_VERSION, NBCOLL_ABI);
+        return COMMAND_OK;
+    }
+    const command *c = find(argv[1]);
+    if (!c)
+        return COMMAND_USAGE;
+    return asks_for_help(argc - 1, argv + 1) ? help(c->name) : c->run(c, argc - 1, argv + 1);
+}
+
+int command_refuse(const command *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "nbcoll %s: ", self->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return COMMAND_USAGE;
+}
+
+int command_write(void *user, const char *text, size_t bytes)
+{
+    return fwrite(text, 1, bytes, user) != bytes;
+}
+
+int main(int argc, char *argv[])
+{
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("nbcoll: the output could not be written\n", stderr);
+        return COMMAND_FAILED;
+    }
+    return status;
+}

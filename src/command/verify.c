@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll verify`: proves the algorithms of the table over a grid of cases, or draws the smallest case that fails. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <nbcoll/show.h>
+#include <nbcoll/verify.h>
+
+#include "bar.h"
+#include "command.h"
+
+typedef struct verification {
+    const command *self;
+    command_cases cases;
+    json_t *results; /* null unless --json */
+    command_bar bar;
+    const nbcoll_algorithm *algorithm; /* at work on */
+    unsigned long seen;                /* cases of it */
+    int refuted;
+} verification;
+
+/* The smallest failing case of an algorithm. */
+typedef struct failing_case {
+    nbcoll_args args;
+    int ranks;
+    nbcoll_refutation why;
+} failing_case;
+
+/* ---- the cases ------------------------------------------------------------------------------------------------- */
+
+static int is_rooted(nbcoll_operation operation)
+{
+    return operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
+           operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
+}
+
+/* What a case costs, roughly. */
+static double cost(int ranks)
+{
+    return (double)ranks * ranks;
+}
+
+static double cost_of_all(const command_cases *c, nbcoll_operation operation)
+{
+    double sum = 0;
+    for (int ranks = c->fewest; ranks <= c->most; ranks++) {
+        int roots = !is_rooted(operation) ? 1 : c->root < 0 ? ranks : c->root < ranks;
+        sum += cost(ranks) * roots * (double)c->counts;
+    }
+    return sum;
+}
+
+static void visit(void *user, const nbcoll_args *a, int ranks)
+{
+    verification *v = user;
+    char what[80];
+    snprintf(what, sizeof what, "%s %s, %d ranks", nbcoll_operation_name(a->operation), v->algorithm->name, ranks);
+    v->seen++;
+    command_bar_add(&v->bar, cost(ranks), what);
+}
+
+static nbcoll_args args_of(const command_cases *c, nbcoll_operation operation)
+{
+    return (nbcoll_args){sizeof(nbcoll_args), .operation = operation, .reduction = c->reduction,
+                         .in_place = c->in_place};
+}
+
+static nbcoll_status prove(verification *v, failing_case *f)
+{
+    const command_cases *c = &v->cases;
+    nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root,
+                        .node = c->node < 0 ? c->most : c->node, .counts = c->counts, .count = c->count,
+                        .visit = visit, .user = v};
+    f->args = args_of(c, v->algorithm->operation);
+    f->why.size = sizeof f->why;
+    if (!is_rooted(f->args.operation))
+        grid.root = 0;
+    v->seen = 0;
+    return nbcoll_verify_grid(v->algorithm, &grid, &f->args, &f->ranks, &f->why);
+}
+
+/* ---- the failing case ------------------------------------------------------------------------------------------ */
+
+/* Draws one rank of the case by `write`. */
+static nbcoll_status draw_rank(const verification *v, const failing_case *f, int rank, nbcoll_write *write, void *user)
+{
+    nbcoll_schedule *schedule;
+    nbcoll_status status = command_build(v->algorithm, &f->args, rank, f->ranks, v->cases.node, &schedule);
+    if (status)
+        return status;
+    status = nbcoll_show_text(schedule, write, user);
+    nbcoll_schedule_free(schedule);
+    return status;
+}
+
+static uint32_t places_kept(const nbcoll_refutation *why)
+{
+    return why->places < NBCOLL_PLACES ? why->places : NBCOLL_PLACES;
+}
+
+/* Is the rank of place i one that no earlier place has? */
+static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (why->place[k].rank == why->place[i].rank)
+            return 0;
+    return 1;
+}
+
+static nbcoll_status draw(const verification *v, const failing_case *f)
+{
+    nbcoll_status status = NBCOLL_OK;
+    printf("\n    %s\n", f->why.text);
+    printf("    The smallest case: %d ranks, root %d, %zu elements of %s. The ranks concerned:\n\n", f->ranks,
+           f->args.root, f->args.count, nbcoll_type_name(f->args.reduction.type));
+    for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
+        if (is_new_rank(&f->why, i))
+            status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
+    puts("");
+    return status;
+}
+
+/* ---- the failing case as JSON ---------------------------------------------------------------------------------- */
+
+static int append(void *user, const char *text, size_t bytes)
+{
+    json_t *whole = user;
+    size_t length = json_string_length(whole);
+    char *joined = malloc(length + bytes);
+    if (!joined)
+        return 1;
+    memcpy(joined, json_string_value(whole), length);
+    memcpy(joined + length, text, bytes);
+    int failed = json_string_setn(whole, joined, length + bytes);
+    free(joined);
+    return failed;
+}
+
+static json_t *place_object(const nbcoll_place *place)
+{
+    static const char *const buffers[] = {"send", "recv", "scratch"};
+    json_t *object = json_pack("{s:i, s:I}", "rank", place->rank, "step", (json_int_t)place->step);
+    if (place->bytes.bytes) {
+        json_object_set_new(object, "buffer", json_string(buffers[place->bytes.at.buffer]));
+        json_object_set_new(object, "offset", json_integer((json_int_t)place->bytes.at.offset));
+        json_object_set_new(object, "bytes", json_integer((json_int_t)place->bytes.bytes));
+    }
+    return object;
+}
+
+static nbcoll_status refutation_object(const verification *v, const failing_case *f, json_t **out)
+{
+    nbcoll_status status = NBCOLL_OK;
+    json_t *places = json_array(), *schedules = json_array();
+    for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++) {
+        json_array_append_new(places, place_object(&f->why.place[i]));
+        if (!is_new_rank(&f->why, i))
+            continue;
+        json_t *text = json_string("");
+        status = draw_rank(v, f, f->why.place[i].rank, append, text);
+        json_array_append_new(schedules, text);
+    }
+    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text,
+                     "ranks", f->ranks, "root", f->args.root, "count", (json_int_t)f->args.count, "places", places,
+                     "schedules", schedules);
+    return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status report(verification *v, const failing_case *f)
+{
+    int is_proved = f->why.flaw == NBCOLL_FLAW_NONE;
+    const char *operation = nbcoll_operation_name(v->algorithm->operation);
+    nbcoll_status status = NBCOLL_OK;
+    v->refuted += !is_proved;
+    if (!v->results) {
+        command_bar_clear(&v->bar);
+        printf("%-10s %-20s %7lu  %s%s\n", operation, v->algorithm->name, v->seen, is_proved ? "proved" : "refuted: ",
+               is_proved ? "" : nbcoll_flaw_name(f->why.flaw));
+        return is_proved ? NBCOLL_OK : draw(v, f);
+    }
+    json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "operation", operation, "algorithm", v->algorithm->name, "cases",
+                            (json_int_t)v->seen, "proved", is_proved);
+    if (!is_proved) {
+        json_t *refutation;
+        status = refutation_object(v, f, &refutation);
+        json_object_set_new(row, "refutation", refutation);
+    }
+    json_array_append_new(v->results, row);
+    return status;
+}
+
+/* Calls `each` for every algorithm that is meant, until one call does not give 0. */
+static int for_each(verification *v, int (*each)(verification *v))
+{
+    const command_cases *c = &v->cases;
+    int status = 0;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
+        if (c->operation >= 0 && c->operation != operation)
+            continue;
+        for (unsigned i = 0; (v->algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)) && !status; i++)
+            if (!c->algorithm || c->algorithm == v->algorithm)
+                status = each(v);
+    }
+    return status;
+}
+
+/* Are the options possible for the algorithm, and how much work is it? */
+static int measure(verification *v)
+{
+    const command_cases *c = &v->cases;
+    nbcoll_operation operation = v->algorithm->operation;
+    for (size_t i = 0; i < c->counts; i++) {
+        nbcoll_args a = args_of(c, operation);
+        a.count = c->count[i];
+        nbcoll_status status = nbcoll_args_complete(&a, 0, c->most);
+        if (status)
+            return command_refuse(v->self, "%s of %zu %s: %s", nbcoll_operation_name(operation), a.count,
+                                  nbcoll_type_name(a.reduction.type), nbcoll_status_text(status));
+    }
+    v->bar.total += cost_of_all(c, operation);
+    return 0;
+}
+
+static int verify(verification *v)
+{
+    failing_case f = {.ranks = 0};
+    nbcoll_status status = prove(v, &f);
+    if (!status || status == NBCOLL_ERR_VERIFY)
+        status = report(v, &f);
+    if (!status)
+        return 0;
+    command_bar_clear(&v->bar);
+    command_refuse(v->self, "%s %s: %s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
+                   nbcoll_status_text(status));
+    return COMMAND_FAILED;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static int take_options(verification *v, int *json, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        COMMAND_CASE_OPTIONS, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    int option, status = 0;
+    while (!status && (option = command_next(v->self, argc, argv, options)) != -1) {
+        if (option == 'j')
+            *json = 1;
+        else
+            status = command_take_option(v->self, &v->cases, option, optarg);
+    }
+    if (!status)
+        status = command_take_words(v->self, &v->cases, argc - optind, argv + optind);
+    if (!status && v->cases.root >= v->cases.most)
+        status = command_refuse(v->self, "there is no root %d among %d ranks", v->cases.root, v->cases.most);
+    return status;
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    verification v = {.self = self,
+                      .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4,
+                                .count = {0, 1, 7, 1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
+    int json = 0, status = take_options(&v, &json, argc, argv);
+    if (!status)
+        status = for_each(&v, measure);
+    if (status)
+        return status;
+
+    command_bar_begin(&v.bar, v.bar.total);
+    if (json)
+        v.results = json_array();
+    else
+        printf("%-10s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
+    status = for_each(&v, verify);
+    command_bar_clear(&v.bar);
+    if (json) {
+        json_t *all = json_pack("{s:i, s:[i,i], s:o}", "abi", (int)NBCOLL_ABI, "ranks", v.cases.fewest, v.cases.most,
+                                "results", v.results);
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        puts("");
+        json_decref(all);
+    }
+    return status ? status : v.refuted ? COMMAND_REFUTED : COMMAND_OK;
+}
+
+const command command_verify = {
+    "verify",
+    "proves algorithms right, or draws the smallest case that fails",
+    "usage: nbcoll verify [OPERATION [ALGORITHM]] [OPTION...]\n\n"
+    "Proves the algorithms of this library (all, those of OPERATION, or one) in every case of a grid: no deadlock,\n"
+    "every message matched, every byte right, no race. Of one that is refuted it draws the smallest failing case.\n"
+    "The exit status is 0 when all are proved, 1 when one is refuted, 2 when an argument is wrong, 3 when memory or\n"
+    "the place for the output ran out.\n\n"
+    "  --ranks A..B      numbers of ranks, or one number (1..16)\n"
+    "  --root R          this root only, where it exists (all)\n"
+    "  --count N,...     elements: of one rank's block, or of the vector (0,1,7,1000)\n"
+    "  --type T          their type (INT32)\n"
+    "  --op O            the reduction (SUM)\n"
+    "  --in-place        the form in which send and receive buffer are one\n"
+    "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
+    "  --json            one object instead of the table\n",
+    run,
+};

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Contexts: one rank's root object. Making, freeing, progressing, arming. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* CPU_COUNT, MADV_WIPEONFORK */
+#endif
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "nbcoll/inline/context.h"
+
+/* ---- the page that fork wipes ---------------------------------------------------------------------------------- */
+
+static nbcoll_status alive_open(nbcoll_context *c)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (word == MAP_FAILED)
+        return NBCOLL_ERR_MEMORY;
+    if (madvise(word, page, MADV_WIPEONFORK) != 0) {
+        munmap(word, page);
+        return NBCOLL_ERR_UNSUPPORTED;
+    }
+    *word = 1;
+    c->alive = word;
+    return NBCOLL_OK;
+}
+
+static void alive_close(nbcoll_context *c)
+{
+    munmap((void *)(uintptr_t)c->alive, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
+{
+    nbcoll_host host = {.size = sizeof host};
+
+    *config = (nbcoll_context_config){.size = sizeof *config};
+    if (given) {
+        nbcoll_status s = nbcolli_copy_tagged(config, given, sizeof *config);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    /* An embedded host of size 0 is one that was only zeroed. */
+    if (config->host.size) {
+        nbcoll_status s = nbcolli_copy_tagged(&host, &config->host, sizeof host);
+        if (s != NBCOLL_OK)
+            return s;
+    } else {
+        host = config->host;
+        host.size = sizeof host;
+    }
+    config->host = host;
+    return config->flags & ~NBCOLL_ANY_THREAD ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *given, nbcoll_context **out)
+{
+    nbcoll_context_config config;
+    nbcoll_context *c;
+    nbcoll_status s;
+
+    if (abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    s = config_read(given, &config);
+    if (s != NBCOLL_OK)
+        return s;
+    c = nbcolli_alloc(&config.host, sizeof *c, 64);
+    if (!c)
+        return NBCOLL_ERR_MEMORY;
+    memset(c, 0, sizeof *c);
+    c->host = config.host;
+    c->observer = config.observer;
+    c->flags = config.flags;
+    c->poller = -1;
+    c->failure.rank = -1;
+    s = alive_open(c);
+    if (s != NBCOLL_OK) {
+        nbcolli_free(&c->host, c, sizeof *c);
+        return s;
+    }
+    *out = c;
+    return NBCOLL_OK;
+}
+
+/* ---- links ----------------------------------------------------------------------------------------------------- */
+
+/* The transport's table over defaults, or ERR_ABI. */
+static nbcoll_status table_read(const nbcoll_endpoint *ep, nbcoll_transport *table)
+{
+    const nbcoll_transport *t = ep->transport;
+
+    memset(table, 0, sizeof *table);
+    if (!t || t->abi != NBCOLL_ABI || t->size < offsetof(nbcoll_transport, bulk))
+        return NBCOLL_ERR_ABI;
+    memcpy(table, t, t->size < sizeof *table ? t->size : sizeof *table);
+    if (!table->post || !table->progress || !table->cancel || !table->close)
+        return NBCOLL_ERR_ABI;
+    if (table->bulk && (table->bulk->size < sizeof(nbcoll_bulk) || !table->bulk->expose || !table->bulk->withdraw ||
+                        !table->bulk->get))
+        return NBCOLL_ERR_ABI;
+    if (table->doorbell && (table->doorbell->size < sizeof(nbcoll_doorbell) || !table->doorbell->fd ||
+                            !table->doorbell->arm))
+        return NBCOLL_ERR_ABI;
+    return ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256 ? NBCOLL_ERR_ABI
+                                                                                              : NBCOLL_OK;
+}
+
+/* Adds the link's doorbell to the context's poller, which exists as long as every link has one. */
+static nbcoll_status doorbell_add(nbcoll_context *c, nbcolli_link *link)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (!link->transport.doorbell) {
+        c->silent_links++;
+        return NBCOLL_OK;
+    }
+    if (c->poller < 0)
+        c->poller = epoll_create1(EPOLL_CLOEXEC);
+    if (c->poller < 0 ||
+        epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.doorbell->fd(link->endpoint), &event) != 0)
+        return NBCOLL_ERR_TRANSPORT;
+    return NBCOLL_OK;
+}
+
+static size_t link_memory(int ranks)
+{
+    return sizeof(nbcolli_link) + (size_t)ranks;
+}
+
+nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
+{
+    nbcoll_transport table;
+    nbcoll_status s = table_read(ep, &table);
+    nbcolli_link *link;
+    cpu_set_t cores;
+
+    if (s != NBCOLL_OK)
+        return s;
+    link = nbcolli_alloc(&c->host, link_memory(ep->ranks), 64);
+    if (!link)
+        return NBCOLL_ERR_MEMORY;
+    memset(link, 0, link_memory(ep->ranks));
+    link->context = c;
+    link->endpoint = ep;
+    link->transport = table;
+    link->backlog_end = &link->backlog;
+    link->dead = (uint8_t *)(link + 1);
+    s = doorbell_add(c, link);
+    if (s != NBCOLL_OK) {
+        nbcolli_free(&c->host, link, link_memory(ep->ranks));
+        return s;
+    }
+    ep->owner = c;
+    link->next = c->links;
+    c->links = link;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0 && ep->ranks > CPU_COUNT(&cores))
+        c->crowded = 1;
+    *out = link;
+    return NBCOLL_OK;
+}
+
+void nbcolli_link_drop(nbcolli_link *link)
+{
+    nbcoll_context *c = link->context;
+    nbcoll_endpoint *ep = link->endpoint;
+
+    for (nbcolli_link **at = &c->links; *at; at = &(*at)->next)
+        if (*at == link) {
+            *at = link->next;
+            break;
+        }
+    while (link->orphans) {
+        nbcolli_stash *s = link->orphans;
+        link->orphans = s->next;
+        nbcolli_stash_free(s);
+    }
+    if (link->transport.doorbell)
+        epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.doorbell->fd(ep), NULL);
+    else
+        c->silent_links--;
+    ep->owner = NULL;
+    nbcolli_free(&c->host, link, link_memory(ep->ranks));
+}
+
+/* ---- freeing --------------------------------------------------------------------------------------------------- */
+
+static void pools_free(nbcoll_context *c)
+{
+    while (c->controls) {
+        nbcolli_post *p = c->controls;
+        c->controls = p->next;
+        nbcolli_free(&c->host, p, sizeof *p);
+    }
+    for (int i = 0; i < 2; i++)
+        while (c->stashes[i]) {
+            nbcolli_stash *s = c->stashes[i];
+            c->stashes[i] = s->next;
+            nbcolli_free(&c->host, s, sizeof *s + s->capacity);
+        }
+    while (c->dooms) {
+        nbcolli_doom *d = c->dooms;
+        c->dooms = d->next;
+        nbcolli_free(&c->host, d, sizeof *d);
+    }
+    for (uint32_t i = 0; i < c->chunks; i++)
+        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
+}
+
+nbcoll_status nbcoll_context_free(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_pass(c);
+    int busy = c->active > 0;
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        busy |= link->backlog != NULL || link->lent > 0;
+    if (busy)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    while (c->comms)
+        nbcolli_comm_destroy(c->comms);
+    while (c->links) {
+        nbcoll_endpoint *ep = c->links->endpoint;
+        nbcolli_link_drop(c->links);
+        nbcoll_endpoint_close(ep);
+    }
+    while (c->schedules)
+        nbcolli_schedule_disown(c->schedules);
+    pools_free(c);
+    if (c->poller >= 0)
+        close(c->poller);
+    alive_close(c);
+    nbcolli_free(&c->host, c, sizeof *c);
+    return NBCOLL_OK;
+}
+
+/* ---- progressing ----------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcoll_progress(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (nbcolli_try_lock(c)) {
+        nbcolli_pass(c);
+        nbcolli_leave(c, NBCOLL_OK);
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
+{
+    if (!c || !fd)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (c->poller < 0 || c->silent_links)
+        return NBCOLL_ERR_UNSUPPORTED;
+    *fd = c->poller;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status arm_all(nbcoll_context *c)
+{
+    if (c->poller < 0 || c->silent_links)
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (c->ended)
+        return NBCOLL_AGAIN;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        if (link->backlog) /* nobody rings when there is room again */
+            return NBCOLL_AGAIN;
+        nbcoll_status s = link->transport.doorbell->arm(link->endpoint);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_arm(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    return s == NBCOLL_OK ? nbcolli_leave(c, arm_all(c)) : s;
+}
+
+nbcoll_status nbcoll_last_failure(const nbcoll_context *c, nbcoll_failure *out)
+{
+    if (!c || !out)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    *out = c->failure;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_forked(const nbcoll_context *c)
+{
+    return nbcolli_is_forked(c) ? NBCOLL_ERR_FORKED : NBCOLL_OK;
+}

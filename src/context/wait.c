@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Passing time: the clock, spinning, yielding, sleeping on doorbells; or the host's hooks for them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* ppoll */
+#endif
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include "nbcoll/inline/context.h"
+
+#define SPINS 1000u              /* looks before the first yield */
+#define YIELDS 100u              /* then, before the first sleep */
+#define LONGEST_SLEEP 100000000u /* ns: what a lost wake-up would cost */
+
+static uint64_t now(const nbcoll_context *c)
+{
+    struct timespec t;
+    if (c->host.now)
+        return c->host.now(c->host.user);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void nbcolli_pause(nbcoll_context *c, uint64_t looks)
+{
+    if (c->host.pause)
+        c->host.pause(c->host.user, looks);
+    else if (looks <= SPINS && !c->crowded)
+        relax();
+    else
+        sched_yield();
+}
+
+/* Sleeps on the context's doorbells, at most `longest` nanoseconds. */
+static void sleep_on(nbcoll_context *c, uint64_t longest)
+{
+    struct pollfd fd = {.events = POLLIN};
+    struct timespec t = {0, (long)(longest < LONGEST_SLEEP ? longest : LONGEST_SLEEP)};
+
+    if (nbcoll_fd(c, &fd.fd) != NBCOLL_OK) {
+        sched_yield();
+        return;
+    }
+    if (nbcoll_arm(c) == NBCOLL_OK)
+        ppoll(&fd, 1, &t, NULL);
+}
+
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
+{
+    uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
+    int sleeps = !c->host.pause && w->looks > spins + YIELDS;
+
+    if (timeout == 0)
+        return 0;
+    if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+        uint64_t at = now(c);
+        if (w->looks == 0)
+            w->deadline = timeout < UINT64_MAX - at ? at + timeout : UINT64_MAX;
+        if (at >= w->deadline)
+            return 0;
+        left = w->deadline - at;
+    }
+    w->looks++;
+    if (sleeps)
+        sleep_on(c, left);
+    else
+        nbcolli_pause(c, w->looks);
+    return 1;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Requests as the program sees them: test, wait and their plurals, callbacks, cancel, persistent ones. */
+#include "nbcoll/inline/context.h"
+
+/* ---- one look -------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
+{
+    nbcolli_request *r;
+
+    *idle = 1;
+    if (!request->context)
+        return NBCOLL_OK;
+    if (nbcolli_is_forked(request->context))
+        return NBCOLL_ERR_FORKED;
+    r = nbcolli_request_find(*request);
+    if (!r)
+        return NBCOLL_ERR_REQUEST;
+    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
+    *idle = state == NBCOLLI_REQUEST_INACTIVE;
+    return state == NBCOLLI_REQUEST_ACTIVE ? NBCOLL_PENDING : NBCOLL_OK;
+}
+
+/* What the request came to, if it ended; that reports the end. The lock is held. */
+static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = r->status;
+
+    /* relaxed: the lock orders it */
+    switch (atomic_load_explicit(&r->state, memory_order_relaxed)) {
+    case NBCOLLI_REQUEST_INACTIVE:
+        return NBCOLL_OK;
+    case NBCOLLI_REQUEST_ENDED:
+        break;
+    default:
+        return NBCOLL_PENDING;
+    }
+    if (r->persistent) {
+        if (!r->calling) /* else its callback is about to run, which may start it again */
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* as above */
+        return s;
+    }
+    if (!r->calling) /* else released after its callback */
+        nbcolli_request_release(c, r);
+    *request = (nbcoll_request){0};
+    return s;
+}
+
+void nbcolli_report_ended(nbcoll_context *c)
+{
+    for (;;) {
+        while (!nbcolli_try_lock(c))
+            nbcolli_pause(c, 1);
+        nbcolli_request *r = c->ended;
+        if (!r) {
+            nbcolli_unlock(c);
+            return;
+        }
+        c->ended = r->next;
+        nbcoll_request handle = nbcolli_request_handle(c, r);
+        nbcoll_done *done = r->done;
+        nbcoll_status status = r->status;
+        void *user = r->user;
+        if (r->persistent) { /* the callback may start it again */
+            r->calling = 0;
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
+        }
+        nbcolli_unlock(c);
+        if (done)
+            done(handle, status, user);
+        if (r->persistent)
+            continue;
+        while (!nbcolli_try_lock(c))
+            nbcolli_pause(c, 1);
+        nbcolli_request_release(c, r);
+        nbcolli_unlock(c);
+    }
+}
+
+nbcoll_status nbcoll_test(nbcoll_request *request)
+{
+    nbcoll_context *c = request ? request->context : NULL;
+    nbcoll_status s;
+    int idle;
+
+    if (!c)
+        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
+    s = nbcolli_peek(request, &idle);
+    if (s != NBCOLL_OK && s != NBCOLL_PENDING)
+        return s;
+    if (s == NBCOLL_PENDING && !nbcolli_try_lock(c))
+        return NBCOLL_PENDING; /* somebody else is advancing it */
+    if (s == NBCOLL_PENDING)
+        nbcolli_pass(c);
+    else
+        nbcolli_enter(c);
+    nbcolli_request *r = nbcolli_request_find(*request);
+    s = r ? take_end(c, r, request) : NBCOLL_ERR_REQUEST;
+    return nbcolli_leave(c, s);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
+
+/* Why the request is not over: it waits for its slot, or for its peers. */
+static nbcoll_status expired(const nbcoll_request *request)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = NBCOLL_ERR_TIMEOUT;
+
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r && r->run && r->run->state == NBCOLLI_RUN_QUEUED) {
+        const nbcolli_run *holder = nbcolli_slot_of(r->comm, r->run->tag)->active;
+        int rank = -1;
+        for (uint32_t i = 0; i < holder->schedule->ops; i++) {
+            int peer = holder->schedule->step[holder->op[i].step].peer;
+            if (holder->op[i].phase != NBCOLLI_SETTLED && (rank < 0 || peer < rank))
+                rank = peer;
+        }
+        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, rank, holder->tag, r->comm);
+        s = NBCOLL_ERR_NO_SLOT;
+    } else if (r && r->run)
+        nbcolli_note_failure(c, s, -1, r->run->tag, r->comm);
+    nbcolli_unlock(c);
+    return s;
+}
+
+nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+{
+    nbcolli_waiter w = {0};
+
+    for (;;) {
+        nbcoll_status s = nbcoll_test(request);
+        if (s != NBCOLL_PENDING)
+            return s;
+        if (!nbcolli_waiter_pause(&w, request->context, timeout))
+            return expired(request);
+    }
+}
+
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = nbcoll_wait(request, timeout);
+
+    if (s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT)
+        return s;
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcoll_failure failure = c->failure;
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r && r->run) {
+        r->detached = 1;
+        if (r->creating)
+            r->creating->out = NULL;
+        nbcolli_run_fail(r->run, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+        nbcolli_drain(c);
+    }
+    *request = (nbcoll_request){0};
+    c->failure = failure;
+    return nbcolli_leave(c, s);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------- */
+
+/* Into the context of a request that exists. */
+static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out)
+{
+    if (!request.context)
+        return NBCOLL_ERR_REQUEST;
+    nbcoll_status s = nbcolli_enter(request.context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = nbcolli_request_find(request);
+    return *out ? NBCOLL_OK : nbcolli_leave(request.context, NBCOLL_ERR_REQUEST);
+}
+
+nbcoll_status nbcoll_start(nbcoll_request *request)
+{
+    nbcolli_request *r;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = enter_request(*request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    s = atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE /* the lock orders it */
+            ? nbcolli_request_start(r)
+            : NBCOLL_ERR_REQUEST;
+    return nbcolli_leave(request->context, s);
+}
+
+nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
+{
+    nbcolli_request *r;
+    if (!done)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    r->done = done;
+    r->user = user;
+    if (atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ENDED) /* the lock orders it */
+        nbcolli_request_end(request.context, r);
+    nbcolli_unlock(request.context); /* the callback runs from the next progress */
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_cancel(nbcoll_request request)
+{
+    nbcolli_request *r;
+    nbcoll_status s = enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    if (r->run) {
+        nbcolli_run_fail(r->run, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+        nbcolli_drain(request.context);
+    }
+    return nbcolli_leave(request.context, NBCOLL_OK);
+}
+
+static int overlaps(const nbcoll_region *region, size_t offset, size_t bytes)
+{
+    return region->at.buffer == NBCOLL_BUFFER_RECV && region->bytes && region->at.offset < offset + bytes &&
+           offset < region->at.offset + region->bytes;
+}
+
+/* Has every step that writes there ended? */
+static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t bytes)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
+        const nbcoll_step_view *v = &s->step[i];
+        if (run->before[i] == NBCOLLI_ENDED)
+            continue;
+        if (overlaps(&v->write, offset, bytes))
+            return NBCOLL_PENDING;
+        for (uint32_t p = 0; v->kind == NBCOLL_CALL && p < v->part_count; p++)
+            if (v->parts[p].number && overlaps(&v->parts[p].region, offset, bytes))
+                return NBCOLL_PENDING;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes)
+{
+    nbcolli_request *r;
+    nbcoll_status s = enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    size_t extent = r->schedule->extent[NBCOLL_BUFFER_RECV];
+    if (offset > extent || bytes > extent - offset)
+        s = NBCOLL_ERR_COUNT;
+    else if (r->run)
+        s = region_final(r->run, offset, bytes);
+    return nbcolli_leave(request.context, s);
+}
+
+nbcoll_status nbcoll_request_free(nbcoll_request *request)
+{
+    nbcolli_request *r;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_context *c = request->context;
+    nbcoll_status s = enter_request(*request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    if (!r->persistent)
+        s = NBCOLL_ERR_REQUEST;
+    else if (r->run || r->calling)
+        s = NBCOLL_ERR_BUSY;
+    else {
+        nbcolli_request_release(c, r);
+        *request = (nbcoll_request){0};
+    }
+    return nbcolli_leave(c, s);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Starting the schedules of a program's own making. */
+#include "nbcoll/inline/context.h"
+
+static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *recv, const nbcoll_comm *comm)
+{
+    if (s->rank != comm->rank || s->ranks != comm->size)
+        return NBCOLL_ERR_RANK;
+    if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
+        return NBCOLL_ERR_BUFFER;
+    return s->shared ? NBCOLL_ERR_UNSUPPORTED : nbcolli_schedule_own(s, comm->context);
+}
+
+static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
+                           nbcoll_request *request)
+{
+    if (!s || !comm || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_enter(comm->context);
+    if (status != NBCOLL_OK)
+        return status;
+    status = suits(s, send, recv, comm);
+    if (status == NBCOLL_OK)
+        status = nbcolli_begin(s, send, recv, comm, persistent, request);
+    return nbcolli_leave(comm->context, status);
+}
+
+nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
+                            nbcoll_request *request)
+{
+    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv);
+    nbcoll_request handle;
+    nbcoll_status status = NBCOLL_OK;
+
+    if (!r)
+        return NBCOLL_ERR_MEMORY;
+    handle = nbcolli_request_handle(comm->context, r);
+    if (persistent) {
+        r->persistent = 1;
+        r->next_persistent = comm->persistent;
+        comm->persistent = r;
+    } else {
+        status = nbcolli_request_start(r);
+        if (status != NBCOLL_OK)
+            nbcolli_request_release(comm->context, r);
+    }
+    if (status == NBCOLL_OK)
+        *request = handle;
+    return status;
+}
+
+nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                    nbcoll_request *request)
+{
+    return begin(s, send, recv, comm, 0, request);
+}
+
+nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                   nbcoll_request *request)
+{
+    return begin(s, send, recv, comm, 1, request);
+}

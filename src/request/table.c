@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The request table of a context, and runs: taken, pooled with their schedule, given back. */
+#include "nbcoll/inline/context.h"
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status chunk_add(nbcoll_context *c)
+{
+    size_t n = nbcolli_chunk_size(c->chunks);
+    nbcolli_request *chunk;
+
+    if (c->chunks == NBCOLLI_REQUEST_CHUNKS)
+        return NBCOLL_ERR_LIMIT;
+    chunk = nbcolli_alloc(&c->host, n * sizeof *chunk, 64);
+    if (!chunk)
+        return NBCOLL_ERR_MEMORY;
+    memset(chunk, 0, n * sizeof *chunk);
+    for (size_t i = n; i-- > 0;) {
+        chunk[i].index = (uint32_t)(NBCOLLI_REQUEST_CHUNK * ((1u << c->chunks) - 1) + i);
+        /* Generations of different contexts begin apart, so that a request of another one is recognised. */
+        chunk[i].generation = 1 + (uint32_t)((uintptr_t)c >> 6) * 2654435761u % 0x40000000u;
+        chunk[i].next = c->free_requests;
+        c->free_requests = &chunk[i];
+    }
+    c->chunk[c->chunks++] = chunk;
+    return NBCOLL_OK;
+}
+
+nbcolli_request *nbcolli_request_find(nbcoll_request request)
+{
+    uint32_t at = request.index / NBCOLLI_REQUEST_CHUNK + 1;
+    uint32_t chunk = 31 - (uint32_t)__builtin_clz(at);
+    nbcoll_context *c = request.context;
+
+    if (request.index / NBCOLLI_REQUEST_CHUNK == UINT32_MAX / NBCOLLI_REQUEST_CHUNK || chunk >= c->chunks)
+        return NULL;
+    nbcolli_request *r = &c->chunk[chunk][request.index - NBCOLLI_REQUEST_CHUNK * ((1u << chunk) - 1)];
+    return r->generation == request.generation &&
+                   atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE /* sees its run */
+               ? r
+               : NULL;
+}
+
+nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r)
+{
+    return (nbcoll_request){(nbcoll_context *)(uintptr_t)c, r->index, r->generation};
+}
+
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv)
+{
+    nbcoll_context *c = comm->context;
+    nbcolli_request *r;
+
+    if (!c->free_requests && chunk_add(c) != NBCOLL_OK)
+        return NULL;
+    r = c->free_requests;
+    c->free_requests = r->next;
+    *r = (nbcolli_request){.index = r->index, .generation = r->generation, .schedule = s, .comm = comm, .send = send,
+                           .recv = recv};
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
+    s->users++;
+    return r;
+}
+
+void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
+{
+    if (r->persistent)
+        for (nbcolli_request **at = &r->comm->persistent; *at; at = &(*at)->next_persistent)
+            if (*at == r) {
+                *at = r->next_persistent;
+                break;
+            }
+    nbcolli_schedule_release(r->schedule);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
+    if (r->generation++ == UINT32_MAX)
+        return; /* retired: its handles would come round again */
+    r->next = c->free_requests;
+    c->free_requests = r;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------ */
+
+void nbcolli_schedule_release(nbcoll_schedule *s)
+{
+    if (--s->users == 0 && s->evicted)
+        nbcoll_schedule_free(s);
+}
+
+nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
+{
+    if (s->owner)
+        return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
+    s->owner = c;
+    s->owned_at = &c->schedules;
+    s->owned_next = c->schedules;
+    if (s->owned_next)
+        s->owned_next->owned_at = &s->owned_next;
+    c->schedules = s;
+    return NBCOLL_OK;
+}
+
+void nbcolli_schedule_disown(nbcoll_schedule *s)
+{
+    while (s->idle) {
+        nbcolli_run *run = s->idle;
+        s->idle = run->next;
+        nbcolli_free(&s->host, run, run->memory);
+    }
+    *s->owned_at = s->owned_next;
+    if (s->owned_next)
+        s->owned_next->owned_at = s->owned_at;
+    s->owner = NULL;
+}
+
+static uint32_t most_parts(const nbcoll_schedule *s)
+{
+    uint32_t most = 0;
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->step[i].kind == NBCOLL_CALL && s->step[i].part_count > most)
+            most = s->step[i].part_count;
+    return most;
+}
+
+static size_t up(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* A run in one block: the struct, ops, pointers, counters, ready list, scratch. */
+static nbcolli_run *run_make(nbcoll_schedule *s)
+{
+    size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
+    size_t ops = up(sizeof(nbcolli_run));
+    size_t pointers = ops + up(s->ops * sizeof(nbcolli_op));
+    size_t before = pointers + up(most_parts(s) * sizeof(void *));
+    size_t ready = before + up(s->steps * sizeof(uint32_t));
+    size_t fixed = ready + up(s->steps * sizeof(nbcoll_step));
+
+    if (scratch > SIZE_MAX - fixed)
+        return NULL;
+    unsigned char *block = nbcolli_alloc(&s->host, fixed + scratch, 64);
+    if (!block)
+        return NULL;
+    memset(block, 0, fixed);
+    nbcolli_run *run = (nbcolli_run *)(void *)block;
+    run->memory = fixed + scratch;
+    run->schedule = s;
+    run->op = (nbcolli_op *)(void *)(block + ops);
+    run->pointers = (void **)(void *)(block + pointers);
+    run->before = (uint32_t *)(void *)(block + before);
+    run->ready = (nbcoll_step *)(void *)(block + ready);
+    run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->op[i] != UINT32_MAX) {
+            nbcolli_op *op = &run->op[s->op[i]];
+            op->run = run;
+            op->step = i;
+            op->post.op = op;
+        }
+    return run;
+}
+
+static nbcolli_run *run_take(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = s->idle;
+
+    if (run)
+        s->idle = run->next;
+    else if (!(run = run_make(s)))
+        return NULL;
+    memcpy(run->before, s->before, s->steps * sizeof *run->before);
+    for (uint32_t i = 0; i < s->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        op->moved = 0;
+        op->post.where = NBCOLLI_FREE;
+        op->phase = NBCOLLI_IDLE;
+        op->fin = op->refused = op->cts = op->keyed = 0;
+    }
+    run->next = NULL;
+    run->comm = r->comm;
+    run->request = r;
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_RECV] = r->recv;
+    run->left = s->steps - 2;
+    run->head = run->tail = 0;
+    run->status = NBCOLL_OK;
+    run->cause = -1;
+    run->state = NBCOLLI_RUN_QUEUED;
+    run->listed = 0;
+    return run;
+}
+
+static nbcoll_status comm_can_start(const nbcoll_comm *comm)
+{
+    if (comm->lost >= 0) {
+        nbcolli_note_failure(comm->context, NBCOLL_ERR_PEER_LOST, comm->lost, comm->next_tag, comm);
+        return NBCOLL_ERR_PEER_LOST;
+    }
+    if (comm->stray >= 0) {
+        nbcolli_note_failure(comm->context, NBCOLL_ERR_MISMATCH, comm->stray, comm->next_tag, comm);
+        return NBCOLL_ERR_MISMATCH;
+    }
+    return comm->next_tag == UINT64_MAX ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_request_start(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcoll_status s = comm_can_start(comm);
+    nbcolli_run *run;
+
+    if (s != NBCOLL_OK)
+        return s;
+    run = run_take(r);
+    if (!run)
+        return NBCOLL_ERR_MEMORY;
+    run->tag = comm->next_tag++;
+    comm->active++;
+    comm->context->active++;
+    r->run = run;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+    if (slot->active) {
+        nbcolli_run **at = &slot->queue;
+        while (*at)
+            at = &(*at)->next;
+        *at = run;
+    } else
+        nbcolli_activate(run);
+    nbcolli_drain(comm->context);
+    return NBCOLL_OK;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The calls that add steps and edges. Each checks what it is given; the first error stops the builder. What readers of
+ * this rank's memory cannot fetch is turned into sends and receives here, while it is added. */
+#include "builder.h"
+
+#include "nbcoll/inline/reduce.h"
+
+static nbcolli_builder *builder_of(nbcoll_builder *b)
+{
+    return (nbcolli_builder *)b;
+}
+
+static int builder_open(const nbcolli_builder *b)
+{
+    return b && b->status == NBCOLL_OK;
+}
+
+/* Keeps the first error. */
+static void builder_refuse(nbcolli_builder *b, nbcoll_status status)
+{
+    if (b->status == NBCOLL_OK)
+        b->status = status;
+}
+
+static int builder_require(nbcolli_builder *b, int holds, nbcoll_status otherwise)
+{
+    if (!holds)
+        builder_refuse(b, otherwise);
+    return holds;
+}
+
+/* Room for `n` more items of `bytes` bytes, or null. */
+static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size_t bytes)
+{
+    if (!builder_require(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT))
+        return NULL;
+    size_t room = a->room ? a->room : 16;
+    while (room < a->used + n)
+        room *= 2;
+    if (room > a->room) {
+        size_t size;
+        void *items = NULL;
+        if (!__builtin_mul_overflow(room, bytes, &size))
+            items = nbcolli_alloc(&b->host, size, 64);
+        if (!builder_require(b, items != NULL, NBCOLL_ERR_MEMORY))
+            return NULL;
+        if (a->used)
+            memcpy(items, a->items, a->used * bytes);
+        nbcolli_free(&b->host, a->items, a->room * bytes);
+        a->items = items;
+        a->room = room;
+    }
+    void *added = (char *)a->items + a->used * bytes;
+    a->used += n;
+    return added;
+}
+
+/* ---- steps and edges ------------------------------------------------------------------------------------------- */
+
+static void builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
+{
+    nbcolli_entry *edge = builder_extend(b, &b->edges, 1, sizeof *edge);
+    if (edge)
+        *edge = (nbcolli_entry){nbcolli_key(earlier, step), 0};
+}
+
+/* A send that would be one too many waits for the first of those that may still be posted. */
+static void builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
+{
+    if (b->posted < b->max_posted) {
+        b->posted++;
+        return;
+    }
+    while (nbcolli_drafts(b)[b->window].view.kind != NBCOLL_SEND)
+        b->window++;
+    builder_edge(b, send, b->window++);
+}
+
+static nbcoll_step builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
+{
+    nbcolli_draft *draft = b->status == NBCOLL_OK ? builder_extend(b, &b->drafts, 1, sizeof *draft) : NULL;
+    if (!draft)
+        return NBCOLL_START;
+    *draft = (nbcolli_draft){.view = *view};
+    nbcoll_step step = (nbcoll_step)(b->drafts.used - 1);
+    if (b->gate != NBCOLL_START)
+        builder_edge(b, step, b->gate);
+    if (view->kind == NBCOLL_SEND && b->max_posted)
+        builder_limit_posted(b, step);
+    return step;
+}
+
+static nbcoll_step builder_add_join(nbcolli_builder *b)
+{
+    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_JOIN, .peer = -1});
+}
+
+/* The draft of a step that exists, or null. */
+static nbcolli_draft *builder_draft(nbcolli_builder *b, nbcoll_step step)
+{
+    if (!builder_open(b) || !builder_require(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT))
+        return NULL;
+    return &nbcolli_drafts(b)[step];
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------- */
+
+static int builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
+{
+    int is_buffer = (unsigned)r.at.buffer < NBCOLL_BUFFER_COUNT;
+    int is_forbidden = is_written && r.bytes && r.at.buffer == NBCOLL_BUFFER_SEND;
+    return builder_require(b, is_buffer && !is_forbidden, NBCOLL_ERR_ARGUMENT) &&
+           builder_require(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT);
+}
+
+static int builder_peer(nbcolli_builder *b, int peer)
+{
+    return builder_require(b, peer >= 0 && peer < b->head.ranks && peer != b->head.rank, NBCOLL_ERR_RANK);
+}
+
+/* Of two regions that passed builder_region. */
+static int builder_overlap(nbcoll_region r, nbcoll_region s)
+{
+    return r.bytes && s.bytes && r.at.buffer == s.at.buffer && r.at.offset < s.at.offset + s.bytes &&
+           s.at.offset < r.at.offset + r.bytes;
+}
+
+static int builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
+{
+    size_t size = nbcoll_type_size(how.type);
+    return builder_require(b, size != 0, NBCOLL_ERR_TYPE) &&
+           builder_require(b, nbcolli_op_valid(how.type, how.op), NBCOLL_ERR_OP) &&
+           builder_require(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT);
+}
+
+static int builder_shares(nbcolli_builder *b, int peer)
+{
+    return b->shares && b->shares(b->shares_user, peer);
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------------- */
+
+static nbcoll_step builder_add_send(nbcolli_builder *b, int peer, nbcoll_region from)
+{
+    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = peer, .read = {from}});
+}
+
+static nbcoll_step builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
+{
+    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = peer, .write = to});
+}
+
+nbcoll_step nbcoll_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_region region = nbcoll_span(from, bytes);
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 0))
+        return NBCOLL_START;
+    return builder_add_send(b, peer, region);
+}
+
+nbcoll_step nbcoll_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_region region = nbcoll_span(to, bytes);
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 1))
+        return NBCOLL_START;
+    return builder_add_recv(b, peer, region);
+}
+
+/* What was lowered is refused too: a builder that works must not stop working where memory is shared. */
+void nbcoll_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcolli_draft *draft = builder_draft(b, step);
+    if (!draft)
+        return;
+    int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
+    if (!builder_require(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT))
+        return;
+    draft->view.number = number;
+    draft->is_numbered = 1;
+}
+
+/* ---- shared memory --------------------------------------------------------------------------------------------- */
+
+static int builder_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
+{
+    if (!builder_require(b, !n || parts, NBCOLL_ERR_NULL))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (!builder_peer(b, parts[i].peer) || !builder_region(b, parts[i].region, 0))
+            return 0;
+    return 1;
+}
+
+/* The EXPOSE of those parts whose readers share memory, if there are any. */
+static void builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
+{
+    size_t first = b->parts.used;
+    for (size_t i = 0; i < n; i++) {
+        if (!builder_shares(b, parts[i].peer))
+            continue;
+        nbcoll_part *part = builder_extend(b, &b->parts, 1, sizeof *part);
+        if (!part)
+            return;
+        *part = (nbcoll_part){.peer = parts[i].peer, .region = parts[i].region};
+    }
+    if (b->parts.used == first)
+        return;
+    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_EXPOSE, .peer = -1,
+                                                          .part_count = (uint32_t)(b->parts.used - first)});
+    if (b->status == NBCOLL_OK)
+        nbcolli_drafts(b)[step].part = (uint32_t)first;
+}
+
+nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b) || !builder_parts(b, n, parts))
+        return NBCOLL_START;
+    nbcoll_step first = (nbcoll_step)b->drafts.used;
+    builder_add_expose(b, n, parts);
+    for (size_t i = 0; i < n && b->status == NBCOLL_OK; i++)
+        if (!builder_shares(b, parts[i].peer))
+            builder_add_send(b, parts[i].peer, parts[i].region);
+    uint32_t added = (uint32_t)(b->drafts.used - first);
+    nbcoll_step step = added == 1 ? first : builder_add_join(b);
+    if (b->status != NBCOLL_OK)
+        return NBCOLL_START;
+    nbcolli_drafts(b)[step].is_lowered = 1;
+    for (nbcoll_step member = first; member < step; member++) {
+        nbcolli_drafts(b)[member].is_lowered = 1;
+        builder_edge(b, step, member);
+    }
+    nbcolli_drafts(b)[step].members = step - first;
+    return step;
+}
+
+nbcoll_step nbcoll_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_region region = nbcoll_span(to, bytes);
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 1))
+        return NBCOLL_START;
+    if (builder_shares(b, peer))
+        return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
+    nbcoll_step step = builder_add_recv(b, peer, region);
+    if (b->status == NBCOLL_OK)
+        nbcolli_drafts(b)[step].is_lowered = 1;
+    return step;
+}
+
+/* A receive into scratch memory, which nothing holds back, and a REDUCE after it. */
+static nbcoll_step builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
+{
+    size_t bytes = fetch->write.bytes;
+    nbcoll_region arrived = nbcoll_span(nbcoll_scratch(&b->head, bytes), bytes);
+    nbcoll_step_view reduce = *fetch;
+    reduce.kind = NBCOLL_REDUCE;
+    reduce.peer = -1;
+    reduce.side = NBCOLL_LEFT;
+    reduce.read[fetch->side] = arrived;
+    nbcoll_step receive = builder_add_recv(b, fetch->peer, arrived);
+    nbcoll_step step = builder_add(b, &reduce);
+    if (b->status != NBCOLL_OK)
+        return NBCOLL_START;
+    builder_edge(b, step, receive);
+    nbcolli_drafts(b)[receive].is_lowered = 1;
+    nbcolli_drafts(b)[step].members = 1;
+    return step;
+}
+
+nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
+                                nbcoll_reduction how)
+{
+    nbcolli_builder *b = builder_of(builder);
+    size_t bytes;
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_elements(b, count, how, &bytes) ||
+        !builder_region(b, nbcoll_span(acc, bytes), 1) ||
+        !builder_require(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT))
+        return NBCOLL_START;
+    nbcoll_step_view view = {.kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes),
+                             .side = side, .reduction = how};
+    view.read[side ^ 1] = view.write;
+    return builder_shares(b, peer) ? builder_add(b, &view) : builder_lower_fetch_reduce(b, &view);
+}
+
+/* ---- local work ------------------------------------------------------------------------------------------------ */
+
+/* May a REDUCE write `result` while it reads `operand`? Element by element: yes, if they are the same or apart. */
+static int builder_may_read(nbcoll_region result, nbcoll_region operand)
+{
+    return result.at.offset == operand.at.offset || !builder_overlap(result, operand);
+}
+
+nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
+                           size_t count, nbcoll_reduction how)
+{
+    nbcolli_builder *b = builder_of(builder);
+    size_t bytes;
+    if (!builder_open(b) || !builder_elements(b, count, how, &bytes))
+        return NBCOLL_START;
+    nbcoll_step_view view = {.kind = NBCOLL_REDUCE, .peer = -1, .write = nbcoll_span(result, bytes),
+                             .read = {nbcoll_span(left, bytes), nbcoll_span(right, bytes)}, .reduction = how};
+    if (!builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
+        !builder_region(b, view.read[1], 0) ||
+        !builder_require(b, builder_may_read(view.write, view.read[0]) && builder_may_read(view.write, view.read[1]),
+                         NBCOLL_ERR_ARGUMENT))
+        return NBCOLL_START;
+    return builder_add(b, &view);
+}
+
+nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_step_view view = {.kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes),
+                             .read = {nbcoll_span(from, bytes)}};
+    if (!builder_open(b) || !builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
+        !builder_require(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT))
+        return NBCOLL_START;
+    return builder_add(b, &view);
+}
+
+/* Checks and copies the regions of a CALL. */
+static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_region regions[], int is_written)
+{
+    if (!builder_require(b, !n || regions, NBCOLL_ERR_NULL))
+        return 0;
+    nbcoll_part *part = builder_extend(b, &b->parts, n, sizeof *part);
+    if (!part)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!builder_region(b, regions[i], is_written))
+            return 0;
+        part[i] = (nbcoll_part){.peer = -1, .number = (uint32_t)is_written, .region = regions[i]};
+    }
+    return 1;
+}
+
+nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
+                        const nbcoll_region read[], size_t writes, const nbcoll_region written[])
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b))
+        return NBCOLL_START;
+    size_t first = b->parts.used;
+    if (!builder_require(b, function != NULL, NBCOLL_ERR_NULL) || !builder_call_regions(b, reads, read, 0) ||
+        !builder_call_regions(b, writes, written, 1))
+        return NBCOLL_START;
+    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL, .peer = -1, .call = function,
+                                                          .call_user = user,
+                                                          .part_count = (uint32_t)(b->parts.used - first)});
+    if (b->status == NBCOLL_OK)
+        nbcolli_drafts(b)[step].part = (uint32_t)first;
+    return step;
+}
+
+/* ---- order and hints ------------------------------------------------------------------------------------------- */
+
+nbcoll_step nbcoll_join(nbcoll_builder *builder)
+{
+    nbcolli_builder *b = builder_of(builder);
+    return builder_open(b) ? builder_add_join(b) : NBCOLL_START;
+}
+
+void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcolli_draft *draft = builder_draft(b, step);
+    if (!draft || !builder_draft(b, earlier))
+        return;
+    if (earlier == NBCOLL_START || (step == NBCOLL_END && earlier != NBCOLL_END))
+        return;
+    if (!builder_require(b, step != NBCOLL_START && earlier != NBCOLL_END, NBCOLL_ERR_CYCLE))
+        return;
+    /* The sends of a lowered EXPOSE wait themselves, its join waits for them; the receive of a lowered FETCH_REDUCE
+     * writes fresh memory and need not wait. */
+    uint32_t members = draft->view.kind == NBCOLL_JOIN ? draft->members : 0;
+    for (nbcoll_step member = step - members; member < step; member++)
+        builder_edge(b, member, earlier);
+    if (!members)
+        builder_edge(b, step, earlier);
+}
+
+void nbcoll_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b))
+        return;
+    if (!builder_require(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT))
+        return;
+    nbcoll_step first = b->stage, end = (nbcoll_step)b->drafts.used;
+    if (kind == NBCOLL_DEPENDENT && first != end) {
+        /* Its steps wait for the gate before; the new gate waits for them. */
+        b->gate = NBCOLL_START;
+        nbcoll_step gate = builder_add_join(b);
+        for (nbcoll_step step = first; step < end && b->status == NBCOLL_OK; step++)
+            builder_edge(b, gate, step);
+        b->gate = gate;
+    }
+    b->stage = (nbcoll_step)b->drafts.used;
+}
+
+nbcoll_addr nbcoll_scratch(nbcoll_builder *builder, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_addr at = {NBCOLL_BUFFER_SCRATCH, 0};
+    if (!builder_open(b) || !builder_require(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT))
+        return at;
+    at.offset = b->scratch;
+    b->scratch += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b))
+        return;
+    b->max_posted = n;
+    b->posted = 0;
+    b->window = (nbcoll_step)b->drafts.used;
+}
+
+void nbcoll_on_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcolli_draft *draft = builder_draft(b, step);
+    if (!draft || !builder_require(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT))
+        return;
+    for (uint32_t i = 0; i <= draft->members; i++)
+        (draft - i)->view.lane = lane;
+}
+
+void nbcoll_name(nbcoll_builder *builder, const char *name)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b) || !builder_require(b, name != NULL, NBCOLL_ERR_NULL))
+        return;
+    size_t length = strlen(name);
+    if (length > sizeof b->name - 1)
+        length = sizeof b->name - 1;
+    memcpy(b->name, name, length);
+    b->name[length] = '\0';
+}
+
+void nbcoll_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (builder_open(b))
+        b->fingerprint = fingerprint;
+}
+
+void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!b || status == NBCOLL_OK)
+        return;
+    int is_error = status >= NBCOLL_ERR_ARGUMENT && status < NBCOLL_STATUS_COUNT;
+    builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT);
+}
+
+/* ---- the builder ----------------------------------------------------------------------------------------------- */
+
+static void builder_close(nbcolli_builder *b)
+{
+    nbcoll_host host = b->host;
+    nbcolli_free(&host, b->drafts.items, b->drafts.room * sizeof(nbcolli_draft));
+    nbcolli_free(&host, b->edges.items, b->edges.room * sizeof(nbcolli_entry));
+    nbcolli_free(&host, b->parts.items, b->parts.room * sizeof(nbcoll_part));
+    nbcolli_free(&host, b, sizeof *b);
+}
+
+nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_builder **out)
+{
+    nbcoll_builder_config c = {0};
+    nbcoll_host host = {0};
+    if (!config || !out)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    /* A host of size 0 is one that sets nothing. */
+    if (c.host && c.host->size && nbcolli_copy_tagged(&host, c.host, sizeof host) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (c.rank < 0 || c.rank >= c.ranks)
+        return NBCOLL_ERR_RANK;
+    nbcolli_builder *b = nbcolli_alloc(&host, sizeof *b, 64);
+    if (!b)
+        return NBCOLL_ERR_MEMORY;
+    *b = (nbcolli_builder){.head = {c.rank, c.ranks}, .host = host, .shares = c.shares,
+                           .shares_user = c.shares_user, .name = "schedule"};
+    builder_add_join(b); /* START */
+    builder_add_join(b); /* END */
+    nbcoll_status status = b->status;
+    b->stage = (nbcoll_step)b->drafts.used;
+    if (status == NBCOLL_OK)
+        *out = &b->head;
+    else
+        builder_close(b);
+    return status;
+}
+
+nbcoll_status nbcoll_builder_finish(nbcoll_builder *builder, nbcoll_schedule **out)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!b)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = b->status;
+    if (status == NBCOLL_OK && out)
+        status = nbcolli_assemble(b, out);
+    builder_close(b);
+    return status;
+}

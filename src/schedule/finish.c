@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * From what a builder gathered to a schedule: one block of memory, edges sorted and without repeats, messages numbered,
+ * no cycle. O(n log n) in steps, edges and parts. */
+#include "builder.h"
+
+#define FINISH_LINE 64 /* alignment of the block and of each array in it */
+
+static void finish_merge(const nbcolli_entry *from, size_t low, size_t middle, size_t high, nbcolli_entry *to)
+{
+    size_t left = low, right = middle;
+    for (size_t i = low; i < high; i++)
+        to[i] = left < middle && (right == high || from[left].key <= from[right].key) ? from[left++] : from[right++];
+}
+
+/* The C library's qsort may allocate behind the host's back. */
+void nbcolli_sort(nbcolli_entry *entries, nbcolli_entry *spare, size_t n)
+{
+    nbcolli_entry *from = entries, *to = spare;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t middle = n - low < width ? n : low + width;
+            size_t high = n - low < 2 * width ? n : low + 2 * width;
+            finish_merge(from, low, middle, high, to);
+        }
+        nbcolli_entry *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != entries)
+        memcpy(entries, from, n * sizeof *entries);
+}
+
+static void finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
+{
+    nbcolli_entry *edges = b->edges.items;
+    size_t kept = 0;
+    nbcolli_sort(edges, work, b->edges.used);
+    for (size_t i = 0; i < b->edges.used; i++)
+        if (!i || edges[i].key != edges[kept - 1].key)
+            edges[kept++] = edges[i];
+    b->edges.used = kept;
+}
+
+static uint32_t finish_count(const nbcolli_builder *b, nbcoll_kind kind)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < b->drafts.used; i++)
+        n += nbcolli_drafts(b)[i].view.kind == kind;
+    return n;
+}
+
+/* Reserves an array in the block. It cannot overflow: the builder holds more bytes than the block will. */
+static size_t finish_place(size_t *total, size_t n, size_t bytes)
+{
+    size_t at = *total;
+    *total += (n * bytes + FINISH_LINE - 1) / FINISH_LINE * FINISH_LINE;
+    return at;
+}
+
+/* The block, its pointers set, its arrays still empty. The arrays of the views begin at *after and *parts. */
+static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **after, nbcoll_part **parts)
+{
+    size_t total = 0, steps = b->drafts.used;
+    uint32_t sends = finish_count(b, NBCOLL_SEND), recvs = finish_count(b, NBCOLL_RECV);
+    finish_place(&total, 1, sizeof(nbcoll_schedule));
+    size_t at_step = finish_place(&total, steps, sizeof(nbcoll_step_view));
+    size_t at_before = finish_place(&total, steps, sizeof(uint32_t));
+    size_t at_op = finish_place(&total, steps, sizeof(uint32_t));
+    size_t at_after = finish_place(&total, b->edges.used, sizeof(nbcoll_step));
+    size_t at_send = finish_place(&total, sends, sizeof(nbcolli_message));
+    size_t at_recv = finish_place(&total, recvs, sizeof(nbcolli_message));
+    size_t at_parts = finish_place(&total, b->parts.used, sizeof(nbcoll_part));
+    char *block = nbcolli_alloc(&b->host, total, FINISH_LINE);
+    if (!block)
+        return NULL;
+    nbcoll_schedule *s = (nbcoll_schedule *)block;
+    *s = (nbcoll_schedule){.host = b->host, .memory = total, .rank = b->head.rank, .ranks = b->head.ranks,
+                           .steps = (uint32_t)steps, .edges = (uint32_t)b->edges.used, .fingerprint = b->fingerprint,
+                           .ops = sends + recvs, .sends = sends, .recvs = recvs};
+    memcpy(s->name, b->name, sizeof s->name);
+    s->step = (nbcoll_step_view *)(block + at_step);
+    s->before = (uint32_t *)(block + at_before);
+    s->op = (uint32_t *)(block + at_op);
+    s->send = (nbcolli_message *)(block + at_send);
+    s->recv = (nbcolli_message *)(block + at_recv);
+    *after = (nbcoll_step *)(block + at_after);
+    *parts = (nbcoll_part *)(block + at_parts);
+    return s;
+}
+
+static void finish_reach(nbcoll_schedule *s, nbcoll_region r)
+{
+    size_t *extent = &s->extent[r.at.buffer];
+    if (r.bytes && *extent < r.at.offset + r.bytes)
+        *extent = r.at.offset + r.bytes;
+}
+
+static void finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts)
+{
+    uint32_t op = 0;
+    if (b->parts.used)
+        memcpy(parts, b->parts.items, b->parts.used * sizeof *parts);
+    for (nbcoll_step i = 0; i < s->steps; i++) {
+        const nbcolli_draft *draft = &nbcolli_drafts(b)[i];
+        nbcoll_step_view *v = &s->step[i];
+        *v = draft->view;
+        v->parts = v->part_count ? parts + draft->part : NULL;
+        s->op[i] = v->kind == NBCOLL_SEND || v->kind == NBCOLL_RECV ? op++ : UINT32_MAX;
+        s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
+        finish_reach(s, v->write);
+        finish_reach(s, v->read[0]);
+        finish_reach(s, v->read[1]);
+        for (uint32_t p = 0; p < v->part_count; p++)
+            finish_reach(s, v->parts[p].region);
+    }
+}
+
+static void finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_step *after)
+{
+    const nbcolli_entry *edges = b->edges.items;
+    memset(s->before, 0, s->steps * sizeof *s->before);
+    for (uint32_t i = 0; i < s->edges; i++) {
+        nbcoll_step_view *earlier = &s->step[edges[i].key >> 32];
+        after[i] = (nbcoll_step)edges[i].key;
+        if (!earlier->after_count++)
+            earlier->after = &after[i];
+        s->before[after[i]]++;
+    }
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        s->step[i].before = s->before[i];
+}
+
+/* Runs the graph: a step on a cycle never becomes ready. */
+static int finish_has_cycle(const nbcoll_schedule *s, nbcolli_entry *work)
+{
+    uint32_t *before = (uint32_t *)work, *ready = before + s->steps;
+    uint32_t first = 0, last = 0;
+    memcpy(before, s->before, s->steps * sizeof *before);
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (!before[i])
+            ready[last++] = i;
+    while (first < last) {
+        const nbcoll_step_view *v = &s->step[ready[first++]];
+        for (uint32_t i = 0; i < v->after_count; i++)
+            if (!--before[v->after[i]])
+                ready[last++] = v->after[i];
+    }
+    return last < s->steps;
+}
+
+static nbcoll_status finish_fill(nbcolli_builder *b, nbcolli_entry *work, nbcoll_schedule **out)
+{
+    nbcoll_step *after;
+    nbcoll_part *parts;
+    finish_sort_edges(b, work);
+    nbcoll_schedule *s = finish_block(b, &after, &parts);
+    if (!s)
+        return NBCOLL_ERR_MEMORY;
+    finish_steps(b, s, parts);
+    finish_edges(b, s, after);
+    nbcoll_status status = finish_has_cycle(s, work) ? NBCOLL_ERR_CYCLE : nbcolli_number(b, s, parts, work);
+    if (status == NBCOLL_OK)
+        *out = s;
+    else
+        nbcolli_free(&b->host, s, s->memory);
+    return status;
+}
+
+nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out)
+{
+    size_t most = b->drafts.used > b->parts.used ? b->drafts.used : b->parts.used;
+    size_t bytes = (2 * most > b->edges.used ? 2 * most : b->edges.used) * sizeof(nbcolli_entry);
+    nbcolli_entry *work = nbcolli_alloc(&b->host, bytes, FINISH_LINE);
+    if (!work)
+        return NBCOLL_ERR_MEMORY;
+    nbcoll_status status = finish_fill(b, work, out);
+    nbcolli_free(&b->host, work, bytes);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Reading a finished schedule, and freeing it. */
+#include "nbcoll/inline/host.h"
+#include "nbcoll/inline/schedule.h"
+
+nbcoll_status nbcoll_schedule_query(const nbcoll_schedule *s, nbcoll_schedule_info *out)
+{
+    if (!s || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_schedule_info info = {.size = size, .name = s->name, .rank = s->rank, .ranks = s->ranks, .steps = s->steps,
+                                 .edges = s->edges, .fingerprint = s->fingerprint};
+    memcpy(info.extent, s->extent, sizeof info.extent);
+    memcpy(out, &info, size < sizeof info ? size : sizeof info);
+    return NBCOLL_OK;
+}
+
+const nbcoll_step_view *nbcoll_schedule_step(const nbcoll_schedule *s, nbcoll_step step)
+{
+    return s && step < s->steps ? &s->step[step] : NULL;
+}
+
+const char *nbcoll_kind_name(nbcoll_kind kind)
+{
+#define NBCOLLI_KIND_TEXT(name) #name,
+    static const char *const names[] = {NBCOLL_KIND_LIST(NBCOLLI_KIND_TEXT)};
+#undef NBCOLLI_KIND_TEXT
+    return (unsigned)kind < NBCOLL_KIND_COUNT ? names[kind] : "?";
+}
+
+nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
+{
+    if (!s)
+        return NBCOLL_OK;
+    if (s->owner) {
+        nbcoll_status status = nbcolli_forked(s->owner);
+        if (status != NBCOLL_OK)
+            return status;
+    }
+    if (s->users)
+        return NBCOLL_ERR_BUSY;
+    if (s->owner)
+        nbcolli_schedule_disown(s);
+    nbcoll_host host = s->host;
+    nbcolli_free(&host, s, s->memory);
+    return NBCOLL_OK;
+}

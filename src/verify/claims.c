@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the meaning says: inputs are laid out, claims are checked for sense, and no step writes to the receive buffer
+ * where nothing is claimed. */
+#include "proof.h"
+
+#include "nbcoll/inline/reduce.h"
+
+static nbcoll_status claims_put_input(nbcolli_proof *p, int rank)
+{
+    uint32_t value = 1 + (uint32_t)rank;
+    nbcoll_region input = p->values.value[value].maker.bytes;
+    nbcolli_map whole = {0};
+    if ((unsigned)input.at.buffer >= NBCOLL_BUFFER_COUNT)
+        return NBCOLL_ERR_ARGUMENT;
+    if (input.at.offset > SIZE_MAX - input.bytes)
+        return NBCOLL_ERR_COUNT;
+    if (input.at.buffer == NBCOLL_BUFFER_SCRATCH)
+        return NBCOLL_OK;
+    nbcoll_status status = nbcolli_map_push(p, &whole, (nbcolli_piece){0, input.bytes, 0, value});
+    if (status == NBCOLL_OK)
+        status = nbcolli_map_put(p, &p->memory[rank][input.at.buffer], input.at.offset, input.bytes, &whole);
+    return status;
+}
+
+static nbcoll_status claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
+{
+    if (c->offset > SIZE_MAX - c->bytes || c->from > SIZE_MAX - c->bytes)
+        return NBCOLL_ERR_COUNT;
+    if (c->first > c->last)
+        return NBCOLL_OK;
+    if (c->first < 0 || c->last >= p->ranks)
+        return NBCOLL_ERR_ARGUMENT;
+    if (c->first == c->last || nbcolli_op_valid(c->how.type, c->how.op))
+        return NBCOLL_OK;
+    return nbcoll_type_size(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
+}
+
+/* The bytes that are claimed, as a map whose values say nothing. */
+static nbcoll_status claims_gather(nbcolli_proof *p, int rank, nbcolli_map *claimed)
+{
+    nbcoll_claim c = {0};
+    nbcolli_map before = {0}, piece = {0};
+    for (size_t i = 0; p->theirs->claim(p->theirs, rank, i, &c); i++) {
+        nbcoll_status status = claims_check(p, &c);
+        if (status == NBCOLL_OK)
+            status = nbcolli_map_cut(p, claimed, c.offset, c.bytes, &before);
+        if (status == NBCOLL_OK && before.used)
+            status = NBCOLL_ERR_ARGUMENT;
+        piece.used = 0;
+        if (status == NBCOLL_OK)
+            status = nbcolli_map_push(p, &piece, (nbcolli_piece){0, c.bytes, c.offset, 1});
+        if (status == NBCOLL_OK)
+            status = nbcolli_map_put(p, claimed, c.offset, c.bytes, &piece);
+        if (status != NBCOLL_OK)
+            return status;
+        c = (nbcoll_claim){0};
+    }
+    return NBCOLL_OK;
+}
+
+static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step step, nbcoll_region written,
+                                        const nbcolli_map *claimed)
+{
+    nbcolli_map inside = {0};
+    size_t length = 0;
+    if (!written.bytes || written.at.buffer != NBCOLL_BUFFER_RECV)
+        return NBCOLL_OK;
+    nbcoll_status status = nbcolli_map_cut(p, claimed, written.at.offset, written.bytes, &inside);
+    if (status != NBCOLL_OK)
+        return status;
+    size_t at = nbcolli_map_gap(&inside, written.bytes, &length);
+    if (at == written.bytes)
+        return NBCOLL_OK;
+    nbcoll_place place = nbcolli_place(rank, step, nbcoll_span(nbcoll_at(written.at, at), length));
+    return nbcolli_refute(p, NBCOLL_FLAW_STRAY, 1, &place);
+}
+
+static nbcoll_status claims_check_rank(nbcolli_proof *p, int rank)
+{
+    nbcolli_map claimed = {0};
+    nbcoll_status status = claims_put_input(p, rank);
+    if (status == NBCOLL_OK)
+        status = claims_gather(p, rank, &claimed);
+    for (nbcoll_step step = 0; step < p->schedules[rank]->steps && status == NBCOLL_OK; step++) {
+        const nbcoll_step_view *v = nbcolli_view(p, rank, step);
+        status = claims_check_write(p, rank, step, v->write, &claimed);
+        for (uint32_t i = 0; v->kind == NBCOLL_CALL && i < v->part_count && status == NBCOLL_OK; i++)
+            if (v->parts[i].number)
+                status = claims_check_write(p, rank, step, v->parts[i].region, &claimed);
+    }
+    return status;
+}
+
+nbcoll_status nbcolli_prove_claims(nbcolli_proof *p)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++)
+        status = claims_check_rank(p, rank);
+    return status;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Two steps of a rank that touch the same bytes, one of them writing, must be ordered by a path of the rank's edges. */
+#include "proof.h"
+#include "../schedule/builder.h"
+
+typedef struct race_access {
+    size_t begin, end;
+    nbcoll_step step;
+    nbcoll_buffer buffer;
+    int writes;
+} race_access;
+
+/* What is known of one rank; the arrays serve all ranks in turn. */
+typedef struct race_rank {
+    const nbcoll_schedule *s;
+    race_access *access;
+    nbcolli_entry *entries; /* [2 * accesses]: to sort them by where they begin */
+    uint32_t accesses;
+    uint64_t *later;        /* [steps][words]: the steps that wait for it; made when first asked for */
+    size_t words;
+    int is_ordered;
+    nbcoll_step *queue;     /* [steps] */
+    uint32_t *before;       /* [steps] */
+} race_rank;
+
+static void race_add(race_rank *r, nbcoll_step step, nbcoll_region region, int writes)
+{
+    /* The send buffer is never written. */
+    if (region.bytes && region.at.buffer != NBCOLL_BUFFER_SEND)
+        r->access[r->accesses++] =
+            (race_access){region.at.offset, region.at.offset + region.bytes, step, region.at.buffer, writes};
+}
+
+static void race_gather(race_rank *r)
+{
+    r->accesses = 0;
+    for (nbcoll_step step = 0; step < r->s->steps; step++) {
+        const nbcoll_step_view *v = &r->s->step[step];
+        race_add(r, step, v->write, 1);
+        race_add(r, step, v->read[0], 0);
+        race_add(r, step, v->read[1], 0);
+        for (uint32_t i = 0; i < v->part_count; i++)
+            race_add(r, step, v->parts[i].region, v->kind == NBCOLL_CALL && v->parts[i].number);
+    }
+}
+
+/* Fills in `later`, from the last steps to the first. */
+static void race_order(race_rank *r)
+{
+    const nbcoll_schedule *s = r->s;
+    uint32_t first = 0, last = 0;
+    memcpy(r->before, s->before, s->steps * sizeof *r->before);
+    for (nbcoll_step step = 0; step < s->steps; step++)
+        if (!r->before[step])
+            r->queue[last++] = step;
+    while (first < last) {
+        const nbcoll_step_view *v = &s->step[r->queue[first++]];
+        for (uint32_t i = 0; i < v->after_count; i++)
+            if (!--r->before[v->after[i]])
+                r->queue[last++] = v->after[i];
+    }
+    r->words = (s->steps + 63) / 64;
+    memset(r->later, 0, s->steps * r->words * sizeof *r->later);
+    while (last--) {
+        nbcoll_step step = r->queue[last];
+        uint64_t *row = &r->later[step * r->words];
+        for (uint32_t i = 0; i < s->step[step].after_count; i++) {
+            nbcoll_step after = s->step[step].after[i];
+            row[after / 64] |= UINT64_C(1) << after % 64;
+            for (size_t word = 0; word < r->words; word++)
+                row[word] |= r->later[after * r->words + word];
+        }
+    }
+    r->is_ordered = 1;
+}
+
+static int race_waits(const race_rank *r, nbcoll_step earlier, nbcoll_step step)
+{
+    return r->later[earlier * r->words + step / 64] >> step % 64 & 1;
+}
+
+static nbcoll_status race_refute(nbcolli_proof *p, int rank, const race_access *a, const race_access *b)
+{
+    size_t begin = a->begin > b->begin ? a->begin : b->begin, end = a->end < b->end ? a->end : b->end;
+    nbcoll_region both = {{a->buffer, begin}, end - begin};
+    if (a->step > b->step) {
+        const race_access *other = a;
+        a = b;
+        b = other;
+    }
+    nbcoll_place places[] = {nbcolli_place(rank, a->step, both), nbcolli_place(rank, b->step, both)};
+    return nbcolli_refute(p, NBCOLL_FLAW_RACE, 2, places);
+}
+
+/* Looks at each access together with those that begin before it ends. */
+static nbcoll_status race_sweep(nbcolli_proof *p, int rank, race_rank *r, nbcoll_buffer buffer)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->accesses; i++)
+        if (r->access[i].buffer == buffer)
+            r->entries[n++] = (nbcolli_entry){r->access[i].begin, i};
+    nbcolli_sort(r->entries, r->entries + n, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const race_access *a = &r->access[r->entries[i].value];
+        for (uint32_t j = i + 1; j < n && r->entries[j].key < a->end; j++) {
+            const race_access *b = &r->access[r->entries[j].value];
+            if ((!a->writes && !b->writes) || a->step == b->step)
+                continue;
+            if (!r->is_ordered)
+                race_order(r);
+            if (!race_waits(r, a->step, b->step) && !race_waits(r, b->step, a->step))
+                return race_refute(p, rank, a, b);
+        }
+    }
+    return NBCOLL_OK;
+}
+
+/* Room for the rank that needs most. */
+static nbcoll_status race_open(nbcolli_proof *p, race_rank *r)
+{
+    size_t steps = 0, accesses = 0;
+    for (int rank = 0; rank < p->ranks; rank++) {
+        const nbcoll_schedule *s = p->schedules[rank];
+        size_t n = 0;
+        for (nbcoll_step step = 0; step < s->steps; step++)
+            n += (s->step[step].write.bytes != 0) + (s->step[step].read[0].bytes != 0) +
+                 (s->step[step].read[1].bytes != 0) + (size_t)s->step[step].part_count;
+        accesses = n > accesses ? n : accesses;
+        steps = s->steps > steps ? s->steps : steps;
+    }
+    if (accesses > UINT32_MAX)
+        return NBCOLL_ERR_LIMIT;
+    r->access = nbcolli_take(p, accesses, sizeof *r->access);
+    r->entries = nbcolli_take(p, 2 * accesses, sizeof *r->entries);
+    r->later = nbcolli_take(p, steps * ((steps + 63) / 64), sizeof *r->later);
+    r->queue = nbcolli_take(p, steps, sizeof *r->queue);
+    r->before = nbcolli_take(p, steps, sizeof *r->before);
+    return r->access && r->entries && r->later && r->queue && r->before ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+nbcoll_status nbcolli_prove_no_race(nbcolli_proof *p)
+{
+    race_rank r = {0};
+    nbcoll_status status = race_open(p, &r);
+    for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
+        r.s = p->schedules[rank];
+        r.is_ordered = 0;
+        race_gather(&r);
+        status = race_sweep(p, rank, &r, NBCOLL_BUFFER_RECV);
+        if (status == NBCOLL_OK)
+            status = race_sweep(p, rank, &r, NBCOLL_BUFFER_SCRATCH);
+    }
+    return status;
+}

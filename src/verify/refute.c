@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Refutations in words: the flaw, and the places concerned, written as the printers write steps. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "proof.h"
+
+const char *nbcoll_flaw_name(nbcoll_flaw flaw)
+{
+#define NBCOLLI_FLAW_NAME(name, text) #name,
+    static const char *const names[] = {NBCOLL_FLAW_LIST(NBCOLLI_FLAW_NAME)};
+#undef NBCOLLI_FLAW_NAME
+    return (unsigned)flaw < NBCOLL_FLAW_COUNT ? names[flaw] : "?";
+}
+
+const char *nbcoll_flaw_text(nbcoll_flaw flaw)
+{
+#define NBCOLLI_FLAW_TEXT(name, text) text,
+    static const char *const texts[] = {NBCOLL_FLAW_LIST(NBCOLLI_FLAW_TEXT)};
+#undef NBCOLLI_FLAW_TEXT
+    return (unsigned)flaw < NBCOLL_FLAW_COUNT ? texts[flaw] : "?";
+}
+
+/* What does not fit is cut off. */
+static void refute_write(nbcoll_refutation *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void refute_write(nbcoll_refutation *why, const char *format, ...)
+{
+    size_t used = strlen(why->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why->text + used, sizeof why->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static void refute_write_place(nbcoll_refutation *why, const nbcolli_proof *p, const nbcoll_place *place)
+{
+    static const char *const buffers[] = {"send", "recv", "scratch"};
+    const nbcoll_step_view *v = nbcolli_view(p, place->rank, place->step);
+    refute_write(why, "rank %d ", place->rank);
+    if (place->step == NBCOLL_START || place->step == NBCOLL_END)
+        refute_write(why, "%s", place->step == NBCOLL_START ? "start" : "end");
+    else
+        refute_write(why, "step %u %s", place->step, nbcoll_kind_name(v->kind));
+    if (place->bytes.bytes)
+        refute_write(why, " %s[%zu,%zu)", buffers[place->bytes.at.buffer], place->bytes.at.offset,
+                     place->bytes.at.offset + place->bytes.bytes);
+    if (v->peer >= 0)
+        refute_write(why, " %s rank %d", v->kind == NBCOLL_SEND ? "->" : "<-", v->peer);
+}
+
+nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, const nbcoll_place *places)
+{
+    nbcoll_refutation *why = &p->why;
+    *why = (nbcoll_refutation){.size = sizeof *why, .flaw = flaw, .places = n};
+    refute_write(why, "%s", nbcoll_flaw_text(flaw));
+    for (uint32_t i = 0; i < n && i < NBCOLL_PLACES; i++) {
+        why->place[i] = places[i];
+        refute_write(why, "%s", i ? ", " : ": ");
+        refute_write_place(why, p, &places[i]);
+    }
+    return NBCOLL_ERR_VERIFY;
+}
