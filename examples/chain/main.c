@@ -47,7 +47,7 @@ static int demonstrate(const nbcoll_algorithm *algorithm, nbcoll_comm *comm[])
     nbcoll_args args = {.size = sizeof args, .operation = NBCOLL_OPERATION_BCAST, .count = BYTES,
                         .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .segment = 16};
     nbcoll_refutation why = {.size = sizeof why};
-    char data[RANKS][BYTES] = {"down the chain, piece by piece, each passed on as soon as it came"};
+    char data[RANKS][BYTES] = {"down the chain, piece by piece, each sent on when it has come"};
 
     if (nbcoll_verify_algorithm(algorithm, &args, RANKS, 0, NULL, &why) != NBCOLL_OK) {
         printf("%s is wrong: %s\n", algorithm->name, why.text);

@@ -22,7 +22,7 @@ typedef struct nbcoll_loopback_config {
     size_t size;
     const nbcoll_host *host; /* memory; may be null; must outlive the world */
     int ranks;               /* 1..1024 */
-    uint64_t seed;           /* orders delivery between senders (and of each sender's messages); 0: in order of arrival */
+    uint64_t seed;           /* orders delivery, between senders and of each one's; 0: in order of arrival */
     uint32_t depth;          /* messages in flight from one rank to another; 0: 16 */
     uint32_t payload;        /* bytes a message may carry, 256..65536; 0: 4096 */
     uint32_t flags;

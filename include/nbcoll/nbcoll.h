@@ -74,7 +74,10 @@ extern "C" {
     X(ERR_TRANSPORT, "the transport reported a failure")                                           \
     X(ERR_CALL, "a host function of the schedule reported a failure")                              \
     X(ERR_FORKED, "the handle was inherited through fork")                                         \
-    X(ERR_VERIFY, "the verifier refuted the schedules")
+    X(ERR_VERIFY, "the verifier refuted the schedules")                                            \
+    X(ERR_ACCESS, "the other side runs as another user")                                           \
+    X(ERR_NAMESPACE, "the other side lives in another network or PID namespace")                   \
+    X(ERR_DUPLICATE, "the rank is taken")
 
 typedef enum nbcoll_status {
 #define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,
@@ -190,7 +193,8 @@ NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
  * inactive ones are passed over; *index = n and OK when there is no other). some: at least one; *ended of them, whose
  * indices are written to indices[0..*ended-1] in rising order. Errors: ERR_NULL, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
-NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout);
+NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[],
+                                         uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                           nbcoll_status statuses[], uint64_t timeout);

@@ -69,7 +69,8 @@ static inline int nbcoll_binomial_size(int relative, int ranks)
     return relative && lowest < ranks - relative ? lowest : ranks - relative;
 }
 
-/* The children of `relative`, largest subtree first, that is, from the highest rank down:
+/* The children of `relative` from the highest rank down, which is largest subtree first (but that ranks may be missing
+ * in the last one):
  *
  *     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
  *
@@ -154,8 +155,8 @@ static inline size_t nbcoll_block_length(size_t n, int parts, int i)
 }
 
 /* How many segments to cut `n` elements into, so that none has more than `segment`; but at most NBCOLL_SEGMENTS_MAX,
- * which bounds the steps of a schedule: beyond it segments grow. At least one, also of nothing; one when `segment` is 0.
- * The segments are the blocks above. */
+ * which bounds the steps of a schedule: beyond it segments grow. At least one, also of nothing; one when `segment` is
+ * 0. The segments are the blocks above. */
 #define NBCOLL_SEGMENTS_MAX 256
 
 static inline int nbcoll_segments(size_t n, size_t segment)

@@ -91,12 +91,14 @@ NBCOLL_API nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config
 
 /* Closes the builder in any case, and gives the schedule (which the caller frees with nbcoll_schedule_free), or the
  * first error: ERR_RANK (a peer outside 0..ranks-1, or this rank itself), ERR_ARGUMENT (no such step; a write to the
- * send buffer; operands of a REDUCE that overlap its result without being it), ERR_TYPE, ERR_OP, ERR_COUNT (an address
- * overflows), ERR_LIMIT (more than 2^31 steps or edges), ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
+ * send buffer; operands of a REDUCE that overlap its result without being it), ERR_NULL (a call got a null pointer),
+ * ERR_TYPE, ERR_OP, ERR_COUNT (an address overflows), ERR_LIMIT (more than 2^31 steps, edges, parts or regions),
+ * ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
 NBCOLL_API nbcoll_status nbcoll_builder_finish(nbcoll_builder *b, nbcoll_schedule **out);
 
 /* Two-sided transfer. The n-th send to a peer matches the peer's n-th receive from this rank, in the order of creation,
- * unless nbcoll_number says otherwise. Zero bytes are sent. The end of a SEND means only that the bytes may be reused. */
+ * unless nbcoll_number says otherwise. Zero bytes are sent. The end of a SEND means only that the bytes may be reused.
+ */
 NBCOLL_API nbcoll_step nbcoll_send(nbcoll_builder *b, int peer, nbcoll_addr from, size_t bytes);
 NBCOLL_API nbcoll_step nbcoll_recv(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
 
@@ -105,7 +107,8 @@ NBCOLL_API void nbcoll_number(nbcoll_builder *b, nbcoll_step step, uint32_t numb
 
 /* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
  * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts. `parts` is copied. For a reader that
- * shares no memory the part becomes a SEND and its FETCH a RECV: `nbcoll_after` on the returned step covers them. */
+ * shares no memory the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on,
+ * which nbcoll_number must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
@@ -214,8 +217,8 @@ NBCOLL_API const nbcoll_step_view *nbcoll_schedule_step(const nbcoll_schedule *s
 NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
 
 /* Starts a schedule built for this communicator's rank and size, on these buffers (`send` is never written; each may be
- * null if the schedule does not touch it). It is an operation like any other: it takes the next tag, and all ranks start
- * theirs. The persistent form makes an inactive request. The schedule must stay until the request is released.
+ * null if the schedule does not touch it). It is an operation like any other: it takes the next tag, and all ranks
+ * start theirs. The persistent form makes an inactive request. The schedule must stay until the request is released.
  * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
  * before), and those of nbcoll_start. */
 NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
@@ -256,7 +259,8 @@ typedef struct nbcoll_args {
 } nbcoll_args;
 
 /* Fills in `send` and `recv` for the plain form, or for the in-place form of `rank`, and `bytes` from count and type.
- * Errors: ERR_NULL, ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes times ranks overflows). */
+ * Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK, ERR_ARGUMENT (no such operation), ERR_ROOT (also: not 0 for an
+ * operation that has none), ERR_TYPE, ERR_OP, ERR_COUNT (bytes times ranks overflows). */
 NBCOLL_API nbcoll_status nbcoll_args_complete(nbcoll_args *a, int rank, int ranks);
 
 typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
@@ -278,7 +282,8 @@ NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operatio
 NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name);
 
 /* Opens a builder, runs the algorithm, names and fingerprints the schedule, and finishes it. `a` is completed first.
- * Errors: those of nbcoll_args_complete, nbcoll_builder_open and nbcoll_builder_finish. */
+ * Errors: ERR_NULL, ERR_CONFIG (a size), ERR_ARGUMENT (the algorithm is another operation's), and those of
+ * nbcoll_args_complete, nbcoll_builder_open and nbcoll_builder_finish. */
 NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                                const nbcoll_builder_config *config, nbcoll_schedule **out);
 

@@ -81,6 +81,8 @@ typedef struct nbcoll_bulk {
      * back when `to` is complete, or will no longer be written. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                          nbcoll_record *record);
+    /* Can bulk data move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
+    int (*reaches)(nbcoll_endpoint *ep, int peer);
 } nbcoll_bulk;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The verifier: proves a collective right for all ranks together, without running or timing it. It reads the schedules
- * of all ranks and a *meaning*: what each rank's buffers hold at the start, and what its receive buffer must hold at the
- * end. For the operations of this library the meaning is known:
+ * of all ranks and a *meaning*: what each rank's buffers hold at the start, and what its receive buffer must hold in
+ * the end. For the operations of this library the meaning is known:
  *
  *     nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .count = 1000};
  *     nbcoll_refutation why = {.size = sizeof why};
@@ -55,26 +55,27 @@ extern "C" {
 
 /* ---- what was refuted ------------------------------------------------------------------------------------------ */
 
-/* Append-only: X(name, text). `places` of a refutation, in order, are given in brackets. */
+/* Append-only: X(name, text). Behind each stand the places that a refutation names, in their order; the maker of bytes
+ * is the step that computed them, or the START of the rank whose input they are. */
 #define NBCOLL_FLAW_LIST(X)                                                                                            \
     X(NONE, "no flaw")                                                                                                 \
-    X(FINGERPRINT, "ranks have different fingerprints")                       /* START of both */                     \
-    X(NO_RECV, "a SEND has no RECV")                                          /* the SEND; START of its peer */       \
-    X(NO_SEND, "a RECV has no SEND")                                          /* the RECV; START of its peer */       \
-    X(NO_FETCH, "an exposed part is never fetched")                           /* the EXPOSE; START of the reader */   \
-    X(NO_EXPOSE, "a FETCH has no exposed part")                               /* the FETCH; START of its peer */      \
-    X(LENGTH, "the two ends of a message differ in length")                   /* who gives; who takes */              \
-    X(DEADLOCK, "steps wait for each other in a circle")                      /* the circle, or its beginning */      \
-    X(RACE, "two steps that may run at the same time touch the same bytes")   /* the two */                           \
-    X(UNDEFINED, "bytes are read that hold nothing yet")                      /* the reader */                        \
-    X(STRAY, "bytes of the receive buffer are written that are not claimed")  /* the writer */                        \
-    X(UNWRITTEN, "bytes of the result are never written")                     /* END, the bytes */                    \
-    X(WRONG, "bytes of the result are not what they must be")                 /* END, the bytes; who made them */     \
-    X(MISSING, "a reduction lacks an input")                                  /* END, the bytes; that input */        \
-    X(TWICE, "a reduction contains an input twice")                           /* END, the bytes; that input */        \
-    X(ORDER, "a reduction combines its inputs out of rank order")             /* END, the bytes */                    \
-    X(BITS, "two ranks reduce the same elements in different bracketings")    /* END of both, the bytes */            \
-    X(EARLY, "a rank may end before another has started")                     /* END of the one; START of the other */
+    X(FINGERPRINT, "ranks have different fingerprints")                      /* START of both */                       \
+    X(NO_RECV, "a SEND has no RECV")                                         /* the SEND; START of its peer */         \
+    X(NO_SEND, "a RECV has no SEND")                                         /* the RECV; START of its peer */         \
+    X(NO_FETCH, "an exposed part is never fetched")                          /* the EXPOSE; START of the reader */     \
+    X(NO_EXPOSE, "a FETCH has no exposed part")                              /* the FETCH; START of its peer */        \
+    X(LENGTH, "the two ends of a message differ in length")                  /* who gives; who takes */                \
+    X(DEADLOCK, "each step waits for the next, in a circle")                 /* the circle, or its beginning */        \
+    X(RACE, "two steps that may run at the same time touch the same bytes")  /* the two */                             \
+    X(UNDEFINED, "bytes are read that hold nothing yet")                     /* the reader */                          \
+    X(STRAY, "bytes of the receive buffer are written that are not claimed") /* the writer */                          \
+    X(UNWRITTEN, "bytes of the result are never written")                    /* END, the bytes */                      \
+    X(WRONG, "bytes of the result are not what they must be")                /* END, the bytes; their maker */         \
+    X(MISSING, "a reduction lacks an input")                                 /* END, the bytes; that input */          \
+    X(TWICE, "a reduction contains an input twice")                          /* END, the bytes; that input */          \
+    X(ORDER, "a reduction combines its inputs out of rank order")            /* END, the bytes */                      \
+    X(BITS, "two ranks reduce the same elements in different bracketings")   /* END, the bytes; both makers */         \
+    X(EARLY, "a rank may end before another has started")                    /* END of the one; START of the other */
 
 typedef enum nbcoll_flaw {
 #define NBCOLLI_FLAW_ENUM(name, text) NBCOLL_FLAW_##name,
@@ -102,7 +103,7 @@ typedef struct nbcoll_refutation {
     nbcoll_flaw flaw;
     uint32_t places; /* how many are concerned; the first NBCOLL_PLACES of them are in `place` */
     nbcoll_place place[NBCOLL_PLACES];
-    char text[240]; /* one line: the flaw with ranks, steps and bytes */
+    char text[480]; /* one line: the flaw with ranks, steps and bytes, as much as fits */
 } nbcoll_refutation;
 
 /* ---- meaning --------------------------------------------------------------------------------------------------- */
@@ -126,13 +127,17 @@ typedef struct nbcoll_claim {
  *
  *     static nbcoll_region input(const nbcoll_meaning *m, int rank)
  *     {
- *         return nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, BLOCK * m->ranks);
+ *         nbcoll_addr send = {NBCOLL_BUFFER_SEND, 0};
+ *         return nbcoll_span(send, BLOCK * (size_t)m->ranks);
  *     }
  *
  *     static int claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *c)
  *     {
- *         *c = (nbcoll_claim){.offset = i * BLOCK, .bytes = BLOCK, .first = i, .last = i, .from = rank * BLOCK};
- *         return i < m->ranks;
+ *         c->offset = i * BLOCK;
+ *         c->bytes = BLOCK;
+ *         c->first = c->last = (int)i;
+ *         c->from = (size_t)rank * BLOCK;
+ *         return (int)i < m->ranks;
  *     }
  */
 typedef struct nbcoll_meaning nbcoll_meaning;
@@ -140,12 +145,13 @@ struct nbcoll_meaning {
     size_t size;
     const void *user; /* for the two functions */
     int ranks;
-    int any_order; /* operands may be combined in any order; else in rank order */
-    int same_bits; /* ranks with the same claim (of a reduction of all ranks) must get it in the same bracketing */
+    int any_order;  /* operands may be combined in any order; else in rank order */
+    int same_bits;  /* ranks with the same claim (of a reduction of all ranks) must get it in the same bracketing */
     int is_barrier; /* no rank may end before all have started */
     /* Where the input of `rank` lies at the start: 0 bytes if it has none. In scratch memory: as if it had none. */
     nbcoll_region (*input)(const nbcoll_meaning *m, int rank);
-    /* The i-th claim about `rank`, i = 0, 1, ...; 0 when there is none left. Claims of a rank do not overlap. */
+    /* Is there an i-th claim about `rank`, i = 0, 1, ...? *out is zeroed before. Claims of a rank do not overlap. Both
+     * functions are called several times and answer alike. */
     int (*claim)(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out);
 };
 
@@ -159,13 +165,14 @@ NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_args *a, int ranks, uint
 /* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) what the schedules of ranks 0..meaning->ranks-1 do together.
  * `host`: for memory; may be null. `out`: may be null; with OK its flaw is NONE. Errors: ERR_NULL, ERR_CONFIG (a size),
  * ERR_RANK (schedules[r] is not built for rank r of so many), ERR_ARGUMENT (a claim overlaps another of its rank, or
- * names a rank that does not exist), ERR_COUNT (an input or claim overflows), ERR_TYPE, ERR_OP, ERR_MEMORY. */
+ * names a rank that does not exist), ERR_COUNT (an input or claim overflows), ERR_TYPE, ERR_OP, ERR_LIMIT
+ * (more than 2^32 accesses of a rank, or values), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbcoll_meaning *meaning,
                                        const nbcoll_host *host, nbcoll_refutation *out);
 
 /* Builds the schedules of an algorithm (of the table, or your own for one of the operations) for all ranks, and proves
- * or refutes them. `node`: that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered. Errors: those
- * of nbcoll_build_schedule and nbcoll_verify. */
+ * or refutes them. `node`: that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered. Errors:
+ * those of nbcoll_build_schedule and nbcoll_verify. */
 NBCOLL_API nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks,
                                                  int node, const nbcoll_host *host, nbcoll_refutation *out);
 
@@ -177,8 +184,9 @@ typedef struct nbcoll_grid {
     int root;                /* this one, where it exists; -1: all */
     int node;                /* as above */
     size_t counts;
-    const size_t *count;     /* [counts], tried in this order */
-    void (*visit)(void *user, const nbcoll_args *a, int ranks); /* null, or called before each case */
+    const size_t *count; /* [counts], tried in this order */
+    /* Null, or called before each case. */
+    void (*visit)(void *user, const nbcoll_args *a, int ranks);
     void *user;
 } nbcoll_grid;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Allreduce of long vectors round a ring: partial results go round once until every rank has one finished block, then
  * the blocks go round once more. No rank sends more than twice the vector. A block's operands are combined in ring
- * order from its own rank on: for commutative reductions. Source: Patarasu, Yuan, "Bandwidth optimal all-reduce
+ * order, its owner's last: for commutative reductions. Source: Patarasu, Yuan, "Bandwidth optimal all-reduce
  * algorithms for clusters of workstations" (2009).
  *
  * Partial results arrive in the receive buffer, or in scratch memory when this rank's operands still stand there. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Broadcast of long vectors: the root gives every rank one block, then the blocks go round a ring. No rank sends more
  * than twice the vector. Source: Barnett and others, "Interprocessor collective communication library (InterCom)"
- * (1994), scatter and collect; here the scatter is direct, so that no rank passes on blocks of others before the ring. */
+ * (1994), scatter and collect; here the scatter is direct, so that every block takes one hop to the rank that starts it
+ * on its way. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Gather of long blocks: each rank sends its own to the root, so that every byte moves once. */
+ * Gather of long blocks: each rank sends its own to the root, so that every byte moves once. Source: the flat tree
+ * of Ramos' thesis (2013), section 4.1.2. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Scatter down a binomial tree: each rank receives the blocks of its whole subtree and passes on those of its children.
- * At most ceil(log2 P) messages after each other. Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective
- * communication: theory, practice, and experience" (2007), the minimum spanning tree. Blocks travel in relative order; in the root's
- * buffer they lie in rank order, so that the one subtree that passes the last rank comes as two messages. */
+ * Scatter down a binomial tree: each rank receives the blocks of its whole subtree and passes on those of its
+ * children. At most ceil(log2 P) messages after each other. Source: Chan, Heimlich, Purkayastha, van de Geijn,
+ * "Collective communication: theory, practice, and experience" (2007), the minimum spanning tree. Blocks travel in
+ * relative order; in the root's buffer they lie in rank order, so that the one subtree that passes the last rank
+ * comes as two messages. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

@@ -2,11 +2,6 @@
  * Communicators: their memory, their end, what they say of themselves. */
 #include "nbcoll/inline/context.h"
 
-static size_t up(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 static uint32_t buckets_for(uint32_t schedules)
 {
     uint32_t n = 1;
@@ -20,11 +15,11 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
 {
     nbcoll_context *c = link->context;
     uint32_t buckets = buckets_for(config->schedules);
-    size_t slots = up(sizeof(nbcoll_comm));
-    size_t peers = slots + up(config->slots * sizeof(nbcolli_slot));
-    size_t ballot = peers + up((size_t)capacity * sizeof(nbcolli_peer));
-    size_t cache = ballot + up((size_t)votes * sizeof(nbcolli_vote));
-    size_t memory = cache + up(buckets * sizeof(nbcolli_cached *));
+    size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
+    size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
+    size_t ballot = peers + nbcolli_lines((size_t)capacity * sizeof(nbcolli_peer));
+    size_t cache = ballot + nbcolli_lines((size_t)votes * sizeof(nbcolli_vote));
+    size_t memory = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
     if (!block)
@@ -36,7 +31,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->memory = memory;
     comm->capacity = capacity;
     comm->config = *config;
-    comm->lost = comm->stray = -1;
+    comm->culprit = -1;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
@@ -105,7 +100,10 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    if (comm->active)
+    int busy = comm->active > 0;
+    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
+        busy |= r->calling; /* its callback is still to be told */
+    if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     for (uint32_t i = 0; i < comm->config.slots; i++) /* whoever still sends to us must be able to end */
         while (comm->slot[i].stash)

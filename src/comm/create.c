@@ -79,6 +79,7 @@ static void settle_members(nbcoll_comm *comm)
         if (place == 0)
             first = i;
         comm->size++;
+        comm->link->deaths += comm->link->dead[parent->peer[i].address]; /* so that it learns of the dead ones too */
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
 }
@@ -194,7 +195,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
 
 /* ---- the calls ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
+static nbcoll_status comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
 {
     *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
     nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
@@ -206,7 +207,7 @@ static nbcoll_status config_read(const nbcoll_comm_config *given, nbcoll_comm_co
     return NBCOLL_OK;
 }
 
-static nbcoll_status create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
+static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
                             nbcoll_comm **out, nbcoll_request *request)
 {
     nbcolli_link *link;
@@ -246,8 +247,8 @@ nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endp
     nbcoll_status s = nbcolli_enter(context);
     if (s != NBCOLL_OK)
         return s;
-    s = config_read(given, &config);
-    return nbcolli_leave(context, s == NBCOLL_OK ? create(context, endpoint, &config, out, request) : s);
+    s = comm_config_read(given, &config);
+    return nbcolli_leave(context, s == NBCOLL_OK ? comm_create(context, endpoint, &config, out, request) : s);
 }
 
 nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *config,

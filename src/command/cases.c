@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The words and options that say which cases of which algorithms are meant. */
+ * The words and options that say which cases of which algorithms are meant, and the schedules of a case. */
 #include <ctype.h>
-#include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
 
 #define MOST_RANKS 65536
-
-int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
-{
-    char *end;
-    if (!isdigit((unsigned char)word[0]))
-        return 0;
-    errno = 0;
-    *out = strtoull(word, &end, 10);
-    return !*end && !errno && low <= *out && *out <= high;
-}
-
-int command_next(const command *self, int argc, char *argv[], const struct option *options)
-{
-    opterr = 0;
-    int option = getopt_long(argc, argv, ":", options, NULL);
-    if (option == ':')
-        command_refuse(self, "%s lacks its value", argv[optind - 1]);
-    else if (option == '?')
-        command_refuse(self, "unknown option, or one that takes no value: %s", argv[optind - 1]);
-    return option == ':' ? '?' : option;
-}
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
@@ -154,6 +131,23 @@ int command_take_option(const command *self, command_cases *cases, int option, c
     }
 }
 
+int command_check(const command *self, const nbcoll_args *a, int ranks)
+{
+    nbcoll_args copy = *a;
+    nbcoll_status status = nbcoll_args_complete(&copy, 0, ranks);
+    if (status == NBCOLL_OK)
+        return 0;
+    if (status == NBCOLL_ERR_ROOT)
+        return command_refuse(self, "--root %d: %s of %d ranks has no such root", a->root,
+                              nbcoll_operation_name(a->operation), ranks);
+    if (status == NBCOLL_ERR_OP)
+        return command_refuse(self, "--op %s: %s has no such reduction", nbcoll_op_name(a->reduction.op),
+                              nbcoll_type_name(a->reduction.type));
+    if (status == NBCOLL_ERR_COUNT)
+        return command_refuse(self, "--count %zu: too many bytes for %d ranks", a->count, ranks);
+    return command_refuse(self, "%s", nbcoll_status_text(status));
+}
+
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
 typedef struct neighbours {
@@ -176,4 +170,9 @@ nbcoll_status command_build(const nbcoll_algorithm *algorithm, const nbcoll_args
         config.shares_user = &of_rank;
     }
     return nbcoll_build_schedule(algorithm, a, &config, out);
+}
+
+int command_write(void *user, const char *text, size_t bytes)
+{
+    return fwrite(text, 1, bytes, user) != bytes;
 }

@@ -62,6 +62,9 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
 /* A whole number of low..high in a word of decimal digits. 0 when it is none. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
 
+/* Can the operation have these arguments? 0, or COMMAND_USAGE after naming the one that it cannot have. */
+int command_check(const command *self, const nbcoll_args *a, int ranks);
+
 /* Builds the schedule of `rank` for a case. */
 nbcoll_status command_build(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int rank, int ranks, int node,
                             nbcoll_schedule **out);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The program `nbcoll`: finds the subcommand, runs it, and sees that its output was written. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,22 +68,6 @@ static int run(int argc, char *argv[])
     if (!c)
         return COMMAND_USAGE;
     return asks_for_help(argc - 1, argv + 1) ? help(c->name) : c->run(c, argc - 1, argv + 1);
-}
-
-int command_refuse(const command *self, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "nbcoll %s: ", self->name);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return COMMAND_USAGE;
-}
-
-int command_write(void *user, const char *text, size_t bytes)
-{
-    return fwrite(text, 1, bytes, user) != bytes;
 }
 
 int main(int argc, char *argv[])

@@ -63,10 +63,8 @@ static int check(const command *self, picture *p)
         return command_refuse(self, "--ranks is missing");
     if (c->fewest != c->most || c->counts != 1)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
-    if (c->root >= c->most)
-        return command_refuse(self, "there is no root %d among %d ranks", c->root, c->most);
     if (p->last >= c->most)
-        return command_refuse(self, "there is no rank %d among %d", p->last, c->most);
+        return command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
     if (p->last < 0) {
         p->first = 0;
         p->last = c->most - 1;
@@ -96,6 +94,8 @@ static int run(const command *self, int argc, char *argv[])
     const command_cases *c = &p.cases;
     nbcoll_args a = {sizeof a, .operation = c->algorithm->operation, .root = c->root, .count = c->count[0],
                      .reduction = c->reduction, .in_place = c->in_place};
+    if (command_check(self, &a, c->most))
+        return COMMAND_USAGE;
     size_t n = (size_t)(p.last - p.first) + 1;
     nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
     nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
@@ -109,7 +109,7 @@ static int run(const command *self, int argc, char *argv[])
     if (!status)
         return COMMAND_OK;
     command_refuse(self, "%s", nbcoll_status_text(status));
-    return status == NBCOLL_ERR_MEMORY || status == NBCOLL_ERR_CALL ? COMMAND_FAILED : COMMAND_USAGE;
+    return COMMAND_FAILED;
 }
 
 const command command_show = {

@@ -38,6 +38,12 @@ static int is_rooted(nbcoll_operation operation)
            operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
 }
 
+/* A barrier moves no elements. */
+static size_t counts_of(const command_cases *c, nbcoll_operation operation)
+{
+    return operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts;
+}
+
 /* What a case costs, roughly. */
 static double cost(int ranks)
 {
@@ -49,7 +55,7 @@ static double cost_of_all(const command_cases *c, nbcoll_operation operation)
     double sum = 0;
     for (int ranks = c->fewest; ranks <= c->most; ranks++) {
         int roots = !is_rooted(operation) ? 1 : c->root < 0 ? ranks : c->root < ranks;
-        sum += cost(ranks) * roots * (double)c->counts;
+        sum += cost(ranks) * roots * (double)counts_of(c, operation);
     }
     return sum;
 }
@@ -73,8 +79,8 @@ static nbcoll_status prove(verification *v, failing_case *f)
 {
     const command_cases *c = &v->cases;
     nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root,
-                        .node = c->node < 0 ? c->most : c->node, .counts = c->counts, .count = c->count,
-                        .visit = visit, .user = v};
+                        .node = c->node < 0 ? c->most : c->node, .counts = counts_of(c, v->algorithm->operation),
+                        .count = c->count, .visit = visit, .user = v};
     f->args = args_of(c, v->algorithm->operation);
     f->why.size = sizeof f->why;
     if (!is_rooted(f->args.operation))
@@ -115,8 +121,8 @@ static nbcoll_status draw(const verification *v, const failing_case *f)
 {
     nbcoll_status status = NBCOLL_OK;
     printf("\n    %s\n", f->why.text);
-    printf("    The smallest case: %d ranks, root %d, %zu elements of %s. The ranks concerned:\n\n", f->ranks,
-           f->args.root, f->args.count, nbcoll_type_name(f->args.reduction.type));
+    printf("    The smallest case: --ranks %d --root %d --count %zu. The ranks concerned:\n\n", f->ranks,
+           f->args.root, f->args.count);
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
             status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
@@ -218,10 +224,8 @@ static int measure(verification *v)
     for (size_t i = 0; i < c->counts; i++) {
         nbcoll_args a = args_of(c, operation);
         a.count = c->count[i];
-        nbcoll_status status = nbcoll_args_complete(&a, 0, c->most);
-        if (status)
-            return command_refuse(v->self, "%s of %zu %s: %s", nbcoll_operation_name(operation), a.count,
-                                  nbcoll_type_name(a.reduction.type), nbcoll_status_text(status));
+        if (command_check(v->self, &a, c->most))
+            return COMMAND_USAGE;
     }
     v->bar.total += cost_of_all(c, operation);
     return 0;
@@ -257,7 +261,7 @@ static int take_options(verification *v, int *json, int argc, char *argv[])
     if (!status)
         status = command_take_words(v->self, &v->cases, argc - optind, argv + optind);
     if (!status && v->cases.root >= v->cases.most)
-        status = command_refuse(v->self, "there is no root %d among %d ranks", v->cases.root, v->cases.most);
+        status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
     return status;
 }
 

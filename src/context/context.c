@@ -35,7 +35,7 @@ static void alive_close(nbcoll_context *c)
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
+static nbcoll_status context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
 {
     nbcoll_host host = {.size = sizeof host};
 
@@ -68,7 +68,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
         return NBCOLL_ERR_ABI;
     if (!out)
         return NBCOLL_ERR_NULL;
-    s = config_read(given, &config);
+    s = context_config_read(given, &config);
     if (s != NBCOLL_OK)
         return s;
     c = nbcolli_alloc(&config.host, sizeof *c, 64);
@@ -91,25 +91,36 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 /* ---- links ----------------------------------------------------------------------------------------------------- */
 
-/* The transport's table over defaults, or ERR_ABI. */
-static nbcoll_status table_read(const nbcoll_endpoint *ep, nbcoll_transport *table)
+/* As much of a table or group as both sides know. */
+static void table_copy(void *to, size_t room, const void *from, size_t size)
 {
-    const nbcoll_transport *t = ep->transport;
+    memcpy(to, from, size < room ? size : room);
+}
 
-    memset(table, 0, sizeof *table);
-    if (!t || t->abi != NBCOLL_ABI || t->size < offsetof(nbcoll_transport, bulk))
+/* The endpoint's table and groups over defaults, or ERR_ABI. */
+static nbcoll_status table_read(nbcolli_link *link)
+{
+    const nbcoll_endpoint *ep = link->endpoint;
+    nbcoll_transport *t = &link->transport;
+
+    if (!ep->transport || ep->transport->abi != NBCOLL_ABI)
         return NBCOLL_ERR_ABI;
-    memcpy(table, t, t->size < sizeof *table ? t->size : sizeof *table);
-    if (!table->post || !table->progress || !table->cancel || !table->close)
+    table_copy(t, sizeof *t, ep->transport, ep->transport->size);
+    if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close)
         return NBCOLL_ERR_ABI;
-    if (table->bulk && (table->bulk->size < sizeof(nbcoll_bulk) || !table->bulk->expose || !table->bulk->withdraw ||
-                        !table->bulk->get))
-        return NBCOLL_ERR_ABI;
-    if (table->doorbell && (table->doorbell->size < sizeof(nbcoll_doorbell) || !table->doorbell->fd ||
-                            !table->doorbell->arm))
-        return NBCOLL_ERR_ABI;
-    return ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256 ? NBCOLL_ERR_ABI
-                                                                                              : NBCOLL_OK;
+    if (t->bulk) {
+        table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
+        t->bulk = &link->bulk;
+        if (!link->bulk.expose || !link->bulk.withdraw || !link->bulk.get)
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->doorbell) {
+        table_copy(&link->doorbell, sizeof link->doorbell, t->doorbell, t->doorbell->size);
+        t->doorbell = &link->doorbell;
+        if (!link->doorbell.fd || !link->doorbell.arm)
+            return NBCOLL_ERR_ABI;
+    }
+    return NBCOLL_OK;
 }
 
 /* Adds the link's doorbell to the context's poller, which exists as long as every link has one. */
@@ -136,23 +147,23 @@ static size_t link_memory(int ranks)
 
 nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
 {
-    nbcoll_transport table;
-    nbcoll_status s = table_read(ep, &table);
     nbcolli_link *link;
+    nbcoll_status s;
     cpu_set_t cores;
 
-    if (s != NBCOLL_OK)
-        return s;
+    if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256)
+        return NBCOLL_ERR_ABI;
     link = nbcolli_alloc(&c->host, link_memory(ep->ranks), 64);
     if (!link)
         return NBCOLL_ERR_MEMORY;
     memset(link, 0, link_memory(ep->ranks));
     link->context = c;
     link->endpoint = ep;
-    link->transport = table;
     link->backlog_end = &link->backlog;
     link->dead = (uint8_t *)(link + 1);
-    s = doorbell_add(c, link);
+    s = table_read(link);
+    if (s == NBCOLL_OK)
+        s = doorbell_add(c, link);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, link, link_memory(ep->ranks));
         return s;
@@ -221,11 +232,12 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     if (s != NBCOLL_OK)
         return s;
     nbcolli_pass(c);
-    int busy = c->active > 0;
+    int busy = c->active > 0 || c->ended;
     for (nbcolli_link *link = c->links; link; link = link->next)
         busy |= link->backlog != NULL || link->lent > 0;
     if (busy)
-        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+        return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
     while (c->comms)
         nbcolli_comm_destroy(c->comms);
     while (c->links) {
@@ -253,7 +265,7 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
         return NBCOLL_ERR_FORKED;
     if (nbcolli_try_lock(c)) {
         nbcolli_pass(c);
-        nbcolli_leave(c, NBCOLL_OK);
+        nbcolli_leave_reporting(c, NBCOLL_OK);
     }
     return NBCOLL_OK;
 }
@@ -262,12 +274,13 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 {
     if (!c || !fd)
         return NBCOLL_ERR_NULL;
-    if (nbcolli_is_forked(c))
-        return NBCOLL_ERR_FORKED;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
     if (c->poller < 0 || c->silent_links)
-        return NBCOLL_ERR_UNSUPPORTED;
+        return nbcolli_leave(c, NBCOLL_ERR_UNSUPPORTED);
     *fd = c->poller;
-    return NBCOLL_OK;
+    return nbcolli_leave(c, NBCOLL_OK);
 }
 
 static nbcoll_status arm_all(nbcoll_context *c)
@@ -294,14 +307,16 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
     return s == NBCOLL_OK ? nbcolli_leave(c, arm_all(c)) : s;
 }
 
-nbcoll_status nbcoll_last_failure(const nbcoll_context *c, nbcoll_failure *out)
+nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)
 {
+    nbcoll_context *c = (nbcoll_context *)(uintptr_t)context; /* only its lock changes */
     if (!c || !out)
         return NBCOLL_ERR_NULL;
-    if (nbcolli_is_forked(c))
-        return NBCOLL_ERR_FORKED;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
     *out = c->failure;
-    return NBCOLL_OK;
+    return nbcolli_leave(c, NBCOLL_OK);
 }
 
 nbcoll_status nbcolli_forked(const nbcoll_context *c)

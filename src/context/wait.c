@@ -9,7 +9,7 @@
 
 #include "nbcoll/inline/context.h"
 
-#define SPINS 1000u              /* looks before the first yield */
+#define SPINS 5000u              /* looks before the first yield */
 #define YIELDS 100u              /* then, before the first sleep */
 #define LONGEST_SLEEP 100000000u /* ns: what a lost wake-up would cost */
 
@@ -53,12 +53,14 @@ static void sleep_on(nbcoll_context *c, uint64_t longest)
     }
     if (nbcoll_arm(c) == NBCOLL_OK)
         ppoll(&fd, 1, &t, NULL);
+    else
+        sched_yield();
 }
 
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
 {
     uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
-    int sleeps = !c->host.pause && w->looks > spins + YIELDS;
+    int sleeps = !c->host.pause && !w->awake && w->looks > spins + YIELDS;
 
     if (timeout == 0)
         return 0;

@@ -21,6 +21,23 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
     return state == NBCOLLI_REQUEST_ACTIVE ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
+nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    nbcolli_request *r;
+
+    if (!c || s != NBCOLL_OK)
+        return s;
+    r = nbcolli_request_find(*request);
+    switch (r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE) { /* the lock orders it */
+    case NBCOLLI_REQUEST_FREE: return nbcolli_leave(c, NBCOLL_ERR_REQUEST);
+    case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
+    case NBCOLLI_REQUEST_ENDED: return nbcolli_leave(c, r->status);
+    default: return nbcolli_leave(c, NBCOLL_PENDING);
+    }
+}
+
 /* What the request came to, if it ended; that reports the end. The lock is held. */
 static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
 {
@@ -48,9 +65,7 @@ static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_requ
 
 void nbcolli_report_ended(nbcoll_context *c)
 {
-    for (;;) {
-        while (!nbcolli_try_lock(c))
-            nbcolli_pause(c, 1);
+    while (nbcolli_enter(c) == NBCOLL_OK) {
         nbcolli_request *r = c->ended;
         if (!r) {
             nbcolli_unlock(c);
@@ -61,17 +76,18 @@ void nbcolli_report_ended(nbcoll_context *c)
         nbcoll_done *done = r->done;
         nbcoll_status status = r->status;
         void *user = r->user;
-        if (r->persistent) { /* the callback may start it again */
+        int persistent = r->persistent;
+        if (persistent) { /* the callback may start it again, or free it */
             r->calling = 0;
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
         }
         nbcolli_unlock(c);
         if (done)
             done(handle, status, user);
-        if (r->persistent)
+        if (persistent)
             continue;
-        while (!nbcolli_try_lock(c))
-            nbcolli_pause(c, 1);
+        if (nbcolli_enter(c) != NBCOLL_OK)
+            return;
         nbcolli_request_release(c, r);
         nbcolli_unlock(c);
     }
@@ -96,7 +112,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
         nbcolli_enter(c);
     nbcolli_request *r = nbcolli_request_find(*request);
     s = r ? take_end(c, r, request) : NBCOLL_ERR_REQUEST;
-    return nbcolli_leave(c, s);
+    return nbcolli_leave_reporting(c, s);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
@@ -115,7 +131,8 @@ static nbcoll_status expired(const nbcoll_request *request)
         int rank = -1;
         for (uint32_t i = 0; i < holder->schedule->ops; i++) {
             int peer = holder->schedule->step[holder->op[i].step].peer;
-            if (holder->op[i].phase != NBCOLLI_SETTLED && (rank < 0 || peer < rank))
+            int waits = holder->op[i].phase != NBCOLLI_IDLE && holder->op[i].phase != NBCOLLI_SETTLED;
+            if (waits && (rank < 0 || peer < rank))
                 rank = peer;
         }
         nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, rank, holder->tag, r->comm);
@@ -150,7 +167,9 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         return NBCOLL_ERR_FORKED;
     nbcoll_failure failure = c->failure;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && r->run) {
+    if (r && !r->run) /* it has ended since */
+        return nbcolli_leave(c, take_end(c, r, request));
+    if (r) {
         r->detached = 1;
         if (r->creating)
             r->creating->out = NULL;
@@ -232,7 +251,7 @@ static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t 
 
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
         const nbcoll_step_view *v = &s->step[i];
-        if (run->before[i] == NBCOLLI_ENDED)
+        if (run->before[i] == NBCOLLI_STEP_OVER)
             continue;
         if (overlaps(&v->write, offset, bytes))
             return NBCOLL_PENDING;
@@ -254,6 +273,8 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
         s = NBCOLL_ERR_COUNT;
     else if (r->run)
         s = region_final(r->run, offset, bytes);
+    else if (r->status != NBCOLL_OK)
+        s = NBCOLL_PENDING; /* it never will */
     return nbcolli_leave(request.context, s);
 }
 

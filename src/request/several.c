@@ -2,15 +2,20 @@
  * Several requests at once. */
 #include "nbcoll/inline/context.h"
 
-/* Progresses the contexts of the requests, each once when neighbours share it, and looks. `active` counts those that
- * are; the first one that ended is `first` (n when none has). */
-static void look(size_t n, const nbcoll_request requests[], size_t *active, size_t *first, nbcoll_context **some)
+/* What a look at several requests finds. */
+typedef struct sight {
+    size_t active;           /* how many are */
+    size_t first;            /* the first one that ended, or n */
+    nbcoll_context *context; /* that of an active one */
+    int mixed;               /* active ones have different contexts */
+} sight;
+
+/* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
+static sight look(size_t n, const nbcoll_request requests[])
 {
     nbcoll_context *last = NULL;
+    sight v = {0, n, NULL, 0};
 
-    *active = 0;
-    *first = n;
-    *some = NULL;
     for (size_t i = 0; i < n; i++) {
         int idle;
         nbcoll_status s = nbcolli_peek(&requests[i], &idle);
@@ -20,11 +25,27 @@ static void look(size_t n, const nbcoll_request requests[], size_t *active, size
             s = nbcolli_peek(&requests[i], &idle);
         }
         if (s == NBCOLL_PENDING) {
-            *some = requests[i].context;
-            ++*active;
-        } else if (*first == n && (!idle || s != NBCOLL_OK))
-            *first = i;
+            v.mixed |= v.active && v.context != requests[i].context;
+            v.context = requests[i].context;
+            v.active++;
+        } else if (v.first == n && (!idle || s != NBCOLL_OK))
+            v.first = i;
     }
+    return v;
+}
+
+/* Passes some time after such a look. */
+static int pause_after(const sight *v, nbcolli_waiter *w, uint64_t timeout)
+{
+    w->awake = v->mixed;
+    return nbcolli_waiter_pause(w, v->context, timeout);
+}
+
+/* What test would say, where nothing is to be released yet. */
+static void tell(size_t n, const nbcoll_request requests[], nbcoll_status statuses[])
+{
+    for (size_t i = 0; statuses && i < n; i++)
+        statuses[i] = nbcolli_outcome(&requests[i]);
 }
 
 static nbcoll_status take_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
@@ -43,47 +64,45 @@ static nbcoll_status take_all(size_t n, nbcoll_request requests[], nbcoll_status
 
 nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
 {
-    size_t active, first;
-    nbcoll_context *some;
-
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    look(n, requests, &active, &first, &some);
-    return active ? NBCOLL_PENDING : take_all(n, requests, statuses);
+    if (look(n, requests).active == 0)
+        return take_all(n, requests, statuses);
+    tell(n, requests, statuses);
+    return NBCOLL_PENDING;
 }
 
 nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout)
 {
-    size_t active, first;
-    nbcoll_context *some;
     nbcolli_waiter w = {0};
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(n, requests, &active, &first, &some);
-        if (!active)
+        sight v = look(n, requests);
+        if (!v.active)
             return take_all(n, requests, statuses);
-        if (!nbcolli_waiter_pause(&w, some, timeout))
+        if (!pause_after(&v, &w, timeout)) {
+            tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
+        }
     }
 }
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
-    size_t active;
-    nbcoll_context *some;
     nbcolli_waiter w = {0};
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(n, requests, &active, index, &some);
-        if (*index < n)
-            return nbcoll_test(&requests[*index]);
-        if (!active)
+        sight v = look(n, requests);
+        *index = v.first;
+        if (v.first < n)
+            return nbcoll_test(&requests[v.first]);
+        if (!v.active)
             return NBCOLL_OK;
-        if (!nbcolli_waiter_pause(&w, some, timeout))
+        if (!pause_after(&v, &w, timeout))
             return NBCOLL_ERR_TIMEOUT;
     }
 }
@@ -113,18 +132,17 @@ static nbcoll_status take_some(size_t n, nbcoll_request requests[], size_t *ende
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
-    size_t active, first;
-    nbcoll_context *some;
     nbcolli_waiter w = {0};
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(n, requests, &active, &first, &some);
-        if (first < n || !active)
+        sight v = look(n, requests);
+        if (v.first < n || !v.active)
             return take_some(n, requests, ended, indices, statuses);
-        if (!nbcolli_waiter_pause(&w, some, timeout)) {
+        if (!pause_after(&v, &w, timeout)) {
             *ended = 0;
+            tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
         }
     }

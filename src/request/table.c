@@ -6,23 +6,25 @@
 
 static nbcoll_status chunk_add(nbcoll_context *c)
 {
-    size_t n = nbcolli_chunk_size(c->chunks);
+    uint32_t chunks = atomic_load_explicit(&c->chunks, memory_order_relaxed); /* the lock orders it */
+    size_t n = nbcolli_chunk_size(chunks);
     nbcolli_request *chunk;
 
-    if (c->chunks == NBCOLLI_REQUEST_CHUNKS)
+    if (chunks == NBCOLLI_REQUEST_CHUNKS)
         return NBCOLL_ERR_LIMIT;
     chunk = nbcolli_alloc(&c->host, n * sizeof *chunk, 64);
     if (!chunk)
         return NBCOLL_ERR_MEMORY;
     memset(chunk, 0, n * sizeof *chunk);
     for (size_t i = n; i-- > 0;) {
-        chunk[i].index = (uint32_t)(NBCOLLI_REQUEST_CHUNK * ((1u << c->chunks) - 1) + i);
+        chunk[i].index = (uint32_t)(NBCOLLI_REQUEST_CHUNK * ((1u << chunks) - 1) + i);
         /* Generations of different contexts begin apart, so that a request of another one is recognised. */
         chunk[i].generation = 1 + (uint32_t)((uintptr_t)c >> 6) * 2654435761u % 0x40000000u;
         chunk[i].next = c->free_requests;
         c->free_requests = &chunk[i];
     }
-    c->chunk[c->chunks++] = chunk;
+    c->chunk[chunks] = chunk;
+    atomic_store_explicit(&c->chunks, chunks + 1, memory_order_release); /* shows the chunk to losers of the try-lock */
     return NBCOLL_OK;
 }
 
@@ -32,10 +34,11 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request)
     uint32_t chunk = 31 - (uint32_t)__builtin_clz(at);
     nbcoll_context *c = request.context;
 
-    if (request.index / NBCOLLI_REQUEST_CHUNK == UINT32_MAX / NBCOLLI_REQUEST_CHUNK || chunk >= c->chunks)
+    if (request.index / NBCOLLI_REQUEST_CHUNK == UINT32_MAX / NBCOLLI_REQUEST_CHUNK ||
+        chunk >= atomic_load_explicit(&c->chunks, memory_order_acquire)) /* sees the chunk */
         return NULL;
     nbcolli_request *r = &c->chunk[chunk][request.index - NBCOLLI_REQUEST_CHUNK * ((1u << chunk) - 1)];
-    return r->generation == request.generation &&
+    return atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation && /* for itself */
                    atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE /* sees its run */
                ? r
                : NULL;
@@ -55,8 +58,11 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
         return NULL;
     r = c->free_requests;
     c->free_requests = r->next;
-    *r = (nbcolli_request){.index = r->index, .generation = r->generation, .schedule = s, .comm = comm, .send = send,
-                           .recv = recv};
+    memset(&r->persistent, 0, sizeof *r - offsetof(nbcolli_request, persistent));
+    r->schedule = s;
+    r->comm = comm;
+    r->send = send;
+    r->recv = recv;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
     s->users++;
     return r;
@@ -72,10 +78,20 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
             }
     nbcolli_schedule_release(r->schedule);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
-    if (r->generation++ == UINT32_MAX)
+    uint32_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
+    if (generation == UINT32_MAX)
         return; /* retired: its handles would come round again */
+    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* as above */
     r->next = c->free_requests;
     c->free_requests = r;
+}
+
+void nbcolli_requests_clear(nbcoll_context *c)
+{
+    for (uint32_t i = 0; i < atomic_load_explicit(&c->chunks, memory_order_relaxed); i++) /* the lock orders all */
+        for (size_t k = 0; k < nbcolli_chunk_size(i); k++)
+            if (atomic_load_explicit(&c->chunk[i][k].state, memory_order_relaxed) != NBCOLLI_REQUEST_FREE)
+                nbcolli_request_release(c, &c->chunk[i][k]);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
@@ -121,20 +137,15 @@ static uint32_t most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-static size_t up(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* A run in one block: the struct, ops, pointers, counters, ready list, scratch. */
 static nbcolli_run *run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
-    size_t ops = up(sizeof(nbcolli_run));
-    size_t pointers = ops + up(s->ops * sizeof(nbcolli_op));
-    size_t before = pointers + up(most_parts(s) * sizeof(void *));
-    size_t ready = before + up(s->steps * sizeof(uint32_t));
-    size_t fixed = ready + up(s->steps * sizeof(nbcoll_step));
+    size_t ops = nbcolli_lines(sizeof(nbcolli_run));
+    size_t pointers = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
+    size_t before = pointers + nbcolli_lines(most_parts(s) * sizeof(void *));
+    size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
+    size_t fixed = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
 
     if (scratch > SIZE_MAX - fixed)
         return NULL;
@@ -193,13 +204,9 @@ static nbcolli_run *run_take(nbcolli_request *r)
 
 static nbcoll_status comm_can_start(const nbcoll_comm *comm)
 {
-    if (comm->lost >= 0) {
-        nbcolli_note_failure(comm->context, NBCOLL_ERR_PEER_LOST, comm->lost, comm->next_tag, comm);
-        return NBCOLL_ERR_PEER_LOST;
-    }
-    if (comm->stray >= 0) {
-        nbcolli_note_failure(comm->context, NBCOLL_ERR_MISMATCH, comm->stray, comm->next_tag, comm);
-        return NBCOLL_ERR_MISMATCH;
+    if (comm->broken != NBCOLL_OK) {
+        nbcolli_note_failure(comm->context, comm->broken, comm->culprit, comm->next_tag, comm);
+        return comm->broken;
     }
     return comm->next_tag == UINT64_MAX ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
@@ -222,7 +229,10 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
-    if (slot->active) {
+    nbcolli_meet_doom(run);
+    if (run->status != NBCOLL_OK) {
+        /* settled by the drain */
+    } else if (slot->active) {
         nbcolli_run **at = &slot->queue;
         while (*at)
             at = &(*at)->next;

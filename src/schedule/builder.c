@@ -208,8 +208,8 @@ static void builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part p
     }
     if (b->parts.used == first)
         return;
-    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_EXPOSE, .peer = -1,
-                                                          .part_count = (uint32_t)(b->parts.used - first)});
+    nbcoll_step step = builder_add(
+        b, &(nbcoll_step_view){.kind = NBCOLL_EXPOSE, .peer = -1, .part_count = (uint32_t)(b->parts.used - first)});
     if (b->status == NBCOLL_OK)
         nbcolli_drafts(b)[step].part = (uint32_t)first;
 }
@@ -280,8 +280,8 @@ nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr a
         !builder_region(b, nbcoll_span(acc, bytes), 1) ||
         !builder_require(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT))
         return NBCOLL_START;
-    nbcoll_step_view view = {.kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes),
-                             .side = side, .reduction = how};
+    nbcoll_step_view view = {
+        .kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes), .side = side, .reduction = how};
     view.read[side ^ 1] = view.write;
     return builder_shares(b, peer) ? builder_add(b, &view) : builder_lower_fetch_reduce(b, &view);
 }
@@ -301,8 +301,11 @@ nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_a
     size_t bytes;
     if (!builder_open(b) || !builder_elements(b, count, how, &bytes))
         return NBCOLL_START;
-    nbcoll_step_view view = {.kind = NBCOLL_REDUCE, .peer = -1, .write = nbcoll_span(result, bytes),
-                             .read = {nbcoll_span(left, bytes), nbcoll_span(right, bytes)}, .reduction = how};
+    nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
+                             .peer = -1,
+                             .write = nbcoll_span(result, bytes),
+                             .read = {nbcoll_span(left, bytes), nbcoll_span(right, bytes)},
+                             .reduction = how};
     if (!builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
         !builder_region(b, view.read[1], 0) ||
         !builder_require(b, builder_may_read(view.write, view.read[0]) && builder_may_read(view.write, view.read[1]),
@@ -314,8 +317,8 @@ nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_a
 nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcoll_step_view view = {.kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes),
-                             .read = {nbcoll_span(from, bytes)}};
+    nbcoll_step_view view = {
+        .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
     if (!builder_open(b) || !builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
         !builder_require(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT))
         return NBCOLL_START;
@@ -348,7 +351,9 @@ nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, voi
     if (!builder_require(b, function != NULL, NBCOLL_ERR_NULL) || !builder_call_regions(b, reads, read, 0) ||
         !builder_call_regions(b, writes, written, 1))
         return NBCOLL_START;
-    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL, .peer = -1, .call = function,
+    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL,
+                                                          .peer = -1,
+                                                          .call = function,
                                                           .call_user = user,
                                                           .part_count = (uint32_t)(b->parts.used - first)});
     if (b->status == NBCOLL_OK)
@@ -488,8 +493,8 @@ nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_bu
     nbcolli_builder *b = nbcolli_alloc(&host, sizeof *b, 64);
     if (!b)
         return NBCOLL_ERR_MEMORY;
-    *b = (nbcolli_builder){.head = {c.rank, c.ranks}, .host = host, .shares = c.shares,
-                           .shares_user = c.shares_user, .name = "schedule"};
+    *b = (nbcolli_builder){
+        .head = {c.rank, c.ranks}, .host = host, .shares = c.shares, .shares_user = c.shares_user, .name = "schedule"};
     builder_add_join(b); /* START */
     builder_add_join(b); /* END */
     nbcoll_status status = b->status;

@@ -6,6 +6,7 @@
 
 #include "nbcoll/inline/host.h"
 #include "nbcoll/inline/schedule.h"
+#include "sort.h"
 
 /* An array that grows. */
 typedef struct nbcolli_array {
@@ -25,12 +26,6 @@ typedef struct nbcolli_draft {
     int is_numbered;
 } nbcolli_draft;
 
-/* Something to be sorted. Edges: earlier and later step in `key`. */
-typedef struct nbcolli_entry {
-    uint64_t key;
-    uint32_t value;
-} nbcolli_entry;
-
 typedef struct nbcolli_builder {
     nbcoll_builder head; /* first: what the algorithm sees */
     nbcoll_host host;
@@ -40,14 +35,14 @@ typedef struct nbcolli_builder {
     char name[64];
     uint32_t fingerprint;
     nbcolli_array drafts; /* nbcolli_draft */
-    nbcolli_array edges;  /* nbcolli_entry */
+    nbcolli_array edges;  /* nbcolli_entry: earlier and later step in its key */
     nbcolli_array parts;  /* nbcoll_part */
     size_t scratch;       /* bytes given out */
     nbcoll_step stage;    /* first step of the open stage */
     nbcoll_step gate;     /* the end of the last dependent stage; START: none */
     uint32_t max_posted;
-    uint32_t posted;      /* sends added under max_posted, at most that many */
-    nbcoll_step window;   /* no later than the first send that the next one waits for */
+    uint32_t posted;    /* sends added under max_posted, at most that many */
+    nbcoll_step window; /* no later than the first send that the next one waits for */
 } nbcolli_builder;
 
 static inline nbcolli_draft *nbcolli_drafts(const nbcolli_builder *b)
@@ -55,16 +50,8 @@ static inline nbcolli_draft *nbcolli_drafts(const nbcolli_builder *b)
     return b->drafts.items;
 }
 
-static inline uint64_t nbcolli_key(uint32_t high, uint32_t low)
-{
-    return (uint64_t)high << 32 | low;
-}
-
 /* Makes the schedule of a builder without error. */
 nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out);
-
-/* Sorts by key. `spare` is as large as `entries`. */
-void nbcolli_sort(nbcolli_entry *entries, nbcolli_entry *spare, size_t n);
 
 /* Gives the message steps of a schedule, and `parts`, the schedule's, their numbers, and builds its message indices.
  * `work` has room for twice as many entries as there are steps or parts. Errors: ERR_ARGUMENT (a number used twice). */

@@ -5,31 +5,6 @@
 
 #define FINISH_LINE 64 /* alignment of the block and of each array in it */
 
-static void finish_merge(const nbcolli_entry *from, size_t low, size_t middle, size_t high, nbcolli_entry *to)
-{
-    size_t left = low, right = middle;
-    for (size_t i = low; i < high; i++)
-        to[i] = left < middle && (right == high || from[left].key <= from[right].key) ? from[left++] : from[right++];
-}
-
-/* The C library's qsort may allocate behind the host's back. */
-void nbcolli_sort(nbcolli_entry *entries, nbcolli_entry *spare, size_t n)
-{
-    nbcolli_entry *from = entries, *to = spare;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t low = 0; low < n; low += 2 * width) {
-            size_t middle = n - low < width ? n : low + width;
-            size_t high = n - low < 2 * width ? n : low + 2 * width;
-            finish_merge(from, low, middle, high, to);
-        }
-        nbcolli_entry *other = from;
-        from = to;
-        to = other;
-    }
-    if (from != entries)
-        memcpy(entries, from, n * sizeof *entries);
-}
-
 static void finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
 {
     nbcolli_entry *edges = b->edges.items;
@@ -74,9 +49,16 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
     if (!block)
         return NULL;
     nbcoll_schedule *s = (nbcoll_schedule *)block;
-    *s = (nbcoll_schedule){.host = b->host, .memory = total, .rank = b->head.rank, .ranks = b->head.ranks,
-                           .steps = (uint32_t)steps, .edges = (uint32_t)b->edges.used, .fingerprint = b->fingerprint,
-                           .ops = sends + recvs, .sends = sends, .recvs = recvs};
+    *s = (nbcoll_schedule){.host = b->host,
+                           .memory = total,
+                           .rank = b->head.rank,
+                           .ranks = b->head.ranks,
+                           .steps = (uint32_t)steps,
+                           .edges = (uint32_t)b->edges.used,
+                           .fingerprint = b->fingerprint,
+                           .ops = sends + recvs,
+                           .sends = sends,
+                           .recvs = recvs};
     memcpy(s->name, b->name, sizeof s->name);
     s->step = (nbcoll_step_view *)(block + at_step);
     s->before = (uint32_t *)(block + at_before);

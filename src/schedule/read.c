@@ -10,8 +10,13 @@ nbcoll_status nbcoll_schedule_query(const nbcoll_schedule *s, nbcoll_schedule_in
     size_t size = out->size;
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
-    nbcoll_schedule_info info = {.size = size, .name = s->name, .rank = s->rank, .ranks = s->ranks, .steps = s->steps,
-                                 .edges = s->edges, .fingerprint = s->fingerprint};
+    nbcoll_schedule_info info = {.size = size,
+                                 .name = s->name,
+                                 .rank = s->rank,
+                                 .ranks = s->ranks,
+                                 .steps = s->steps,
+                                 .edges = s->edges,
+                                 .fingerprint = s->fingerprint};
     memcpy(info.extent, s->extent, sizeof info.extent);
     memcpy(out, &info, size < sizeof info ? size : sizeof info);
     return NBCOLL_OK;

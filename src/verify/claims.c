@@ -35,37 +35,41 @@ static nbcoll_status claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
     return nbcoll_type_size(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
 }
 
-/* The bytes that are claimed, as a map whose values say nothing. */
-static nbcoll_status claims_gather(nbcolli_proof *p, int rank, nbcolli_map *claimed)
+static nbcoll_status claims_put(nbcolli_proof *p, int rank, const nbcoll_claim *c)
 {
-    nbcoll_claim c = {0};
-    nbcolli_map before = {0}, piece = {0};
-    for (size_t i = 0; p->theirs->claim(p->theirs, rank, i, &c); i++) {
-        nbcoll_status status = claims_check(p, &c);
-        if (status == NBCOLL_OK)
-            status = nbcolli_map_cut(p, claimed, c.offset, c.bytes, &before);
-        if (status == NBCOLL_OK && before.used)
-            status = NBCOLL_ERR_ARGUMENT;
-        piece.used = 0;
-        if (status == NBCOLL_OK)
-            status = nbcolli_map_push(p, &piece, (nbcolli_piece){0, c.bytes, c.offset, 1});
-        if (status == NBCOLL_OK)
-            status = nbcolli_map_put(p, claimed, c.offset, c.bytes, &piece);
-        if (status != NBCOLL_OK)
-            return status;
-        c = (nbcoll_claim){0};
-    }
-    return NBCOLL_OK;
+    nbcolli_map before = {0}, whole = {0};
+    nbcolli_map *claimed = &p->claimed[rank];
+    nbcoll_status status = nbcolli_map_cut(p, claimed, c->offset, c->bytes, &before);
+    if (status == NBCOLL_OK && before.used)
+        return NBCOLL_ERR_ARGUMENT;
+    /* Neighbouring claims join. */
+    if (status == NBCOLL_OK)
+        status = nbcolli_map_push(p, &whole, (nbcolli_piece){0, c->bytes, c->offset, 1});
+    return status == NBCOLL_OK ? nbcolli_map_put(p, claimed, c->offset, c->bytes, &whole) : status;
 }
 
-static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step step, nbcoll_region written,
-                                        const nbcolli_map *claimed)
+nbcoll_status nbcolli_lay_out(nbcolli_proof *p)
 {
-    nbcolli_map inside = {0};
+    nbcoll_status status = NBCOLL_OK;
+    nbcoll_claim c;
+    for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
+        status = claims_put_input(p, rank);
+        for (size_t i = 0; status == NBCOLL_OK && nbcolli_claim(p, rank, i, &c); i++) {
+            status = claims_check(p, &c);
+            if (status == NBCOLL_OK)
+                status = claims_put(p, rank, &c);
+        }
+    }
+    return status;
+}
+
+static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step step, nbcoll_region written)
+{
     size_t length = 0;
+    nbcolli_map inside = {0};
     if (!written.bytes || written.at.buffer != NBCOLL_BUFFER_RECV)
         return NBCOLL_OK;
-    nbcoll_status status = nbcolli_map_cut(p, claimed, written.at.offset, written.bytes, &inside);
+    nbcoll_status status = nbcolli_map_cut(p, &p->claimed[rank], written.at.offset, written.bytes, &inside);
     if (status != NBCOLL_OK)
         return status;
     size_t at = nbcolli_map_gap(&inside, written.bytes, &length);
@@ -75,26 +79,21 @@ static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step 
     return nbcolli_refute(p, NBCOLL_FLAW_STRAY, 1, &place);
 }
 
-static nbcoll_status claims_check_rank(nbcolli_proof *p, int rank)
+static nbcoll_status claims_check_writes(nbcolli_proof *p, int rank, nbcoll_step step)
 {
-    nbcolli_map claimed = {0};
-    nbcoll_status status = claims_put_input(p, rank);
-    if (status == NBCOLL_OK)
-        status = claims_gather(p, rank, &claimed);
-    for (nbcoll_step step = 0; step < p->schedules[rank]->steps && status == NBCOLL_OK; step++) {
-        const nbcoll_step_view *v = nbcolli_view(p, rank, step);
-        status = claims_check_write(p, rank, step, v->write, &claimed);
-        for (uint32_t i = 0; v->kind == NBCOLL_CALL && i < v->part_count && status == NBCOLL_OK; i++)
-            if (v->parts[i].number)
-                status = claims_check_write(p, rank, step, v->parts[i].region, &claimed);
-    }
+    const nbcoll_step_view *v = nbcolli_view(p, rank, step);
+    nbcoll_status status = claims_check_write(p, rank, step, v->write);
+    for (uint32_t i = 0; v->kind == NBCOLL_CALL && i < v->part_count && status == NBCOLL_OK; i++)
+        if (v->parts[i].number)
+            status = claims_check_write(p, rank, step, v->parts[i].region);
     return status;
 }
 
-nbcoll_status nbcolli_prove_claims(nbcolli_proof *p)
+nbcoll_status nbcolli_prove_no_stray(nbcolli_proof *p)
 {
     nbcoll_status status = NBCOLL_OK;
-    for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++)
-        status = claims_check_rank(p, rank);
+    for (int rank = 0; rank < p->ranks; rank++)
+        for (nbcoll_step step = 0; step < p->schedules[rank]->steps && status == NBCOLL_OK; step++)
+            status = claims_check_writes(p, rank, step);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Lets all steps end, in one order of the many that the graphs allow, and follows what memory holds. A SEND ends with
- * its RECV, an EXPOSE with its last fetch: what cannot end so waits in a circle. As no two steps race, every other order
- * gives the same contents. */
+ * its RECV, an EXPOSE with its last fetch: what cannot end so waits in a circle. As no two steps race, every other
+ * order gives the same contents. */
 #include "proof.h"
 
 typedef struct end_run {

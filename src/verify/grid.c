@@ -33,8 +33,11 @@ static nbcoll_status grid_build(const nbcoll_algorithm *algorithm, const nbcoll_
 static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks,
                                 const nbcoll_host *host, nbcoll_schedule **schedules, nbcoll_refutation *out)
 {
+    nbcoll_algorithm known = {0};
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    nbcoll_status status = nbcoll_meaning_of(a, ranks, algorithm->flags, &meaning);
+    nbcoll_status status = nbcolli_copy_tagged(&known, algorithm, sizeof known);
+    if (status == NBCOLL_OK)
+        status = nbcoll_meaning_of(a, ranks, known.flags, &meaning);
     if (status != NBCOLL_OK)
         return status;
     return nbcoll_verify((const nbcoll_schedule *const *)schedules, &meaning, host, out);

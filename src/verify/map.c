@@ -38,7 +38,8 @@ nbcoll_status nbcolli_map_push(nbcolli_proof *p, nbcolli_map *map, nbcolli_piece
         return NBCOLL_OK;
     if (map->used) {
         nbcolli_piece *last = &map->pieces[map->used - 1];
-        if (last->end == piece.begin && last->value == piece.value && last->from + (last->end - last->begin) == piece.from) {
+        size_t next = last->from + (last->end - last->begin);
+        if (last->end == piece.begin && last->value == piece.value && next == piece.from) {
             last->end = piece.end;
             return NBCOLL_OK;
         }

@@ -59,7 +59,8 @@ static nbcoll_status proof_open(nbcolli_proof *p)
     size_t ranks = (size_t)p->ranks;
     p->first = nbcolli_take(p, ranks + 1, sizeof *p->first);
     p->memory = nbcolli_take(p, ranks, sizeof *p->memory);
-    if (!p->first || !p->memory)
+    p->claimed = nbcolli_take(p, ranks, sizeof *p->claimed);
+    if (!p->first || !p->memory || !p->claimed)
         return NBCOLL_ERR_MEMORY;
     for (size_t rank = 0; rank < ranks; rank++)
         p->first[rank + 1] = p->first[rank] + p->schedules[rank]->steps;
@@ -81,8 +82,16 @@ static nbcoll_status proof_fingerprints(nbcolli_proof *p)
 static nbcoll_status proof_prove(nbcolli_proof *p)
 {
     static nbcoll_status (*const parts[])(nbcolli_proof *) = {
-        proof_check,           proof_open,        proof_fingerprints,   nbcolli_prove_matching, nbcolli_prove_claims,
-        nbcolli_prove_no_race, nbcolli_prove_end, nbcolli_prove_result, nbcolli_prove_barrier,
+        proof_check,
+        proof_open,
+        nbcolli_lay_out,
+        proof_fingerprints,
+        nbcolli_prove_matching,
+        nbcolli_prove_no_stray,
+        nbcolli_prove_no_race,
+        nbcolli_prove_end,
+        nbcolli_prove_result,
+        nbcolli_prove_barrier,
     };
     nbcoll_status status = NBCOLL_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == NBCOLL_OK; i++)
@@ -96,7 +105,9 @@ nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbco
     nbcolli_proof p = {.schedules = schedules, .theirs = meaning};
     if (!schedules || !meaning)
         return NBCOLL_ERR_NULL;
-    if (nbcolli_copy_tagged(&p.meaning, meaning, sizeof p.meaning) != NBCOLL_OK || (out && out->size < sizeof out->size))
+    if (out && out->size < sizeof out->size)
+        return NBCOLL_ERR_CONFIG;
+    if (nbcolli_copy_tagged(&p.meaning, meaning, sizeof p.meaning) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     /* A host of size 0 is one that sets nothing. */
     if (host && host->size && nbcolli_copy_tagged(&p.host, host, sizeof p.host) != NBCOLL_OK)

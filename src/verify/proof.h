@@ -38,7 +38,7 @@ typedef struct nbcolli_ranks {
 typedef struct nbcolli_value {
     uint32_t left, right; /* of a reduction; else 0 */
     nbcoll_reduction how;
-    uint32_t phase;       /* offset of the first whole element */
+    uint32_t phase; /* offset of the first whole element */
     uint32_t groups;
     nbcolli_ranks *group; /* [groups]: the inputs in the order in which they are combined */
     nbcoll_place maker;   /* the first step that made it */
@@ -63,7 +63,8 @@ typedef struct nbcolli_proof {
     nbcoll_step *mate;   /* [all steps]: a SEND's RECV and the reverse; a FETCH's EXPOSE; else START */
     nbcolli_item *ended; /* [all steps], in an order in which they may end */
     nbcolli_map (*memory)[NBCOLL_BUFFER_COUNT]; /* [ranks] */
-    nbcolli_map splice;                         /* of nbcolli_map_put */
+    nbcolli_map *claimed; /* [ranks]: the claimed bytes of the receive buffer, as values that say nothing */
+    nbcolli_map splice;   /* of nbcolli_map_put */
     nbcolli_values values;
 } nbcolli_proof;
 
@@ -74,6 +75,13 @@ void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes);
 static inline const nbcoll_step_view *nbcolli_view(const nbcolli_proof *p, int rank, nbcoll_step step)
 {
     return &p->schedules[rank]->step[step];
+}
+
+/* The i-th claim about a rank. */
+static inline int nbcolli_claim(const nbcolli_proof *p, int rank, size_t i, nbcoll_claim *out)
+{
+    memset(out, 0, sizeof *out);
+    return p->theirs->claim(p->theirs, rank, i, out);
 }
 
 /* Its index among all steps. */
@@ -118,14 +126,15 @@ nbcoll_status nbcolli_value_reduce(nbcolli_proof *p, nbcoll_place maker, nbcoll_
                                    uint32_t left, uint32_t right, uint32_t *out);
 
 /* The parts of the proof, in this order; each relies on those before. */
+nbcoll_status nbcolli_lay_out(nbcolli_proof *p); /* inputs and claims */
 nbcoll_status nbcolli_prove_matching(nbcolli_proof *p);
-nbcoll_status nbcolli_prove_claims(nbcolli_proof *p);
+nbcoll_status nbcolli_prove_no_stray(nbcolli_proof *p);
 nbcoll_status nbcolli_prove_no_race(nbcolli_proof *p);
 nbcoll_status nbcolli_prove_end(nbcolli_proof *p);
 nbcoll_status nbcolli_prove_result(nbcolli_proof *p);
 nbcoll_status nbcolli_prove_barrier(nbcolli_proof *p);
 
-/* circle.c: names steps that wait for each other, when not all have ended. `held`: may start, but its peer is not there. */
+/* circle.c: names steps that wait for each other, when not all have ended. Held: only its peer keeps it waiting. */
 typedef enum nbcolli_state { NBCOLLI_WAITS, NBCOLLI_HELD, NBCOLLI_ENDED } nbcolli_state;
 nbcoll_status nbcolli_refute_circle(nbcolli_proof *p, const uint8_t *state);
 

@@ -16,11 +16,11 @@ typedef struct race_rank {
     race_access *access;
     nbcolli_entry *entries; /* [2 * accesses]: to sort them by where they begin */
     uint32_t accesses;
-    uint64_t *later;        /* [steps][words]: the steps that wait for it; made when first asked for */
+    uint64_t *later; /* [steps][words]: the steps that wait for it; made when first asked for */
     size_t words;
     int is_ordered;
-    nbcoll_step *queue;     /* [steps] */
-    uint32_t *before;       /* [steps] */
+    nbcoll_step *queue; /* [steps] */
+    uint32_t *before;   /* [steps] */
 } race_rank;
 
 static void race_add(race_rank *r, nbcoll_step step, nbcoll_region region, int writes)

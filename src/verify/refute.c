@@ -44,8 +44,11 @@ static void refute_write_place(nbcoll_refutation *why, const nbcolli_proof *p, c
     if (place->bytes.bytes)
         refute_write(why, " %s[%zu,%zu)", buffers[place->bytes.at.buffer], place->bytes.at.offset,
                      place->bytes.at.offset + place->bytes.bytes);
-    if (v->peer >= 0)
-        refute_write(why, " %s rank %d", v->kind == NBCOLL_SEND ? "->" : "<-", v->peer);
+    if (v->peer < 0)
+        return;
+    int is_message = (v->kind == NBCOLL_SEND || v->kind == NBCOLL_RECV) && v->number <= INT32_MAX;
+    refute_write(why, " %s rank %d %s%u", v->kind == NBCOLL_SEND ? "->" : "<-", v->peer, is_message ? "#" : "part ",
+                 v->number & INT32_MAX);
 }
 
 nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, const nbcoll_place *places)
@@ -55,7 +58,7 @@ nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, con
     refute_write(why, "%s", nbcoll_flaw_text(flaw));
     for (uint32_t i = 0; i < n && i < NBCOLL_PLACES; i++) {
         why->place[i] = places[i];
-        refute_write(why, "%s", i ? ", " : ": ");
+        refute_write(why, "%s", i ? "; " : ": ");
         refute_write_place(why, p, &places[i]);
     }
     return NBCOLL_ERR_VERIFY;

@@ -125,12 +125,10 @@ nbcoll_status nbcolli_prove_result(nbcolli_proof *p)
     result_check c = {.p = p, .times = nbcolli_take(p, (size_t)p->ranks, 1)};
     if (!c.times)
         return NBCOLL_ERR_MEMORY;
+    nbcoll_status status = NBCOLL_OK;
     for (c.rank = 0; c.rank < p->ranks; c.rank++)
-        for (size_t i = 0; p->theirs->claim(p->theirs, c.rank, i, &c.claim); i++) {
-            nbcoll_status status = c.claim.first <= c.claim.last ? result_check_claim(&c) : NBCOLL_OK;
-            if (status != NBCOLL_OK)
-                return status;
-            c.claim = (nbcoll_claim){0};
-        }
-    return NBCOLL_OK;
+        for (size_t i = 0; status == NBCOLL_OK && nbcolli_claim(p, c.rank, i, &c.claim); i++)
+            if (c.claim.first <= c.claim.last)
+                status = result_check_claim(&c);
+    return status;
 }

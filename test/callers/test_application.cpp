@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The application: C++, with an event loop that sleeps in poll until a collective can go on. One thread for each rank. */
+ * The application: C++, with an event loop that sleeps in poll until a collective can go on. One thread a rank. */
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>

@@ -19,6 +19,23 @@ uint64_t world_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+nbcoll_loopback_config world_variant(int variant, uint64_t seed)
+{
+    static const nbcoll_loopback_config variants[WORLD_VARIANTS] = {
+        {.flags = 0},
+        {.flags = NBCOLL_LOOPBACK_NO_BULK},
+        {.flags = NBCOLL_LOOPBACK_LEND},
+        {.flags = NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_NO_BULK},
+        {.seed = 1},
+        {.seed = 1, .flags = NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_NO_BULK, .depth = 2, .payload = 512},
+        {.depth = 1, .payload = 256},
+    };
+    nbcoll_loopback_config config = variants[variant];
+    config.size = sizeof config;
+    config.seed = config.seed ? seed | 1 : 0;
+    return config;
+}
+
 void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loopback,
                          const nbcoll_context_config *context)
 {

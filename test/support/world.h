@@ -31,7 +31,7 @@ void world_open(world *w, int ranks, const nbcoll_loopback_config *loopback, con
                 const nbcoll_comm_config *comm);
 void world_close(world *w);
 
-/* Steps the ranks until each of the requests has ended; statuses[i] (may be null) is how. world_finish wants them OK. */
+/* Steps the ranks until each request has ended; statuses[i] (may be null) is how. world_finish wants them OK. */
 void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 void world_finish(world *w, size_t n, nbcoll_request requests[]);
 /* One progress of each rank, in a random order. */
@@ -39,6 +39,14 @@ void world_step(world *w);
 
 /* Runs main(w, rank, user) on one thread for each rank, and joins them. Assertions there fail the test. */
 void world_threads(world *w, void (*main)(world *w, int rank, void *user), void *user);
+
+/* The call returns this status; a failure shows both names. For tests, which include cmocka.h first. */
+#define EXPECT(status, call) assert_string_equal(nbcoll_status_name(call), nbcoll_status_name(NBCOLL_##status))
+
+/* Loopbacks from the comfortable one (0) to less comfortable ones: with and without bulk data, lending, reordering with
+ * this seed, with room for one small message only. */
+enum { WORLD_VARIANTS = 7 };
+nbcoll_loopback_config world_variant(int variant, uint64_t seed);
 
 /* The next pseudo-random number of a state (splitmix64). */
 uint64_t world_random(uint64_t *state);

@@ -113,7 +113,8 @@ static nbcoll_schedule *mixed(int rank)
     nbcoll_name(b, "mixed");
     if (rank == 0) {
         nbcoll_region packed = nbcoll_span(nbcoll_scratch(b, 32), 32), unpacked = nbcoll_span(in_send(0), 64);
-        nbcoll_part parts[] = {{.peer = 1, .region = packed}, {.peer = 2, .region = packed},
+        nbcoll_part parts[] = {{.peer = 1, .region = packed},
+                               {.peer = 2, .region = packed},
                                {.peer = 2, .region = nbcoll_span(in_send(64), 8)}};
         nbcoll_step pack = nbcoll_call(b, nothing, NULL, 1, &unpacked, 1, &packed);
         nbcoll_step exposed = nbcoll_expose(b, 3, parts);
@@ -297,8 +298,8 @@ static void a_long_output_is_whole(void **state)
         line = strchr(line, '\n') + 1;
     for (size_t i = 0; i < STEPS; i++) {
         char expected[128];
-        size_t bytes = (size_t)snprintf(expected, sizeof expected, "%4zu RECV recv[%zu,%zu) <- rank 1 #%zu\n", i + 2, i,
-                                        i + 1, i);
+        size_t bytes =
+            (size_t)snprintf(expected, sizeof expected, "%4zu RECV recv[%zu,%zu) <- rank 1 #%zu\n", i + 2, i, i + 1, i);
         assert_memory_equal(line, expected, bytes);
         line += bytes;
     }

@@ -6,8 +6,6 @@
  * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back.
  * Rings belong to the world: they outlive the endpoints, so what was posted before a close is still delivered.
  */
-#define _GNU_SOURCE /* eventfd */
-
 #include "nbcoll/loopback.h"
 
 #include <stdatomic.h>
@@ -18,65 +16,65 @@
 
 #include "nbcoll/inline/host.h"
 
-#define LINE 128 /* bytes between words that different threads write: two cache lines, which are fetched together */
-#define PILES 8  /* a seeded delivery deals what is visible onto this many piles */
-#define MAX_RANKS 1024
-#define MAX_DEPTH 65536
+#define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
+#define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
+#define LOOPBACK_MAX_RANKS 1024
+#define LOOPBACK_MAX_DEPTH 65536
 
 /* Messages of one sender to one receiver. Place i % depth holds message i; [head, tail) are under way. */
-struct ring {
-    struct ring *next; /* of the rings of the same receiver; constant once published */
-    _Alignas(LINE) _Atomic uint64_t tail;
-    _Alignas(LINE) _Atomic uint64_t head;
+struct loopback_ring {
+    struct loopback_ring *next; /* of the rings of the same receiver; constant once published */
+    _Alignas(LOOPBACK_LINE) _Atomic uint64_t tail;
+    _Alignas(LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
-    _Alignas(LINE) unsigned char places[];
+    _Alignas(LOOPBACK_LINE) unsigned char places[];
 };
 
-enum port_state { PORT_UNOPENED, PORT_OPEN, PORT_CLOSED };
+enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_CLOSED };
 
 /* What others may touch of a rank. */
-struct port {
-    _Alignas(LINE) _Atomic(struct ring *) rings; /* to this rank, the newest first; only grows */
+struct loopback_port {
+    _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
     int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
-    _Alignas(LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
+    _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
 };
 
 struct nbcoll_loopback {
     nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
-    struct port port[];
+    struct loopback_port port[];
 };
 
-struct records {
+struct loopback_records {
     nbcoll_record *first, **end;
 };
 
 struct loopback_end {
     nbcoll_endpoint base;
     nbcoll_loopback *world;
-    struct port *port;
-    uint64_t random;         /* state of the delivery order; used if the world has a seed */
-    struct records deferred; /* lent, to be carried out by progress */
-    struct records finished; /* lent, to be returned by progress */
-    bool armed;          /* by us, and not yet disarmed by us */
-    uint64_t owed;       /* rings that a poster has promised and we have not read */
-    struct ring *ring[]; /* to each rank; null before the first message */
+    struct loopback_port *port;
+    uint64_t random;                  /* state of the delivery order; used if the world has a seed */
+    struct loopback_records deferred; /* lent, to be carried out by progress */
+    struct loopback_records finished; /* lent, to be returned by progress */
+    bool armed;                       /* by us, and not yet disarmed by us */
+    uint64_t owed;                    /* rings that a poster has promised and we have not read */
+    struct loopback_ring *ring[];     /* to each rank; null before the first message */
 };
 
-static struct loopback_end *end_of(nbcoll_endpoint *ep)
+static struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
 {
     return (struct loopback_end *)ep;
 }
 
-static void records_clear(struct records *r)
+static void loopback_records_clear(struct loopback_records *r)
 {
     r->first = NULL;
     r->end = &r->first;
 }
 
-static void records_append(struct records *r, nbcoll_record *record)
+static void loopback_records_append(struct loopback_records *r, nbcoll_record *record)
 {
     record->next = NULL;
     *r->end = record;
@@ -84,7 +82,7 @@ static void records_append(struct records *r, nbcoll_record *record)
 }
 
 /* splitmix64 */
-static uint64_t random_next(uint64_t *state)
+static uint64_t loopback_random_next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -94,30 +92,30 @@ static uint64_t random_next(uint64_t *state)
 
 /* ---- rings ----------------------------------------------------------------------------------------------------- */
 
-static size_t ring_bytes(const nbcoll_loopback *w)
+static size_t loopback_ring_bytes(const nbcoll_loopback *w)
 {
-    return sizeof(struct ring) + w->config.depth * w->stride;
+    return sizeof(struct loopback_ring) + w->config.depth * w->stride;
 }
 
-static nbcoll_arrival *ring_place(const nbcoll_loopback *w, struct ring *r, uint64_t i)
+static nbcoll_arrival *loopback_ring_place(const nbcoll_loopback *w, struct loopback_ring *r, uint64_t i)
 {
     return (nbcoll_arrival *)(void *)(r->places + i % w->config.depth * w->stride);
 }
 
 /* The ring to `peer`, made and shown to its receiver at first use. Null without memory. */
-static struct ring *ring_to(struct loopback_end *e, int peer)
+static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
 {
     if (e->ring[peer])
         return e->ring[peer];
-    struct ring *r = nbcolli_alloc(e->world->config.host, ring_bytes(e->world), LINE);
+    struct loopback_ring *r = nbcolli_alloc(e->world->config.host, loopback_ring_bytes(e->world), LOOPBACK_LINE);
     if (!r)
         return NULL;
-    struct port *port = &e->world->port[peer];
+    struct loopback_port *port = &e->world->port[peer];
     atomic_init(&r->tail, 0);
     atomic_init(&r->head, 0);
     r->taken = 0;
     r->next = atomic_load_explicit(&port->rings, memory_order_relaxed); /* only compared and stored */
-    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see ring_bell). */
+    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_ring_bell). */
     while (!atomic_compare_exchange_weak(&port->rings, &r->next, r))
         ;
     return e->ring[peer] = r;
@@ -125,77 +123,77 @@ static struct ring *ring_to(struct loopback_end *e, int peer)
 
 /* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
  * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
-static void ring_bell(struct port *port)
+static void loopback_ring_bell(struct loopback_port *port)
 {
     static const uint64_t one = 1;
     if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
         (void)!write(port->fd, &one, sizeof one); /* fails only when 2^64 - 1 rings are unread */
 }
 
-static nbcoll_posted ring_put(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
-                              size_t bytes)
+static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const nbcoll_header *header,
+                                       const void *payload, size_t bytes)
 {
     const nbcoll_loopback *w = e->world;
-    struct ring *r = ring_to(e, peer);
+    struct loopback_ring *r = loopback_ring_to(e, peer);
     if (!r)
         return NBCOLL_POST_FAILED; /* not NOT_NOW: no progress brings memory back */
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed); /* only we write it */
     /* acquire: the receiver has finished reading the place before we overwrite it */
     if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == w->config.depth) {
         int state = atomic_load_explicit(&e->world->port[peer].state, memory_order_relaxed); /* guards nothing */
-        return state == PORT_CLOSED ? NBCOLL_POST_LOST : NBCOLL_POST_NOT_NOW;
+        return state == LOOPBACK_CLOSED ? NBCOLL_POST_LOST : NBCOLL_POST_NOT_NOW;
     }
-    nbcoll_arrival *a = ring_place(w, r, tail);
+    nbcoll_arrival *a = loopback_ring_place(w, r, tail);
     a->source = e->base.rank;
     a->header = *header;
     a->payload = a + 1;
     a->bytes = bytes;
     if (bytes)
         memcpy(a + 1, payload, bytes);
-    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for ring_bell */
-    ring_bell(&e->world->port[peer]);
+    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_ring_bell */
+    loopback_ring_bell(&e->world->port[peer]);
     return NBCOLL_POST_DONE;
 }
 
 /* ---- records lent (NBCOLL_LOOPBACK_LEND) ----------------------------------------------------------------------- */
 
-/* scratch: what (PUT and the peer, or GET), source, destination, bytes */
-enum { PUT, GET };
+/* scratch: what (LOOPBACK_PUT and the peer, or LOOPBACK_GET), source, destination, bytes */
+enum { LOOPBACK_PUT, LOOPBACK_GET };
 
-static nbcoll_posted defer(struct loopback_end *e, unsigned what, int peer, const void *from, void *to, size_t bytes,
-                           nbcoll_record *record)
+static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int peer, const void *from, void *to,
+                                    size_t bytes, nbcoll_record *record)
 {
     record->scratch[0] = (uint64_t)what << 32 | (uint32_t)peer;
     record->scratch[1] = (uintptr_t)from;
     record->scratch[2] = (uintptr_t)to;
     record->scratch[3] = bytes;
-    records_append(&e->deferred, record);
+    loopback_records_append(&e->deferred, record);
     return NBCOLL_POST_LENT;
 }
 
-static nbcoll_posted carry_out(struct loopback_end *e, const nbcoll_record *record)
+static nbcoll_posted loopback_carry_out(struct loopback_end *e, const nbcoll_record *record)
 {
     const void *from = (const void *)(uintptr_t)record->scratch[1];
     void *to = (void *)(uintptr_t)record->scratch[2];
     size_t bytes = record->scratch[3];
-    if (record->scratch[0] >> 32 == PUT) /* `from` is the header, `to` the payload */
-        return ring_put(e, (int)(uint32_t)record->scratch[0], from, to, bytes);
+    if (record->scratch[0] >> 32 == LOOPBACK_PUT) /* `from` is the header, `to` the payload */
+        return loopback_ring_put(e, (int)(uint32_t)record->scratch[0], from, to, bytes);
     memcpy(to, from, bytes);
     return NBCOLL_POST_DONE;
 }
 
 /* Carries out what was deferred; a message without room stays deferred. */
-static void carry_out_deferred(struct loopback_end *e)
+static void loopback_carry_out_deferred(struct loopback_end *e)
 {
     nbcoll_record *record = e->deferred.first;
-    records_clear(&e->deferred);
+    loopback_records_clear(&e->deferred);
     for (nbcoll_record *next; record; record = next) {
         next = record->next;
-        nbcoll_posted posted = carry_out(e, record);
+        nbcoll_posted posted = loopback_carry_out(e, record);
         record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
                          : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
                                                       : NBCOLL_ERR_TRANSPORT;
-        records_append(posted == NBCOLL_POST_NOT_NOW ? &e->deferred : &e->finished, record);
+        loopback_records_append(posted == NBCOLL_POST_NOT_NOW ? &e->deferred : &e->finished, record);
     }
 }
 
@@ -204,17 +202,17 @@ static void carry_out_deferred(struct loopback_end *e)
 static nbcoll_posted loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
                                    size_t bytes, nbcoll_record *record)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
         return NBCOLL_POST_FAILED;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
-        return defer(e, PUT, peer, header, (void *)(uintptr_t)payload, bytes, record);
-    return ring_put(e, peer, header, payload, bytes);
+        return loopback_defer(e, LOOPBACK_PUT, peer, header, (void *)(uintptr_t)payload, bytes, record);
+    return loopback_ring_put(e, peer, header, payload, bytes);
 }
 
 /* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
  * a later progress reads it. */
-static void silence(struct loopback_end *e)
+static void loopback_silence(struct loopback_end *e)
 {
     uint64_t rung;
     if (e->armed && !atomic_exchange(&e->port->armed, 0))
@@ -225,26 +223,26 @@ static void silence(struct loopback_end *e)
 }
 
 /* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
-static nbcoll_arrival *deliver(struct loopback_end *e)
+static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
 {
     const nbcoll_loopback *w = e->world;
-    nbcoll_arrival *pile[PILES] = {NULL}, **end[PILES], *all = NULL;
-    for (int i = 0; i < PILES; i++)
+    nbcoll_arrival *pile[LOOPBACK_PILES] = {NULL}, **end[LOOPBACK_PILES], *all = NULL;
+    for (int i = 0; i < LOOPBACK_PILES; i++)
         end[i] = &pile[i];
     /* acquire: the rings themselves */
-    for (struct ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire); r; r = r->next) {
+    for (struct loopback_ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire); r; r = r->next) {
         /* release: our core's reads of the arrivals come before their being overwritten */
         if (atomic_load_explicit(&r->head, memory_order_relaxed) != r->taken)
             atomic_store_explicit(&r->head, r->taken, memory_order_release);
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the messages themselves */
         for (; r->taken != tail; r->taken++) {
-            nbcoll_arrival *a = ring_place(w, r, r->taken);
-            unsigned i = w->config.seed ? (unsigned)(random_next(&e->random) % PILES) : 0;
+            nbcoll_arrival *a = loopback_ring_place(w, r, r->taken);
+            unsigned i = w->config.seed ? (unsigned)(loopback_random_next(&e->random) % LOOPBACK_PILES) : 0;
             *end[i] = a;
             end[i] = &a->next;
         }
     }
-    for (int i = 0; i < PILES; i++) {
+    for (int i = 0; i < LOOPBACK_PILES; i++) {
         *end[i] = all;
         all = pile[i] ? pile[i] : all;
     }
@@ -253,18 +251,18 @@ static nbcoll_arrival *deliver(struct loopback_end *e)
 
 static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     if (e->armed || e->owed)
-        silence(e);
-    carry_out_deferred(e);
+        loopback_silence(e);
+    loopback_carry_out_deferred(e);
     batch->returned = e->finished.first;
-    records_clear(&e->finished);
-    batch->arrived = deliver(e);
+    loopback_records_clear(&e->finished);
+    batch->arrived = loopback_deliver(e);
 }
 
 static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     nbcoll_record **at = &e->deferred.first;
     while (*at && *at != record)
         at = &(*at)->next;
@@ -274,17 +272,18 @@ static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
     if (!*at)
         e->deferred.end = at;
     record->status = NBCOLL_ERR_CANCELLED;
-    records_append(&e->finished, record);
+    loopback_records_append(&e->finished, record);
 }
 
 static void loopback_close(nbcoll_endpoint *ep)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     nbcoll_loopback *w = e->world;
-    struct port *port = e->port;
+    struct loopback_port *port = e->port;
     atomic_store(&port->armed, 0);
     nbcolli_free(w->config.host, e, sizeof *e + (size_t)w->config.ranks * sizeof e->ring[0]);
-    atomic_store_explicit(&port->state, PORT_CLOSED, memory_order_release); /* all we did comes before free(world) */
+    /* release: all we did comes before the world is freed */
+    atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
 }
 
 static nbcoll_status loopback_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
@@ -306,52 +305,56 @@ static void loopback_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
 static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                                   nbcoll_record *record)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     if (!key.word[0] || offset > key.word[1] || bytes > key.word[1] - offset)
         return NBCOLL_POST_FAILED;
     const void *from = (const char *)(uintptr_t)key.word[0] + offset;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
-        return defer(e, GET, peer, from, to, bytes, record);
+        return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, record);
     memcpy(to, from, bytes);
     return NBCOLL_POST_DONE;
 }
 
 static int loopback_fd(nbcoll_endpoint *ep)
 {
-    return end_of(ep)->port->fd;
+    return loopback_end_of(ep)->port->fd;
 }
 
-/* seq_cst loads: the second look of ring_bell's bargain. */
-static bool something_waits(struct loopback_end *e)
+/* Also a ring full of arrivals that our core may still read: its sender could not post, and so not ring, before the
+ * next progress. seq_cst loads: the second look of loopback_ring_bell's bargain. */
+static bool loopback_something_waits(struct loopback_end *e)
 {
-    for (struct ring *r = atomic_load(&e->port->rings); r; r = r->next)
-        if (atomic_load(&r->tail) != r->taken)
+    for (struct loopback_ring *r = atomic_load(&e->port->rings); r; r = r->next) {
+        uint64_t tail = atomic_load(&r->tail);
+        uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* only we write it */
+        if (tail != r->taken || tail - head == e->world->config.depth)
             return true;
+    }
     return e->deferred.first || e->finished.first;
 }
 
 static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
 {
-    struct loopback_end *e = end_of(ep);
+    struct loopback_end *e = loopback_end_of(ep);
     if (!e->armed) {
         atomic_store(&e->port->armed, 1);
         e->armed = true;
     }
-    if (!something_waits(e))
+    if (!loopback_something_waits(e))
         return NBCOLL_OK;
-    silence(e);
+    loopback_silence(e);
     return NBCOLL_AGAIN;
 }
 
-static const nbcoll_bulk bulk = {sizeof bulk, loopback_expose, loopback_withdraw, loopback_get};
-static const nbcoll_doorbell doorbell = {sizeof doorbell, loopback_fd, loopback_arm};
+static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL};
+static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loopback_fd, loopback_arm};
 
-static const nbcoll_transport table = {
-    NBCOLL_ABI, sizeof table, "loopback", loopback_post, loopback_progress, loopback_cancel, loopback_close, &bulk,
-    &doorbell};
-static const nbcoll_transport table_without_bulk = {
-    NBCOLL_ABI, sizeof table, "loopback", loopback_post, loopback_progress, loopback_cancel, loopback_close, NULL,
-    &doorbell};
+static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
+                                                loopback_post,  loopback_progress,     loopback_cancel,
+                                                loopback_close, &loopback_bulk,        &loopback_doorbell};
+static const nbcoll_transport loopback_table_without_bulk = {
+    NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
+    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
@@ -368,19 +371,19 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         return status;
     c.depth = c.depth ? c.depth : 16;
     c.payload = c.payload ? c.payload : 4096;
-    if (c.ranks < 1 || c.ranks > MAX_RANKS || c.depth > MAX_DEPTH || c.payload < 256 || c.payload > 65536 ||
-        c.flags & ~(NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND))
+    if (c.ranks < 1 || c.ranks > LOOPBACK_MAX_RANKS || c.depth > LOOPBACK_MAX_DEPTH || c.payload < 256 ||
+        c.payload > 65536 || c.flags & ~(NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND))
         return NBCOLL_ERR_CONFIG;
-    nbcoll_loopback *w = nbcolli_alloc(&memory, sizeof *w + (size_t)c.ranks * sizeof w->port[0], LINE);
+    nbcoll_loopback *w = nbcolli_alloc(&memory, sizeof *w + (size_t)c.ranks * sizeof w->port[0], LOOPBACK_LINE);
     if (!w)
         return NBCOLL_ERR_MEMORY;
     w->config = c;
     w->memory = memory;
     w->config.host = &w->memory;
-    w->stride = (sizeof(nbcoll_arrival) + c.payload + LINE - 1) / LINE * LINE;
+    w->stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
     for (int i = 0; i < c.ranks; i++) {
         atomic_init(&w->port[i].rings, NULL);
-        atomic_init(&w->port[i].state, PORT_UNOPENED);
+        atomic_init(&w->port[i].state, LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
     }
@@ -394,22 +397,22 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
         return NBCOLL_ERR_NULL;
     if (rank < 0 || rank >= w->config.ranks)
         return NBCOLL_ERR_RANK;
-    struct port *port = &w->port[rank];
-    int unopened = PORT_UNOPENED;
-    if (!atomic_compare_exchange_strong(&port->state, &unopened, PORT_OPEN))
+    struct loopback_port *port = &w->port[rank];
+    int unopened = LOOPBACK_UNOPENED;
+    if (!atomic_compare_exchange_strong(&port->state, &unopened, LOOPBACK_OPEN))
         return NBCOLL_ERR_BUSY;
     size_t ranks = (size_t)w->config.ranks;
-    struct loopback_end *e = nbcolli_alloc(w->config.host, sizeof *e + ranks * sizeof e->ring[0], LINE);
+    struct loopback_end *e = nbcolli_alloc(w->config.host, sizeof *e + ranks * sizeof e->ring[0], LOOPBACK_LINE);
     port->fd = e ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
     if (port->fd < 0) {
         nbcoll_status status = e ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_MEMORY;
         nbcolli_free(w->config.host, e, sizeof *e + ranks * sizeof e->ring[0]);
-        atomic_store(&port->state, PORT_UNOPENED);
+        atomic_store(&port->state, LOOPBACK_UNOPENED);
         return status;
     }
     memset(e, 0, sizeof *e + ranks * sizeof e->ring[0]);
     e->base = (nbcoll_endpoint){
-        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK ? &table_without_bulk : &table,
+        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK ? &loopback_table_without_bulk : &loopback_table,
         .rank = rank,
         .ranks = w->config.ranks,
         .limits = {.payload = w->config.payload, .alpha_ns = 300, .beta_ps = 150, .overhead_ns = 100},
@@ -417,8 +420,8 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     e->world = w;
     e->port = port;
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
-    records_clear(&e->deferred);
-    records_clear(&e->finished);
+    loopback_records_clear(&e->deferred);
+    loopback_records_clear(&e->finished);
     *out = &e->base;
     return NBCOLL_OK;
 }
@@ -428,13 +431,13 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
     if (!w)
         return NBCOLL_OK;
     for (int i = 0; i < w->config.ranks; i++)
-        if (atomic_load_explicit(&w->port[i].state, memory_order_acquire) == PORT_OPEN)
+        if (atomic_load_explicit(&w->port[i].state, memory_order_acquire) == LOOPBACK_OPEN)
             return NBCOLL_ERR_BUSY;
     nbcoll_host memory = w->memory;
     for (int i = 0; i < w->config.ranks; i++) {
-        for (struct ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
+        for (struct loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
             next = r->next;
-            nbcolli_free(&memory, r, ring_bytes(w));
+            nbcolli_free(&memory, r, loopback_ring_bytes(w));
         }
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);

@@ -18,6 +18,8 @@ void nbcolli_link_drop(nbcolli_link *link);
 /* An inactive request that holds `s`, or null without memory; and its release, which ends that. (src/request) */
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
+/* Releases all of a context that runs nothing. */
+void nbcolli_requests_clear(nbcoll_context *c);
 /* A request for a schedule that suits the communicator: started, or persistent and inactive. */
 nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
                             nbcoll_request *request);
@@ -27,10 +29,14 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request);
 nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r);
 /* Whether a request has ended, without reporting it. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
+/* What test would say now; it changes nothing. */
+nbcoll_status nbcolli_outcome(const nbcoll_request *request);
 
-/* Passes some time between two looks: spin, then yield, then sleep. 0 when `timeout` (since the first pause) is over. */
+/* Passes some time between two looks: spin, then yield, then sleep. 0 when `timeout`, from the first pause on, is
+ * over. */
 typedef struct nbcolli_waiter {
     uint64_t deadline, looks;
+    int awake; /* does not sleep: it would miss what happens in other contexts */
 } nbcolli_waiter;
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout);
 

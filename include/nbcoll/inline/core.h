@@ -116,7 +116,7 @@ typedef enum nbcolli_run_state {
     NBCOLLI_RUN_SETTLING /* failed; waits until nobody holds its buffers */
 } nbcolli_run_state;
 
-#define NBCOLLI_ENDED UINT32_MAX /* a step's counter after its end */
+#define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
 
 struct nbcolli_run {
     nbcolli_run *next;         /* in a pool, a slot's queue, or the context's activation list */
@@ -129,7 +129,7 @@ struct nbcolli_run {
     size_t memory;
     uint32_t left;       /* steps not ended; START and END not counted */
     uint32_t head, tail; /* of ready[] */
-    uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_ENDED */
+    uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
     void **pointers;     /* for the CALL with most regions */
@@ -149,9 +149,9 @@ typedef enum nbcolli_request_state {
 } nbcolli_request_state;
 
 struct nbcolli_request {
-    atomic_uint state; /* written under the context's lock; read by losers of the try-lock */
-    uint32_t index, generation;
-    uint8_t persistent;
+    atomic_uint state, generation; /* written under the context's lock; read by losers of the try-lock */
+    uint32_t index;
+    uint8_t persistent; /* from here on: zeroed when it is opened */
     uint8_t detached; /* released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run */
     nbcoll_status status;
@@ -231,9 +231,9 @@ struct nbcoll_comm {
     uint64_t failed_floor; /* tags below it may have left messages behind */
     size_t active, memory;
     int rank, size, capacity;
-    int lost;  /* the rank whose loss broke it, or -1 */
-    int stray; /* the rank that is out of step with us, or -1 */
-    int listed; /* known to its link, under its id */
+    int culprit;          /* the rank that broke it, or -1 */
+    nbcoll_status broken; /* ERR_PEER_LOST, or ERR_MISMATCH when the ranks are out of step */
+    int listed;           /* known to its link, under its id */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcolli_peer *peer;
@@ -256,7 +256,9 @@ struct nbcolli_link {
     nbcolli_link *next;
     nbcoll_context *context;
     nbcoll_endpoint *endpoint;
-    nbcoll_transport transport; /* the endpoint's table, completed */
+    nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
+    nbcoll_bulk bulk;
+    nbcoll_doorbell doorbell;
     nbcolli_post *backlog, **backlog_end;
     nbcolli_stash *orphans; /* messages of communicators that are being made */
     uint32_t creating;
@@ -284,7 +286,7 @@ struct nbcoll_context {
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* the request table: they never move */
-    uint32_t chunks;
+    atomic_uint chunks;          /* as a request's state */
     nbcolli_request *free_requests;
     size_t active;    /* requests */
     int poller;       /* epoll descriptor over the doorbells; -1: there is none */

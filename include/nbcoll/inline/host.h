@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../nbcoll.h"
 
@@ -26,6 +27,25 @@ static inline void nbcolli_free(const nbcoll_host *host, void *memory, size_t by
         host->free(host->user, memory, bytes);
     else
         free(memory);
+}
+
+#ifdef CLOCK_MONOTONIC /* where POSIX is visible */
+/* Nanoseconds of a clock that never goes back. */
+static inline uint64_t nbcolli_now(const nbcoll_host *host)
+{
+    struct timespec t;
+
+    if (host->now)
+        return host->now(host->user);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+#endif
+
+/* Up to the next multiple of 64: parts of a block that begin on lines of their own. */
+static inline size_t nbcolli_lines(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
 }
 
 /* Copies as much of a size-tagged struct as both sides know over `to`, which holds the defaults. */

@@ -19,16 +19,18 @@ typedef struct nbcolli_incoming {
 
 /* ---- broken communicators -------------------------------------------------------------------------------------- */
 
-/* Ends everything on it. Each rank that learns of it tells all others, so that the news outlives its bearer. */
+/* Ends everything on it, now with `why`, later with ERR_MISMATCH or ERR_PEER_LOST. Each rank that learns of it tells
+ * all others, so that the news outlives its bearer. */
 static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
 {
-    if (comm->lost >= 0)
+    if (comm->broken != NBCOLL_OK)
         return;
-    comm->lost = rank;
+    comm->broken = why == NBCOLL_ERR_MISMATCH ? why : NBCOLL_ERR_PEER_LOST;
+    comm->culprit = rank;
     for (uint32_t i = 0; i < comm->config.slots; i++)
         while (comm->slot[i].stash)
             nbcolli_stash_drop(comm, comm->slot[i].stash->header.tag, NBCOLL_ERR_CANCELLED);
-    nbcolli_tell_all(comm, NBCOLLI_LOST, 0, NBCOLL_ERR_PEER_LOST, rank);
+    nbcolli_tell_all(comm, NBCOLLI_LOST, 0, comm->broken, rank);
     for (uint32_t i = 0; i < comm->config.slots; i++) {
         if (comm->slot[i].active)
             nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
@@ -138,14 +140,15 @@ static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_advance(run);
         return;
     }
-    if (comm->lost < 0 && (run ? run->status == NBCOLL_OK : tag >= comm->next_tag && !nbcolli_find_doom(comm, tag))) {
+    int awaited = run ? run->status == NBCOLL_OK : tag >= comm->next_tag && !nbcolli_find_doom(comm, tag);
+    if (awaited && comm->broken == NBCOLL_OK) {
         nbcolli_store(comm, in);
         return;
     }
-    /* Did the operation end well here without this message? */
+    /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
     int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
-    if (stray && comm->stray < 0)
-        comm->stray = (int)in->header.source;
+    if (stray)
+        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH);
     nbcolli_refuse(comm, &in->header, in->bytes, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     nbcolli_done_with(in);
 }
@@ -222,6 +225,22 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
     nbcolli_stash_drop(comm, h->tag, NBCOLL_ERR_CANCELLED);
 }
 
+/* A run that was revoked before it was started fails at once. */
+static inline void nbcolli_meet_doom(nbcolli_run *run)
+{
+    nbcolli_doom **at = &nbcolli_slot_of(run->comm, run->tag)->doom;
+
+    while (*at && (*at)->tag != run->tag)
+        at = &(*at)->next;
+    if (*at) {
+        nbcolli_doom *d = *at;
+        *at = d->next;
+        d->next = run->comm->context->dooms;
+        run->comm->context->dooms = d;
+        nbcolli_run_fail(run, d->status, d->cause, 0);
+    }
+}
+
 /* The run gets its slot. It may be over afterwards. */
 static inline void nbcolli_activate(nbcolli_run *run)
 {
@@ -229,15 +248,6 @@ static inline void nbcolli_activate(nbcolli_run *run)
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
     slot->active = run;
-    for (nbcolli_doom **at = &slot->doom; *at; at = &(*at)->next)
-        if ((*at)->tag == run->tag) {
-            nbcolli_doom *d = *at;
-            *at = d->next;
-            nbcolli_run_fail(run, d->status, d->cause, 0);
-            d->next = comm->context->dooms;
-            comm->context->dooms = d;
-            return;
-        }
     run->state = NBCOLLI_RUN_ACTIVE;
     nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_START);
     nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_START);
@@ -327,7 +337,8 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         break;
     case NBCOLLI_LOST:
         if (h->number < (uint32_t)comm->size)
-            nbcolli_comm_break(comm, (int)h->number, NBCOLL_ERR_PEER_LOST);
+            nbcolli_comm_break(comm, (int)h->number,
+                               h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
         break;
     default: /* CREDIT has said all */
         break;

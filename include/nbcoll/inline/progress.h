@@ -150,8 +150,15 @@ static inline nbcoll_status nbcolli_enter(nbcoll_context *c)
     return NBCOLL_OK;
 }
 
-/* Out of it, with the status of the call; callbacks run now. */
+/* Out of it, with the status of the call. */
 static inline nbcoll_status nbcolli_leave(nbcoll_context *c, nbcoll_status status)
+{
+    nbcolli_unlock(c);
+    return status;
+}
+
+/* The same for a call that progresses: callbacks run now. */
+static inline nbcoll_status nbcolli_leave_reporting(nbcoll_context *c, nbcoll_status status)
 {
     int ended = c->ended != NULL;
     nbcolli_unlock(c);

@@ -54,7 +54,7 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
     const nbcoll_step_view *v = &run->schedule->step[step];
 
     nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
-    run->before[step] = NBCOLLI_ENDED;
+    run->before[step] = NBCOLLI_STEP_OVER;
     run->left--;
     for (uint32_t i = 0; i < v->after_count; i++)
         if (--run->before[v->after[i]] == 0)
@@ -161,6 +161,13 @@ static inline void nbcolli_op_next(nbcolli_op *op)
         ;
 }
 
+static inline int nbcolli_bulk_reaches(const nbcolli_peer *peer)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    int says = bulk && bulk->size > offsetof(nbcoll_bulk, reaches) && bulk->reaches;
+    return bulk && (!says || bulk->reaches(peer->link->endpoint, peer->address));
+}
+
 static inline void nbcolli_send_start(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -170,14 +177,17 @@ static inline void nbcolli_send_start(nbcolli_op *op)
     size_t bytes = v->read[0].bytes;
     void *memory = nbcolli_op_memory(op);
 
-    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload &&
-                       peer->credits > 0)) {
+    if (bytes == 0 ||
+        (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload && peer->credits > 0)) {
         op->phase = NBCOLLI_SENT_EAGER;
         peer->credits -= bytes > 0;
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
-        op->keyed = bulk && bulk->expose(peer->link->endpoint, memory, bytes, &op->key) == NBCOLL_OK;
+        op->keyed = nbcolli_bulk_reaches(peer) &&
+                    bulk->expose(peer->link->endpoint, memory, bytes, &op->key) == NBCOLL_OK;
+        if (!op->keyed)
+            op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
         nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
     }
     nbcolli_op_next(op);
@@ -207,7 +217,7 @@ static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, 
             nbcolli_credit_back(op->run->comm, (int)m->source);
         }
         nbcolli_op_end(op);
-    } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
+    } else if (nbcolli_bulk_reaches(peer) && (m->key.word[0] | m->key.word[1])) {
         op->phase = NBCOLLI_GETTING;
         op->key = m->key;
         nbcolli_op_get(op);
@@ -317,6 +327,10 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
     nbcoll_comm *comm = run->comm;
     nbcolli_request *r = run->request;
 
+    if (run->status == NBCOLL_OK) {
+        nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_END);
+        nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_END);
+    }
     nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
     nbcolli_slot_leave(run);
     if (run->status != NBCOLL_OK && comm->failed_floor <= run->tag)
@@ -370,7 +384,8 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
         op->phase = NBCOLLI_SETTLED;
 }
 
-/* Once, when the run begins to settle: stops what can be stopped. An RTS and an owed FIN still go out. */
+/* Once, when the run begins to settle: stops what can be stopped. An RTS that the transport has and an owed FIN still
+ * go out. So do all messages that it has: of a cancelled one nobody could say whether its credits arrived. */
 static inline void nbcolli_op_stop(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
@@ -384,8 +399,7 @@ static inline void nbcolli_op_stop(nbcolli_op *op)
                                   .tag = op->run->tag, .number = op->run->schedule->step[op->step].number};
             nbcolli_refuse(op->run->comm, &rts, 0, NBCOLL_ERR_CANCELLED);
         }
-    } else if (op->post.where == NBCOLLI_LENT && op->phase != NBCOLLI_SENT_RTS && op->phase != NBCOLLI_SENT_FIN &&
-               op->phase != NBCOLLI_SENT_CTS)
+    } else if (op->post.where == NBCOLLI_LENT && op->phase == NBCOLLI_GETTING)
         link->transport.cancel(link->endpoint, &op->post.record);
 }
 

@@ -36,7 +36,7 @@ struct nbcoll_schedule {
     int evicted;           /* it has left its communicator's cache: freed by its last user */
 };
 
-/* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs and ends the ownership. */
+/* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs, ends the ownership. */
 nbcoll_status nbcolli_forked(const nbcoll_context *context);
 void nbcolli_schedule_disown(nbcoll_schedule *s);
 

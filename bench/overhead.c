@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the library itself costs, on one thread: an empty start and test, a test that finds nothing, a broadcast of
+ * 8 bytes between two stepped ranks; allocations after warm-up; bytes of a communicator and of a request. Medians of
+ * batches of 1000. With an argument only that part runs, once, for an instruction count:
+ *
+ *     valgrind --tool=callgrind --toggle-collect=measured_test bench/overhead test */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nbcoll/loopback.h"
+#include "nbcoll/schedule.h"
+
+enum { BATCH = 1000, BATCHES = 201 };
+
+typedef struct tally {
+    size_t bytes, allocations;
+} tally;
+
+typedef struct ranks {
+    tally tally;
+    nbcoll_loopback *world;
+    nbcoll_context *context[2];
+    nbcoll_comm *comm[2];
+} ranks;
+
+static void *tally_alloc(void *user, size_t bytes, size_t align)
+{
+    tally *t = user;
+    t->bytes += bytes;
+    t->allocations++;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void tally_free(void *user, void *memory, size_t bytes)
+{
+    ((tally *)user)->bytes -= bytes;
+    free(memory);
+}
+
+static void must(nbcoll_status s)
+{
+    if (s != NBCOLL_OK) {
+        fprintf(stderr, "%s\n", nbcoll_status_text(s));
+        exit(1);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void open_ranks(ranks *r)
+{
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = 2};
+    nbcoll_context_config context = {.size = sizeof context};
+    nbcoll_request request[2];
+
+    context.host.user = &r->tally;
+    context.host.alloc = tally_alloc;
+    context.host.free = tally_free;
+    must(nbcoll_loopback_create(&config, &r->world));
+    for (int i = 0; i < 2; i++) {
+        nbcoll_endpoint *ep;
+        must(nbcoll_loopback_open(r->world, i, &ep));
+        must(nbcoll_context_create(NBCOLL_ABI, &context, &r->context[i]));
+        must(nbcoll_comm_icreate(r->context[i], ep, NULL, &r->comm[i], &request[i]));
+    }
+    while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+        ;
+}
+
+/* ---- the parts: one batch each --------------------------------------------------------------------------------- */
+
+static nbcoll_schedule *empty_schedule(void)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 0, .ranks = 2};
+    nbcoll_builder *b;
+    nbcoll_schedule *s;
+    must(nbcoll_builder_open(&config, &b));
+    must(nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+static void measured_start(ranks *r, nbcoll_schedule *s)
+{
+    nbcoll_request request;
+    for (int i = 0; i < BATCH; i++) {
+        must(nbcoll_schedule_start(s, NULL, NULL, r->comm[0], &request));
+        must(nbcoll_test(&request));
+    }
+}
+
+static void measured_test(ranks *r, nbcoll_request *request)
+{
+    (void)r;
+    for (int i = 0; i < BATCH; i++)
+        if (nbcoll_test(request) != NBCOLL_PENDING)
+            exit(1);
+}
+
+/* Steps both ranks until both have ended. */
+static void finish(nbcoll_request *a, nbcoll_request *b)
+{
+    nbcoll_status first, second;
+    do {
+        first = nbcoll_test(a);
+        second = nbcoll_test(b);
+    } while (first == NBCOLL_PENDING || second == NBCOLL_PENDING);
+}
+
+static void measured_bcast(ranks *r)
+{
+    double data[2] = {1, 0};
+    nbcoll_request request[2];
+    for (int i = 0; i < BATCH; i++) {
+        for (int k = 0; k < 2; k++)
+            must(nbcoll_ibcast(&data[k], 1, NBCOLL_DOUBLE, 0, r->comm[k], &request[k]));
+        finish(&request[0], &request[1]);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void report(const char *what, double *took, int n)
+{
+    qsort(took, (size_t)n, sizeof *took, by_value);
+    printf("%-44s %8.1f ns (min %.1f, max %.1f)\n", what, took[n / 2], took[0], took[n - 1]);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+static void report_memory(ranks *r)
+{
+    nbcoll_comm *dup[2];
+    nbcoll_request request[2], many[64];
+    size_t before = r->tally.bytes, allocations;
+    double data[2] = {0};
+
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_comm_idup(r->comm[i], &dup[i], &request[i]));
+    while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+        ;
+    printf("%-44s %8zu bytes (2 ranks, defaults)\n", "a communicator", (r->tally.bytes - before) / 2);
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_comm_free(dup[i]));
+
+    before = r->tally.bytes;
+    for (int i = 0; i < 64; i++)
+        must(nbcoll_ibcast(&data[1], 1, NBCOLL_DOUBLE, 0, r->comm[1], &many[i]));
+    printf("%-44s %8zu bytes (receiving 8 bytes, average of 64)\n", "a request with its run",
+           (r->tally.bytes - before) / 64);
+    for (int i = 0; i < 64; i++) {
+        must(nbcoll_ibcast(&data[0], 1, NBCOLL_DOUBLE, 0, r->comm[0], &request[0]));
+        finish(&request[0], &many[i]);
+    }
+    allocations = r->tally.allocations;
+    measured_bcast(r);
+    printf("%-44s %8zu\n", "allocations in 1000 broadcasts after warm-up", r->tally.allocations - allocations);
+}
+
+int main(int argc, char **argv)
+{
+    static ranks r;
+    double took[3][BATCHES], data = 0;
+    nbcoll_schedule *empty = empty_schedule();
+    nbcoll_request waiting;
+    int only = argc > 1, batches = only ? 1 : BATCHES;
+
+    open_ranks(&r);
+    measured_bcast(&r);
+    for (int b = 0; b < batches; b++) {
+        double at = now();
+        if (!only || strcmp(argv[1], "bcast") == 0)
+            measured_bcast(&r);
+        took[2][b] = (now() - at) / BATCH;
+    }
+    if (!only)
+        report_memory(&r);
+    measured_start(&r, empty);
+    measured_start(&r, empty); /* tags are taken on rank 0 only: nothing collective may follow */
+    for (int b = 0; b < batches; b++) {
+        double at = now();
+        if (!only || strcmp(argv[1], "start") == 0)
+            measured_start(&r, empty);
+        took[0][b] = (now() - at) / BATCH;
+    }
+    must(nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 1, r.comm[0], &waiting));
+    for (int b = 0; b < batches; b++) {
+        double at = now();
+        if (!only || strcmp(argv[1], "test") == 0)
+            measured_test(&r, &waiting);
+        took[1][b] = (now() - at) / BATCH;
+    }
+    if (!only) {
+        report("an empty start and test", took[0], BATCHES);
+        report("a test that finds nothing", took[1], BATCHES);
+        report("a broadcast of 8 bytes, both ranks' work", took[2], BATCHES);
+    }
+    return 0; /* the last broadcast never ends: the process does */
+}

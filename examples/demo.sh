@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# sh examples/demo.sh [arguments for linescan]
+#
+# Installs what is missing (Debian 12, as root), builds linescan into build/demo and runs it with 4 ranks on
+# /usr/share/doc, or, where images come without documentation, on the text of some Debian packages, which it unpacks
+# into build/text and does not install. Prints what it runs.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+run() {
+    echo "+ $*" >&2
+    "$@"
+}
+
+# Bytes of the .gz files below a directory.
+text_below() {
+    find "$1" -type f -name '*.gz' -printf '%s\n' 2>/dev/null | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
+}
+
+updated=no
+update_lists() {
+    [ $updated = yes ] || run apt-get -q update
+    updated=yes
+}
+
+install_missing() {
+    missing=
+    for package in gcc libc6-dev cmake make pkg-config zlib1g-dev libjansson-dev; do
+        dpkg-query -W -f '${db:Status-Status}\n' $package 2>/dev/null | grep -qx installed ||
+            missing="$missing $package"
+    done
+    # pkgconf serves as pkg-config
+    command -v pkg-config >/dev/null && missing=$(echo "$missing" | sed 's/ pkg-config//')
+    [ -n "$missing" ] || return 0
+    update_lists
+    # shellcheck disable=SC2086
+    run env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing
+}
+
+# Fills a directory with text from packages that have much of it.
+fetch_text() {
+    mkdir -p "$1/packages"
+    update_lists
+    for package in linux-doc-6.1 libharfbuzz0b linux-libc-dev git-man; do
+        (cd "$1/packages" && run apt-get -q -o APT::Sandbox::User=root download $package) ||
+            echo "demo: no package $package; going on without it" >&2
+    done
+    for package in "$1"/packages/*.deb; do
+        run dpkg-deb -x "$package" "$1"
+    done
+    rm -r "$1/packages"
+}
+
+install_missing
+run cmake -S "$root" -B "$root/build/demo" -DCMAKE_BUILD_TYPE=Release \
+    -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=OFF
+run cmake --build "$root/build/demo" --target linescan --parallel "$(nproc)"
+
+# linescan reads /usr/share/doc unless files are named; where that holds little, name something that holds more.
+named=no
+for argument; do
+    [ ! -e "$argument" ] || named=yes
+done
+if [ $named = no ] && [ "$(text_below /usr/share/doc)" -lt 4000000 ]; then
+    [ "$(text_below "$root/build/text")" -ge 4000000 ] || fetch_text "$root/build/text"
+    set -- "$@" "$root/build/text"
+fi
+run "$root/build/demo/examples/linescan/linescan" --ranks 4 "$@"

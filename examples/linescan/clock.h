@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Seconds of a clock that never goes back.
+ */
+#ifndef LINESCAN_CLOCK_H
+#define LINESCAN_CLOCK_H
+
+#include <time.h>
+
+static inline double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where ranks come into being. The only file that knows what a rank is made of: here a thread, joined by loopback.
+ */
+#ifndef LINESCAN_RANKS_H
+#define LINESCAN_RANKS_H
+
+#include <nbcoll/nbcoll.h>
+
+/* What each rank does. It shares nothing with the other ranks but `user`, which none of them changes. */
+typedef int rank_main(nbcoll_context *context, nbcoll_comm *comm, const void *user);
+
+/* Runs body on `count` ranks and returns what it returned on rank 0, which is the caller. */
+int ranks_run(int count, rank_main *body, const void *user);
+
+/* Ends the whole job when a call of the library failed. */
+void must(nbcoll_status status, const char *what);
+
+#endif

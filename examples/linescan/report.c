@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The final table, or the JSON object.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+static double megabytes_a_second(uint64_t bytes, double seconds)
+{
+    return seconds > 0 ? 1e-6 * (double)bytes / seconds : 0;
+}
+
+static void print_table(const options *o, const outcome *out)
+{
+    const totals *t = &out->total;
+    printf("files     %20zu  skipped %zu\n", out->files, out->skipped);
+    printf("lines     %20" PRIu64 "\n", t->lines);
+    printf("words     %20" PRIu64 "\n", t->words);
+    printf("bytes     %20" PRIu64 "\n", t->bytes);
+    printf("checksum  %20.16" PRIx64 "\n", t->checksum);
+    printf("time      %18.3f s  %.1f MB/s\n", out->seconds, megabytes_a_second(t->bytes, out->seconds));
+    if (out->checked)
+        printf("sequential%18.3f s  %.1f MB/s, %s\n", out->sequential_seconds,
+               megabytes_a_second(out->sequential.bytes, out->sequential_seconds),
+               out->agrees ? "the same totals" : "OTHER TOTALS");
+    printf("waited   ");
+    for (int i = 0; i < o->ranks; i++)
+        printf(" %.1f%%", 100 * out->waited[i]);
+    printf("  (share of the time, by rank)\n");
+}
+
+static void print_json(const options *o, const outcome *out)
+{
+    const totals *t = &out->total;
+    char checksum[17];
+    snprintf(checksum, sizeof checksum, "%016" PRIx64, t->checksum); /* as text: JSON numbers end at 2^53 */
+    json_t *waited = json_array();
+    for (int i = 0; i < o->ranks; i++)
+        json_array_append_new(waited, json_real(out->waited[i]));
+    json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:i, s:i, s:b, s:I, s:I, s:b}", //
+                               "files", (json_int_t)out->files, "skipped", (json_int_t)out->skipped,     //
+                               "lines", (json_int_t)t->lines, "words", (json_int_t)t->words,             //
+                               "bytes", (json_int_t)t->bytes, "checksum", checksum,                      //
+                               "seconds", out->seconds, "waited", waited,                                //
+                               "ranks", o->ranks, "concurrent", o->concurrent, "blocking", o->blocking,  //
+                               "work", (json_int_t)o->work, "buffer", (json_int_t)o->buffer, "checked", out->checked);
+    if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
+        fatal("JSON", "cannot be written");
+    json_decref(object);
+    putchar('\n');
+}
+
+static int say_mismatch(const outcome *out)
+{
+    const totals *a = &out->total, *b = &out->sequential;
+    fprintf(stderr,
+            "linescan: the ranks' totals differ from the sequential ones\n"
+            "  ranks       %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 "\n"
+            "  sequential  %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 "\n",
+            a->lines, a->words, a->bytes, a->checksum, b->lines, b->words, b->bytes, b->checksum);
+    return EXIT_MISMATCH;
+}
+
+int report(const options *o, const outcome *out, bool no_file)
+{
+    if (out->interrupted) {
+        fprintf(stderr, "linescan: interrupted after %zu files\n", out->files);
+        return EXIT_INTERRUPTED;
+    }
+    if (o->json)
+        print_json(o, out);
+    else
+        print_table(o, out);
+    if (fflush(stdout) || ferror(stdout))
+        fatal("output", "cannot be written");
+    if (out->checked && !out->agrees)
+        return say_mismatch(out);
+    return no_file || out->skipped ? EXIT_SKIPPED : EXIT_CLEAN;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * fault: wraps the endpoint of any transport and makes it as unkind as the contract allows: refuses, delays and
+ * reorders messages at random (seeded), fails one call, loses a rank. With nothing configured it is transparent. A test
+ * that wants every failure once fails the first call, then the second, and so on until a run makes fewer calls:
+ *
+ *     do {
+ *         nbcoll_fault_set(ep, &(nbcoll_fault_config){.size = sizeof(nbcoll_fault_config), .fail_at = ++n, ...});
+ *         run();
+ *     } while (nbcoll_fault_calls(ep) >= n);
+ */
+#ifndef NBCOLL_FAULT_H
+#define NBCOLL_FAULT_H
+
+#include "transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Calls that can be made to fail. */
+#define NBCOLL_FAULT_POST 1u
+#define NBCOLL_FAULT_GET 2u
+#define NBCOLL_FAULT_EXPOSE 4u
+
+/* Fault flags. */
+#define NBCOLL_FAULT_REORDER 1u /* a held message does not hold back the ones after it */
+
+typedef struct nbcoll_fault_config {
+    size_t size;
+    const nbcoll_host *host; /* memory; may be null; copied. Read by open only */
+    uint64_t seed;
+    uint32_t flags;
+    uint32_t not_now; /* of 1000 posts and gets, how many are answered NOT_NOW; at most 999 */
+    uint32_t hold;    /* of 1000 posts, how many are answered LENT and held; at most 1000 */
+    uint32_t longest; /* a held message leaves in one of the next so many progresses; 0: 1 */
+
+    uint32_t fail;           /* which calls count: POST, GET, EXPOSE */
+    uint64_t fail_at;        /* the number of the one that fails, counted from 1; 0: none */
+    nbcoll_posted fail_with; /* FAILED: only that call. LOST: its peer is lost from then on (expose: as FAILED) */
+
+    /* The number of the progress, counted from 1, that reports rank `lost`; 0: none. Posts and gets to it then answer
+     * LOST; what it has sent may still arrive. */
+    uint64_t lost_at;
+    int lost;
+} nbcoll_fault_config;
+
+/* Wraps `inner`, which from then on is the new endpoint's: closed with it, and not to be used. On an error it stays the
+ * caller's. `config` may be null. Errors: ERR_NULL, ERR_CONFIG, ERR_RANK (lost), ERR_ABI (inner's table), ERR_BUSY (a
+ * context has it), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoint *inner,
+                                           nbcoll_endpoint **out);
+
+/* Takes another configuration, and counts from the start again. Messages already held and ranks already lost stay so.
+ * For the thread that may call the endpoint. Errors: ERR_NULL, ERR_FOREIGN (not an endpoint of fault), ERR_CONFIG,
+ * ERR_RANK. */
+NBCOLL_API nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_fault_config *config);
+
+/* How many calls that count have been made since the last open or set: the one numbered fail_at failed if this is not
+ * smaller. 0 for an endpoint that is not fault's. */
+NBCOLL_API uint64_t nbcoll_fault_calls(const nbcoll_endpoint *ep);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shm: ranks on one machine that share memory; processes, threads of one process, or both. They find each other by an
+ * identifier that one of them makes and hands to the others (an argument, the environment, a file):
+ *
+ *     nbcoll_shm_config config = {.size = sizeof config, .id = id, .rank = rank, .ranks = ranks};
+ *     nbcoll_shm_open(&config, &endpoint);
+ *
+ * or by the host's own allgather. Nothing is left in a file system, whatever happens to the ranks. A rank takes no part
+ * in wider rights: all ranks run as one user, in one network and PID namespace.
+ *
+ * A rank that is killed is noticed within 200 ms by those that progress, also from their sleep. One that closes its
+ * endpoint has left: that is no failure by itself, and what it had posted is still delivered. A rank that is a thread
+ * and ends without closing is not noticed.
+ */
+#ifndef NBCOLL_SHM_H
+#define NBCOLL_SHM_H
+
+#include "transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NBCOLL_SHM_RANKS 256 /* at most */
+
+/* Names one set of ranks: 128 random bits, and the network namespace where it was made, as text that fits an argument
+ * or a variable: 40 hexadecimal digits. Copy it as a whole or as a string. */
+typedef struct nbcoll_shm_id {
+    char text[41];
+} nbcoll_shm_id;
+
+/* Any thread. Errors: ERR_NULL, ERR_TRANSPORT (the system gives no random bits). */
+NBCOLL_API nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out);
+
+/* The host's allgather: all[r * bytes ..) becomes rank r's mine[0..bytes). */
+typedef struct nbcoll_shm_allgather {
+    size_t size;
+    void *user;
+    /* Starts it. `mine` and `all` stay valid until free. */
+    nbcoll_status (*start)(void *user, const void *mine, void *all, size_t bytes, void **operation);
+    nbcoll_status (*test)(void *user, void *operation); /* OK when `all` is complete, PENDING, or an error */
+    void (*free)(void *user, void *operation);          /* once for each start that was OK; it may be unfinished */
+} nbcoll_shm_allgather;
+
+/* Shm flags. The first two are for tests and comparisons; the ranks' flags may differ. */
+#define NBCOLL_SHM_NO_CMA 1u  /* do not read other processes' memory: large data travels in pieces */
+#define NBCOLL_SHM_NO_BULK 2u /* nor that of threads of this process */
+/* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
+ * stays so when the endpoint is closed. */
+#define NBCOLL_SHM_ALLOW_PTRACER 4u
+
+typedef struct nbcoll_shm_config {
+    size_t size;
+    const nbcoll_host *host;               /* may be null; copied */
+    nbcoll_shm_id id;                      /* ignored with an allgather */
+    const nbcoll_shm_allgather *allgather; /* may be null; used inside the call only */
+    int rank, ranks;                       /* 1..NBCOLL_SHM_RANKS ranks */
+    uint64_t timeout;                      /* ns until all must have come; 0: a minute; NBCOLL_FOREVER */
+    /* All ranks pass the same three. */
+    uint32_t depth;   /* messages in flight from one rank to another, 1..4096, rounded up to a power of two; 0: what
+                         makes about 1 MiB a receiver */
+    uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
+    size_t quota;     /* bytes of the segment that are each rank's own, for communicators; at most 1 GiB; 0: 256 KiB */
+    uint32_t flags;
+} nbcoll_shm_config;
+
+/* Opens this rank's end. Collective: blocks (between two looks it calls the host's pause, if there is one) until every
+ * rank has come, or fails on all of them; those that never found each other fail at their deadline. Rank 0 may come
+ * last. Threads of one process call it at the same time. The memory is reserved here, so that no later access can fail
+ * for lack of it. A stranger that knows the id (another user) is refused, and the others go on.
+ *
+ * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
+ * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload or quota differ), ERR_DUPLICATE (two of the
+ * same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
+ * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
+ * gave up at its deadline), ERR_UNSUPPORTED (no memfd, eventfd or pidfd here), ERR_TRANSPORT (no descriptor; sockets
+ * fail), and what the allgather returned. */
+NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out);
+
+/* How large data comes from a peer. */
+typedef enum nbcoll_shm_path {
+    NBCOLL_SHM_BY_REFERENCE, /* a copy inside this process */
+    NBCOLL_SHM_BY_CMA,       /* process_vm_readv */
+    NBCOLL_SHM_BY_PIECES     /* messages */
+} nbcoll_shm_path;
+
+typedef struct nbcoll_shm_peer {
+    size_t size;
+    int pid;
+    nbcoll_shm_path path;
+    int error;       /* BY_PIECES: the errno of our own trial, or 0 */
+    const char *why; /* in words, why the path is not a better one; "" if there is none. Constant */
+} nbcoll_shm_peer;
+
+/* What was found out about a peer at the opening. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG
+ * (out->size), ERR_RANK, ERR_FOREIGN (another transport's endpoint). */
+NBCOLL_API nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *endpoint, int peer, nbcoll_shm_peer *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

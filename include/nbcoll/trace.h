@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * trace: wraps the endpoint of any transport and tells a function of the host every call that the core makes on it,
+ * with what the call said. It changes nothing else.
+ */
+#ifndef NBCOLL_TRACE_H
+#define NBCOLL_TRACE_H
+
+#include "transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Append-only. X(name, text). Each call is told when it has returned, but for CLOSE, which is told before. What a
+ * progress brought is told after it, as if it were calls. */
+#define NBCOLL_TRACE_LIST(X)                                                                                           \
+    X(POST, "post")         /* peer, header, payload, bytes, record, posted */                                         \
+    X(PROGRESS, "progress") /* bytes: how many arrivals and records follow */                                          \
+    X(ARRIVED, "arrived")   /* peer: the sender; header, payload, bytes */                                             \
+    X(RETURNED, "returned") /* record; status: the record's */                                                         \
+    X(LOST, "lost")         /* peer */                                                                                 \
+    X(CANCEL, "cancel")     /* record */                                                                               \
+    X(EXPOSE, "expose")     /* key, payload, bytes; status */                                                          \
+    X(WITHDRAW, "withdraw") /* key */                                                                                  \
+    X(GET, "get")           /* peer, key, offset, bytes, record, posted; payload: where to */                          \
+    X(ARM, "arm")           /* status */                                                                               \
+    X(CLOSE, "close")
+typedef enum nbcoll_trace_call {
+#define NBCOLLI_TRACE_ENUM(name, text) NBCOLL_TRACE_##name,
+    NBCOLL_TRACE_LIST(NBCOLLI_TRACE_ENUM)
+#undef NBCOLLI_TRACE_ENUM
+        NBCOLL_TRACE_COUNT
+} nbcoll_trace_call;
+
+/* "post"; "?" for an unknown one. Any thread. */
+NBCOLL_API const char *nbcoll_trace_call_name(nbcoll_trace_call call);
+
+/* Pointers are good until the function returns; what the list above does not name for a call is zero. */
+typedef struct nbcoll_trace_event {
+    nbcoll_trace_call call;
+    int rank; /* whose endpoint */
+    int peer;
+    nbcoll_posted posted;
+    nbcoll_status status;
+    const nbcoll_header *header;
+    const void *payload;
+    size_t bytes, offset;
+    nbcoll_key key;
+    const nbcoll_record *record; /* compare only */
+} nbcoll_trace_event;
+
+typedef struct nbcoll_trace_config {
+    size_t size;
+    const nbcoll_host *host; /* memory; may be null; copied */
+    void *user;
+    /* Called from the thread that is inside the endpoint; must not call the library. */
+    void (*event)(void *user, const nbcoll_trace_event *event);
+} nbcoll_trace_config;
+
+/* Wraps `inner`, which from then on is the new endpoint's: closed with it, and not to be used. On an error it stays the
+ * caller's. Errors: ERR_NULL (also `event`), ERR_CONFIG, ERR_ABI (inner's table), ERR_BUSY (a context has
+ * it), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner,
+                                           nbcoll_endpoint **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Reading the arguments of a subcommand, and refusing them. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+int command_refuse(const command *self, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "nbcoll %s: ", self->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return COMMAND_USAGE;
+}
+
+int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)word[0]))
+        return 0;
+    errno = 0;
+    *out = strtoull(word, &end, 10);
+    return !*end && !errno && low <= *out && *out <= high;
+}
+
+int command_next(const command *self, int argc, char *argv[], const struct option *options)
+{
+    opterr = 0;
+    int option = getopt_long(argc, argv, ":", options, NULL);
+    if (option != ':' && option != '?')
+        return option;
+    const char *word = argv[optind - 1];
+    if (option == ':')
+        command_refuse(self, "%s lacks its value", word);
+    else if (strncmp(word, "--", 2) != 0)
+        command_refuse(self, "unknown option -%c", optopt);
+    else if (optopt)
+        command_refuse(self, "the option takes no value: %s", word);
+    else
+        command_refuse(self, "unknown or ambiguous option %s", word);
+    return '?';
+}

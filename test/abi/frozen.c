@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ABI, in numbers, for 64-bit (LP64) machines: compiling this file is the test. Values are added here as the public
+ * headers grow. One that changes, or goes, breaks programs already compiled: then raise NBCOLL_ABI.
+ */
+#include <stddef.h>
+
+#include <nbcoll/nbcoll.h>
+#include <nbcoll/schedule.h>
+#include <nbcoll/pattern.h>
+#include <nbcoll/transport.h>
+#include <nbcoll/verify.h>
+#include <nbcoll/show.h>
+#include <nbcoll/loopback.h>
+
+#ifdef __cplusplus
+#define FROZEN(expression, number) static_assert((expression) == (number), "the ABI has changed")
+#else
+#define FROZEN(expression, number) _Static_assert((expression) == (number), "the ABI has changed")
+#endif
+#define VALUE(name, number) FROZEN((unsigned long)(name), number)
+#define SIZE(type, number) FROZEN(sizeof(struct type), number)
+#define OFFSET(type, member, number) FROZEN(offsetof(struct type, member), number)
+
+/* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_ABI, 1);
+VALUE(NBCOLL_ANY_THREAD, 1);
+VALUE(NBCOLL_FOREVER, ~0ul);
+VALUE(NBCOLL_OK, 0);
+VALUE(NBCOLL_PENDING, 1);
+VALUE(NBCOLL_AGAIN, 2);
+VALUE(NBCOLL_ERR_ARGUMENT, 3);
+VALUE(NBCOLL_ERR_NULL, 4);
+VALUE(NBCOLL_ERR_BUFFER, 5);
+VALUE(NBCOLL_ERR_COUNT, 6);
+VALUE(NBCOLL_ERR_RANK, 7);
+VALUE(NBCOLL_ERR_ROOT, 8);
+VALUE(NBCOLL_ERR_TYPE, 9);
+VALUE(NBCOLL_ERR_OP, 10);
+VALUE(NBCOLL_ERR_REQUEST, 11);
+VALUE(NBCOLL_ERR_FOREIGN, 12);
+VALUE(NBCOLL_ERR_ABI, 13);
+VALUE(NBCOLL_ERR_CONFIG, 14);
+VALUE(NBCOLL_ERR_MEMORY, 15);
+VALUE(NBCOLL_ERR_LIMIT, 16);
+VALUE(NBCOLL_ERR_CYCLE, 17);
+VALUE(NBCOLL_ERR_UNSUPPORTED, 18);
+VALUE(NBCOLL_ERR_BUSY, 19);
+VALUE(NBCOLL_ERR_TIMEOUT, 20);
+VALUE(NBCOLL_ERR_NO_SLOT, 21);
+VALUE(NBCOLL_ERR_CANCELLED, 22);
+VALUE(NBCOLL_ERR_MISMATCH, 23);
+VALUE(NBCOLL_ERR_PEER_LOST, 24);
+VALUE(NBCOLL_ERR_TRANSPORT, 25);
+VALUE(NBCOLL_ERR_CALL, 26);
+VALUE(NBCOLL_ERR_FORKED, 27);
+VALUE(NBCOLL_ERR_VERIFY, 28);
+VALUE(NBCOLL_BYTE, 0);
+VALUE(NBCOLL_INT8, 1);
+VALUE(NBCOLL_INT16, 2);
+VALUE(NBCOLL_INT32, 3);
+VALUE(NBCOLL_INT64, 4);
+VALUE(NBCOLL_UINT8, 5);
+VALUE(NBCOLL_UINT16, 6);
+VALUE(NBCOLL_UINT32, 7);
+VALUE(NBCOLL_UINT64, 8);
+VALUE(NBCOLL_FLOAT, 9);
+VALUE(NBCOLL_DOUBLE, 10);
+VALUE(NBCOLL_SUM, 0);
+VALUE(NBCOLL_PROD, 1);
+VALUE(NBCOLL_MIN, 2);
+VALUE(NBCOLL_MAX, 3);
+VALUE(NBCOLL_BAND, 4);
+VALUE(NBCOLL_BOR, 5);
+VALUE(NBCOLL_BXOR, 6);
+
+SIZE(nbcoll_host, 64);
+OFFSET(nbcoll_host, size, 0);
+OFFSET(nbcoll_host, user, 8);
+OFFSET(nbcoll_host, alloc, 16);
+OFFSET(nbcoll_host, free, 24);
+OFFSET(nbcoll_host, log, 32);
+OFFSET(nbcoll_host, now, 40);
+OFFSET(nbcoll_host, pause, 48);
+OFFSET(nbcoll_host, spawn, 56);
+
+SIZE(nbcoll_context_config, 88);
+OFFSET(nbcoll_context_config, size, 0);
+OFFSET(nbcoll_context_config, host, 8);
+OFFSET(nbcoll_context_config, observer, 72);
+OFFSET(nbcoll_context_config, flags, 80);
+
+SIZE(nbcoll_failure, 24);
+OFFSET(nbcoll_failure, status, 0);
+OFFSET(nbcoll_failure, rank, 4);
+OFFSET(nbcoll_failure, tag, 8);
+OFFSET(nbcoll_failure, comm, 16);
+
+SIZE(nbcoll_request, 16);
+OFFSET(nbcoll_request, context, 0);
+OFFSET(nbcoll_request, index, 8);
+OFFSET(nbcoll_request, generation, 12);
+
+SIZE(nbcoll_comm_config, 40);
+OFFSET(nbcoll_comm_config, size, 0);
+OFFSET(nbcoll_comm_config, slots, 8);
+OFFSET(nbcoll_comm_config, cells, 12);
+OFFSET(nbcoll_comm_config, credits, 16);
+OFFSET(nbcoll_comm_config, schedules, 20);
+OFFSET(nbcoll_comm_config, eager, 24);
+OFFSET(nbcoll_comm_config, large, 32);
+
+/* ---- schedule.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_START, 0);
+VALUE(NBCOLL_END, 1);
+VALUE(NBCOLL_ALGORITHM_REORDERS, 1);
+VALUE(NBCOLL_BUFFER_SEND, 0);
+VALUE(NBCOLL_BUFFER_RECV, 1);
+VALUE(NBCOLL_BUFFER_SCRATCH, 2);
+VALUE(NBCOLL_BUFFER_COUNT, 3);
+VALUE(NBCOLL_LEFT, 0);
+VALUE(NBCOLL_RIGHT, 1);
+VALUE(NBCOLL_NON_DEPENDENT, 0);
+VALUE(NBCOLL_DEPENDENT, 1);
+VALUE(NBCOLL_LANE_CALLER, 0);
+VALUE(NBCOLL_LANE_PROGRESS, 1);
+VALUE(NBCOLL_LANE_QUEUE, 2);
+VALUE(NBCOLL_LANE_RAIL, 3);
+VALUE(NBCOLL_JOIN, 0);
+VALUE(NBCOLL_SEND, 1);
+VALUE(NBCOLL_RECV, 2);
+VALUE(NBCOLL_EXPOSE, 3);
+VALUE(NBCOLL_FETCH, 4);
+VALUE(NBCOLL_FETCH_REDUCE, 5);
+VALUE(NBCOLL_COPY, 6);
+VALUE(NBCOLL_REDUCE, 7);
+VALUE(NBCOLL_CALL, 8);
+VALUE(NBCOLL_OPERATION_BARRIER, 0);
+VALUE(NBCOLL_OPERATION_BCAST, 1);
+VALUE(NBCOLL_OPERATION_SCATTER, 2);
+VALUE(NBCOLL_OPERATION_GATHER, 3);
+VALUE(NBCOLL_OPERATION_ALLGATHER, 4);
+VALUE(NBCOLL_OPERATION_REDUCE, 5);
+VALUE(NBCOLL_OPERATION_ALLREDUCE, 6);
+VALUE(NBCOLL_STEP_READY, 0);
+VALUE(NBCOLL_STEP_STARTED, 1);
+VALUE(NBCOLL_STEP_ENDED, 2);
+
+SIZE(nbcoll_addr, 16);
+OFFSET(nbcoll_addr, buffer, 0);
+OFFSET(nbcoll_addr, offset, 8);
+
+SIZE(nbcoll_region, 24);
+OFFSET(nbcoll_region, at, 0);
+OFFSET(nbcoll_region, bytes, 16);
+
+SIZE(nbcoll_builder, 8);
+OFFSET(nbcoll_builder, rank, 0);
+OFFSET(nbcoll_builder, ranks, 4);
+
+SIZE(nbcoll_builder_config, 40);
+OFFSET(nbcoll_builder_config, size, 0);
+OFFSET(nbcoll_builder_config, host, 8);
+OFFSET(nbcoll_builder_config, rank, 16);
+OFFSET(nbcoll_builder_config, ranks, 20);
+OFFSET(nbcoll_builder_config, shares, 24);
+OFFSET(nbcoll_builder_config, shares_user, 32);
+
+SIZE(nbcoll_part, 32);
+OFFSET(nbcoll_part, peer, 0);
+OFFSET(nbcoll_part, number, 4);
+OFFSET(nbcoll_part, region, 8);
+
+SIZE(nbcoll_reduction, 8);
+OFFSET(nbcoll_reduction, type, 0);
+OFFSET(nbcoll_reduction, op, 4);
+
+SIZE(nbcoll_step_view, 152);
+OFFSET(nbcoll_step_view, kind, 0);
+OFFSET(nbcoll_step_view, lane, 4);
+OFFSET(nbcoll_step_view, peer, 8);
+OFFSET(nbcoll_step_view, number, 12);
+OFFSET(nbcoll_step_view, write, 16);
+OFFSET(nbcoll_step_view, read, 40);
+OFFSET(nbcoll_step_view, side, 88);
+OFFSET(nbcoll_step_view, reduction, 92);
+OFFSET(nbcoll_step_view, parts, 104);
+OFFSET(nbcoll_step_view, part_count, 112);
+OFFSET(nbcoll_step_view, call, 120);
+OFFSET(nbcoll_step_view, call_user, 128);
+OFFSET(nbcoll_step_view, before, 136);
+OFFSET(nbcoll_step_view, after_count, 140);
+OFFSET(nbcoll_step_view, after, 144);
+
+SIZE(nbcoll_schedule_info, 64);
+OFFSET(nbcoll_schedule_info, size, 0);
+OFFSET(nbcoll_schedule_info, name, 8);
+OFFSET(nbcoll_schedule_info, rank, 16);
+OFFSET(nbcoll_schedule_info, ranks, 20);
+OFFSET(nbcoll_schedule_info, steps, 24);
+OFFSET(nbcoll_schedule_info, edges, 28);
+OFFSET(nbcoll_schedule_info, fingerprint, 32);
+OFFSET(nbcoll_schedule_info, extent, 40);
+
+SIZE(nbcoll_args, 96);
+OFFSET(nbcoll_args, size, 0);
+OFFSET(nbcoll_args, operation, 8);
+OFFSET(nbcoll_args, root, 12);
+OFFSET(nbcoll_args, count, 16);
+OFFSET(nbcoll_args, bytes, 24);
+OFFSET(nbcoll_args, reduction, 32);
+OFFSET(nbcoll_args, send, 40);
+OFFSET(nbcoll_args, recv, 56);
+OFFSET(nbcoll_args, in_place, 72);
+OFFSET(nbcoll_args, segment, 80);
+OFFSET(nbcoll_args, arity, 88);
+OFFSET(nbcoll_args, ports, 92);
+
+SIZE(nbcoll_algorithm, 40);
+OFFSET(nbcoll_algorithm, size, 0);
+OFFSET(nbcoll_algorithm, name, 8);
+OFFSET(nbcoll_algorithm, operation, 16);
+OFFSET(nbcoll_algorithm, build, 24);
+OFFSET(nbcoll_algorithm, flags, 32);
+
+SIZE(nbcoll_event, 40);
+OFFSET(nbcoll_event, moment, 0);
+OFFSET(nbcoll_event, comm, 8);
+OFFSET(nbcoll_event, tag, 16);
+OFFSET(nbcoll_event, schedule, 24);
+OFFSET(nbcoll_event, step, 32);
+
+SIZE(nbcoll_observer, 24);
+OFFSET(nbcoll_observer, size, 0);
+OFFSET(nbcoll_observer, user, 8);
+OFFSET(nbcoll_observer, event, 16);
+
+/* ---- pattern.h --------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_ROUNDS_MAX, 31);
+VALUE(NBCOLL_SEGMENTS_MAX, 256);
+
+/* ---- transport.h ------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_POST_DONE, 0);
+VALUE(NBCOLL_POST_LENT, 1);
+VALUE(NBCOLL_POST_NOT_NOW, 2);
+VALUE(NBCOLL_POST_LOST, 3);
+VALUE(NBCOLL_POST_FAILED, 4);
+
+SIZE(nbcoll_header, 64);
+OFFSET(nbcoll_header, word, 0);
+
+SIZE(nbcoll_record, 48);
+OFFSET(nbcoll_record, next, 0);
+OFFSET(nbcoll_record, status, 8);
+OFFSET(nbcoll_record, owner, 12);
+OFFSET(nbcoll_record, scratch, 16);
+
+SIZE(nbcoll_arrival, 96);
+OFFSET(nbcoll_arrival, next, 0);
+OFFSET(nbcoll_arrival, source, 8);
+OFFSET(nbcoll_arrival, header, 16);
+OFFSET(nbcoll_arrival, payload, 80);
+OFFSET(nbcoll_arrival, bytes, 88);
+
+SIZE(nbcoll_batch, 24);
+OFFSET(nbcoll_batch, arrived, 0);
+OFFSET(nbcoll_batch, returned, 8);
+OFFSET(nbcoll_batch, lost, 16);
+
+SIZE(nbcoll_key, 16);
+OFFSET(nbcoll_key, word, 0);
+
+SIZE(nbcoll_bulk, 32);
+OFFSET(nbcoll_bulk, size, 0);
+OFFSET(nbcoll_bulk, expose, 8);
+OFFSET(nbcoll_bulk, withdraw, 16);
+OFFSET(nbcoll_bulk, get, 24);
+
+SIZE(nbcoll_doorbell, 24);
+OFFSET(nbcoll_doorbell, size, 0);
+OFFSET(nbcoll_doorbell, fd, 8);
+OFFSET(nbcoll_doorbell, arm, 16);
+
+SIZE(nbcoll_transport, 64);
+OFFSET(nbcoll_transport, abi, 0);
+OFFSET(nbcoll_transport, size, 4);
+OFFSET(nbcoll_transport, name, 8);
+OFFSET(nbcoll_transport, post, 16);
+OFFSET(nbcoll_transport, progress, 24);
+OFFSET(nbcoll_transport, cancel, 32);
+OFFSET(nbcoll_transport, close, 40);
+OFFSET(nbcoll_transport, bulk, 48);
+OFFSET(nbcoll_transport, doorbell, 56);
+
+SIZE(nbcoll_limits, 24);
+OFFSET(nbcoll_limits, payload, 0);
+OFFSET(nbcoll_limits, alpha_ns, 8);
+OFFSET(nbcoll_limits, beta_ps, 12);
+OFFSET(nbcoll_limits, overhead_ns, 16);
+
+SIZE(nbcoll_endpoint, 48);
+OFFSET(nbcoll_endpoint, transport, 0);
+OFFSET(nbcoll_endpoint, rank, 8);
+OFFSET(nbcoll_endpoint, ranks, 12);
+OFFSET(nbcoll_endpoint, limits, 16);
+OFFSET(nbcoll_endpoint, owner, 40);
+
+/* ---- verify.h ---------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_PLACES, 8);
+VALUE(NBCOLL_FLAW_NONE, 0);
+VALUE(NBCOLL_FLAW_FINGERPRINT, 1);
+VALUE(NBCOLL_FLAW_NO_RECV, 2);
+VALUE(NBCOLL_FLAW_NO_SEND, 3);
+VALUE(NBCOLL_FLAW_NO_FETCH, 4);
+VALUE(NBCOLL_FLAW_NO_EXPOSE, 5);
+VALUE(NBCOLL_FLAW_LENGTH, 6);
+VALUE(NBCOLL_FLAW_DEADLOCK, 7);
+VALUE(NBCOLL_FLAW_RACE, 8);
+VALUE(NBCOLL_FLAW_UNDEFINED, 9);
+VALUE(NBCOLL_FLAW_STRAY, 10);
+VALUE(NBCOLL_FLAW_UNWRITTEN, 11);
+VALUE(NBCOLL_FLAW_WRONG, 12);
+VALUE(NBCOLL_FLAW_MISSING, 13);
+VALUE(NBCOLL_FLAW_TWICE, 14);
+VALUE(NBCOLL_FLAW_ORDER, 15);
+VALUE(NBCOLL_FLAW_BITS, 16);
+VALUE(NBCOLL_FLAW_EARLY, 17);
+
+SIZE(nbcoll_place, 32);
+OFFSET(nbcoll_place, rank, 0);
+OFFSET(nbcoll_place, step, 4);
+OFFSET(nbcoll_place, bytes, 8);
+
+SIZE(nbcoll_refutation, 752);
+OFFSET(nbcoll_refutation, size, 0);
+OFFSET(nbcoll_refutation, flaw, 8);
+OFFSET(nbcoll_refutation, places, 12);
+OFFSET(nbcoll_refutation, place, 16);
+OFFSET(nbcoll_refutation, text, 272);
+
+SIZE(nbcoll_claim, 40);
+OFFSET(nbcoll_claim, offset, 0);
+OFFSET(nbcoll_claim, bytes, 8);
+OFFSET(nbcoll_claim, first, 16);
+OFFSET(nbcoll_claim, last, 20);
+OFFSET(nbcoll_claim, from, 24);
+OFFSET(nbcoll_claim, how, 32);
+
+SIZE(nbcoll_meaning, 48);
+OFFSET(nbcoll_meaning, size, 0);
+OFFSET(nbcoll_meaning, user, 8);
+OFFSET(nbcoll_meaning, ranks, 16);
+OFFSET(nbcoll_meaning, any_order, 20);
+OFFSET(nbcoll_meaning, same_bits, 24);
+OFFSET(nbcoll_meaning, is_barrier, 28);
+OFFSET(nbcoll_meaning, input, 32);
+OFFSET(nbcoll_meaning, claim, 40);
+
+SIZE(nbcoll_grid, 64);
+OFFSET(nbcoll_grid, size, 0);
+OFFSET(nbcoll_grid, host, 8);
+OFFSET(nbcoll_grid, fewest, 16);
+OFFSET(nbcoll_grid, most, 20);
+OFFSET(nbcoll_grid, root, 24);
+OFFSET(nbcoll_grid, node, 28);
+OFFSET(nbcoll_grid, counts, 32);
+OFFSET(nbcoll_grid, count, 40);
+OFFSET(nbcoll_grid, visit, 48);
+OFFSET(nbcoll_grid, user, 56);
+
+/* ---- loopback.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
+VALUE(NBCOLL_LOOPBACK_LEND, 2);
+
+SIZE(nbcoll_loopback_config, 48);
+OFFSET(nbcoll_loopback_config, size, 0);
+OFFSET(nbcoll_loopback_config, host, 8);
+OFFSET(nbcoll_loopback_config, ranks, 16);
+OFFSET(nbcoll_loopback_config, seed, 24);
+OFFSET(nbcoll_loopback_config, depth, 32);
+OFFSET(nbcoll_loopback_config, payload, 36);
+OFFSET(nbcoll_loopback_config, flags, 40);

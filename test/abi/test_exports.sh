@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The shared library exports the names of src/nbcoll.map, no more and no fewer, all of them public; and the map lists
+# every public function.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+map=$NBCOLL_SOURCE/src/nbcoll.map
+
+"$CC" -w -O0 -fPIC -fvisibility=hidden -shared -I"$NBCOLL_SOURCE/include" \
+    -DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_TRACE -DNBCOLL_WITH_FAULT \
+    -Wl,--version-script="$map" "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/libnbcoll.so"
+nm -D --defined-only "$work/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort >"$work/exported"
+sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$map" >"$work/listed"
+diff "$work/listed" "$work/exported"
+
+# What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration.
+sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$NBCOLL_SOURCE"/include/nbcoll/*.h |
+    LC_ALL=C sort >"$work/declared"
+diff "$work/declared" "$work/listed"

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# check.sh [--full]: installs what is missing (Debian, as root), builds everything three times (optimised, with the
+# address and undefined-behaviour sanitizers, with the thread sanitizer) and runs all tests of the three in one run of
+# ctest, whose summary is the last line. --full runs the whole grids instead of samples of them.
+set -eu
+cd "$(dirname "$0")/.."
+
+case "$#${1-}" in
+0) ;;
+1--full) export NBCOLL_FULL=1 ;;
+*) echo "usage: sh test/check.sh [--full]" >&2 && exit 2 ;;
+esac
+
+missing=
+for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libjansson-dev zlib1g-dev; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    # shellcheck disable=SC2086 # the names are words
+    apt-get install -y -qq --no-install-recommends $missing </dev/null
+fi
+
+for preset in release asan tsan; do
+    cmake --preset $preset >/dev/null
+    cmake --build --preset $preset --parallel "$(nproc)"
+done
+
+mkdir -p build/check
+echo 'subdirs(../release ../asan ../tsan)' >build/check/CTestTestfile.cmake
+status=0
+ctest --test-dir build/check --parallel "$(nproc)" --output-on-failure --no-tests=error --no-label-summary \
+    --output-log build/check/log || status=$?
+grep '% tests passed' build/check/log
+exit $status

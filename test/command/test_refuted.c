@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What `nbcoll verify` does with an algorithm that is wrong. The library has none, so the subcommand is compiled here
+ * with a table of broadcasts: a right one, one that forgets the last rank, and one that forwards too early.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#define nbcoll_algorithm_at table_at
+#define nbcoll_algorithm_find table_find
+#include "../../src/command/bar.c"
+#include "../../src/command/cases.c"
+#include "../../src/command/options.c"
+#include "../../src/command/verify.c"
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static void flat(nbcoll_builder *b, const nbcoll_args *a)
+{
+    for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++)
+        if (rank != a->root)
+            nbcoll_send(b, rank, a->recv, a->bytes);
+    if (b->rank != a->root)
+        nbcoll_recv(b, a->root, a->recv, a->bytes);
+}
+
+/* Right for two ranks. Of three the last one waits for ever. */
+static void forgetful(nbcoll_builder *b, const nbcoll_args *a)
+{
+    for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++)
+        if (rank != a->root && rank < 2)
+            nbcoll_send(b, rank, a->recv, a->bytes);
+    if (b->rank != a->root)
+        nbcoll_recv(b, a->root, a->recv, a->bytes);
+}
+
+/* A chain whose middle ranks send what they may not have received yet. */
+static void hasty(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int place = (b->rank - a->root + b->ranks) % b->ranks;
+    if (place > 0)
+        nbcoll_recv(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
+    if (place + 1 < b->ranks)
+        nbcoll_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
+}
+
+static const nbcoll_algorithm table[] = {
+    {sizeof(nbcoll_algorithm), "flat", NBCOLL_OPERATION_BCAST, flat, 0},
+    {sizeof(nbcoll_algorithm), "forgetful", NBCOLL_OPERATION_BCAST, forgetful, 0},
+    {sizeof(nbcoll_algorithm), "hasty", NBCOLL_OPERATION_BCAST, hasty, 0},
+};
+
+const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
+{
+    return operation == NBCOLL_OPERATION_BCAST && i < sizeof table / sizeof table[0] ? &table[i] : NULL;
+}
+
+const nbcoll_algorithm *table_find(nbcoll_operation operation, const char *name)
+{
+    const nbcoll_algorithm *a;
+    for (unsigned i = 0; (a = table_at(operation, i)); i++)
+        if (strcmp(a->name, name) == 0)
+            return a;
+    return NULL;
+}
+
+/* ---- running it ------------------------------------------------------------------------------------------------ */
+
+/* Runs verify with these arguments, up to a null; its standard output goes to `text`. Returns the exit status. */
+static int verify_with(char *text, size_t most, char *argv[])
+{
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    fflush(stdout);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    int saved = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    optind = 0;
+    int status = command_verify.run(&command_verify, argc, argv);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, most - 1, file)] = '\0';
+    fclose(file);
+    return status;
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is missing in:\n%s", part, text);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
+
+static void a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still_proved(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "--ranks", "1..4", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    assert_says(text, "bcast      flat                      40  proved\n");
+    assert_says(text, "\nbcast      forgetful ");
+    assert_says(text, "\nbcast      hasty ");
+}
+
+static void where_the_wrong_algorithm_is_right_it_is_proved(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "bcast", "forgetful", "--ranks", "1..2", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_OK);
+}
+
+static void the_smallest_case_is_named_and_the_ranks_concerned_are_drawn(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "bcast", "forgetful", "--count", "5", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    assert_says(text, "refuted: NO_SEND\n");
+    assert_says(text, "The smallest case: --ranks 3 --root 0 --count 5.");
+    assert_says(text, "schedule bcast/forgetful: rank 2 of 3");
+    assert_says(text, "RECV recv[0,20) <- rank 0 #0\n");
+    assert_says(text, "schedule bcast/forgetful: rank 0 of 3");
+    assert_null(strstr(text, "rank 1 of 3"));
+}
+
+static void a_race_is_named_by_its_steps_and_bytes(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "bcast", "hasty", "--count", "0,6", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    assert_says(text, "refuted: RACE\n");
+    assert_says(text, "The smallest case: --ranks 3 --root 0 --count 6.");
+    assert_says(text, "rank 1");
+    assert_says(text, "24");
+    assert_says(text, "2 RECV recv[0,24) <- rank 0 #0\n");
+    assert_says(text, "3 SEND recv[0,24) -> rank 2 #0\n");
+}
+
+static void the_refutation_is_there_as_json(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "bcast", "hasty", "--count", "6", "--json", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    json_t *why = json_object_get(row, "refutation");
+    assert_true(json_is_false(json_object_get(row, "proved")));
+    assert_string_equal(json_string_value(json_object_get(why, "flaw")), "RACE");
+    assert_int_equal(json_integer_value(json_object_get(why, "ranks")), 3);
+    assert_int_equal(json_integer_value(json_object_get(why, "root")), 0);
+    assert_int_equal(json_integer_value(json_object_get(why, "count")), 6);
+    json_t *places = json_object_get(why, "places"), *first = json_array_get(places, 0);
+    assert_int_equal(json_array_size(places), 2);
+    assert_int_equal(json_integer_value(json_object_get(first, "rank")), 1);
+    assert_string_equal(json_string_value(json_object_get(first, "buffer")), "recv");
+    assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 24);
+    assert_int_equal(json_array_size(json_object_get(why, "schedules")), 1);
+    assert_says(json_string_value(json_array_get(json_object_get(why, "schedules"), 0)), "rank 1 of 3");
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still_proved),
+        cmocka_unit_test(where_the_wrong_algorithm_is_right_it_is_proved),
+        cmocka_unit_test(the_smallest_case_is_named_and_the_ranks_concerned_are_drawn),
+        cmocka_unit_test(a_race_is_named_by_its_steps_and_bytes),
+        cmocka_unit_test(the_refutation_is_there_as_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll verify` proves every algorithm of the library, in each form, and says so.
+. "$(dirname "$0")/check.sh"
+
+# all: a line for each algorithm, and nothing but proofs
+succeeds verify --ranks 1..9
+for operation in barrier bcast scatter gather allgather reduce allreduce; do
+    grep -q "^$operation .* proved\$" "$work/out" || fail "$operation is missing"
+done
+[ "$(grep -c ' proved$' "$work/out")" -eq $(($(wc -l <"$work/out") - 1)) ] || fail "a line is not a proof"
+
+# one operation, one algorithm; the number of cases is ranks x roots x counts
+succeeds verify bcast --ranks 3
+[ "$(wc -l <"$work/out")" -ge 3 ] || fail "not all algorithms of bcast"
+succeeds verify bcast binomial --ranks 2..4 --count 0,10
+prints 'bcast      binomial                  18  proved'
+succeeds verify bcast binomial --ranks 2..4 --count 10 --root 3
+prints 'bcast      binomial                   1  proved'
+succeeds verify allreduce ring --ranks 4 --count 1,2,3
+prints 'allreduce  ring                       3  proved'
+succeeds verify barrier --ranks 1..16
+prints 'barrier    dissemination             16  proved'
+
+# each form
+succeeds verify --ranks 1..5 --in-place
+succeeds verify --ranks 1..5 --native
+succeeds verify --ranks 1..5 --native=2 --in-place
+succeeds verify --ranks 1..5 --type double --op min
+succeeds verify --ranks 1..5 --type byte --op bxor

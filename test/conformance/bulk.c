@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Conformance of the bulk group: what is exposed can be read, in any part, by anyone, and by nobody else's key.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "player.h"
+
+#define EXPOSED 100000
+#define MARGIN 64
+#define BLANK 0x5a
+
+/* Ends the test when the transport has no bulk group and need not have one. */
+static struct world *bulk_world(void **state, int ranks)
+{
+    struct world *w = world_open(state, ranks);
+    if (!w->player[0].ep->transport->bulk) {
+        assert_false(w->c->promises & NBCOLL_CONFORMANCE_BULK);
+        world_close(w);
+        skip();
+    }
+    return w;
+}
+
+static nbcoll_key expose(struct player *p, const void *memory, size_t bytes)
+{
+    nbcoll_key key = {{0, 0}};
+    assert_int_equal(p->ep->transport->bulk->expose(p->ep, memory, bytes, &key), NBCOLL_OK);
+    assert_true(key.word[0] || key.word[1]);
+    return key;
+}
+
+/* Starts a get; what is lent is in `loan`. */
+static void get_start(struct player *p, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
+                      struct loan *loan)
+{
+    nbcoll_posted said;
+    memset(loan, 0, sizeof *loan);
+    loan->record.owner = 0x6c6f616eu;
+    while ((said = p->ep->transport->bulk->get(p->ep, peer, key, offset, to, bytes, &loan->record)) ==
+           NBCOLL_POST_NOT_NOW)
+        for (int i = 0; i < p->world->ranks; i++)
+            player_progress(&p->world->player[i]);
+    assert_true(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
+    loan->lent = said == NBCOLL_POST_LENT;
+    p->lent += loan->lent;
+}
+
+static void get(struct player *p, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes)
+{
+    struct loan loan;
+    get_start(p, peer, key, offset, to, bytes, &loan);
+    player_await_records(p);
+    assert_int_equal(loan.record.status, NBCOLL_OK);
+}
+
+static bool reaches(const struct player *p, int peer)
+{
+    const nbcoll_bulk *bulk = p->ep->transport->bulk;
+    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(p->ep, peer);
+}
+
+void both_ranks_say_the_same_of_their_reach(void **state)
+{
+    struct world *w = bulk_world(state, MAX_RANKS);
+    for (int i = 0; i < w->ranks; i++)
+        for (int k = 0; k < w->ranks; k++)
+            for (int again = 0; again < 2; again++)
+                assert_int_equal(reaches(&w->player[i], k), reaches(&w->player[k], i));
+    world_close(w);
+}
+
+void get_copies_any_part_of_what_is_exposed(void **state)
+{
+    struct world *w = bulk_world(state, 3);
+    unsigned char *memory = malloc(EXPOSED), *to = malloc(EXPOSED + 2 * MARGIN);
+    const size_t lengths[] = {1, 7, 8, 63, 4096, 70001, EXPOSED};
+    for (int pair = 0; pair < 9; pair++) {
+        struct player *reader = &w->player[pair % 3], *owner = &w->player[pair / 3];
+        if (!reaches(reader, owner->rank))
+            continue;
+        expected_payload(w, owner->rank, 1, memory, EXPOSED);
+        nbcoll_key key = expose(owner, memory, EXPOSED);
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+            size_t offset = random_next(&w->random) % (EXPOSED - lengths[k] + 1);
+            memset(to, BLANK, EXPOSED + 2 * MARGIN);
+            get(reader, owner->rank, key, offset, to + MARGIN, lengths[k]);
+            assert_memory_equal(to + MARGIN, memory + offset, lengths[k]);
+            for (size_t i = 0; i < MARGIN; i++) {
+                assert_int_equal(to[i], BLANK);
+                assert_int_equal(to[MARGIN + lengths[k] + i], BLANK);
+            }
+        }
+        owner->ep->transport->bulk->withdraw(owner->ep, key);
+    }
+    world_close(w);
+    free(memory);
+    free(to);
+}
+
+void exposures_have_keys_of_their_own_and_can_be_withdrawn(void **state)
+{
+    enum { N = 16, BYTES = 500 };
+    struct world *w = bulk_world(state, 2);
+    struct player *owner = &w->player[0], *reader = &w->player[1];
+    static unsigned char memory[N][BYTES], to[BYTES];
+    nbcoll_key key[N];
+    for (int i = 0; i < N; i++) {
+        expected_payload(w, 0, (uint64_t)i, memory[i], BYTES);
+        key[i] = expose(owner, memory[i], BYTES);
+        for (int k = 0; k < i; k++)
+            assert_memory_not_equal(&key[i], &key[k], sizeof key[i]);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = round % 2; i < N; i += 2)
+            owner->ep->transport->bulk->withdraw(owner->ep, key[i]);
+        for (int i = 1 - round % 2; i < N; i += 2) {
+            get(reader, 0, key[i], 3, to, BYTES - 3);
+            assert_memory_equal(to, memory[i] + 3, BYTES - 3);
+        }
+        for (int i = round % 2; i < N; i += 2) {
+            memory[i][7]++; /* what is read is what is there now */
+            key[i] = expose(owner, memory[i], BYTES);
+            get(reader, 0, key[i], 0, to, BYTES);
+            assert_memory_equal(to, memory[i], BYTES);
+        }
+    }
+    for (int i = 0; i < N; i++)
+        owner->ep->transport->bulk->withdraw(owner->ep, key[i]);
+    world_close(w);
+}
+
+void a_cancelled_get_writes_nothing_more(void **state)
+{
+    struct world *w = bulk_world(state, 2);
+    struct player *reader = &w->player[0];
+    unsigned char *memory = malloc(EXPOSED), *to = malloc(EXPOSED), *blank = malloc(EXPOSED);
+    struct loan loan;
+    bool lent = false;
+    expected_payload(w, 1, 1, memory, EXPOSED);
+    memset(blank, BLANK, EXPOSED);
+    nbcoll_key key = expose(&w->player[1], memory, EXPOSED);
+    for (int round = 0; round < 20; round++) {
+        get_start(reader, 1, key, 0, to, EXPOSED, &loan);
+        if (!loan.lent)
+            continue;
+        lent = loan.cancelled = true;
+        reader->ep->transport->cancel(reader->ep, &loan.record);
+        player_await_records(reader);
+        if (loan.record.status == NBCOLL_OK)
+            assert_memory_equal(to, memory, EXPOSED);
+        memset(to, BLANK, EXPOSED);
+        for (int k = 0; k < 100; k++)
+            for (int i = 0; i < w->ranks; i++)
+                player_progress(&w->player[i]);
+        assert_memory_equal(to, blank, EXPOSED);
+    }
+    w->player[1].ep->transport->bulk->withdraw(w->player[1].ep, key);
+    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+        assert_true(lent);
+    world_close(w);
+    free(memory);
+    free(to);
+    free(blank);
+    if (!lent)
+        skip();
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Players: see player.h.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "player.h"
+
+#define OWNER 0x6c6f616eu /* what the core wrote into a record must come back */
+#define SCRUBBED 0xa5
+#define WATCHDOG_NS 60000000000u
+
+uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- what letters look like ------------------------------------------------------------------------------------ */
+
+static uint64_t letter_seed(const struct world *w, int from, uint64_t index)
+{
+    return w->seed ^ ((uint64_t)(from + 1) << 48) ^ (index << 8);
+}
+
+static nbcoll_header expected_header(const struct world *w, int from, uint64_t index)
+{
+    uint64_t random = letter_seed(w, from, index);
+    nbcoll_header h = {{index}};
+    for (int i = 1; i < 8; i++)
+        h.word[i] = random_next(&random);
+    return h;
+}
+
+void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes)
+{
+    uint64_t random = ~letter_seed(w, from, index);
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = random_next(&random);
+        memcpy(out + i, &word, bytes - i < 8 ? bytes - i : 8);
+    }
+}
+
+static bool is_expected_payload(const struct world *w, int from, uint64_t index, const unsigned char *is, size_t bytes)
+{
+    uint64_t random = ~letter_seed(w, from, index);
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = random_next(&random);
+        if (memcmp(is + i, &word, bytes - i < 8 ? bytes - i : 8) != 0)
+            return false;
+    }
+    return true;
+}
+
+void player_is_wrong(struct player *p, const char *format, ...)
+{
+    va_list list;
+    if (p->wrong[0])
+        return;
+    va_start(list, format);
+    vsnprintf(p->wrong, sizeof p->wrong, format, list);
+    va_end(list);
+}
+
+/* ---- letters --------------------------------------------------------------------------------------------------- */
+
+struct letter *player_write(struct player *p, int to, size_t bytes)
+{
+    struct letter *l = calloc(1, sizeof *l + bytes);
+    if ((p->letters & (p->letters + 1)) == 0) /* grow to the next power of two, less one */
+        p->letter = realloc(p->letter, (2 * p->letters + 1) * sizeof p->letter[0]);
+    assert_non_null(l);
+    assert_non_null(p->letter);
+    l->index = p->letters;
+    l->to = to;
+    l->bytes = bytes;
+    l->header = expected_header(p->world, p->rank, p->letters);
+    l->payload = (unsigned char *)(l + 1);
+    expected_payload(p->world, p->rank, p->letters, l->payload, bytes);
+    l->loan.letter = l;
+    l->loan.record.owner = OWNER;
+    p->letter[p->letters++] = l;
+    p->world->player[to].expected++;
+    return l;
+}
+
+void player_revoke(struct player *p, struct letter *l)
+{
+    l->state = LETTER_REVOKED;
+    if (!l->arrived)
+        p->world->player[l->to].expected--;
+}
+
+/* The letter is the core's again: no one may still read it. */
+static void letter_scrub(struct letter *l)
+{
+    memset(&l->header, SCRUBBED, sizeof l->header);
+    memset(l->payload, SCRUBBED, l->bytes);
+}
+
+nbcoll_posted player_post(struct player *p, struct letter *l)
+{
+    nbcoll_record before = l->loan.record;
+    nbcoll_posted said =
+        p->ep->transport->post(p->ep, l->to, &l->header, l->bytes ? l->payload : NULL, l->bytes, &l->loan.record);
+    if (l->loan.record.owner != OWNER)
+        player_is_wrong(p, "post changed record->owner");
+    switch (said) {
+    case NBCOLL_POST_DONE:
+        letter_scrub(l);
+        l->state = LETTER_POSTED;
+        break;
+    case NBCOLL_POST_LENT:
+        l->loan.lent = true;
+        p->lent++;
+        l->state = LETTER_POSTED;
+        break;
+    case NBCOLL_POST_NOT_NOW:
+        if (memcmp(&before, &l->loan.record, sizeof before) != 0)
+            player_is_wrong(p, "a refused post changed the record");
+        break;
+    default:
+        player_is_wrong(p, "post to rank %d said %d", l->to, (int)said);
+    }
+    return said;
+}
+
+void player_send(struct player *p)
+{
+    for (; p->posted < p->letters; p->posted++) {
+        struct letter *l = p->letter[p->posted];
+        if (l->state == LETTER_READY)
+            player_post(p, l);
+        if (l->state == LETTER_READY)
+            return;
+    }
+}
+
+struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a)
+{
+    const struct world *w = p->world;
+    uint64_t index = a->header.word[0];
+    if (a->source < 0 || a->source >= w->ranks || index >= w->player[a->source].letters) {
+        player_is_wrong(p, "an arrival from %d has an unknown header", a->source);
+        return NULL;
+    }
+    struct letter *l = w->player[a->source].letter[index];
+    nbcoll_header header = expected_header(w, a->source, index);
+    if (l->to != p->rank)
+        player_is_wrong(p, "a message for %d arrived at %d", l->to, p->rank);
+    else if (memcmp(&header, &a->header, sizeof header) != 0)
+        player_is_wrong(p, "the header of message %d from %d is changed", (int)index, a->source);
+    else if (a->bytes != l->bytes)
+        player_is_wrong(p, "%zu of %zu bytes arrived from %d", a->bytes, l->bytes, a->source);
+    else if (a->bytes && (uintptr_t)a->payload % 8 != 0)
+        player_is_wrong(p, "a payload lies at %p", a->payload);
+    else if (!is_expected_payload(w, a->source, index, a->payload, a->bytes))
+        player_is_wrong(p, "the payload of message %d from %d is changed", (int)index, a->source);
+    return l;
+}
+
+void player_receive(struct player *p, const nbcoll_arrival *a)
+{
+    struct letter *l = player_check_arrival(p, a);
+    if (!l)
+        return;
+    if (l->arrived++)
+        player_is_wrong(p, "message %d from %d arrived twice", (int)a->header.word[0], a->source);
+    if (p->must_order && a->header.word[0] < p->next[a->source])
+        player_is_wrong(p, "message %d from %d was overtaken", (int)a->header.word[0], a->source);
+    p->next[a->source] = a->header.word[0] + 1;
+    if (!l->loan.cancelled || l->state != LETTER_REVOKED)
+        p->arrived++;
+}
+
+static void player_take_back(struct player *p, nbcoll_record *record)
+{
+    struct loan *loan = (struct loan *)(void *)record;
+    struct letter *l = loan->letter;
+    if (record->owner != OWNER || !loan->lent) {
+        player_is_wrong(p, "a record came back that was not lent");
+        return;
+    }
+    loan->lent = false;
+    p->lent--;
+    if (record->status != NBCOLL_OK && !(loan->cancelled && record->status == NBCOLL_ERR_CANCELLED))
+        player_is_wrong(p, "a record came back with %d", (int)record->status);
+    if (!l)
+        return;
+    nbcoll_header header = expected_header(p->world, p->rank, l->index);
+    if (memcmp(&header, &l->header, sizeof header) != 0 ||
+        !is_expected_payload(p->world, p->rank, l->index, l->payload, l->bytes))
+        player_is_wrong(p, "the transport wrote into a lent message");
+    letter_scrub(l);
+    if (record->status == NBCOLL_ERR_CANCELLED)
+        player_revoke(p, l);
+}
+
+bool player_progress(struct player *p)
+{
+    nbcoll_batch batch = {NULL, NULL, -1};
+    p->ep->transport->progress(p->ep, &batch);
+    for (nbcoll_arrival *a = batch.arrived; a; a = a->next)
+        player_receive(p, a);
+    for (nbcoll_record *r = batch.returned, *next; r; r = next) {
+        next = r->next;
+        player_take_back(p, r);
+    }
+    if (batch.lost != -1)
+        player_is_wrong(p, "rank %d was reported as lost", batch.lost);
+    return batch.arrived || batch.returned;
+}
+
+bool player_is_done(const struct player *p)
+{
+    return p->posted == p->letters && !p->lent && p->arrived >= p->expected;
+}
+
+/* ---- worlds ---------------------------------------------------------------------------------------------------- */
+
+uint64_t suite_seed(void)
+{
+    const char *seed = getenv("NBCOLL_TEST_SEED");
+    return seed ? strtoull(seed, NULL, 0) : 20261121;
+}
+
+struct world *world_open(void **state, int ranks)
+{
+    nbcoll_endpoint *end[MAX_RANKS] = {NULL};
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->c = *state;
+    w->ranks = ranks;
+    w->seed = suite_seed();
+    w->random = w->seed;
+    w->made = w->c->make(w->c, ranks, w->seed, end);
+    assert_non_null(w->made);
+    for (int i = 0; i < ranks; i++) {
+        assert_non_null(end[i]);
+        w->player[i].world = w;
+        w->player[i].ep = end[i];
+        w->player[i].rank = i;
+        w->player[i].must_order = w->c->promises & NBCOLL_CONFORMANCE_ORDERED;
+    }
+    return w;
+}
+
+void world_check(const struct world *w)
+{
+    bool wrong = false;
+    for (int i = 0; i < w->ranks; i++)
+        if (w->player[i].wrong[0]) {
+            print_error("rank %d of %d: %s\n", i, w->ranks, w->player[i].wrong);
+            wrong = true;
+        }
+    if (wrong)
+        fail_msg("seed %llu", (unsigned long long)w->seed);
+}
+
+void world_settle(struct world *w)
+{
+    uint64_t start = now_ns();
+    for (bool done = false; !done;) {
+        bool moved = false;
+        done = true;
+        for (int i = 0; i < w->ranks; i++) {
+            struct player *p = &w->player[i];
+            if (!p->ep)
+                continue;
+            player_send(p);
+            moved |= player_progress(p);
+            done &= player_is_done(p);
+        }
+        world_check(w);
+        if (!done && now_ns() - start > WATCHDOG_NS)
+            fail_msg("messages or records are missing (seed %llu)", (unsigned long long)w->seed);
+        if (!moved)
+            sched_yield();
+    }
+    for (int i = 0; i < w->ranks; i++) /* gives the last arrivals back */
+        if (w->player[i].ep)
+            player_progress(&w->player[i]);
+}
+
+void player_await_records(struct player *p)
+{
+    struct world *w = p->world;
+    uint64_t start = now_ns();
+    for (unsigned round = 1; p->lent; round++) {
+        player_progress(p);
+        for (int i = 0; round % 256 == 0 && i < w->ranks; i++)
+            if (w->player[i].ep)
+                player_progress(&w->player[i]);
+        world_check(w);
+        if (now_ns() - start > WATCHDOG_NS)
+            fail_msg("lent records do not come back");
+    }
+}
+
+void world_close_end(struct world *w, int rank)
+{
+    assert_int_equal(w->player[rank].lent, 0);
+    nbcoll_endpoint_close(w->player[rank].ep);
+    w->player[rank].ep = NULL;
+}
+
+void world_close(struct world *w)
+{
+    world_check(w);
+    for (int i = 0; i < w->ranks; i++)
+        for (size_t k = 0; k < w->player[i].letters; k++) {
+            struct letter *l = w->player[i].letter[k];
+            if (l->state == LETTER_POSTED && w->player[l->to].ep)
+                assert_int_equal(l->arrived, 1);
+            else
+                assert_true(l->arrived <= 1);
+        }
+    for (int i = 0; i < w->ranks; i++)
+        if (w->player[i].ep)
+            world_close_end(w, i);
+    w->c->destroy(w->c, w->made);
+    for (int i = 0; i < w->ranks; i++) {
+        for (size_t k = 0; k < w->player[i].letters; k++)
+            free(w->player[i].letter[k]);
+        free(w->player[i].letter);
+    }
+    free(w);
+}

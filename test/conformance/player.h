@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the tests of the suite are written with. A player stands for the core of one rank: it posts its letters, makes
+ * progress, and checks everything that comes out of it. What a letter must look like follows from the seed, its sender
+ * and its index, so a receiver knows it without having seen it. Players note what is wrong instead of failing on the
+ * spot, because they may run in threads; the test fails when it settles or ends.
+ */
+#ifndef NBCOLL_TEST_PLAYER_H
+#define NBCOLL_TEST_PLAYER_H
+
+#include <stdbool.h>
+
+#include "conformance.h"
+
+#define MAX_RANKS 9
+
+/* A record and what it was lent for. */
+struct loan {
+    nbcoll_record record; /* first: a returned record is its loan */
+    struct letter *letter;
+    bool lent, cancelled; /* now; asked for */
+};
+
+struct letter {
+    struct loan loan;
+    size_t index; /* of the sender's letters */
+    int to;
+    size_t bytes;
+    enum { LETTER_READY, LETTER_POSTED, LETTER_REVOKED } state;
+    unsigned arrived; /* times; the receiver counts */
+    nbcoll_header header;
+    unsigned char *payload;
+};
+
+struct player {
+    struct world *world;
+    nbcoll_endpoint *ep; /* null once closed */
+    int rank;
+    struct letter **letter;
+    size_t letters, posted; /* in the order of the letters */
+    size_t lent;            /* records now lent */
+    size_t arrived, expected;
+    bool must_order;
+    size_t next[MAX_RANKS]; /* must_order: no earlier letter may come from there */
+    char wrong[200];        /* the first thing that went wrong */
+};
+
+struct world {
+    const nbcoll_conformance *c;
+    void *made;
+    int ranks;
+    uint64_t seed, random;
+    struct player player[MAX_RANKS];
+};
+
+uint64_t suite_seed(void);
+uint64_t random_next(uint64_t *state);
+uint64_t now_ns(void);
+
+/* A world of players without letters. `state` is cmocka's. */
+struct world *world_open(void **state, int ranks);
+/* Checks that every letter not revoked has arrived once; closes and frees. */
+void world_close(struct world *w);
+/* Closes one endpoint early: its player no longer takes part. */
+void world_close_end(struct world *w, int rank);
+/* Steps all players until their letters have arrived and their records are back. */
+void world_settle(struct world *w);
+/* Fails the test when a player has noted something. */
+void world_check(const struct world *w);
+
+struct letter *player_write(struct player *p, int to, size_t bytes);
+/* Posts one letter, which becomes POSTED unless it was refused. */
+nbcoll_posted player_post(struct player *p, struct letter *l);
+/* Posts what is still ready, up to the first refusal. */
+void player_send(struct player *p);
+/* One progress, everything that it brought checked. True when it brought something. */
+bool player_progress(struct player *p);
+/* True when all letters are posted and arrived, and no record is lent. */
+bool player_is_done(const struct player *p);
+void player_is_wrong(struct player *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Notes when the arrival is not the letter that its header names; player_receive counts it too. */
+struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
+void player_receive(struct player *p, const nbcoll_arrival *a);
+/* This letter need not arrive. */
+void player_revoke(struct player *p, struct letter *l);
+/* Progresses until none of its records is lent, and everyone now and then, since room may be needed elsewhere. */
+void player_await_records(struct player *p);
+
+/* What bytes come at `offset` in the payload of letter `index` of `from`. */
+void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes);
+
+/* The tests, each a file's. */
+#define SUITE(X)                                                                                                       \
+    X(the_table_and_the_endpoint_are_valid)                                                                            \
+    X(an_idle_progress_reports_nothing)                                                                                \
+    X(every_pair_exchanges_every_length_of_interest)                                                                   \
+    X(every_length_arrives_whole)                                                                                      \
+    X(many_random_messages_arrive_exactly_once)                                                                        \
+    X(promised_order_is_kept)                                                                                          \
+    X(arrivals_stay_readable_until_the_next_progress)                                                                  \
+    X(a_refused_post_leaves_nothing_behind_and_later_succeeds)                                                         \
+    X(a_lent_record_comes_back_once_with_everything_intact)                                                            \
+    X(a_cancelled_record_comes_back_once)                                                                              \
+    X(messages_posted_before_a_close_are_delivered)                                                                    \
+    X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
+    X(both_ranks_say_the_same_of_their_reach)                                                                          \
+    X(get_copies_any_part_of_what_is_exposed)                                                                          \
+    X(exposures_have_keys_of_their_own_and_can_be_withdrawn)                                                           \
+    X(a_cancelled_get_writes_nothing_more)                                                                             \
+    X(arm_tells_what_waits)                                                                                            \
+    X(a_descriptor_is_readable_only_when_armed_and_rung)                                                               \
+    X(a_sleeper_leaves_room_to_be_woken)                                                                               \
+    X(a_sleeper_is_woken_by_another_thread)                                                                            \
+    X(no_ring_is_lost_between_two_sleepers)                                                                            \
+    X(threads_exchange_random_messages)                                                                                \
+    X(an_end_closes_while_others_still_talk)
+#define SUITE_DECLARE(name) void name(void **state);
+SUITE(SUITE_DECLARE)
+#undef SUITE_DECLARE
+
+#endif

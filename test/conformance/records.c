@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Conformance of what a post may answer, of lent records and of closing: nothing is lost, doubled or kept.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "player.h"
+
+void a_refused_post_leaves_nothing_behind_and_later_succeeds(void **state)
+{
+    struct world *w = world_open(state, 2);
+    struct player *p = &w->player[0];
+    nbcoll_posted said = NBCOLL_POST_DONE;
+    for (int k = 0; k < 10000 && said != NBCOLL_POST_NOT_NOW; k++)
+        said = player_post(p, player_write(p, 1, 8));
+    if (said != NBCOLL_POST_NOT_NOW) {
+        assert_false(w->c->promises & NBCOLL_CONFORMANCE_REFUSES);
+        world_settle(w);
+        world_close(w);
+        skip();
+    }
+    struct letter *refused = p->letter[p->letters - 1];
+    for (int k = 0; k < 10 && refused->state == LETTER_READY; k++)
+        player_post(p, refused);
+    world_settle(w); /* posts it when there is room; each arrives once */
+    assert_int_equal(refused->arrived, 1);
+    world_close(w);
+}
+
+void a_lent_record_comes_back_once_with_everything_intact(void **state)
+{
+    struct world *w = world_open(state, 3);
+    bool lent = false;
+    for (int k = 0; k < 200; k++) {
+        struct player *p = &w->player[k % 3];
+        struct letter *l = player_write(p, (int)(random_next(&w->random) % 3), (size_t)k);
+        while (player_post(p, l) == NBCOLL_POST_NOT_NOW)
+            for (int i = 0; i < w->ranks; i++)
+                player_progress(&w->player[i]);
+        lent |= l->loan.lent;
+    }
+    world_settle(w);
+    for (int k = 0; k < 100; k++)
+        for (int i = 0; i < w->ranks; i++)
+            assert_false(player_progress(&w->player[i]));
+    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+        assert_true(lent);
+    world_close(w);
+    if (!lent)
+        skip();
+}
+
+void a_cancelled_record_comes_back_once(void **state)
+{
+    struct world *w = world_open(state, 2);
+    struct player *p = &w->player[0];
+    size_t cancelled = 0;
+    for (int k = 0; k < 100; k++)
+        player_write(p, k % 2, (size_t)k);
+    player_send(p);
+    for (size_t k = 0; k < p->posted; k++) {
+        struct letter *l = p->letter[k];
+        if (!l->loan.lent || k % 3 == 0)
+            continue;
+        l->loan.cancelled = true;
+        p->ep->transport->cancel(p->ep, &l->loan.record);
+        if (k % 3 == 1)
+            p->ep->transport->cancel(p->ep, &l->loan.record);
+        cancelled++;
+    }
+    player_await_records(p);
+    player_write(p, 1, 99); /* the transport is as good as before */
+    player_write(&w->player[1], 0, 99);
+    world_settle(w);
+    for (int k = 0; k < 1000; k++)
+        for (int i = 0; i < w->ranks; i++)
+            player_progress(&w->player[i]);
+    if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
+        assert_true(cancelled > 0);
+    world_close(w);
+    if (!cancelled)
+        skip();
+}
+
+void messages_posted_before_a_close_are_delivered(void **state)
+{
+    struct world *w = world_open(state, 3);
+    struct player *p = &w->player[0];
+    for (size_t k = 0; k < 30; k++) {
+        struct letter *l = player_write(p, k % 4 ? 1 : 2, k);
+        if (player_post(p, l) == NBCOLL_POST_NOT_NOW)
+            player_revoke(p, l);
+    }
+    player_await_records(p);
+    world_close_end(w, 0);
+    world_settle(w);
+    assert_true(w->player[1].arrived > 0);
+    assert_true(w->player[2].arrived > 0);
+    world_close(w);
+}
+
+void a_world_with_undelivered_messages_can_be_closed(void **state)
+{
+    struct world *w = world_open(state, 3);
+    for (int from = 0; from < 3; from++)
+        for (int to = 0; to < 3; to++)
+            for (size_t k = 0; k < 5; k++)
+                player_post(&w->player[from], player_write(&w->player[from], to, 10 * k));
+    for (int i = 0; i < 3; i++) {
+        struct player *p = &w->player[i];
+        for (size_t k = 0; k < p->letters; k++)
+            if (p->letter[k]->loan.lent) {
+                p->letter[k]->loan.cancelled = true;
+                p->ep->transport->cancel(p->ep, &p->letter[k]->loan.record);
+            }
+    }
+    for (int i = 0; i < 3; i++)
+        player_await_records(&w->player[i]);
+    for (int i = 0; i < 3; i++)
+        world_close_end(w, i);
+    world_close(w);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * trace keeps the transport contract, over a loopback that is kind or not.
+ */
+#include "nbcoll/trace.h"
+
+#include "conformance.h"
+#include "ends.h"
+
+static void ignore(void *user, const nbcoll_trace_event *event)
+{
+    (void)user;
+    (void)event;
+}
+
+static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+{
+    const nbcoll_loopback_config *config = c->user;
+    nbcoll_trace_config trace = {.size = sizeof trace, .event = ignore};
+    nbcoll_loopback *world = loopback_ends(config, ranks, config->seed ? seed : 0, end);
+    for (int i = 0; world && i < ranks; i++)
+        if (nbcoll_trace_open(&trace, end[i], &end[i]) != NBCOLL_OK)
+            return NULL;
+    return world;
+}
+
+static void destroy(const nbcoll_conformance *c, void *world)
+{
+    (void)c;
+    nbcoll_loopback_free(world);
+}
+
+int main(void)
+{
+    const uint32_t groups = NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_BULK;
+    const nbcoll_conformance kind = {"trace", NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_REFUSES | groups, make,
+                                     destroy, LOOPBACK(.seed = 0)};
+    const nbcoll_conformance unkind = {"trace over an unkind one", NBCOLL_CONFORMANCE_LENDS | groups, make, destroy,
+                                       LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND)};
+    return nbcoll_conformance_run(&kind) + nbcoll_conformance_run(&unkind) != 0;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# includes.sh <tree>: says which file of the tree includes what its layer may not know. The layers:
+#
+#   src/algorithms        nbcoll/schedule.h and nbcoll/pattern.h, nothing else of ours
+#   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h and nbcoll/inline/host.h, or files of their own folder
+#   src/command, examples, bench    public headers, or files of their own folder; bench also those of examples
+#   include/nbcoll/*.h    public headers, by relative name
+set -eu
+cd "$1"
+
+for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C sort); do
+    awk -v file="$file" '
+    function name_in_folder(folder, n, part) {
+        n = split(substr(file, length(folder) + 2), part, "/")
+        return part[1]
+    }
+    function allowed(what) {
+        if (file ~ /^src\/algorithms\//)
+            return what == "nbcoll/schedule.h" || what == "nbcoll/pattern.h"
+        if (file ~ /^transports\//)
+            return what == "nbcoll/transport.h" || what == "nbcoll/inline/host.h" ||
+                   what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
+        if (file ~ /^(src\/command|examples|bench)\//)
+            return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//
+        if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
+            return what ~ /^[a-z_]+\.h$/
+        return what !~ /transports\// && what !~ /\.c$/ || file == "src/nbcoll.c"
+    }
+    # A file beside it: not one of another folder, nor one of ours by its installed name.
+    function own(what) {
+        return what !~ /\//
+    }
+    /^[ \t]*#[ \t]*include/ {
+        line = $0
+        sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+        ours = line ~ /^"/ || line ~ /^<nbcoll\//
+        line = substr(line, 2)
+        sub(/[>"].*$/, "", line)
+        if (ours && !allowed(line))
+            print file ":" FNR ": must not include " line
+    }' "$file"
+done

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# sizes.sh <tree>: says which file or function of the tree is too long, and which line too wide: an algorithm file may
+# have 150 lines, a file of a transport 700, the body of a function 60 (one that begins and ends with a brace in the
+# first column), a line 120 characters.
+set -eu
+cd "$1"
+
+find include src transports examples bench test \( -name '*.[ch]' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
+while read -r file; do
+    awk -v file="$file" '
+    length($0) > 120 && file != "include/nbcoll/prefix.h" {
+        print file ":" FNR ": the line has " length($0) " characters"
+    }
+    /^{/ { start = FNR }
+    /^}/ && start {
+        if (FNR - start - 1 > 60)
+            print file ":" start ": the function has " FNR - start - 1 " lines"
+        start = 0
+    }
+    END {
+        if (file ~ /^src\/algorithms\// && FNR > 150 || file ~ /^transports\// && FNR > 700)
+            print file ": the file has " FNR " lines"
+    }' "$file"
+done

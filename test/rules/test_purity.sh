@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The library neither prints, reads the environment nor ends the process, and asks its host for memory, clock and
+# threads.
+. "$NBCOLL_SOURCE/test/rules/rule.sh"
+rule purity
+
+echo '    printf("x");' | refuses src/comm/bad.c ':1: calls  printf'
+echo 'x = getenv("x");' | refuses transports/wire/wire.c ':1: calls  getenv'
+echo '    abort ();' | refuses include/nbcoll/inline/bad.h ':1: calls  abort '
+echo '    exit(1);' | refuses include/nbcoll/inline/host.h ':1: calls  exit'
+echo '    p = (char *)malloc(1);' | refuses src/comm/bad.c ':1: calls )malloc'
+echo '    pthread_create(a, b, c, d);' | refuses src/comm/bad.c ':1: calls  pthread_create'
+printf '/* one\n * two */ free(p);\n' | refuses src/comm/bad.c ':2: calls  free'
+
+echo '    free(p);' | accepts include/nbcoll/inline/host.h
+echo '    printf("x");' | accepts src/command/main.c
+echo '    host->free(user, p, 1);' | accepts src/comm/good.c
+echo 'void (*free)(void *user);' | accepts include/nbcoll/good.h
+echo 's = "abort(1)"; /* exit(1) */ nbcolli_free(h, p, 1); // abort(1)' | accepts src/comm/good.c
+printf '/* one: abort()\n * two: abort() */\n' | accepts src/comm/good.c

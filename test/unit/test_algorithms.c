@@ -1,0 +1,1197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The algorithms, from the table to the result. Their schedules are counted (messages after each other, bytes sent,
+ * receives posted early), and played for all ranks together over real buffers, with the steps in every order that a
+ * seeded dice makes of their edges: a step that should wait but does not is noticed by what it does to the data.
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/inline/select.h"
+#include "nbcoll/pattern.h"
+
+#define SEED UINT64_C(20251)
+#define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { GARBAGE = 0xa5 };
+
+static uint64_t dice_state;
+
+static uint64_t dice(void)
+{
+    uint64_t z = dice_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static int throw_dice(void **state)
+{
+    (void)state;
+    dice_state = SEED;
+    print_message("seed %llu\n", (unsigned long long)SEED);
+    return 0;
+}
+
+/* ---- schedules of all ranks ------------------------------------------------------------------------------------ */
+
+/* Steps of all ranks in one array: step s of rank r is number base[r] + s. */
+typedef struct world {
+    const nbcoll_algorithm *algorithm;
+    nbcoll_args args; /* as given to each rank */
+    int ranks;
+    nbcoll_schedule **schedule;
+    uint32_t *base;  /* [ranks + 1] */
+    int *rank;       /* of a step */
+    uint32_t *other; /* the other end of a SEND or RECV; else UINT32_MAX */
+} world;
+
+static void *filled(size_t n, size_t bytes, int byte)
+{
+    void *memory = malloc(n ? n * bytes : 1);
+    assert_non_null(memory);
+    memset(memory, byte, n * bytes);
+    return memory;
+}
+
+static const nbcoll_step_view *view_of(const world *w, uint32_t i)
+{
+    return nbcoll_schedule_step(w->schedule[w->rank[i]], i - w->base[w->rank[i]]);
+}
+
+/* Each SEND has one RECV, each RECV one SEND, of the same length. RECVs are chained by the pair of ranks. */
+static void world_match(world *w)
+{
+    uint32_t steps = w->base[w->ranks];
+    uint32_t *first = filled((size_t)w->ranks * (size_t)w->ranks, sizeof *first, 0xff);
+    uint32_t *next = filled(steps, sizeof *next, 0xff);
+    for (uint32_t i = steps; i-- > 0;) {
+        const nbcoll_step_view *v = view_of(w, i);
+        if (v->kind != NBCOLL_RECV)
+            continue;
+        uint32_t *pair = &first[v->peer * w->ranks + w->rank[i]];
+        next[i] = *pair;
+        *pair = i;
+    }
+    for (uint32_t i = 0; i < steps; i++) {
+        const nbcoll_step_view *v = view_of(w, i);
+        if (v->kind != NBCOLL_SEND)
+            continue;
+        uint32_t k = first[w->rank[i] * w->ranks + v->peer];
+        while (k != UINT32_MAX && view_of(w, k)->number != v->number)
+            k = next[k];
+        assert_int_not_equal(k, UINT32_MAX);
+        assert_int_equal(view_of(w, k)->write.bytes, v->read[0].bytes);
+        assert_int_equal(w->other[k], UINT32_MAX);
+        w->other[i] = k;
+        w->other[k] = i;
+    }
+    for (uint32_t i = 0; i < steps; i++)
+        if (view_of(w, i)->kind == NBCOLL_RECV)
+            assert_int_not_equal(w->other[i], UINT32_MAX);
+    free(first);
+    free(next);
+}
+
+static world world_open(const nbcoll_algorithm *algorithm, nbcoll_args args, int ranks)
+{
+    world w = {.algorithm = algorithm, .args = args, .ranks = ranks};
+    w.schedule = filled((size_t)ranks, sizeof *w.schedule, 0);
+    w.base = filled((size_t)ranks + 1, sizeof *w.base, 0);
+    for (int r = 0; r < ranks; r++) {
+        nbcoll_builder_config config = {.size = sizeof config, .rank = r, .ranks = ranks};
+        nbcoll_schedule_info info = {.size = sizeof info};
+        assert_int_equal(nbcoll_build_schedule(algorithm, &args, &config, &w.schedule[r]), NBCOLL_OK);
+        assert_int_equal(nbcoll_schedule_query(w.schedule[r], &info), NBCOLL_OK);
+        w.base[r + 1] = w.base[r] + info.steps;
+    }
+    w.rank = filled(w.base[ranks], sizeof *w.rank, 0);
+    w.other = filled(w.base[ranks], sizeof *w.other, 0xff);
+    for (int r = 0; r < ranks; r++)
+        for (uint32_t i = w.base[r]; i < w.base[r + 1]; i++)
+            w.rank[i] = r;
+    world_match(&w);
+    return w;
+}
+
+static void world_close(world *w)
+{
+    for (int r = 0; r < w->ranks; r++)
+        assert_int_equal(nbcoll_schedule_free(w->schedule[r]), NBCOLL_OK);
+    free(w->schedule);
+    free(w->base);
+    free(w->rank);
+    free(w->other);
+}
+
+static nbcoll_args args_of(const nbcoll_algorithm *algorithm, size_t count, int root)
+{
+    return (nbcoll_args){.size = sizeof(nbcoll_args),
+                         .operation = algorithm->operation,
+                         .root = root,
+                         .count = count,
+                         .reduction = {NBCOLL_INT64, NBCOLL_SUM}};
+}
+
+static int has_root(nbcoll_operation operation)
+{
+    return operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
+           operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
+}
+
+static int reduces(nbcoll_operation operation)
+{
+    return operation == NBCOLL_OPERATION_REDUCE || operation == NBCOLL_OPERATION_ALLREDUCE;
+}
+
+/* The i-th root to try: all of a few ranks; of many the ends and the middle. -1 when there is none left. */
+static int root_of(nbcoll_operation operation, int ranks, int i)
+{
+    const int some[] = {0, 1, ranks / 2, ranks - 1};
+    if (!has_root(operation))
+        return i ? -1 : 0;
+    if (ranks <= 9)
+        return i < ranks ? i : -1;
+    return i < (int)LENGTH(some) ? some[i] : -1;
+}
+
+/* Calls `body` for each root, with a world of that algorithm, count and number of ranks. */
+static void for_each_root(const nbcoll_algorithm *algorithm, size_t count, int in_place, int ranks,
+                          void (*body)(const world *w))
+{
+    for (int i = 0, root; (root = root_of(algorithm->operation, ranks, i)) >= 0; i++) {
+        nbcoll_args args = args_of(algorithm, count, root);
+        args.in_place = in_place;
+        world w = world_open(algorithm, args, ranks);
+        body(&w);
+        world_close(&w);
+    }
+}
+
+static const nbcoll_algorithm *small_one(int operation)
+{
+    return nbcoll_algorithm_at((nbcoll_operation)operation, 0);
+}
+
+static const nbcoll_algorithm *large_one(int operation)
+{
+    return nbcoll_algorithm_at((nbcoll_operation)operation, 1);
+}
+
+/* ---- counting -------------------------------------------------------------------------------------------------- */
+
+/* What is carried along local edges and messages: messages on the longest way here, and the ranks (below 64) whose
+ * start is before the step's. */
+typedef struct carried {
+    int messages;
+    uint64_t started;
+} carried;
+
+static void carry(carried *to, carried from, int is_message)
+{
+    int messages = from.messages + is_message;
+    to->messages = to->messages > messages ? to->messages : messages;
+    to->started |= from.started;
+}
+
+/* Follows the graph of all ranks; one entry for each rank: what reaches its end. */
+static carried *follow(const world *w)
+{
+    uint32_t steps = w->base[w->ranks], first = 0, last = 0;
+    carried *at = filled(steps, sizeof *at, 0), *end = filled((size_t)w->ranks, sizeof *end, 0);
+    uint32_t *before = filled(steps, sizeof *before, 0), *queue = filled(steps, sizeof *queue, 0);
+    for (uint32_t i = 0; i < steps; i++) {
+        before[i] = view_of(w, i)->before + (view_of(w, i)->kind == NBCOLL_RECV);
+        at[i].started = UINT64_C(1) << w->rank[i] % 64;
+        if (!before[i])
+            queue[last++] = i;
+    }
+    while (first < last) {
+        uint32_t i = queue[first++];
+        const nbcoll_step_view *v = view_of(w, i);
+        carry(&end[w->rank[i]], at[i], 0);
+        for (uint32_t k = 0; k < v->after_count; k++) {
+            uint32_t next = w->base[w->rank[i]] + v->after[k];
+            carry(&at[next], at[i], 0);
+            if (!--before[next])
+                queue[last++] = next;
+        }
+        if (v->kind == NBCOLL_SEND) {
+            carry(&at[w->other[i]], at[i], 1);
+            if (!--before[w->other[i]])
+                queue[last++] = w->other[i];
+        }
+    }
+    assert_int_equal(last, steps);
+    free(at);
+    free(before);
+    free(queue);
+    return end;
+}
+
+static void has_few_messages_after_each_other(const world *w)
+{
+    carried *end = follow(w);
+    for (int r = 0; r < w->ranks; r++)
+        assert_true(end[r].messages <= nbcoll_rounds(w->ranks) + 1);
+    free(end);
+}
+
+static void small_algorithms_have_at_most_rounds_plus_one_messages_after_each_other(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 130; ranks += ranks < 66 ? 1 : 16)
+        for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
+            for_each_root(small_one(operation), 5, 0, ranks, has_few_messages_after_each_other);
+            for_each_root(small_one(operation), 5, 1, ranks, has_few_messages_after_each_other);
+        }
+}
+
+static size_t most_bytes_sent(const world *w)
+{
+    size_t most = 0;
+    for (int r = 0; r < w->ranks; r++) {
+        size_t sent = 0;
+        for (uint32_t i = w->base[r]; i < w->base[r + 1]; i++)
+            if (view_of(w, i)->kind == NBCOLL_SEND)
+                sent += view_of(w, i)->read[0].bytes;
+        most = most > sent ? most : sent;
+    }
+    return most;
+}
+
+static void sends_at_most_the_vector_twice(const world *w)
+{
+    assert_true(most_bytes_sent(w) <= 2 * w->args.count * sizeof(int64_t));
+}
+
+static void sends_at_most_the_vector_once(const world *w)
+{
+    assert_true(most_bytes_sent(w) <= w->args.count * sizeof(int64_t));
+}
+
+static void for_large_data(nbcoll_operation operation, void (*body)(const world *w))
+{
+    static const size_t counts[] = {0, 1, 33, 1001};
+    for (int ranks = 1; ranks <= 130; ranks += ranks < 33 ? 1 : 97)
+        for (size_t i = 0; i < LENGTH(counts); i++)
+            for_each_root(large_one((int)operation), counts[i], (int)i % 2, ranks, body);
+}
+
+static void large_bcast_sends_at_most_the_vector_twice(void **state)
+{
+    (void)state;
+    for_large_data(NBCOLL_OPERATION_BCAST, sends_at_most_the_vector_twice);
+}
+
+static void large_allreduce_sends_at_most_the_vector_twice(void **state)
+{
+    (void)state;
+    for_large_data(NBCOLL_OPERATION_ALLREDUCE, sends_at_most_the_vector_twice);
+}
+
+static void large_reduce_sends_at_most_the_vector_once(void **state)
+{
+    (void)state;
+    for_large_data(NBCOLL_OPERATION_REDUCE, sends_at_most_the_vector_once);
+}
+
+/* The ring's second round arrives over what the first still sends. */
+static void posts_receives_at_the_start(const world *w)
+{
+    for (uint32_t i = 0; i < w->base[w->ranks]; i++) {
+        const nbcoll_step_view *v = view_of(w, i);
+        int is_second_round =
+            w->algorithm == large_one(NBCOLL_OPERATION_ALLREDUCE) && v->number >= (uint32_t)w->ranks - 1;
+        if (v->kind == NBCOLL_RECV && !is_second_round)
+            assert_int_equal(v->before, 0);
+    }
+}
+
+static void receives_are_posted_at_the_start_unless_in_place(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 17; ranks++)
+        for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+            for (unsigned i = 0; nbcoll_algorithm_at((nbcoll_operation)operation, i); i++)
+                for_each_root(nbcoll_algorithm_at((nbcoll_operation)operation, i), 40, 0, ranks,
+                              posts_receives_at_the_start);
+}
+
+static void ends_after_all_have_started(const world *w)
+{
+    carried *end = follow(w);
+    for (int r = 0; r < w->ranks; r++)
+        assert_true(end[r].started == UINT64_MAX >> (64 - w->ranks));
+    free(end);
+}
+
+static void a_barrier_ends_nowhere_before_all_have_started(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 64; ranks++)
+        for_each_root(small_one(NBCOLL_OPERATION_BARRIER), 0, 0, ranks, ends_after_all_have_started);
+}
+
+/* ---- playing --------------------------------------------------------------------------------------------------- */
+
+/* Elements are 64 bits. The player gives reductions meanings of its own:
+ *
+ *   SUM    the sum
+ *   PROD   the composition of x -> a x + b, a and b being the halves of the element: associative, not commutative
+ *   MAX    a mixture that is neither: equal only where the same elements were combined in the same way */
+static uint64_t combined(nbcoll_op op, uint64_t left, uint64_t right)
+{
+    uint32_t a = (uint32_t)(left >> 32), b = (uint32_t)left, c = (uint32_t)(right >> 32), d = (uint32_t)right;
+    if (op == NBCOLL_SUM)
+        return left + right;
+    if (op == NBCOLL_PROD)
+        return (uint64_t)(a * c) << 32 | (uint32_t)(b + a * d);
+    return (left * 3 ^ right * 5) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+/* Element i of what rank r has to give. An odd factor keeps compositions from all becoming alike. */
+static uint64_t input(int r, size_t i)
+{
+    return ((uint64_t)r * 1000003 + i * 7919) * UINT64_C(0xd1342543de82ef95) | UINT64_C(1) << 32;
+}
+
+typedef struct player {
+    const world *w;
+    unsigned char *buffer[64][NBCOLL_BUFFER_COUNT];
+    size_t bytes[64][NBCOLL_BUFFER_COUNT];
+    uint32_t *before;
+    unsigned char *is_posted; /* a RECV whose memory may be written, a SEND whose memory is being read */
+    unsigned char **message;  /* what a SEND that ended has on its way */
+    uint32_t *pool, pooled;   /* steps that may end next */
+    int is_rendezvous;        /* a SEND ends only after its RECV was posted */
+} player;
+
+static unsigned char *memory(const player *p, int r, nbcoll_region region)
+{
+    if (!region.bytes)
+        return p->buffer[r][region.at.buffer];
+    assert_true(region.at.offset + region.bytes <= p->bytes[r][region.at.buffer]);
+    return p->buffer[r][region.at.buffer] + region.at.offset;
+}
+
+static void player_pool(player *p, uint32_t i)
+{
+    p->pool[p->pooled++] = i;
+}
+
+/* A step whose edges are satisfied. From now on a RECV may write, so that what was there is lost. */
+static void player_ready(player *p, uint32_t i)
+{
+    const nbcoll_step_view *v = view_of(p->w, i);
+    uint32_t other = p->w->other[i];
+    p->is_posted[i] = 1;
+    if (v->kind == NBCOLL_RECV) {
+        memset(memory(p, p->w->rank[i], v->write), GARBAGE, v->write.bytes);
+        if (p->message[other])
+            player_pool(p, i);
+        else if (p->is_rendezvous && p->is_posted[other])
+            player_pool(p, other);
+    } else if (v->kind != NBCOLL_SEND || !p->is_rendezvous || p->is_posted[other]) {
+        player_pool(p, i);
+    }
+}
+
+static void player_reduce(player *p, int r, const nbcoll_step_view *v)
+{
+    unsigned char *to = memory(p, r, v->write), *left = memory(p, r, v->read[0]), *right = memory(p, r, v->read[1]);
+    for (size_t i = 0; i < v->write.bytes; i += 8) {
+        uint64_t a, b;
+        memcpy(&a, left + i, 8);
+        memcpy(&b, right + i, 8);
+        a = combined(v->reduction.op, a, b);
+        memcpy(to + i, &a, 8);
+    }
+}
+
+static void player_end(player *p, uint32_t i)
+{
+    const nbcoll_step_view *v = view_of(p->w, i);
+    int r = p->w->rank[i];
+    if (v->kind == NBCOLL_SEND) {
+        p->message[i] = filled(v->read[0].bytes, 1, 0);
+        memcpy(p->message[i], memory(p, r, v->read[0]), v->read[0].bytes);
+        if (p->is_posted[p->w->other[i]])
+            player_pool(p, p->w->other[i]);
+    } else if (v->kind == NBCOLL_RECV) {
+        memcpy(memory(p, r, v->write), p->message[p->w->other[i]], v->write.bytes);
+    } else if (v->kind == NBCOLL_COPY) {
+        memcpy(memory(p, r, v->write), memory(p, r, v->read[0]), v->write.bytes);
+    } else if (v->kind == NBCOLL_REDUCE) {
+        player_reduce(p, r, v);
+    }
+    for (uint32_t k = 0; k < v->after_count; k++) {
+        uint32_t next = p->w->base[r] + v->after[k];
+        if (!--p->before[next])
+            player_ready(p, next);
+    }
+}
+
+/* Runs all steps, each time any one of those that may end. How many ended. */
+static uint32_t player_run(player *p)
+{
+    uint32_t steps = p->w->base[p->w->ranks], ended = 0;
+    for (uint32_t i = 0; i < steps; i++)
+        p->before[i] = view_of(p->w, i)->before;
+    for (uint32_t i = 0; i < steps; i++)
+        if (!view_of(p->w, i)->before)
+            player_ready(p, i);
+    for (; p->pooled; ended++) {
+        uint32_t at = (uint32_t)(dice() % p->pooled), i = p->pool[at];
+        p->pool[at] = p->pool[--p->pooled];
+        player_end(p, i);
+    }
+    return ended;
+}
+
+/* The elements of the send and receive buffer of a rank: exactly those that the operation has. */
+static void lengths(const nbcoll_args *a, int r, int ranks, size_t *send, size_t *recv)
+{
+    size_t n = a->count, all = n * (size_t)ranks;
+    int is_root = r == a->root;
+    switch (a->operation) {
+    case NBCOLL_OPERATION_BCAST:
+        *send = 0, *recv = n;
+        break;
+    case NBCOLL_OPERATION_SCATTER:
+        *send = is_root ? all : 0, *recv = is_root && a->in_place ? 0 : n;
+        break;
+    case NBCOLL_OPERATION_GATHER:
+        *send = is_root && a->in_place ? 0 : n, *recv = is_root ? all : 0;
+        break;
+    case NBCOLL_OPERATION_ALLGATHER:
+        *send = a->in_place ? 0 : n, *recv = all;
+        break;
+    case NBCOLL_OPERATION_REDUCE:
+        *send = is_root && a->in_place ? 0 : n, *recv = is_root ? n : 0;
+        break;
+    case NBCOLL_OPERATION_ALLREDUCE:
+        *send = a->in_place ? 0 : n, *recv = n;
+        break;
+    default:
+        *send = *recv = 0;
+    }
+}
+
+static void put_input(unsigned char *to, int r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = input(r, i);
+        memcpy(to + 8 * i, &x, 8);
+    }
+}
+
+static void player_open(player *p, const world *w, int is_rendezvous)
+{
+    uint32_t steps = w->base[w->ranks];
+    *p = (player){.w = w, .is_rendezvous = is_rendezvous};
+    p->before = filled(steps, sizeof *p->before, 0);
+    p->is_posted = filled(steps, 1, 0);
+    p->message = calloc(steps, sizeof *p->message);
+    p->pool = filled(steps, sizeof *p->pool, 0);
+    assert_true(w->ranks <= 64 && p->message);
+    for (int r = 0; r < w->ranks; r++) {
+        const nbcoll_args *a = &w->args;
+        nbcoll_schedule_info info = {.size = sizeof info};
+        size_t send, recv,
+            own = (size_t)r * a->count *
+                  (a->operation == NBCOLL_OPERATION_ALLGATHER || a->operation == NBCOLL_OPERATION_GATHER);
+        lengths(a, r, w->ranks, &send, &recv);
+        nbcoll_schedule_query(w->schedule[r], &info);
+        p->bytes[r][NBCOLL_BUFFER_SEND] = send * 8;
+        p->bytes[r][NBCOLL_BUFFER_RECV] = recv * 8;
+        p->bytes[r][NBCOLL_BUFFER_SCRATCH] = info.extent[NBCOLL_BUFFER_SCRATCH];
+        for (int k = 0; k < NBCOLL_BUFFER_COUNT; k++)
+            p->buffer[r][k] = filled(p->bytes[r][k], 1, GARBAGE);
+        put_input(p->buffer[r][NBCOLL_BUFFER_SEND], r, send);
+        if (recv && (a->operation == NBCOLL_OPERATION_BCAST ? r == a->root : a->in_place && !send))
+            put_input(p->buffer[r][NBCOLL_BUFFER_RECV] + 8 * own, r, a->count);
+    }
+}
+
+static void player_close(player *p)
+{
+    for (uint32_t i = 0; i < p->w->base[p->w->ranks]; i++)
+        free(p->message[i]);
+    for (int r = 0; r < p->w->ranks; r++)
+        for (int k = 0; k < NBCOLL_BUFFER_COUNT; k++)
+            free(p->buffer[r][k]);
+    free(p->before);
+    free(p->is_posted);
+    free(p->message);
+    free(p->pool);
+}
+
+/* What element i of the receive buffer of rank r must be. */
+static uint64_t output(const world *w, int r, size_t i)
+{
+    const nbcoll_args *a = &w->args;
+    if (a->operation == NBCOLL_OPERATION_BCAST)
+        return input(a->root, i);
+    if (a->operation == NBCOLL_OPERATION_SCATTER)
+        return input(a->root, (size_t)r * a->count + i);
+    if (!reduces(a->operation))
+        return input((int)(i / a->count), i % a->count);
+    uint64_t x = input(0, i);
+    for (int k = 1; k < w->ranks; k++)
+        x = combined(a->reduction.op, x, input(k, i));
+    return x;
+}
+
+/* Is everything right? Of the mixture only that it is the same everywhere. */
+static int player_is_right(const player *p)
+{
+    const world *w = p->w;
+    int is_mixed = reduces(w->args.operation) && w->args.reduction.op == NBCOLL_MAX, is_right = 1;
+    for (int r = 0; r < w->ranks; r++) {
+        size_t send = p->bytes[r][NBCOLL_BUFFER_SEND] / 8, recv = p->bytes[r][NBCOLL_BUFFER_RECV] / 8;
+        for (size_t i = 0; i < send; i++) {
+            uint64_t x = input(r, i);
+            is_right &= !memcmp(p->buffer[r][NBCOLL_BUFFER_SEND] + 8 * i, &x, 8);
+        }
+        for (size_t i = 0; i < recv; i++) {
+            uint64_t x = is_mixed ? 0 : output(w, r, i);
+            const void *must = is_mixed ? p->buffer[0][NBCOLL_BUFFER_RECV] + 8 * i : (const void *)&x;
+            is_right &= !memcmp(p->buffer[r][NBCOLL_BUFFER_RECV] + 8 * i, must, 8);
+        }
+    }
+    return is_right;
+}
+
+/* Plays the schedules once. Did all steps end, and is the result right? */
+static int plays(const world *w, int is_rendezvous)
+{
+    player p;
+    player_open(&p, w, is_rendezvous);
+    int is_right = player_run(&p) == w->base[w->ranks] && player_is_right(&p);
+    player_close(&p);
+    return is_right;
+}
+
+static void gives_the_right_result(const world *w)
+{
+    for (int is_rendezvous = 0; is_rendezvous < 2; is_rendezvous++) {
+        uint64_t seed = dice_state;
+        if (!plays(w, is_rendezvous))
+            fail_msg("%s/%s, %d ranks, root %d, count %zu, op %s, in place %d, rendezvous %d, dice %llu",
+                     nbcoll_operation_name(w->args.operation), w->algorithm->name, w->ranks, w->args.root,
+                     w->args.count, nbcoll_op_name(w->args.reduction.op), w->args.in_place, is_rendezvous,
+                     (unsigned long long)seed);
+    }
+}
+
+static void play_all(const nbcoll_algorithm *algorithm, nbcoll_op op)
+{
+    static const size_t counts[] = {0, 1, 7, 37};
+    for (int ranks = 1; ranks <= 33; ranks += ranks < 17 ? 1 : ranks < 31 ? 14 : 1)
+        for (int i = 0, root; (root = root_of(algorithm->operation, ranks, i)) >= 0; i++)
+            for (size_t c = 0; c < 2 * LENGTH(counts); c++) {
+                nbcoll_args args = args_of(algorithm, counts[c / 2], root);
+                args.in_place = c % 2;
+                args.reduction.op = op;
+                world w = world_open(algorithm, args, ranks);
+                gives_the_right_result(&w);
+                world_close(&w);
+            }
+}
+
+static void play_operation(nbcoll_operation operation)
+{
+    for (unsigned i = 0; nbcoll_algorithm_at(operation, i); i++)
+        play_all(nbcoll_algorithm_at(operation, i), NBCOLL_SUM);
+}
+
+static void barrier_ends_on_all_ranks(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_BARRIER);
+}
+
+static void bcast_gives_everyone_the_roots_vector(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_BCAST);
+}
+
+static void scatter_gives_each_rank_its_block(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_SCATTER);
+}
+
+static void gather_gives_the_root_all_blocks(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_GATHER);
+}
+
+static void allgather_gives_everyone_all_blocks(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_ALLGATHER);
+}
+
+static void reduce_gives_the_root_the_sum(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_REDUCE);
+}
+
+static void allreduce_gives_everyone_the_sum(void **state)
+{
+    (void)state;
+    play_operation(NBCOLL_OPERATION_ALLREDUCE);
+}
+
+static void reductions_keep_rank_order_unless_they_say_otherwise(void **state)
+{
+    (void)state;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+        for (unsigned i = 0; reduces((nbcoll_operation)operation) && i < 2; i++) {
+            const nbcoll_algorithm *algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i);
+            if (!(algorithm->flags & NBCOLL_ALGORITHM_REORDERS))
+                play_all(algorithm, NBCOLL_PROD);
+        }
+}
+
+static void allreduce_gives_all_ranks_the_same_bits(void **state)
+{
+    (void)state;
+    play_all(small_one(NBCOLL_OPERATION_ALLREDUCE), NBCOLL_MAX);
+    play_all(large_one(NBCOLL_OPERATION_ALLREDUCE), NBCOLL_MAX);
+}
+
+/* ---- the player notices ---------------------------------------------------------------------------------------- */
+
+/* A broadcast down a chain, right but for one thing. */
+enum { NOTHING, NO_EDGE, WRONG_PEER_ORDER, WAITS_FOR_ITSELF };
+static int broken;
+
+static void chain(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_step data = NBCOLL_START, pass = NBCOLL_START;
+    if (b->rank)
+        data = nbcoll_recv(b, b->rank - 1, a->recv, a->bytes);
+    if (b->rank + 1 < b->ranks)
+        pass = nbcoll_send(b, b->rank + 1, a->recv, a->bytes);
+    if (b->rank && b->rank + 1 < b->ranks && broken != NO_EDGE)
+        nbcoll_after(b, broken == WRONG_PEER_ORDER ? data : pass, broken == WRONG_PEER_ORDER ? pass : data);
+    if (broken == WAITS_FOR_ITSELF && b->ranks == 2) {
+        nbcoll_step back = b->rank ? nbcoll_send(b, 0, a->recv, 0) : nbcoll_recv(b, 1, a->recv, 0);
+        nbcoll_after(b, b->rank ? back : pass, b->rank ? data : back);
+    }
+}
+
+static int plays_chain(int how, int ranks)
+{
+    static const nbcoll_algorithm algorithm = {sizeof algorithm, "chain", NBCOLL_OPERATION_BCAST, chain, 0};
+    int is_right = 1;
+    broken = how;
+    world w = world_open(&algorithm, args_of(&algorithm, 3, 0), ranks);
+    for (int i = 0; i < 20; i++)
+        is_right &= plays(&w, i % 2);
+    world_close(&w);
+    return is_right;
+}
+
+static void the_player_accepts_what_is_right(void **state)
+{
+    (void)state;
+    assert_true(plays_chain(NOTHING, 4));
+}
+
+static void the_player_notices_a_step_that_does_not_wait(void **state)
+{
+    (void)state;
+    assert_false(plays_chain(NO_EDGE, 4));
+    assert_false(plays_chain(WRONG_PEER_ORDER, 4));
+}
+
+static void the_player_notices_a_deadlock(void **state)
+{
+    (void)state;
+    assert_false(plays_chain(WAITS_FOR_ITSELF, 2));
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
+
+static void check_at(nbcoll_addr at, nbcoll_buffer buffer, size_t offset)
+{
+    assert_int_equal(at.buffer, buffer);
+    assert_int_equal(at.offset, offset);
+}
+
+static void plain_arguments_begin_where_the_buffers_do(void **state)
+{
+    (void)state;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
+        nbcoll_args a = args_of(small_one(operation), 6, 0);
+        assert_int_equal(nbcoll_args_complete(&a, 2, 3), NBCOLL_OK);
+        check_at(a.send, NBCOLL_BUFFER_SEND, 0);
+        check_at(a.recv, NBCOLL_BUFFER_RECV, 0);
+        assert_int_equal(a.bytes, operation == NBCOLL_OPERATION_BARRIER ? 0 : 48);
+    }
+}
+
+/* Completes arguments in place, with root 2, of 3 ranks. */
+static nbcoll_args in_place_at(nbcoll_operation operation, int rank)
+{
+    nbcoll_args a = args_of(small_one((int)operation), 6, has_root(operation) ? 2 : 0);
+    a.in_place = 7;
+    assert_int_equal(nbcoll_args_complete(&a, rank, 3), NBCOLL_OK);
+    return a;
+}
+
+static void in_place_the_send_address_lies_in_the_receive_buffer(void **state)
+{
+    (void)state;
+    check_at(in_place_at(NBCOLL_OPERATION_GATHER, 2).send, NBCOLL_BUFFER_RECV, 96);
+    check_at(in_place_at(NBCOLL_OPERATION_ALLGATHER, 1).send, NBCOLL_BUFFER_RECV, 48);
+    check_at(in_place_at(NBCOLL_OPERATION_REDUCE, 2).send, NBCOLL_BUFFER_RECV, 0);
+    check_at(in_place_at(NBCOLL_OPERATION_ALLREDUCE, 1).send, NBCOLL_BUFFER_RECV, 0);
+}
+
+static void in_place_the_receive_address_of_a_scatter_lies_in_the_send_buffer(void **state)
+{
+    (void)state;
+    check_at(in_place_at(NBCOLL_OPERATION_SCATTER, 2).recv, NBCOLL_BUFFER_SEND, 96);
+    check_at(in_place_at(NBCOLL_OPERATION_SCATTER, 2).send, NBCOLL_BUFFER_SEND, 0);
+}
+
+static void in_place_away_from_the_root_is_the_plain_form(void **state)
+{
+    static const nbcoll_operation rooted[] = {NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
+                                              NBCOLL_OPERATION_REDUCE};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rooted); i++) {
+        nbcoll_args a = in_place_at(rooted[i], 1);
+        assert_int_equal(a.in_place, 0);
+        check_at(a.send, NBCOLL_BUFFER_SEND, 0);
+        check_at(a.recv, NBCOLL_BUFFER_RECV, 0);
+    }
+}
+
+static void completing_again_changes_nothing(void **state)
+{
+    (void)state;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+        for (int rank = 0; rank < 3; rank++) {
+            nbcoll_args once = in_place_at((nbcoll_operation)operation, rank), twice;
+            memcpy(&twice, &once, sizeof once);
+            assert_int_equal(nbcoll_args_complete(&twice, rank, 3), NBCOLL_OK);
+            assert_memory_equal(&once, &twice, sizeof once);
+        }
+}
+
+static void a_barrier_needs_neither_type_nor_count(void **state)
+{
+    nbcoll_args a = {.size = sizeof a,
+                     .operation = NBCOLL_OPERATION_BARRIER,
+                     .count = SIZE_MAX,
+                     .reduction = {(nbcoll_type)99, (nbcoll_op)99}};
+    (void)state;
+    assert_int_equal(nbcoll_args_complete(&a, 0, 3), NBCOLL_OK);
+    assert_int_equal(a.bytes, 0);
+}
+
+/* Completes arguments for `rank` of 3: refused with that status, and left as they were. */
+static void check_refused(nbcoll_args a, int rank, nbcoll_status status)
+{
+    nbcoll_args before;
+    memcpy(&before, &a, sizeof before);
+    assert_int_equal(nbcoll_args_complete(&a, rank, 3), status);
+    assert_memory_equal(&a, &before, sizeof a);
+}
+
+static void bad_arguments_are_refused_and_unchanged(void **state)
+{
+    nbcoll_args good = args_of(small_one(NBCOLL_OPERATION_REDUCE), 6, 1), a = good;
+    (void)state;
+    assert_int_equal(nbcoll_args_complete(NULL, 0, 3), NBCOLL_ERR_NULL);
+    check_refused(good, -1, NBCOLL_ERR_RANK);
+    check_refused(good, 3, NBCOLL_ERR_RANK);
+    a.size = 8;
+    check_refused(a, 0, NBCOLL_ERR_CONFIG);
+    a = good;
+    a.operation = NBCOLL_OPERATION_COUNT;
+    check_refused(a, 0, NBCOLL_ERR_ARGUMENT);
+    a = good;
+    a.root = 3;
+    check_refused(a, 0, NBCOLL_ERR_ROOT);
+    a = good;
+    a.root = -1;
+    check_refused(a, 0, NBCOLL_ERR_ROOT);
+    a = args_of(small_one(NBCOLL_OPERATION_ALLREDUCE), 6, 1);
+    check_refused(a, 0, NBCOLL_ERR_ROOT);
+    a = good;
+    a.reduction.type = NBCOLL_TYPE_COUNT;
+    check_refused(a, 0, NBCOLL_ERR_TYPE);
+    a = good;
+    a.reduction.op = NBCOLL_OP_COUNT;
+    check_refused(a, 0, NBCOLL_ERR_OP);
+    a = good;
+    a.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_BXOR};
+    check_refused(a, 0, NBCOLL_ERR_OP);
+    a = good;
+    a.count = SIZE_MAX / 8 + 1;
+    check_refused(a, 0, NBCOLL_ERR_COUNT);
+    a = good;
+    a.count = SIZE_MAX / 8 / 3 + 1;
+    check_refused(a, 0, NBCOLL_ERR_COUNT);
+}
+
+/* ---- fingerprints ---------------------------------------------------------------------------------------------- */
+
+static uint32_t fingerprint_of(nbcoll_operation operation, int root, size_t count, nbcoll_type type, nbcoll_op op)
+{
+    nbcoll_args a = {.size = sizeof a, .operation = operation, .root = root, .count = count, .reduction = {type, op}};
+    assert_int_equal(nbcoll_args_complete(&a, 0, 3), NBCOLL_OK);
+    return nbcolli_fingerprint(&a);
+}
+
+static void fingerprints_differ_where_the_ranks_must_agree(void **state)
+{
+    const uint32_t prints[] = {
+        fingerprint_of(NBCOLL_OPERATION_REDUCE, 0, 8, NBCOLL_INT32, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_REDUCE, 1, 8, NBCOLL_INT32, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_REDUCE, 0, 9, NBCOLL_INT32, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_REDUCE, 0, 8, NBCOLL_INT32, NBCOLL_PROD),
+        fingerprint_of(NBCOLL_OPERATION_REDUCE, 0, 4, NBCOLL_INT64, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_ALLREDUCE, 0, 8, NBCOLL_INT32, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_BCAST, 0, 8, NBCOLL_INT32, NBCOLL_SUM),
+        fingerprint_of(NBCOLL_OPERATION_BARRIER, 0, 0, NBCOLL_INT32, NBCOLL_SUM),
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(prints); i++) {
+        assert_int_not_equal(prints[i], 0);
+        for (size_t k = 0; k < i; k++)
+            assert_int_not_equal(prints[i], prints[k]);
+    }
+}
+
+static void fingerprints_of_many_lengths_differ(void **state)
+{
+    enum { MANY = 3000 };
+    static uint32_t prints[MANY];
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        prints[i] = fingerprint_of(NBCOLL_OPERATION_BCAST, 0, i, NBCOLL_BYTE, NBCOLL_SUM);
+        for (size_t k = 0; k < i; k++)
+            assert_int_not_equal(prints[i], prints[k]);
+    }
+}
+
+static void without_a_reduction_only_the_bytes_count(void **state)
+{
+    (void)state;
+    assert_int_equal(fingerprint_of(NBCOLL_OPERATION_BCAST, 0, 8, NBCOLL_INT32, NBCOLL_SUM),
+                     fingerprint_of(NBCOLL_OPERATION_BCAST, 0, 4, NBCOLL_DOUBLE, NBCOLL_MAX));
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static void each_operation_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(nbcoll_operation_name(NBCOLL_OPERATION_BARRIER), "barrier");
+    assert_string_equal(nbcoll_operation_name(NBCOLL_OPERATION_ALLREDUCE), "allreduce");
+    assert_string_equal(nbcoll_operation_name(NBCOLL_OPERATION_COUNT), "?");
+    assert_string_equal(nbcoll_operation_name((nbcoll_operation)-1), "?");
+}
+
+static void each_algorithm_is_found_by_its_name(void **state)
+{
+    (void)state;
+    for (int k = 0; k < NBCOLL_OPERATION_COUNT; k++) {
+        nbcoll_operation operation = (nbcoll_operation)k;
+        unsigned n = 0;
+        for (const nbcoll_algorithm *at; (at = nbcoll_algorithm_at(operation, n)); n++) {
+            assert_int_equal(at->size, sizeof *at);
+            assert_int_equal(at->operation, operation);
+            assert_ptr_equal(nbcoll_algorithm_find(operation, at->name), at);
+        }
+        assert_int_equal(n, operation == NBCOLL_OPERATION_BARRIER ? 1 : 2);
+    }
+}
+
+static void unknown_algorithms_are_null(void **state)
+{
+    (void)state;
+    assert_null(nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, 2));
+    assert_null(nbcoll_algorithm_at(NBCOLL_OPERATION_COUNT, 0));
+    assert_null(nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "bruck"));
+    assert_null(nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, NULL));
+}
+
+static unsigned selected(nbcoll_operation operation, size_t count, int ranks, size_t large)
+{
+    nbcoll_args a = args_of(small_one((int)operation), count, 0);
+    assert_int_equal(nbcoll_args_complete(&a, 0, ranks), NBCOLL_OK);
+    const nbcoll_algorithm *algorithm = nbcolli_select(&a, ranks, large);
+    assert_true(algorithm == small_one((int)operation) || algorithm == large_one((int)operation));
+    return algorithm == large_one((int)operation);
+}
+
+static void from_large_on_the_second_algorithm_is_chosen(void **state)
+{
+    static const nbcoll_operation vectors[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_REDUCE,
+                                               NBCOLL_OPERATION_ALLREDUCE};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(vectors); i++) {
+        assert_int_equal(selected(vectors[i], 99, 4, 800), 0);
+        assert_int_equal(selected(vectors[i], 100, 4, 800), 1);
+    }
+}
+
+static void the_blocks_of_all_ranks_count(void **state)
+{
+    static const nbcoll_operation blocks[] = {NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
+                                              NBCOLL_OPERATION_ALLGATHER};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(blocks); i++) {
+        assert_int_equal(selected(blocks[i], 24, 4, 800), 0);
+        assert_int_equal(selected(blocks[i], 25, 4, 800), 1);
+    }
+}
+
+static void the_only_algorithm_is_always_chosen(void **state)
+{
+    (void)state;
+    assert_int_equal(selected(NBCOLL_OPERATION_BARRIER, 0, 4, 0), 0);
+}
+
+/* ---- from an algorithm to a schedule --------------------------------------------------------------------------- */
+
+static nbcoll_args received; /* by the algorithm below */
+static nbcoll_status refusal;
+
+static void remember(nbcoll_builder *b, const nbcoll_args *a)
+{
+    received = *a;
+    nbcoll_builder_fail(b, refusal);
+}
+
+static const nbcoll_algorithm remembering = {sizeof remembering, "remember", NBCOLL_OPERATION_GATHER, remember, 0};
+
+/* Builds for the last of 3 ranks. */
+static nbcoll_status build(const nbcoll_algorithm *algorithm, nbcoll_args args, nbcoll_schedule **out)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 2, .ranks = 3};
+    return nbcoll_build_schedule(algorithm, &args, &config, out);
+}
+
+static void an_algorithm_gets_complete_arguments(void **state)
+{
+    nbcoll_args args = args_of(&remembering, 6, 2);
+    nbcoll_schedule *s = NULL;
+    (void)state;
+    refusal = NBCOLL_OK;
+    args.in_place = 1;
+    args.segment = 17;
+    assert_int_equal(build(&remembering, args, &s), NBCOLL_OK);
+    assert_int_equal(received.bytes, 48);
+    assert_int_equal(received.segment, 17);
+    check_at(received.send, NBCOLL_BUFFER_RECV, 96);
+    nbcoll_schedule_free(s);
+}
+
+static void arguments_beyond_their_size_take_their_defaults(void **state)
+{
+    nbcoll_args args = args_of(&remembering, 6, 2);
+    nbcoll_schedule *s = NULL;
+    (void)state;
+    refusal = NBCOLL_OK;
+    args.segment = 17;
+    args.size = offsetof(nbcoll_args, segment);
+    assert_int_equal(build(&remembering, args, &s), NBCOLL_OK);
+    assert_int_equal(received.segment, 0);
+    nbcoll_schedule_free(s);
+}
+
+static void a_schedule_has_the_names_of_operation_and_algorithm(void **state)
+{
+    static const char longest[] = "an-algorithm-with-a-name-that-does-not-fit-into-that-of-a-schedule";
+    nbcoll_algorithm wordy = {sizeof wordy, longest, NBCOLL_OPERATION_GATHER, remember, 0};
+    nbcoll_schedule_info info = {.size = sizeof info};
+    nbcoll_schedule *s = NULL;
+    (void)state;
+    refusal = NBCOLL_OK;
+    assert_int_equal(build(&remembering, args_of(&remembering, 6, 0), &s), NBCOLL_OK);
+    nbcoll_schedule_query(s, &info);
+    assert_string_equal(info.name, "gather/remember");
+    nbcoll_schedule_free(s);
+    assert_int_equal(build(&wordy, args_of(&wordy, 6, 0), &s), NBCOLL_OK);
+    nbcoll_schedule_query(s, &info);
+    assert_int_equal(strlen(info.name), 63);
+    assert_memory_equal(info.name, "gather/an-algorithm", 19);
+    nbcoll_schedule_free(s);
+}
+
+static void the_schedules_of_all_ranks_have_the_same_fingerprint(void **state)
+{
+    const nbcoll_algorithm *algorithm = small_one(NBCOLL_OPERATION_REDUCE);
+    nbcoll_args args = args_of(algorithm, 6, 1);
+    (void)state;
+    args.in_place = 1;
+    world w = world_open(algorithm, args, 5);
+    for (int r = 0; r < 5; r++) {
+        nbcoll_schedule_info info = {.size = sizeof info};
+        nbcoll_schedule_query(w.schedule[r], &info);
+        assert_int_equal(info.fingerprint, fingerprint_of(NBCOLL_OPERATION_REDUCE, 1, 6, NBCOLL_INT64, NBCOLL_SUM));
+    }
+    world_close(&w);
+}
+
+static void a_schedule_of_bad_arguments_is_refused(void **state)
+{
+    nbcoll_schedule *untouched = NULL;
+    nbcoll_algorithm nameless = remembering, unbuilt = remembering, short_one = remembering;
+    nbcoll_args good = args_of(&remembering, 6, 0), a = good;
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 2, .ranks = 3};
+    (void)state;
+    nameless.name = NULL;
+    unbuilt.build = NULL;
+    short_one.size = 8;
+    refusal = NBCOLL_OK;
+    assert_int_equal(build(NULL, good, &untouched), NBCOLL_ERR_NULL);
+    assert_int_equal(build(&nameless, good, &untouched), NBCOLL_ERR_NULL);
+    assert_int_equal(build(&unbuilt, good, &untouched), NBCOLL_ERR_NULL);
+    assert_int_equal(build(&short_one, good, &untouched), NBCOLL_ERR_CONFIG);
+    assert_int_equal(build(&remembering, good, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_build_schedule(&remembering, NULL, &config, &untouched), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_build_schedule(&remembering, &good, NULL, &untouched), NBCOLL_ERR_NULL);
+    a.size = 0;
+    assert_int_equal(build(&remembering, a, &untouched), NBCOLL_ERR_CONFIG);
+    a = good;
+    a.operation = NBCOLL_OPERATION_SCATTER;
+    assert_int_equal(build(&remembering, a, &untouched), NBCOLL_ERR_ARGUMENT);
+    a = good;
+    a.root = 3;
+    assert_int_equal(build(&remembering, a, &untouched), NBCOLL_ERR_ROOT);
+    a = good;
+    a.count = SIZE_MAX;
+    assert_int_equal(build(&remembering, a, &untouched), NBCOLL_ERR_COUNT);
+    config.rank = 3;
+    assert_int_equal(nbcoll_build_schedule(&remembering, &good, &config, &untouched), NBCOLL_ERR_RANK);
+    assert_null(untouched);
+}
+
+static void an_algorithms_own_error_is_reported(void **state)
+{
+    nbcoll_schedule *untouched = NULL;
+    (void)state;
+    refusal = NBCOLL_ERR_UNSUPPORTED;
+    assert_int_equal(build(&remembering, args_of(&remembering, 6, 0), &untouched), NBCOLL_ERR_UNSUPPORTED);
+    assert_null(untouched);
+}
+
+static void *alloc_until(void *user, size_t bytes, size_t align)
+{
+    int *left = user;
+    return (*left)-- > 0 ? aligned_alloc(align, (bytes + align - 1) / align * align) : NULL;
+}
+
+static void release(void *user, void *at, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(at);
+}
+
+static void a_failed_allocation_is_reported_and_nothing_leaks(void **state)
+{
+    const nbcoll_algorithm *algorithm = large_one(NBCOLL_OPERATION_ALLREDUCE);
+    nbcoll_args args = args_of(algorithm, 100, 0);
+    nbcoll_schedule *s = NULL;
+    nbcoll_status status = NBCOLL_ERR_MEMORY;
+    (void)state;
+    for (int allowed = 0; status != NBCOLL_OK; allowed++) {
+        int left = allowed;
+        nbcoll_host host = {.size = sizeof host, .user = &left, .alloc = alloc_until, .free = release};
+        nbcoll_builder_config config = {.size = sizeof config, .host = &host, .rank = 1, .ranks = 9};
+        assert_int_equal(status, NBCOLL_ERR_MEMORY);
+        assert_null(s);
+        status = nbcoll_build_schedule(algorithm, &args, &config, &s);
+    }
+    nbcoll_schedule_free(s);
+}
+
+/* As many ranks as there can be: the counts of steps follow the logarithm, and no arithmetic overflows. */
+static void small_trees_can_be_built_for_the_most_ranks(void **state)
+{
+    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_BARRIER, NBCOLL_OPERATION_BCAST,
+                                                  NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
+                                                  NBCOLL_OPERATION_REDUCE,  NBCOLL_OPERATION_ALLREDUCE};
+    static const int ranks_of_note[] = {0, 1, INT_MAX / 2 + 1, INT_MAX - 1};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(operations); i++)
+        for (size_t k = 0; k < LENGTH(ranks_of_note); k++) {
+            nbcoll_args args = args_of(small_one((int)operations[i]), 3, has_root(operations[i]) ? 1 : 0);
+            nbcoll_builder_config config = {.size = sizeof config, .rank = ranks_of_note[k], .ranks = INT_MAX};
+            nbcoll_schedule *s = NULL;
+            assert_int_equal(nbcoll_build_schedule(small_one((int)operations[i]), &args, &config, &s), NBCOLL_OK);
+            nbcoll_schedule_free(s);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_algorithms_have_at_most_rounds_plus_one_messages_after_each_other),
+        cmocka_unit_test(large_bcast_sends_at_most_the_vector_twice),
+        cmocka_unit_test(large_allreduce_sends_at_most_the_vector_twice),
+        cmocka_unit_test(large_reduce_sends_at_most_the_vector_once),
+        cmocka_unit_test(receives_are_posted_at_the_start_unless_in_place),
+        cmocka_unit_test(a_barrier_ends_nowhere_before_all_have_started),
+        cmocka_unit_test(barrier_ends_on_all_ranks),
+        cmocka_unit_test(bcast_gives_everyone_the_roots_vector),
+        cmocka_unit_test(scatter_gives_each_rank_its_block),
+        cmocka_unit_test(gather_gives_the_root_all_blocks),
+        cmocka_unit_test(allgather_gives_everyone_all_blocks),
+        cmocka_unit_test(reduce_gives_the_root_the_sum),
+        cmocka_unit_test(allreduce_gives_everyone_the_sum),
+        cmocka_unit_test(reductions_keep_rank_order_unless_they_say_otherwise),
+        cmocka_unit_test(allreduce_gives_all_ranks_the_same_bits),
+        cmocka_unit_test(the_player_accepts_what_is_right),
+        cmocka_unit_test(the_player_notices_a_step_that_does_not_wait),
+        cmocka_unit_test(the_player_notices_a_deadlock),
+        cmocka_unit_test(plain_arguments_begin_where_the_buffers_do),
+        cmocka_unit_test(in_place_the_send_address_lies_in_the_receive_buffer),
+        cmocka_unit_test(in_place_the_receive_address_of_a_scatter_lies_in_the_send_buffer),
+        cmocka_unit_test(in_place_away_from_the_root_is_the_plain_form),
+        cmocka_unit_test(completing_again_changes_nothing),
+        cmocka_unit_test(a_barrier_needs_neither_type_nor_count),
+        cmocka_unit_test(bad_arguments_are_refused_and_unchanged),
+        cmocka_unit_test(fingerprints_differ_where_the_ranks_must_agree),
+        cmocka_unit_test(fingerprints_of_many_lengths_differ),
+        cmocka_unit_test(without_a_reduction_only_the_bytes_count),
+        cmocka_unit_test(each_operation_has_a_name),
+        cmocka_unit_test(each_algorithm_is_found_by_its_name),
+        cmocka_unit_test(unknown_algorithms_are_null),
+        cmocka_unit_test(from_large_on_the_second_algorithm_is_chosen),
+        cmocka_unit_test(the_blocks_of_all_ranks_count),
+        cmocka_unit_test(the_only_algorithm_is_always_chosen),
+        cmocka_unit_test(an_algorithm_gets_complete_arguments),
+        cmocka_unit_test(arguments_beyond_their_size_take_their_defaults),
+        cmocka_unit_test(a_schedule_has_the_names_of_operation_and_algorithm),
+        cmocka_unit_test(the_schedules_of_all_ranks_have_the_same_fingerprint),
+        cmocka_unit_test(a_schedule_of_bad_arguments_is_refused),
+        cmocka_unit_test(an_algorithms_own_error_is_reported),
+        cmocka_unit_test(a_failed_allocation_is_reported_and_nothing_leaks),
+        cmocka_unit_test(small_trees_can_be_built_for_the_most_ranks),
+    };
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
+}

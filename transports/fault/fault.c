@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * fault: hands calls on to the endpoint inside, but for those that it was told to refuse, hold or fail. A held message
+ * stays the core's memory (its post answered LENT); its record is passed on with it when it leaves.
+ */
+#include "nbcoll/fault.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "nbcoll/inline/host.h"
+
+struct fault_end {
+    nbcoll_endpoint base;
+    nbcoll_transport table; /* ours: with the groups that the inner one has */
+    nbcoll_endpoint *inner;
+    nbcoll_transport call; /* the inner one's, completed */
+    nbcoll_host host;
+    nbcoll_fault_config config;
+    uint64_t random, calls, progresses;
+    nbcoll_record *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
+    unsigned char lost[];            /* by rank */
+};
+
+static struct fault_end *fault_end_of(nbcoll_endpoint *ep)
+{
+    return (struct fault_end *)ep;
+}
+
+static void fault_hold(struct fault_end *e, nbcoll_record *record)
+{
+    record->next = NULL;
+    *e->held_end = record;
+    e->held_end = &record->next;
+}
+
+/* xorshift64*, of a state that is never 0 */
+static uint64_t fault_random(struct fault_end *e)
+{
+    e->random ^= e->random >> 12;
+    e->random ^= e->random << 25;
+    e->random ^= e->random >> 27;
+    return (e->random * 0x2545f4914f6cdd1du) >> 16;
+}
+
+static bool fault_chance(struct fault_end *e, uint32_t of_1000)
+{
+    return of_1000 && fault_random(e) % 1000 < of_1000;
+}
+
+/* Counts a call of this kind. True when it is the one to fail. */
+static bool fault_fails(struct fault_end *e, uint32_t kind)
+{
+    return e->config.fail & kind && ++e->calls == e->config.fail_at;
+}
+
+/* What post and get have in common: DONE when the call shall go on. */
+static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
+{
+    if (fault_fails(e, kind)) {
+        if (e->config.fail_with == NBCOLL_POST_FAILED)
+            return NBCOLL_POST_FAILED;
+        e->lost[peer] = 1;
+    }
+    if (e->lost[peer])
+        return NBCOLL_POST_LOST;
+    return fault_chance(e, e->config.not_now) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
+static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                size_t bytes, nbcoll_record *record)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_POST, peer);
+    if (met != NBCOLL_POST_DONE)
+        return met;
+    bool behind = e->held && !(e->config.flags & NBCOLL_FAULT_REORDER);
+    bool hold = fault_chance(e, e->config.hold);
+    if (!hold && !behind)
+        return e->call.post(e->inner, peer, header, payload, bytes, record);
+    uint64_t wait = hold && e->config.longest ? fault_random(e) % e->config.longest : 0;
+    record->scratch[0] = wait << 32 | (uint32_t)peer;
+    record->scratch[1] = (uintptr_t)header;
+    record->scratch[2] = (uintptr_t)payload;
+    record->scratch[3] = bytes;
+    record->status = NBCOLL_OK;
+    fault_hold(e, record);
+    return NBCOLL_POST_LENT;
+}
+
+/* Posts a message that was held. LENT: the inner endpoint has it now. DONE: its record goes back. */
+static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_record *record)
+{
+    int peer = (int)(uint32_t)record->scratch[0];
+    nbcoll_posted posted = NBCOLL_POST_LOST;
+    if (!e->lost[peer])
+        posted = e->call.post(e->inner, peer, (const nbcoll_header *)(uintptr_t)record->scratch[1],
+                              (const void *)(uintptr_t)record->scratch[2], (size_t)record->scratch[3], record);
+    if (posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_NOT_NOW)
+        return posted;
+    record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
+                     : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
+                                                  : NBCOLL_ERR_TRANSPORT;
+    return NBCOLL_POST_DONE;
+}
+
+/* One progress has passed for the held messages. */
+static void fault_release(struct fault_end *e, nbcoll_batch *batch)
+{
+    nbcoll_record *record = e->held;
+    e->held = NULL;
+    e->held_end = &e->held;
+    for (nbcoll_record *next; record; record = next) {
+        next = record->next;
+        bool cancelled = record->status == NBCOLL_ERR_CANCELLED;
+        bool stays = record->scratch[0] >> 32 != 0 || (e->held && !(e->config.flags & NBCOLL_FAULT_REORDER));
+        if (record->scratch[0] >> 32)
+            record->scratch[0] -= UINT64_C(1) << 32;
+        nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : fault_let_go(e, record);
+        if (now == NBCOLL_POST_NOT_NOW)
+            fault_hold(e, record);
+        else if (now == NBCOLL_POST_DONE) {
+            record->next = batch->returned;
+            batch->returned = record;
+        }
+    }
+}
+
+static void fault_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+{
+    struct fault_end *e = fault_end_of(ep);
+    e->call.progress(e->inner, batch);
+    fault_release(e, batch);
+    e->progresses++;
+    if (e->config.lost_at && e->progresses >= e->config.lost_at && batch->lost < 0) {
+        batch->lost = e->config.lost;
+        e->lost[e->config.lost] = 1;
+        e->config.lost_at = 0; /* told */
+    }
+}
+
+static void fault_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_record *held = e->held;
+    while (held && held != record)
+        held = held->next;
+    if (held)
+        held->status = NBCOLL_ERR_CANCELLED; /* the next progress returns it */
+    else
+        e->call.cancel(e->inner, record);
+}
+
+static void fault_close(nbcoll_endpoint *ep)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_host host = e->host;
+    e->call.close(e->inner);
+    nbcolli_free(&host, e, sizeof *e + (size_t)e->base.ranks);
+}
+
+static nbcoll_status fault_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+{
+    struct fault_end *e = fault_end_of(ep);
+    return fault_fails(e, NBCOLL_FAULT_EXPOSE) ? NBCOLL_ERR_TRANSPORT
+                                               : e->call.bulk->expose(e->inner, memory, bytes, out);
+}
+
+static void fault_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
+{
+    struct fault_end *e = fault_end_of(ep);
+    e->call.bulk->withdraw(e->inner, key);
+}
+
+static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
+                               nbcoll_record *record)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_GET, peer);
+    return met == NBCOLL_POST_DONE ? e->call.bulk->get(e->inner, peer, key, offset, to, bytes, record) : met;
+}
+
+static int fault_reaches(nbcoll_endpoint *ep, int peer)
+{
+    struct fault_end *e = fault_end_of(ep);
+    const nbcoll_bulk *bulk = e->call.bulk;
+    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(e->inner, peer);
+}
+
+static int fault_fd(nbcoll_endpoint *ep)
+{
+    struct fault_end *e = fault_end_of(ep);
+    return e->call.doorbell->fd(e->inner);
+}
+
+/* Nobody rings for what only our progress brings about: that keeps the core awake. */
+static nbcoll_status fault_arm(nbcoll_endpoint *ep)
+{
+    struct fault_end *e = fault_end_of(ep);
+    return e->held || e->config.lost_at ? NBCOLL_AGAIN : e->call.doorbell->arm(e->inner);
+}
+
+static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches};
+static const nbcoll_doorbell fault_doorbell = {sizeof fault_doorbell, fault_fd, fault_arm};
+
+/* Completes and checks a configuration, which may be null. */
+static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_config *from, int ranks)
+{
+    const uint32_t kinds = NBCOLL_FAULT_POST | NBCOLL_FAULT_GET | NBCOLL_FAULT_EXPOSE;
+    nbcoll_status status = from ? nbcolli_copy_tagged(c, from, sizeof *c) : NBCOLL_OK;
+    if (status != NBCOLL_OK)
+        return status;
+    if (c->flags & ~NBCOLL_FAULT_REORDER || c->not_now > 999 || c->hold > 1000 || c->fail & ~kinds)
+        return NBCOLL_ERR_CONFIG;
+    if (c->fail_at && (!c->fail || (c->fail_with != NBCOLL_POST_FAILED && c->fail_with != NBCOLL_POST_LOST)))
+        return NBCOLL_ERR_CONFIG;
+    return c->lost_at && (c->lost < 0 || c->lost >= ranks) ? NBCOLL_ERR_RANK : NBCOLL_OK;
+}
+
+static void fault_begin(struct fault_end *e, const nbcoll_fault_config *c)
+{
+    e->config = *c;
+    e->random = (c->seed + (uint64_t)e->base.rank + 1) * 0x9e3779b97f4a7c15u | 1; /* each rank its own sequence */
+    e->calls = 0;
+    e->progresses = 0;
+}
+
+nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
+{
+    nbcoll_fault_config c = {0};
+    nbcoll_host host = {0};
+    nbcoll_transport call = {0};
+    if (!inner || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = fault_config(&c, config, inner->ranks);
+    if (status == NBCOLL_OK && c.host)
+        status = nbcolli_copy_tagged(&host, c.host, sizeof host);
+    if (status != NBCOLL_OK)
+        return status;
+    if (inner->transport->abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    memcpy(&call, inner->transport, inner->transport->size < sizeof call ? inner->transport->size : sizeof call);
+    if (!call.post || !call.progress || !call.cancel || !call.close)
+        return NBCOLL_ERR_ABI;
+    if (inner->owner)
+        return NBCOLL_ERR_BUSY;
+    struct fault_end *e = nbcolli_alloc(&host, sizeof *e + (size_t)inner->ranks, 64);
+    if (!e)
+        return NBCOLL_ERR_MEMORY;
+    memset(e, 0, sizeof *e + (size_t)inner->ranks);
+    e->base = *inner;
+    e->inner = inner;
+    e->call = call;
+    e->host = host;
+    e->held_end = &e->held;
+    fault_begin(e, &c);
+    e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "fault", fault_post, fault_progress,
+                                  fault_cancel, fault_close,     NULL,    NULL};
+    e->table.bulk = call.bulk ? &fault_bulk : NULL;
+    e->table.doorbell = call.doorbell ? &fault_doorbell : NULL;
+    e->base.transport = &e->table;
+    *out = &e->base;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_fault_config *config)
+{
+    nbcoll_fault_config c = {0};
+    if (!ep || !config)
+        return NBCOLL_ERR_NULL;
+    if (ep->transport->close != fault_close)
+        return NBCOLL_ERR_FOREIGN;
+    nbcoll_status status = fault_config(&c, config, ep->ranks);
+    if (status == NBCOLL_OK)
+        fault_begin(fault_end_of(ep), &c);
+    return status;
+}
+
+uint64_t nbcoll_fault_calls(const nbcoll_endpoint *ep)
+{
+    return ep && ep->transport->close == fault_close ? ((const struct fault_end *)ep)->calls : 0;
+}

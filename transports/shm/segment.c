@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The segment: its layout, its making (a memfd that can neither shrink nor grow, all of it reserved, so that touching
+ * it never fails), and the homes, by which processes see it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create, fallocate, seals */
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "shm.h"
+
+#define SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
+#define SHM_QUOTA (256u << 10)
+#define SHM_MOST_QUOTA (1u << 30)
+#define SHM_MOST_DEPTH 4096u
+#define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+/* ---- layout ---------------------------------------------------------------------------------------------------- */
+
+static size_t shm_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static size_t shm_stride(uint32_t payload)
+{
+    return shm_up(sizeof(struct shm_cell) + payload, SHM_LINE);
+}
+
+/* Cannot overflow: 2^16 rings of 2^12 cells of less than 2^17 bytes, and 2^8 quotas of 2^30. */
+nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *out)
+{
+    struct shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
+    size_t share = SHM_RECEIVER / l.ranks;
+    uint32_t wanted = l.depth;
+
+    if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > SHM_MOST_DEPTH || c->quota > SHM_MOST_QUOTA)
+        return NBCOLL_ERR_CONFIG;
+    if (!l.payload) /* room for eight cells in each ring */
+        l.payload = share / 8 >= 4096 ? 4096 : (uint32_t)(share / 8 - SHM_LINE);
+    l.stride = shm_stride(l.payload);
+    if (!wanted)
+        wanted = share / l.stride > 32 ? 32 : share / l.stride < 4 ? 4 : (uint32_t)(share / l.stride);
+    for (l.depth = 1; 2 * l.depth <= wanted; l.depth *= 2)
+        ;
+    if (l.depth < c->depth) /* what the host asks for is rounded up, the default down */
+        l.depth *= 2;
+    l.quota = shm_up(c->quota ? c->quota : SHM_QUOTA, SHM_PAGE);
+    l.ring = sizeof(struct shm_ring) + l.depth * l.stride;
+    l.seats = SHM_PAGE;
+    l.reach = l.seats + l.ranks * sizeof(struct shm_seat);
+    l.rings = shm_up(l.reach + (size_t)l.ranks * l.ranks, SHM_PAGE);
+    l.quotas = shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, SHM_PAGE);
+    l.bytes = l.quotas + l.ranks * l.quota;
+    *out = l;
+    return NBCOLL_OK;
+}
+
+struct shm_seat *nbcolli_shm_seat(const struct shm_home *h, int rank)
+{
+    return (struct shm_seat *)(void *)(h->segment + h->layout.seats) + rank;
+}
+
+_Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of)
+{
+    return (_Atomic uint8_t *)(h->segment + h->layout.reach) + (size_t)rank * h->layout.ranks + (size_t)of;
+}
+
+/* The rings of one receiver lie together. */
+struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to)
+{
+    size_t i = (size_t)to * h->layout.ranks + (size_t)from;
+    return (struct shm_ring *)(void *)(h->segment + h->layout.rings + i * h->layout.ring);
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+/* Would reserving so much end in the out-of-memory killer or a signal, which no status can tell? */
+static nbcoll_status shm_is_too_much(size_t bytes)
+{
+    struct sysinfo machine;
+    struct rlimit file;
+
+    if (sysinfo(&machine) == 0 && bytes / machine.mem_unit > machine.totalram / 2)
+        return NBCOLL_ERR_LIMIT;
+    if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur)
+        return NBCOLL_ERR_MEMORY;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
+{
+    nbcoll_status s = shm_is_too_much(l->bytes);
+    int fd;
+
+    if (s != NBCOLL_OK)
+        return s;
+    fd = memfd_create("nbcoll", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+    if (fallocate(fd, 0, 0, (off_t)l->bytes) != 0)
+        s = NBCOLL_ERR_MEMORY;
+    else if (fcntl(fd, F_ADD_SEALS, SHM_SEALS) != 0)
+        s = NBCOLL_ERR_UNSUPPORTED;
+    if (s == NBCOLL_OK)
+        *out = fd;
+    else
+        close(fd);
+    return s;
+}
+
+static struct shm_head shm_head_of(const struct shm_layout *l)
+{
+    return (struct shm_head){.magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .ranks = l->ranks,
+                             .payload = l->payload, .depth = l->depth, .quota = l->quota, .bytes = l->bytes};
+}
+
+/* Before mapping it: is it as large as we think, for good? */
+static nbcoll_status shm_segment_check(const struct shm_layout *l, int fd)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (fstat(fd, &st) != 0 || st.st_size < 0 || (size_t)st.st_size != l->bytes)
+        return NBCOLL_ERR_ABI;
+    return seals >= 0 && (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW) ? NBCOLL_OK
+                                                                                                  : NBCOLL_ERR_ABI;
+}
+
+/* ---- homes ----------------------------------------------------------------------------------------------------- */
+
+static size_t shm_home_bytes(uint32_t ranks)
+{
+    return sizeof(struct shm_home) + ranks * sizeof(struct shm_place);
+}
+
+nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out)
+{
+    nbcoll_status s = fresh ? NBCOLL_OK : shm_segment_check(l, fd);
+    struct shm_head head = shm_head_of(l);
+    struct shm_home *h;
+
+    if (s != NBCOLL_OK)
+        return s;
+    h = mmap(NULL, shm_home_bytes(l->ranks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (h == MAP_FAILED)
+        return NBCOLL_ERR_MEMORY;
+    h->segment = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (h->segment == MAP_FAILED) {
+        munmap(h, shm_home_bytes(l->ranks));
+        return NBCOLL_ERR_MEMORY;
+    }
+    h->layout = *l;
+    h->pid = getpid();
+    for (uint32_t r = 0; r < l->ranks; r++)
+        h->place[r] = (struct shm_place){.event = -1, .watch = -1};
+    if (fresh)
+        memcpy(h->segment, &head, sizeof head);
+    atomic_store_explicit(&h->users, 1, memory_order_release); /* to those that join */
+    if (!fresh && memcmp(h->segment, &head, sizeof head) != 0) {
+        nbcolli_shm_home_leave(h);
+        return NBCOLL_ERR_ABI;
+    }
+    *out = h;
+    return NBCOLL_OK;
+}
+
+void nbcolli_shm_home_join(struct shm_home *h)
+{
+    atomic_fetch_add_explicit(&h->users, 1, memory_order_acq_rel); /* sees it complete */
+}
+
+void nbcolli_shm_home_leave(struct shm_home *h)
+{
+    uint32_t ranks = h->layout.ranks;
+
+    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) != 1) /* what all did comes before the end */
+        return;
+    for (uint32_t r = 0; r < ranks; r++) {
+        if (h->place[r].event >= 0)
+            close(h->place[r].event);
+        if (h->place[r].watch >= 0)
+            close(h->place[r].watch);
+    }
+    munmap(h->segment, h->layout.bytes);
+    munmap(h, shm_home_bytes(ranks));
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the shm transport share. Three things are kept apart: the segment, which every rank can write and
+ * nobody trusts (its fields are read once, then checked); the home, which is what one process knows of all ranks
+ * (mapping, descriptors, process ids), shared by those of its threads that are ranks; and the end, one rank's own.
+ *
+ *     segment.c     layout of the segment; making and mapping it; homes
+ *     socket.c      letters with descriptors between processes that check each other
+ *     bootstrap.c   how the ranks find each other and agree
+ *     queue.c       rings of messages
+ *     doorbell.c    ringing and arming
+ *     copy.c        bulk data, and the trial that tells how it can move
+ *     alive.c       deaths
+ *     shm.c         opening, the table, closing
+ */
+#ifndef NBCOLLI_SHM_H
+#define NBCOLLI_SHM_H
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "nbcoll/shm.h"
+#include "nbcoll/inline/host.h"
+
+#define SHM_LINE 128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
+#define SHM_PAGE 4096u
+#define SHM_ARRIVALS 64 /* at most, of one progress */
+
+/* Raised with every change of the segment's layout or of the letters. */
+#define SHM_VERSION 1u
+#define SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
+
+/* ---- the segment ----------------------------------------------------------------------------------------------- */
+
+/* Constant from before the segment is shown to anyone. */
+struct shm_head {
+    uint64_t magic;
+    uint32_t abi, version;
+    uint32_t ranks, payload, depth, unused;
+    uint64_t quota, bytes;
+};
+
+enum shm_state { SHM_ABSENT, SHM_PRESENT, SHM_LEFT, SHM_FAILED };
+
+/* What others look at in a rank. */
+struct shm_seat {
+    _Alignas(SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep: whoever sets this back to 0 rings */
+    _Atomic uint32_t state; /* shm_state: its own, but FAILED is written by whoever notices; on the line of `armed`,
+                               which posts read anyway */
+    _Alignas(SHM_LINE) _Atomic uint64_t trial; /* where a token stands in its memory, for copy.c */
+};
+
+/* Messages of one rank to one other. Cell i % depth holds message i. Each counter has one writer, which keeps its own
+ * copy and never reads it back from here. */
+struct shm_ring {
+    _Alignas(SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
+    _Alignas(SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
+};
+
+struct shm_cell {
+    nbcoll_header header;
+    _Atomic uint32_t bytes;
+    uint32_t unused;
+    unsigned char payload[]; /* aligned to 8 */
+};
+
+/* Where things are, computed by every rank from what the ranks agreed on. Offsets in bytes. */
+struct shm_layout {
+    uint32_t ranks, payload, depth;
+    size_t quota;
+    size_t stride, ring; /* bytes of a cell, of a ring with its cells */
+    size_t seats, reach, rings, quotas, bytes;
+};
+
+/* ---- a process's view ------------------------------------------------------------------------------------------ */
+
+struct shm_place {
+    int pid;
+    int event; /* the eventfd of the rank */
+    int watch; /* the pidfd of its process; -1 for this process */
+};
+
+/* One for each process. In memory of its own, since which rank of the process goes last is not known. The first rank
+ * makes it and the last one frees it. Constant but for `users`. */
+struct shm_home {
+    _Atomic uint32_t users; /* also shows what the first rank wrote to those that come after it */
+    int pid;
+    uint64_t secret; /* known to the ranks, and not in the segment */
+    struct shm_layout layout;
+    unsigned char *segment;
+    struct shm_place place[];
+};
+
+/* ---- a rank's own ---------------------------------------------------------------------------------------------- */
+
+enum shm_gone { SHM_HERE, SHM_UNREPORTED, SHM_REPORTED };
+
+struct shm_peer {
+    uint64_t sent;         /* messages put to it */
+    uint64_t done;         /* of those: done with, when we last looked */
+    uint64_t taken, given; /* messages from it: handed to our core, and given back */
+    uint8_t gone;          /* shm_gone */
+    uint8_t reaches;       /* bulk data moves, both ways */
+    int error;             /* errno of our trial */
+};
+
+struct shm_records {
+    nbcoll_record *first, **end;
+};
+
+struct shm_end {
+    nbcoll_endpoint base;
+    nbcoll_host host; /* memory, clock */
+    struct shm_home *home; /* null until the rank has joined */
+    int pid;               /* of the process that opened it */
+    int event, watch;      /* our descriptors until the home has them; then -1 */
+    uint32_t flags;
+    int next;         /* the sender whose messages come first in the next progress */
+    int unreported;   /* peers that are SHM_UNREPORTED */
+    bool armed;       /* by us, and not yet disarmed by us */
+    uint64_t owed;    /* rings that a poster has promised and we have not read */
+    uint64_t passes;  /* progress calls */
+    uint64_t looked;  /* when we last looked for deaths */
+    uint64_t token;   /* read by peers, to try whether they can */
+    struct shm_records gets, finished;
+    struct pollfd *poll; /* [ranks] the pidfds that we still look at */
+    nbcoll_arrival arrival[SHM_ARRIVALS];
+    struct shm_peer peer[];
+};
+
+static inline struct shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
+{
+    return (struct shm_end *)(void *)ep;
+}
+
+static inline void nbcolli_shm_clear(struct shm_records *r)
+{
+    r->first = NULL;
+    r->end = &r->first;
+}
+
+static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_record *record)
+{
+    record->next = NULL;
+    *r->end = record;
+    r->end = &record->next;
+}
+
+/* segment.c */
+nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *out);
+struct shm_seat *nbcolli_shm_seat(const struct shm_home *h, int rank);
+struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to);
+/* Can `rank` read the memory of `of`? Written by `rank`. */
+_Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of);
+/* A sealed memfd of the layout's size, its memory reserved. */
+nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *fd);
+/* A home with one user that maps the segment behind the descriptor and has no other descriptors yet. `fresh`: writes
+ * the segment's head; else checks it. */
+nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out);
+/* For another rank of the process. */
+void nbcolli_shm_home_join(struct shm_home *h);
+void nbcolli_shm_home_leave(struct shm_home *h);
+
+/* socket.c: see there */
+struct shm_letter;
+
+/* bootstrap.c: joins the ranks, or says why not. `own` is the status of this rank so far; *e may be null if it is not
+ * OK. `deadline` in the host's time. */
+struct shm_boot {
+    const nbcoll_shm_config *config;
+    const nbcoll_host *host;
+    struct shm_layout layout;
+    uint64_t deadline; /* of the host's clock; UINT64_MAX: none */
+    uint64_t looks;
+};
+nbcoll_status nbcolli_shm_allgather_id(struct shm_boot *b, nbcoll_shm_id *id);
+nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
+nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
+
+/* queue.c */
+nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
+                              size_t bytes);
+/* Gives back what was handed out, and hands out what is there, at most SHM_ARRIVALS. */
+nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
+/* Is something there that was not handed out, or a ring so full of what was that its sender cannot ring? */
+bool nbcolli_shm_waiting(struct shm_end *e);
+
+/* doorbell.c */
+extern const nbcoll_doorbell nbcolli_shm_doorbell;
+void nbcolli_shm_ring_bell(struct shm_end *e, int peer);
+void nbcolli_shm_silence(struct shm_end *e);
+
+/* copy.c */
+extern const nbcoll_bulk nbcolli_shm_bulk;
+/* Tries to read from every rank, and writes down for all what it can. */
+void nbcolli_shm_try(struct shm_end *e);
+/* After all have: what moves both ways. */
+void nbcolli_shm_tried(struct shm_end *e);
+/* One chunk of the oldest get. */
+void nbcolli_shm_copy_some(struct shm_end *e);
+const char *nbcolli_shm_why(const struct shm_end *e, int peer);
+
+/* alive.c */
+/* Now and then (`now`: at once) looks whose process has ended, and who was found failed by others. */
+void nbcolli_shm_look(struct shm_end *e);
+/* Is the process of the peer still there? */
+bool nbcolli_shm_is_alive(struct shm_end *e, int peer);
+/* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
+void nbcolli_shm_lose(struct shm_end *e, int peer);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * trace: hands each call on to the endpoint inside and tells the host what was called and what it said.
+ */
+#include "nbcoll/trace.h"
+
+#include <string.h>
+
+#include "nbcoll/inline/host.h"
+
+struct trace_end {
+    nbcoll_endpoint base;
+    nbcoll_transport table; /* ours: with the groups that the inner one has */
+    nbcoll_endpoint *inner;
+    nbcoll_transport call; /* the inner one's, completed */
+    nbcoll_trace_config config;
+    nbcoll_host host;
+};
+
+const char *nbcoll_trace_call_name(nbcoll_trace_call call)
+{
+    static const char *const names[] = {
+#define NBCOLLI_TRACE_NAME(name, text) text,
+        NBCOLL_TRACE_LIST(NBCOLLI_TRACE_NAME)
+#undef NBCOLLI_TRACE_NAME
+    };
+    return (unsigned)call < NBCOLL_TRACE_COUNT ? names[call] : "?";
+}
+
+static struct trace_end *trace_end_of(nbcoll_endpoint *ep)
+{
+    return (struct trace_end *)ep;
+}
+
+static void trace_tell(const struct trace_end *e, nbcoll_trace_event event)
+{
+    event.rank = e->base.rank;
+    e->config.event(e->config.user, &event);
+}
+
+static nbcoll_posted trace_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                size_t bytes, nbcoll_record *record)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, record);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_POST,
+                                       .peer = peer,
+                                       .posted = posted,
+                                       .header = header,
+                                       .payload = payload,
+                                       .bytes = bytes,
+                                       .record = record});
+    return posted;
+}
+
+static void trace_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+{
+    struct trace_end *e = trace_end_of(ep);
+    size_t follow = 0;
+    e->call.progress(e->inner, batch);
+    for (const nbcoll_arrival *a = batch->arrived; a; a = a->next)
+        follow++;
+    for (const nbcoll_record *r = batch->returned; r; r = r->next)
+        follow++;
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_PROGRESS, .bytes = follow});
+    for (const nbcoll_arrival *a = batch->arrived; a; a = a->next)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_ARRIVED,
+                                           .peer = a->source,
+                                           .header = &a->header,
+                                           .payload = a->payload,
+                                           .bytes = a->bytes});
+    for (const nbcoll_record *r = batch->returned; r; r = r->next)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_RETURNED, .status = r->status, .record = r});
+    if (batch->lost >= 0)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LOST, .peer = batch->lost});
+}
+
+static void trace_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.cancel(e->inner, record);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_CANCEL, .record = record});
+}
+
+static void trace_close(nbcoll_endpoint *ep)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_host host = e->host;
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_CLOSE});
+    e->call.close(e->inner);
+    nbcolli_free(&host, e, sizeof *e);
+}
+
+static nbcoll_status trace_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_status status = e->call.bulk->expose(e->inner, memory, bytes, out);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_EXPOSE,
+                                       .status = status,
+                                       .payload = memory,
+                                       .bytes = bytes,
+                                       .key = status == NBCOLL_OK ? *out : (nbcoll_key){{0, 0}}});
+    return status;
+}
+
+static void trace_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.bulk->withdraw(e->inner, key);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_WITHDRAW, .key = key});
+}
+
+static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
+                               nbcoll_record *record)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_posted posted = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, record);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_GET,
+                                       .peer = peer,
+                                       .posted = posted,
+                                       .payload = to,
+                                       .bytes = bytes,
+                                       .offset = offset,
+                                       .key = key,
+                                       .record = record});
+    return posted;
+}
+
+/* Constant, so not worth telling. */
+static int trace_reaches(nbcoll_endpoint *ep, int peer)
+{
+    struct trace_end *e = trace_end_of(ep);
+    const nbcoll_bulk *bulk = e->call.bulk;
+    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(e->inner, peer);
+}
+
+static int trace_fd(nbcoll_endpoint *ep)
+{
+    struct trace_end *e = trace_end_of(ep);
+    return e->call.doorbell->fd(e->inner);
+}
+
+static nbcoll_status trace_arm(nbcoll_endpoint *ep)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_status status = e->call.doorbell->arm(e->inner);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_ARM, .status = status});
+    return status;
+}
+
+static const nbcoll_bulk trace_bulk = {sizeof trace_bulk, trace_expose, trace_withdraw, trace_get, trace_reaches};
+static const nbcoll_doorbell trace_doorbell = {sizeof trace_doorbell, trace_fd, trace_arm};
+
+nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
+{
+    nbcoll_trace_config c = {0};
+    nbcoll_host host = {0};
+    nbcoll_transport call = {0};
+    if (!config || !inner || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
+    if (status == NBCOLL_OK && c.host)
+        status = nbcolli_copy_tagged(&host, c.host, sizeof host);
+    if (status != NBCOLL_OK)
+        return status;
+    if (!c.event)
+        return NBCOLL_ERR_NULL;
+    if (inner->transport->abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    memcpy(&call, inner->transport, inner->transport->size < sizeof call ? inner->transport->size : sizeof call);
+    if (!call.post || !call.progress || !call.cancel || !call.close)
+        return NBCOLL_ERR_ABI;
+    if (inner->owner)
+        return NBCOLL_ERR_BUSY;
+    struct trace_end *e = nbcolli_alloc(&host, sizeof *e, 64);
+    if (!e)
+        return NBCOLL_ERR_MEMORY;
+    *e = (struct trace_end){.base = *inner, .inner = inner, .call = call, .config = c, .host = host};
+    e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "trace", trace_post, trace_progress,
+                                  trace_cancel, trace_close,     NULL,    NULL};
+    e->table.bulk = call.bulk ? &trace_bulk : NULL;
+    e->table.doorbell = call.doorbell ? &trace_doorbell : NULL;
+    e->base.transport = &e->table;
+    *out = &e->base;
+    return NBCOLL_OK;
+}
