@@ -61,6 +61,25 @@
 #include "verify/result.c"
 #include "verify/value.c"
 
+#ifdef NBCOLL_WITH_FAULT
+#include "../transports/fault/fault.c"
+#endif
+
 #ifdef NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/loopback.c"
+#endif
+
+#ifdef NBCOLL_WITH_SHM
+#include "../transports/shm/alive.c"
+#include "../transports/shm/bootstrap.c"
+#include "../transports/shm/copy.c"
+#include "../transports/shm/doorbell.c"
+#include "../transports/shm/queue.c"
+#include "../transports/shm/segment.c"
+#include "../transports/shm/shm.c"
+#include "../transports/shm/socket.c"
+#endif
+
+#ifdef NBCOLL_WITH_TRACE
+#include "../transports/trace/trace.c"
 #endif

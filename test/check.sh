@@ -14,7 +14,8 @@ case "$#${1-}" in
 esac
 
 missing=
-for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libjansson-dev zlib1g-dev; do
+for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libjansson-dev \
+    zlib1g-dev graphviz; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then

@@ -21,9 +21,12 @@ typedef struct command {
     const char *purpose; /* one line */
     const char *help;    /* its usage and options */
     int (*run)(const struct command *self, int argc, char *argv[]); /* argv[0] is the subcommand's name */
+    /* Its options of one letter, as getopt takes them, after a colon. Before that a '+' where the words after the
+     * options are a program with options of its own: then --help is the subcommand's to find. */
+    const char *letters;
 } command;
 
-extern const command command_verify, command_show, command_info;
+extern const command command_verify, command_show, command_run, command_info;
 
 /* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
 int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -144,4 +144,5 @@ const command command_info = {
     "reductions, transports, and the vector instructions of this processor that reductions use.\n\n"
     "  --json            one object\n",
     run,
+    ":",
 };

@@ -9,7 +9,7 @@
 #define NBCOLL_VERSION "unreleased"
 #endif
 
-static const command *const commands[] = {&command_verify, &command_show, &command_info};
+static const command *const commands[] = {&command_verify, &command_show, &command_run, &command_info};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)
@@ -44,8 +44,10 @@ static int help(const char *name)
     return COMMAND_OK;
 }
 
-static int asks_for_help(int argc, char *argv[])
+static int asks_for_help(const command *c, int argc, char *argv[])
 {
+    if (c->letters[0] == '+')
+        return 0;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0)
             return 1;
@@ -67,7 +69,7 @@ static int run(int argc, char *argv[])
     const command *c = find(argv[1]);
     if (!c)
         return COMMAND_USAGE;
-    return asks_for_help(argc - 1, argv + 1) ? help(c->name) : c->run(c, argc - 1, argv + 1);
+    return asks_for_help(c, argc - 1, argv + 1) ? help(c->name) : c->run(c, argc - 1, argv + 1);
 }
 
 int main(int argc, char *argv[])

@@ -34,7 +34,7 @@ int command_number(const char *word, unsigned long long low, unsigned long long 
 int command_next(const command *self, int argc, char *argv[], const struct option *options)
 {
     opterr = 0;
-    int option = getopt_long(argc, argv, ":", options, NULL);
+    int option = getopt_long(argc, argv, self->letters, options, NULL);
     if (option != ':' && option != '?')
         return option;
     const char *word = argv[optind - 1];

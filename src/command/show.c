@@ -126,4 +126,5 @@ const command command_show = {
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n",
     run,
+    ":",
 };

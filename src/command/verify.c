@@ -310,4 +310,5 @@ const command command_verify = {
     "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
     "  --json            one object instead of the table\n",
     run,
+    ":",
 };

@@ -12,6 +12,10 @@
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
 #include <nbcoll/loopback.h>
+#include <nbcoll/trace.h>
+#include <nbcoll/fault.h>
+#include <nbcoll/launch.h>
+#include <nbcoll/shm.h>
 
 #ifdef __cplusplus
 #define FROZEN(expression, number) static_assert((expression) == (number), "the ABI has changed")
@@ -55,6 +59,9 @@ VALUE(NBCOLL_ERR_TRANSPORT, 25);
 VALUE(NBCOLL_ERR_CALL, 26);
 VALUE(NBCOLL_ERR_FORKED, 27);
 VALUE(NBCOLL_ERR_VERIFY, 28);
+VALUE(NBCOLL_ERR_ACCESS, 29);
+VALUE(NBCOLL_ERR_NAMESPACE, 30);
+VALUE(NBCOLL_ERR_DUPLICATE, 31);
 VALUE(NBCOLL_BYTE, 0);
 VALUE(NBCOLL_INT8, 1);
 VALUE(NBCOLL_INT16, 2);
@@ -270,11 +277,12 @@ OFFSET(nbcoll_batch, lost, 16);
 SIZE(nbcoll_key, 16);
 OFFSET(nbcoll_key, word, 0);
 
-SIZE(nbcoll_bulk, 32);
+SIZE(nbcoll_bulk, 40);
 OFFSET(nbcoll_bulk, size, 0);
 OFFSET(nbcoll_bulk, expose, 8);
 OFFSET(nbcoll_bulk, withdraw, 16);
 OFFSET(nbcoll_bulk, get, 24);
+OFFSET(nbcoll_bulk, reaches, 32);
 
 SIZE(nbcoll_doorbell, 24);
 OFFSET(nbcoll_doorbell, size, 0);
@@ -380,3 +388,94 @@ OFFSET(nbcoll_loopback_config, seed, 24);
 OFFSET(nbcoll_loopback_config, depth, 32);
 OFFSET(nbcoll_loopback_config, payload, 36);
 OFFSET(nbcoll_loopback_config, flags, 40);
+
+/* ---- trace.h ----------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_TRACE_POST, 0);
+VALUE(NBCOLL_TRACE_PROGRESS, 1);
+VALUE(NBCOLL_TRACE_ARRIVED, 2);
+VALUE(NBCOLL_TRACE_RETURNED, 3);
+VALUE(NBCOLL_TRACE_LOST, 4);
+VALUE(NBCOLL_TRACE_CANCEL, 5);
+VALUE(NBCOLL_TRACE_EXPOSE, 6);
+VALUE(NBCOLL_TRACE_WITHDRAW, 7);
+VALUE(NBCOLL_TRACE_GET, 8);
+VALUE(NBCOLL_TRACE_ARM, 9);
+VALUE(NBCOLL_TRACE_CLOSE, 10);
+
+SIZE(nbcoll_trace_event, 80);
+OFFSET(nbcoll_trace_event, call, 0);
+OFFSET(nbcoll_trace_event, rank, 4);
+OFFSET(nbcoll_trace_event, peer, 8);
+OFFSET(nbcoll_trace_event, posted, 12);
+OFFSET(nbcoll_trace_event, status, 16);
+OFFSET(nbcoll_trace_event, header, 24);
+OFFSET(nbcoll_trace_event, payload, 32);
+OFFSET(nbcoll_trace_event, bytes, 40);
+OFFSET(nbcoll_trace_event, offset, 48);
+OFFSET(nbcoll_trace_event, key, 56);
+OFFSET(nbcoll_trace_event, record, 72);
+
+SIZE(nbcoll_trace_config, 32);
+OFFSET(nbcoll_trace_config, size, 0);
+OFFSET(nbcoll_trace_config, host, 8);
+OFFSET(nbcoll_trace_config, user, 16);
+OFFSET(nbcoll_trace_config, event, 24);
+
+/* ---- fault.h ----------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_FAULT_POST, 1);
+VALUE(NBCOLL_FAULT_GET, 2);
+VALUE(NBCOLL_FAULT_EXPOSE, 4);
+VALUE(NBCOLL_FAULT_REORDER, 1);
+
+SIZE(nbcoll_fault_config, 80);
+OFFSET(nbcoll_fault_config, size, 0);
+OFFSET(nbcoll_fault_config, host, 8);
+OFFSET(nbcoll_fault_config, seed, 16);
+OFFSET(nbcoll_fault_config, flags, 24);
+OFFSET(nbcoll_fault_config, not_now, 28);
+OFFSET(nbcoll_fault_config, hold, 32);
+OFFSET(nbcoll_fault_config, longest, 36);
+OFFSET(nbcoll_fault_config, fail, 40);
+OFFSET(nbcoll_fault_config, fail_at, 48);
+OFFSET(nbcoll_fault_config, fail_with, 56);
+OFFSET(nbcoll_fault_config, lost_at, 64);
+OFFSET(nbcoll_fault_config, lost, 72);
+
+/* ---- shm.h ------------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_SHM_RANKS, 256);
+VALUE(NBCOLL_SHM_NO_CMA, 1);
+VALUE(NBCOLL_SHM_NO_BULK, 2);
+VALUE(NBCOLL_SHM_ALLOW_PTRACER, 4);
+VALUE(NBCOLL_SHM_BY_REFERENCE, 0);
+VALUE(NBCOLL_SHM_BY_CMA, 1);
+VALUE(NBCOLL_SHM_BY_PIECES, 2);
+
+SIZE(nbcoll_shm_id, 41);
+OFFSET(nbcoll_shm_id, text, 0);
+
+SIZE(nbcoll_shm_allgather, 40);
+OFFSET(nbcoll_shm_allgather, size, 0);
+OFFSET(nbcoll_shm_allgather, user, 8);
+OFFSET(nbcoll_shm_allgather, start, 16);
+OFFSET(nbcoll_shm_allgather, test, 24);
+OFFSET(nbcoll_shm_allgather, free, 32);
+
+SIZE(nbcoll_shm_config, 112);
+OFFSET(nbcoll_shm_config, size, 0);
+OFFSET(nbcoll_shm_config, host, 8);
+OFFSET(nbcoll_shm_config, id, 16);
+OFFSET(nbcoll_shm_config, allgather, 64);
+OFFSET(nbcoll_shm_config, rank, 72);
+OFFSET(nbcoll_shm_config, ranks, 76);
+OFFSET(nbcoll_shm_config, timeout, 80);
+OFFSET(nbcoll_shm_config, depth, 88);
+OFFSET(nbcoll_shm_config, payload, 92);
+OFFSET(nbcoll_shm_config, quota, 96);
+OFFSET(nbcoll_shm_config, flags, 104);
+
+SIZE(nbcoll_shm_peer, 32);
+OFFSET(nbcoll_shm_peer, size, 0);
+OFFSET(nbcoll_shm_peer, pid, 8);
+OFFSET(nbcoll_shm_peer, path, 12);
+OFFSET(nbcoll_shm_peer, error, 16);
+OFFSET(nbcoll_shm_peer, why, 24);

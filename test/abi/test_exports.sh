@@ -5,11 +5,11 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
 map=$NBCOLL_SOURCE/src/nbcoll.map
 
-"$CC" -w -O0 -fPIC -fvisibility=hidden -shared -I"$NBCOLL_SOURCE/include" \
-    -DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_TRACE -DNBCOLL_WITH_FAULT \
-    -Wl,--version-script="$map" "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/libnbcoll.so"
+"$CC" -w -O0 -fPIC -fvisibility=hidden -shared -I"$NBCOLL_SOURCE/include" $with \
+    -Wl,--no-undefined -Wl,--version-script="$map" "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/libnbcoll.so"
 nm -D --defined-only "$work/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort >"$work/exported"
 sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$map" >"$work/listed"
 diff "$work/listed" "$work/exported"

@@ -19,7 +19,7 @@
 
 #define OWNER 0x6c6f616eu /* what the core wrote into a record must come back */
 #define SCRUBBED 0xa5
-#define WATCHDOG_NS 60000000000u
+#define WATCHDOG_NS 30000000000u
 
 uint64_t random_next(uint64_t *state)
 {
@@ -75,6 +75,7 @@ static bool is_expected_payload(const struct world *w, int from, uint64_t index,
 void player_is_wrong(struct player *p, const char *format, ...)
 {
     va_list list;
+    atomic_store(&p->world->wrong, true);
     if (p->wrong[0])
         return;
     va_start(list, format);
@@ -267,13 +268,10 @@ struct world *world_open(void **state, int ranks)
 
 void world_check(const struct world *w)
 {
-    bool wrong = false;
     for (int i = 0; i < w->ranks; i++)
-        if (w->player[i].wrong[0]) {
+        if (w->player[i].wrong[0])
             print_error("rank %d of %d: %s\n", i, w->ranks, w->player[i].wrong);
-            wrong = true;
-        }
-    if (wrong)
+    if (w->wrong)
         fail_msg("seed %llu", (unsigned long long)w->seed);
 }
 

@@ -8,6 +8,7 @@
 #ifndef NBCOLL_TEST_PLAYER_H
 #define NBCOLL_TEST_PLAYER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "conformance.h"
@@ -50,6 +51,7 @@ struct world {
     void *made;
     int ranks;
     uint64_t seed, random;
+    atomic_bool wrong; /* some player has noted something: everyone stops */
     struct player player[MAX_RANKS];
 };
 

@@ -20,7 +20,7 @@ static void *talk(void *argument)
 {
     struct player *p = argument;
     uint64_t start = now_ns();
-    while (!player_is_done(p) && !p->wrong[0]) {
+    while (!player_is_done(p) && !p->world->wrong) {
         player_send(p);
         if (!player_progress(p)) {
             if (now_ns() - start > TOO_LONG_NS)
@@ -36,7 +36,7 @@ static void *talk_and_close(void *argument)
 {
     struct player *p = argument;
     talk(p);
-    if (!p->wrong[0]) {
+    if (!p->world->wrong) {
         nbcoll_endpoint_close(p->ep);
         p->ep = NULL;
     }

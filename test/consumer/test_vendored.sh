@@ -5,13 +5,14 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
 program=$NBCOLL_SOURCE/test/consumer/program.c
 unity=$NBCOLL_SOURCE/src/nbcoll.c
 
 "$CC" -I"$NBCOLL_SOURCE/include" -c "$unity" -o "$work/bare.o"
 while read -r flags; do
     # shellcheck disable=SC2086 # the compiler and its flags are words
-    $flags -O1 -DNBCOLL_WITH_LOOPBACK -DNBCOLL_WITH_TRACE -DNBCOLL_WITH_FAULT -I"$NBCOLL_SOURCE/include" \
+    $flags -O1 $with -I"$NBCOLL_SOURCE/include" \
         "$unity" "$program" -o "$work/program"
     "$work/program"
 done <<END

@@ -6,14 +6,16 @@
 set -eu
 cd "$1"
 
-never='printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|getenv|secure_getenv|setenv|exit|_exit|_Exit|abort|assert|signal|sigaction'
+never='printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|setenv|exit|_exit|_Exit|abort|assert|signal|sigaction'
+environment='getenv|secure_getenv'
 hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gettime|gettimeofday|time|usleep|nanosleep|sched_yield|pthread_[a-z_]*|thrd_[a-z_]*'
 
 find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while read -r file; do
     case $file in
     src/command/*) continue ;;
-    include/nbcoll/inline/host.h | src/context/wait.c) words=$never ;;
-    *) words="$never|$hooks" ;;
+    include/nbcoll/inline/host.h | src/context/wait.c) words="$never|$environment" ;;
+    include/nbcoll/launch.h) words="$never|$hooks" ;; # compiled into programs
+    *) words="$never|$environment|$hooks" ;;
     esac
     awk -v file="$file" -v words="$words" '
     # Comments and strings go; what follows a dot, an arrow or a star is a member, a hook of the host itself.

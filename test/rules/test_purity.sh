@@ -15,6 +15,7 @@ printf '/* one\n * two */ free(p);\n' | refuses src/comm/bad.c ':2: calls  free'
 
 echo '    free(p);' | accepts include/nbcoll/inline/host.h
 echo '    printf("x");' | accepts src/command/main.c
+echo 'x = getenv("x");' | accepts include/nbcoll/launch.h
 echo '    host->free(user, p, 1);' | accepts src/comm/good.c
 echo 'void (*free)(void *user);' | accepts include/nbcoll/good.h
 echo 's = "abort(1)"; /* exit(1) */ nbcolli_free(h, p, 1); // abort(1)' | accepts src/comm/good.c

@@ -163,13 +163,18 @@ nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fre
         h->place[r] = (struct shm_place){.event = -1, .watch = -1};
     if (fresh)
         memcpy(h->segment, &head, sizeof head);
-    atomic_store_explicit(&h->users, 1, memory_order_release); /* to those that join */
+    atomic_init(&h->users, 1);
     if (!fresh && memcmp(h->segment, &head, sizeof head) != 0) {
         nbcolli_shm_home_leave(h);
         return NBCOLL_ERR_ABI;
     }
     *out = h;
     return NBCOLL_OK;
+}
+
+void nbcolli_shm_home_show(struct shm_home *h)
+{
+    atomic_store_explicit(&h->users, 1, memory_order_release); /* the whole home to those that join */
 }
 
 void nbcolli_shm_home_join(struct shm_home *h)

@@ -5,7 +5,7 @@
  * (mapping, descriptors, process ids), shared by those of its threads that are ranks; and the end, one rank's own.
  *
  *     segment.c     layout of the segment; making and mapping it; homes
- *     socket.c      letters with descriptors between processes that check each other
+ *     socket.c      letters with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of messages
  *     doorbell.c    ringing and arming
@@ -115,6 +115,7 @@ struct shm_end {
     struct shm_home *home; /* null until the rank has joined */
     int pid;               /* of the process that opened it */
     int event, watch;      /* our descriptors until the home has them; then -1 */
+    int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
     int unreported;   /* peers that are SHM_UNREPORTED */
@@ -124,7 +125,6 @@ struct shm_end {
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t token;   /* read by peers, to try whether they can */
     struct shm_records gets, finished;
-    struct pollfd *poll; /* [ranks] the pidfds that we still look at */
     nbcoll_arrival arrival[SHM_ARRIVALS];
     struct shm_peer peer[];
 };
@@ -158,15 +158,13 @@ nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *fd);
 /* A home with one user that maps the segment behind the descriptor and has no other descriptors yet. `fresh`: writes
  * the segment's head; else checks it. */
 nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out);
-/* For another rank of the process. */
+/* When its descriptors are there; afterwards it is constant, and other ranks of the process may join it. */
+void nbcolli_shm_home_show(struct shm_home *h);
 void nbcolli_shm_home_join(struct shm_home *h);
 void nbcolli_shm_home_leave(struct shm_home *h);
 
-/* socket.c: see there */
-struct shm_letter;
-
-/* bootstrap.c: joins the ranks, or says why not. `own` is the status of this rank so far; *e may be null if it is not
- * OK. `deadline` in the host's time. */
+/* bootstrap.c: joins the ranks, or says why not. `own` is the status of this rank so far; `e` may be null if that is
+ * not OK. */
 struct shm_boot {
     const nbcoll_shm_config *config;
     const nbcoll_host *host;
@@ -174,7 +172,9 @@ struct shm_boot {
     uint64_t deadline; /* of the host's clock; UINT64_MAX: none */
     uint64_t looks;
 };
-nbcoll_status nbcolli_shm_allgather_id(struct shm_boot *b, nbcoll_shm_id *id);
+/* The id of rank 0, by the host's allgather. */
+nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id);
+/* Rank 0; the others. */
 nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
 nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
 
@@ -202,7 +202,9 @@ void nbcolli_shm_copy_some(struct shm_end *e);
 const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 
 /* alive.c */
-/* Now and then (`now`: at once) looks whose process has ended, and who was found failed by others. */
+/* From now on the endings of processes are seen, also in sleep. */
+nbcoll_status nbcolli_shm_watch(struct shm_end *e);
+/* Now and then, and after each sleep, looks whose process has ended, and who was found failed by others. */
 void nbcolli_shm_look(struct shm_end *e);
 /* Is the process of the peer still there? */
 bool nbcolli_shm_is_alive(struct shm_end *e, int peer);

@@ -64,8 +64,10 @@ static inline nbcolli_stash *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *i
     nbcolli_stash *s = in->kept;
     if (!s)
         s = nbcolli_stash_keep(in->link, in->source, &in->header, in->payload, in->bytes);
-    if (!s)
+    if (!s) {
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
+        nbcolli_refuse(comm, &in->header, in->bytes, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
+    }
     in->kept = NULL;
     return s;
 }
@@ -336,8 +338,8 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_revoke_in(comm, h);
         break;
     case NBCOLLI_LOST:
-        if (h->number < (uint32_t)comm->size)
-            nbcolli_comm_break(comm, (int)h->number,
+        if (h->number < (uint32_t)comm->size) /* who has lost us is lost to us */
+            nbcolli_comm_break(comm, (int)(h->number == (uint32_t)comm->rank ? h->source : h->number),
                                h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
         break;
     default: /* CREDIT has said all */

@@ -54,15 +54,20 @@ static inline void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
     }
 }
 
+static inline void nbcolli_post_try(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+    nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
+                                               &post->record));
+}
+
 /* Hands a message to its transport; where it then is stands in the post. */
 static inline void nbcolli_post_send(nbcolli_post *post)
 {
-    nbcolli_link *link = post->link;
-    if (link->dead[post->peer])
+    if (post->link->dead[post->peer])
         post->where = NBCOLLI_STUCK;
     else
-        nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
-                                                   &post->record));
+        nbcolli_post_try(post);
 }
 
 /* ---- control messages ------------------------------------------------------------------------------------------ */
@@ -73,13 +78,16 @@ static inline void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
     c->controls = post;
 }
 
-/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. */
+/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. A LOST is
+ * tried even with a peer that we lost, who may still hear us. */
 static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
     nbcolli_post *post = c->controls;
 
-    if (link->dead[peer])
+    int farewell = h->type == NBCOLLI_LOST;
+
+    if (link->dead[peer] && !farewell)
         return;
     if (post)
         c->controls = post->next;
@@ -91,7 +99,10 @@ static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_h
     post->wire = nbcolli_pack(h);
     post->link = link;
     post->peer = peer;
-    nbcolli_post_send(post);
+    if (farewell)
+        nbcolli_post_try(post);
+    else
+        nbcolli_post_send(post);
     if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
         nbcolli_control_free(c, post);
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The smallest program for several processes: each rank says hello when all have come. Start it by
+ *
+ *     nbcoll run -n 4 hello
+ */
+#include <stdio.h>
+
+#include <nbcoll/launch.h>
+#include <nbcoll/nbcoll.h>
+
+int main(void)
+{
+    nbcoll_endpoint *endpoint;
+    nbcoll_context *context = NULL;
+    nbcoll_comm *comm;
+
+    nbcoll_status status = nbcoll_launch_open(&endpoint);
+    if (status == NBCOLL_ERR_UNSUPPORTED) {
+        fputs("start this program by: nbcoll run -n 4 hello\n", stderr);
+        return 2;
+    }
+    if (status == NBCOLL_OK)
+        status = nbcoll_context_create(NBCOLL_ABI, NULL, &context);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK)
+        status = nbcoll_barrier(comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK)
+        printf("hello from rank %d of %d\n", nbcoll_comm_rank(comm), nbcoll_comm_size(comm));
+    else
+        fprintf(stderr, "hello: %s\n", nbcoll_status_text(status));
+    nbcoll_context_free(context);
+    return status != NBCOLL_OK;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For programs started by `nbcoll run`: a rank learns from its environment who it is, and finds the others by shared
+ * memory. This is the only file that reads environment variables; it is compiled into the program, not the library.
+ *
+ *     nbcoll_launch_open(&endpoint);
+ *     nbcoll_context_create(NBCOLL_ABI, NULL, &context);
+ *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+ *
+ * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text.
+ */
+#ifndef NBCOLL_LAUNCH_H
+#define NBCOLL_LAUNCH_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A decimal number of low..high, without sign or blanks. */
+static inline nbcoll_status nbcolli_launch_number(const char *text, int low, int high, int *out)
+{
+    int number = 0;
+
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9' || number > high / 10)
+            return NBCOLL_ERR_CONFIG;
+        number = 10 * number + (*c - '0');
+    }
+    if (!*text || number < low || number > high)
+        return NBCOLL_ERR_CONFIG;
+    *out = number;
+    return NBCOLL_OK;
+}
+
+/* Sets rank, ranks and id of a configuration for nbcoll_shm_open, and leaves its other members. Errors, which leave all
+ * of it: ERR_NULL, ERR_UNSUPPORTED (none of the variables is set: not started by `nbcoll run`), ERR_CONFIG (one is
+ * missing or malformed). Not while another thread changes the environment. */
+static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
+{
+    const char *rank_text = getenv("NBCOLL_RANK"), *ranks_text = getenv("NBCOLL_RANKS"), *id = getenv("NBCOLL_ID");
+    int rank, ranks;
+
+    if (!config)
+        return NBCOLL_ERR_NULL;
+    if (!rank_text && !ranks_text && !id)
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (!rank_text || !ranks_text || !id || !*id || strlen(id) >= sizeof config->id.text ||
+        nbcolli_launch_number(ranks_text, 1, NBCOLL_SHM_RANKS, &ranks) != NBCOLL_OK ||
+        nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    config->rank = rank;
+    config->ranks = ranks;
+    memset(&config->id, 0, sizeof config->id);
+    memcpy(config->id.text, id, strlen(id));
+    return NBCOLL_OK;
+}
+
+/* Opens this rank's end with what nbcoll_launch_read finds and defaults for the rest. Errors: those of
+ * nbcoll_launch_read and of nbcoll_shm_open. */
+static inline nbcoll_status nbcoll_launch_open(nbcoll_endpoint **out)
+{
+    nbcoll_shm_config config;
+    nbcoll_status status;
+
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config;
+    status = nbcoll_launch_read(&config);
+    return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

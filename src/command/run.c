@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll run`: starts a program as several ranks. Its options, and the guard. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+enum { MOST_RANKS = 256 }; /* what shared memory connects */
+
+/* ---- the options ----------------------------------------------------------------------------------------------- */
+
+static int take_ranks(run_plan *plan, const char *value)
+{
+    unsigned long long number;
+    if (!command_number(value, 1, MOST_RANKS, &number))
+        return command_refuse(plan->self, "-n takes a number of 1..%d, not '%s'", MOST_RANKS, value);
+    plan->ranks = (int)number;
+    return 0;
+}
+
+static int take_timeout(run_plan *plan, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    if (strspn(value, "0123456789.") != strlen(value) || end == value || *end || seconds <= 0 || seconds > 1e9)
+        return command_refuse(plan->self, "--timeout takes seconds, like 60 or 0.5, not '%s'", value);
+    plan->timeout = (uint64_t)(seconds * 1e9);
+    return 0;
+}
+
+static int take_place(const run_plan *plan, const char **where, const char *value)
+{
+    *where = value;
+    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
+        return 0;
+    return command_refuse(plan->self, "--bind is core, l3 or none, not '%s'", value);
+}
+
+static int take_options(run_plan *plan, const char **where, int *asks_for_help, int argc, char *argv[])
+{
+    static const struct option options[] = {{"bind", required_argument, NULL, 'b'},
+                                            {"timeout", required_argument, NULL, 't'},
+                                            {"prefix", no_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int option, status = 0;
+    while (!status && !*asks_for_help && (option = command_next(plan->self, argc, argv, options)) != -1) {
+        if (option == 'n')
+            status = take_ranks(plan, optarg);
+        else if (option == 't')
+            status = take_timeout(plan, optarg);
+        else if (option == 'b')
+            status = take_place(plan, where, optarg);
+        else if (option == 'p')
+            plan->is_prefixed = 1;
+        else if (option == 'h')
+            *asks_for_help = 1;
+        else
+            status = COMMAND_USAGE;
+    }
+    if (status || *asks_for_help)
+        return status;
+    if (!plan->ranks)
+        return command_refuse(plan->self, "-n is missing: how many ranks?");
+    if (optind == argc)
+        return command_refuse(plan->self, "which program?");
+    plan->program = argv + optind;
+    return 0;
+}
+
+/* Two pipes for each rank, and some more. */
+static int check_limit(const run_plan *plan)
+{
+    struct rlimit limit;
+    unsigned long long needed = 2 * (unsigned long long)plan->ranks + 16;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
+        return 0;
+    command_refuse(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)", plan->ranks,
+                   needed, (unsigned long long)limit.rlim_cur);
+    return COMMAND_FAILED;
+}
+
+/* ---- the guard ------------------------------------------------------------------------------------------------- */
+
+/* Blocks the signals that the guard and the launcher wait for: those that ask to stop, unless our caller made us deaf
+ * to them, and SIGTERM always, which tells the launcher of the guard's death. */
+static void block_signals(run_plan *plan, sigset_t *signals)
+{
+    static const int stopping[] = {SIGINT, SIGQUIT, SIGHUP};
+    struct sigaction action, plain = {.sa_handler = SIG_DFL}, deaf = {.sa_handler = SIG_IGN};
+    sigemptyset(signals);
+    sigaddset(signals, SIGCHLD);
+    sigaddset(signals, SIGTERM);
+    for (int i = 0; i < 3; i++)
+        if (sigaction(stopping[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(signals, stopping[i]);
+    sigaction(SIGCHLD, &plain, NULL);
+    sigaction(SIGPIPE, &deaf, &plan->pipe);
+    sigprocmask(SIG_BLOCK, signals, &plan->mask);
+    plan->signals = signals;
+}
+
+/* Waits for the launcher. A signal that the terminal sent has reached it without us. */
+static int guard(const run_plan *plan, pid_t launcher)
+{
+    for (;;) {
+        siginfo_t info;
+        int how, signal = sigwaitinfo(plan->signals, &info);
+        if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
+            kill(launcher, signal);
+        if (signal != SIGCHLD || waitpid(launcher, &how, WNOHANG) != launcher)
+            continue;
+        if (WIFEXITED(how))
+            return WEXITSTATUS(how);
+        command_refuse(plan->self, "the launcher was killed by signal %d, and the ranks with it", WTERMSIG(how));
+        return RUN_SIGNAL + WTERMSIG(how);
+    }
+}
+
+static int launch_guarded(run_plan *plan)
+{
+    sigset_t signals;
+    block_signals(plan, &signals);
+    pid_t self = getpid(), launcher = fork();
+    if (launcher > 0)
+        return guard(plan, launcher);
+    if (launcher < 0) {
+        command_refuse(plan->self, "%s", strerror(errno));
+        return COMMAND_FAILED;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != self)
+        kill(getpid(), SIGTERM); /* the guard was gone before the kernel knew; it is taken from the queue */
+    return run_launch(plan);
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static int run(const command *self, int argc, char *argv[])
+{
+    run_plan plan = {.self = self, .timeout = NBCOLL_FOREVER};
+    const char *where = NULL;
+    int asks_for_help = 0, status = take_options(&plan, &where, &asks_for_help, argc, argv), fd;
+    if (asks_for_help)
+        fputs(self->help, stdout);
+    if (status || asks_for_help)
+        return status;
+
+    /* Pipes must not take the numbers of standard streams that our caller closed. */
+    while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+        fcntl(fd, F_SETFD, 0);
+    if (fd >= 0)
+        close(fd);
+    status = check_limit(&plan);
+    if (status)
+        return status;
+    run_binding *binding;
+    status = run_bind_find(self, where, plan.ranks, &binding);
+    if (status)
+        return status;
+    plan.binding = binding;
+    status = launch_guarded(&plan);
+    run_bind_free(binding);
+    return status;
+}
+
+const command command_run = {
+    .name = "run",
+    .purpose = "starts a program as several ranks",
+    .help =
+        "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
+        "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
+        "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least. When a\n"
+        "rank fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the\n"
+        "end, processes that a rank has started and left.\n\n"
+        "  -n N              ranks, 1..256\n"
+        "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
+        "                    can have one, and the build has hwloc\n"
+        "  --bind l3         rank i runs on the cores of L3 cache i, modulo their number\n"
+        "  --bind none       the default otherwise\n"
+        "  --timeout S       stop when S seconds are over\n"
+        "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
+        "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
+        "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"
+        "run, 2 when an argument is wrong, 3 when something failed here.\n",
+    .run = run,
+    .letters = "+:n:",
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of `nbcoll run` share. Two processes make it up. The *guard*, which the user started, passes signals
+ * on and waits; if it is killed, the kernel tells the launcher. The *launcher* is its child and the parent of the
+ * ranks; whatever they start and leave becomes its child too, so that nothing outlives it. If the launcher itself is
+ * killed, the kernel kills the ranks.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+
+#include "command.h"
+
+/* Exit statuses besides those of the ranks, as shells and timeout(1) have them. */
+enum { RUN_TIMEOUT = 124, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127, RUN_SIGNAL = 128 };
+
+/* ---- run_bind.c: where ranks may run --------------------------------------------------------------------------- */
+
+typedef struct run_binding run_binding;
+
+/* Finds places for the ranks: `where` is "core", "l3", "none", or null for cores if each rank can have one. *out is
+ * null when they are not to be bound. 0, or an exit status after naming what is wrong. */
+int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
+/* Binds this process to the place of a rank. 0, or an errno. Null binds nothing. */
+int run_bind_here(const run_binding *binding, int rank);
+void run_bind_free(run_binding *binding);
+
+/* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
+
+typedef struct run_plan {
+    const command *self;
+    int ranks;
+    int is_prefixed;
+    uint64_t timeout; /* ns, or NBCOLL_FOREVER */
+    const run_binding *binding;
+    char **program; /* and its arguments, ended by a null */
+    /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
+    sigset_t mask;
+    struct sigaction pipe;
+    const sigset_t *signals; /* blocked, for the launcher to take */
+} run_plan;
+
+/* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
+int run_launch(const run_plan *plan);
+
+/* ---- run_family.c ---------------------------------------------------------------------------------------------- */
+
+/* Those that have been sent a signal. */
+typedef struct run_told {
+    pid_t *pid;
+    size_t count;
+} run_told;
+
+/* Sends a signal to every process that descends from this one and was not told yet; null: to all. 0, or -1 where /proc
+ * does not say which they are. */
+int run_family_signal(int signal, run_told *told);
+
+/* ---- run_output.c: whole lines --------------------------------------------------------------------------------- */
+
+/* What the ranks write, on its way to our standard output and standard error, a line at a time. */
+typedef struct run_output run_output;
+
+run_output *run_output_new(int ranks, int is_prefixed);
+void run_output_free(run_output *output);
+
+/* Makes the pipe for what a rank writes to `descriptor` (1 or 2). Gives the rank's end; -1 and errno on failure. */
+int run_output_open(run_output *output, int rank, int descriptor);
+
+/* Adds a line of our own to standard error: "nbcoll run: ...". */
+void run_output_say(run_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* run_output_polls(ranks) entries to poll for, and what to do after the poll. An errno when our output could not be
+ * written, once; what would follow is then dropped. */
+size_t run_output_polls(int ranks);
+void run_output_ask(run_output *output, struct pollfd polls[]);
+int run_output_move(run_output *output, const struct pollfd polls[]);
+
+/* All writers are gone: takes what is left in the pipes, as far as there is room, and closes them. */
+void run_output_drain(run_output *output);
+
+/* Has everything been written? */
+int run_output_is_done(const run_output *output);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Places for ranks: the cores, or the groups of cores that share an L3 cache, as far as this process may use them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NBCOLL_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+#include "run.h"
+
+#ifdef NBCOLL_HAVE_HWLOC
+
+struct run_binding {
+    hwloc_topology_t topology;
+    int places;
+    hwloc_bitmap_t *place;
+};
+
+/* One place for each object of a kind, with those of its processors that are allowed. */
+static int list_places(run_binding *b, hwloc_obj_type_t kind, hwloc_const_bitmap_t allowed)
+{
+    int objects = hwloc_get_nbobjs_by_type(b->topology, kind);
+    b->place = objects > 0 ? calloc((size_t)objects, sizeof *b->place) : NULL;
+    for (int i = 0; b->place && i < objects; i++) {
+        hwloc_bitmap_t place = hwloc_bitmap_dup(hwloc_get_obj_by_type(b->topology, kind, (unsigned)i)->cpuset);
+        if (!place)
+            return ENOMEM;
+        b->place[b->places++] = place;
+        hwloc_bitmap_and(place, place, allowed);
+        if (hwloc_bitmap_iszero(place))
+            hwloc_bitmap_free(b->place[--b->places]);
+    }
+    return objects > 0 && !b->place ? ENOMEM : 0;
+}
+
+/* 0, or an errno. */
+static int find_places(run_binding *b, hwloc_obj_type_t kind)
+{
+    if (hwloc_topology_init(&b->topology) < 0)
+        return ENOMEM;
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+    int failed = !allowed || hwloc_topology_load(b->topology) < 0 ||
+                 hwloc_get_cpubind(b->topology, allowed, HWLOC_CPUBIND_THREAD) < 0;
+    int error = failed ? errno : list_places(b, kind, allowed);
+    hwloc_bitmap_free(allowed);
+    return error;
+}
+
+int run_bind_find(const command *self, const char *where, int ranks, run_binding **out)
+{
+    int is_l3 = where && strcmp(where, "l3") == 0;
+    *out = NULL;
+    if (where && strcmp(where, "none") == 0)
+        return 0;
+
+    run_binding *b = calloc(1, sizeof *b);
+    int error = b ? find_places(b, is_l3 ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_CORE) : ENOMEM;
+    if (!error && b->places >= (where ? 1 : ranks)) {
+        *out = b;
+        return 0;
+    }
+    run_bind_free(b);
+    if (!where)
+        return 0;
+    if (!error)
+        return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
+    command_refuse(self, "--bind %s: %s", where, strerror(error));
+    return COMMAND_FAILED;
+}
+
+int run_bind_here(const run_binding *b, int rank)
+{
+    return b && hwloc_set_cpubind(b->topology, b->place[rank % b->places], HWLOC_CPUBIND_THREAD) < 0 ? errno : 0;
+}
+
+void run_bind_free(run_binding *b)
+{
+    if (!b)
+        return;
+    for (int i = 0; i < b->places; i++)
+        hwloc_bitmap_free(b->place[i]);
+    free(b->place);
+    if (b->topology)
+        hwloc_topology_destroy(b->topology);
+    free(b);
+}
+
+#else
+
+int run_bind_find(const command *self, const char *where, int ranks, run_binding **out)
+{
+    (void)ranks;
+    *out = NULL;
+    if (!where || strcmp(where, "none") == 0)
+        return 0;
+    return command_refuse(self, "--bind %s: this build is without hwloc and knows only --bind none", where);
+}
+
+int run_bind_here(const run_binding *binding, int rank)
+{
+    (void)binding;
+    (void)rank;
+    return 0;
+}
+
+void run_bind_free(run_binding *binding)
+{
+    (void)binding;
+}
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The launcher of `nbcoll run`: one loop around poll that learns of signals, deaths, deadlines and output. It runs
+ * until a rank fails, the time is over, a signal asks it to stop, or all ranks have ended; then what is left is asked
+ * to stop, and after a grace period killed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef NBCOLL_WITH_SHM
+#include <nbcoll/shm.h>
+#endif
+
+#include "run.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define GRACE (2000 * MILLISECOND)
+#define AGAIN (100 * MILLISECOND) /* how often what does not die is killed */
+
+typedef struct launch {
+    const run_plan *plan;
+    run_output *output;
+    struct pollfd *polls; /* of the output, then of the signals */
+    size_t outputs;
+    int signals;
+    char id[64]; /* of this set of ranks */
+    pid_t *pids; /* 0: not started, or ended */
+    int is_childless;
+    enum { RUNNING, STOPPING, KILLING, OVER } stage;
+    uint64_t deadline; /* of the stage */
+    int signal;        /* by which all were asked to end; 0: by a terminal */
+    run_told told;     /* those that were */
+    int status;
+} launch;
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * MILLISECOND + (uint64_t)t.tv_nsec;
+}
+
+/* ---- stopping -------------------------------------------------------------------------------------------------- */
+
+static void signal_all(const launch *l, int signal, run_told *told)
+{
+    if (run_family_signal(signal, told) == 0)
+        return;
+    for (int rank = 0; rank < l->plan->ranks; rank++)
+        if (l->pids[rank])
+            kill(l->pids[rank], signal);
+}
+
+/* Asks whoever was not asked yet: a process that was being born escapes a first look. */
+static void ask(launch *l)
+{
+    if (l->stage == STOPPING && l->signal && !l->is_childless)
+        signal_all(l, l->signal, &l->told);
+}
+
+/* Asks everything to end by this signal, or by 0 if it has been asked. The first reason to stop decides the status. */
+static void stop(launch *l, int status, int signal)
+{
+    if (l->stage != RUNNING)
+        return;
+    l->stage = STOPPING;
+    l->deadline = now() + GRACE;
+    l->status = status;
+    l->signal = signal;
+    ask(l);
+}
+
+/* All ranks have ended, and left something behind. That is asked by SIGTERM, whatever it was asked by before. */
+static void sweep(launch *l)
+{
+    stop(l, COMMAND_OK, SIGTERM);
+    if (l->signal == SIGTERM)
+        return;
+    l->signal = SIGTERM;
+    l->told.count = 0;
+}
+
+/* "rank 3", "ranks 0, 2": those that have not ended. */
+static const char *living(const launch *l, char *text, size_t size)
+{
+    size_t length = 0;
+    int ranks = 0;
+    for (int rank = 0; rank < l->plan->ranks; rank++)
+        ranks += l->pids[rank] != 0;
+    const char *before = ranks == 1 ? "rank " : "ranks ";
+    *text = 0;
+    for (int rank = 0; rank < l->plan->ranks && length < size; rank++)
+        if (l->pids[rank]) {
+            length += (size_t)snprintf(text + length, size - length, "%s%d", before, rank);
+            before = ", ";
+        }
+    return ranks ? text : "no rank, but what ranks have left";
+}
+
+/* What is due when the deadline of the stage has passed. */
+static void pass_deadline(launch *l)
+{
+    char text[1600];
+    if (l->stage == RUNNING) {
+        run_output_say(l->output, "the time of %g s is over; still running: %s", (double)l->plan->timeout / 1e9,
+                       living(l, text, sizeof text));
+        stop(l, RUN_TIMEOUT, SIGTERM);
+        return;
+    }
+    if (l->is_childless) { /* nobody takes our output */
+        l->stage = OVER;
+        return;
+    }
+    if (l->stage == STOPPING)
+        run_output_say(l->output, "killed, since it did not end within %g s: %s", (double)GRACE / 1e9,
+                       living(l, text, sizeof text));
+    l->stage = KILLING;
+    l->deadline = now() + AGAIN;
+    signal_all(l, SIGKILL, NULL);
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------------- */
+
+/* Why a child did not become a rank. */
+typedef struct refusal {
+    enum { NOT_BOUND, NOT_CONNECTED, NOT_RUN } step;
+    int error;
+} refusal;
+
+static void set_number(const char *name, int number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", number);
+    setenv(name, text, 1);
+}
+
+/* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
+static refusal become(const launch *l, int rank, const int ends[2], pid_t launcher)
+{
+    const run_plan *plan = l->plan;
+    /* The parent may have died before the kernel knew that we are to follow. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
+        return (refusal){NOT_CONNECTED, errno};
+    int error = run_bind_here(plan->binding, rank);
+    if (error)
+        return (refusal){NOT_BOUND, error};
+    int input = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (input < 0 || (rank && dup2(input, STDIN_FILENO) < 0) || dup2(ends[0], STDOUT_FILENO) < 0 ||
+        dup2(ends[1], STDERR_FILENO) < 0)
+        return (refusal){NOT_CONNECTED, errno};
+    set_number("NBCOLL_RANK", rank);
+    set_number("NBCOLL_RANKS", plan->ranks);
+    setenv("NBCOLL_ID", l->id, 1);
+    sigaction(SIGPIPE, &plan->pipe, NULL);
+    sigprocmask(SIG_SETMASK, &plan->mask, NULL);
+    execvp(plan->program[0], plan->program);
+    return (refusal){NOT_RUN, errno};
+}
+
+static int explain(const launch *l, int rank, const refusal *why)
+{
+    static const char *const steps[] = {[NOT_BOUND] = "binding", [NOT_CONNECTED] = "starting"};
+    if (why->step != NOT_RUN) {
+        run_output_say(l->output, "%s rank %d: %s", steps[why->step], rank, strerror(why->error));
+        return COMMAND_FAILED;
+    }
+    run_output_say(l->output, "%s: %s", l->plan->program[0], strerror(why->error));
+    return why->error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+/* Forks, and waits until the child has become the program, which closes `report`, or has said there why not. */
+static int fork_rank(launch *l, int rank, const int ends[2], int report[2])
+{
+    pid_t self = getpid(), pid = fork();
+    refusal why = {NOT_CONNECTED, errno};
+    if (pid == 0) {
+        why = become(l, rank, ends, self);
+        _exit(write(report[1], &why, sizeof why) == sizeof why ? 1 : 2);
+    }
+    close(report[1]);
+    report[1] = -1;
+    if (pid < 0)
+        return explain(l, rank, &why);
+    ssize_t bytes;
+    while ((bytes = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
+        ;
+    if (bytes == sizeof why)
+        return explain(l, rank, &why);
+    l->pids[rank] = pid;
+    return 0;
+}
+
+/* 0, or the exit status of `nbcoll run` after saying why. */
+static int start(launch *l, int rank)
+{
+    int ends[2] = {run_output_open(l->output, rank, STDOUT_FILENO), run_output_open(l->output, rank, STDERR_FILENO)};
+    int report[2] = {-1, -1}, status;
+    if (ends[0] < 0 || ends[1] < 0 || pipe2(report, O_CLOEXEC) < 0)
+        status = explain(l, rank, &(refusal){NOT_CONNECTED, errno});
+    else
+        status = fork_rank(l, rank, ends, report);
+    int used[] = {ends[0], ends[1], report[0], report[1]};
+    for (int i = 0; i < 4; i++)
+        if (used[i] >= 0)
+            close(used[i]);
+    return status;
+}
+
+/* ---- deaths and signals ---------------------------------------------------------------------------------------- */
+
+static int exit_status(int how)
+{
+    return WIFEXITED(how) ? WEXITSTATUS(how) : RUN_SIGNAL + WTERMSIG(how);
+}
+
+static const char *signal_name(int signal)
+{
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
+        [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
+    };
+    const char *name = (size_t)signal < sizeof names / sizeof names[0] ? names[signal] : NULL;
+    return name ? name : "no common one";
+}
+
+static void report(const launch *l, int rank, int how)
+{
+    if (WIFEXITED(how)) {
+        run_output_say(l->output, "rank %d (process %d) failed: exit status %d", rank, (int)l->pids[rank],
+                       WEXITSTATUS(how));
+        return;
+    }
+    run_output_say(l->output, "rank %d (process %d) was killed by signal %d (%s: %s)%s", rank, (int)l->pids[rank],
+                   WTERMSIG(how), signal_name(WTERMSIG(how)), strsignal(WTERMSIG(how)),
+                   WCOREDUMP(how) ? ", core dumped" : "");
+}
+
+/* Takes in what has ended. Ranks that fail before anything was asked to stop are reported; of those that did at the
+ * same time, the first one killed by a signal is to blame, since the others may have failed for lack of it. */
+static void reap(launch *l)
+{
+    int failed = 0, living_ranks = 0, how;
+    pid_t pid;
+    while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
+        int rank = 0;
+        while (rank < l->plan->ranks && l->pids[rank] != pid)
+            rank++;
+        if (rank == l->plan->ranks)
+            continue; /* what a rank had left */
+        if (how && l->stage == RUNNING) {
+            report(l, rank, how);
+            if (!failed || (WIFEXITED(failed) && !WIFEXITED(how)))
+                failed = how;
+        }
+        l->pids[rank] = 0;
+    }
+    if (pid < 0 && !l->is_childless) {
+        l->is_childless = 1;
+        if (l->stage == KILLING)
+            l->deadline = now() + GRACE; /* for the output */
+    }
+    for (int rank = 0; rank < l->plan->ranks; rank++)
+        living_ranks += l->pids[rank] != 0;
+    if (failed)
+        stop(l, exit_status(failed), SIGTERM);
+    else if (!living_ranks && !l->is_childless)
+        sweep(l);
+    ask(l);
+}
+
+/* A signal that the terminal sent has reached the ranks without us. */
+static void take_signals(launch *l)
+{
+    struct signalfd_siginfo info;
+    while (read(l->signals, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            stop(l, RUN_SIGNAL + (int)info.ssi_signo, info.ssi_code == SI_KERNEL ? 0 : (int)info.ssi_signo);
+    reap(l);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+static int is_over(const launch *l)
+{
+    return l->is_childless && (l->stage == OVER || run_output_is_done(l->output));
+}
+
+/* Milliseconds until the deadline. */
+static int patience(const launch *l)
+{
+    uint64_t time = now();
+    if (l->deadline == NBCOLL_FOREVER)
+        return -1;
+    if (l->deadline <= time)
+        return 0;
+    uint64_t left = (l->deadline - time + MILLISECOND - 1) / MILLISECOND;
+    return left < 1000000 ? (int)left : 1000000;
+}
+
+static void attend(launch *l)
+{
+    if (l->is_childless)
+        run_output_drain(l->output);
+    run_output_ask(l->output, l->polls);
+    l->polls[l->outputs] = (struct pollfd){l->signals, POLLIN, 0};
+    if (is_over(l))
+        return;
+    if (poll(l->polls, l->outputs + 1, patience(l)) > 0) {
+        int error = run_output_move(l->output, l->polls);
+        if (error) {
+            run_output_say(l->output, "the output could not be written: %s", strerror(error));
+            stop(l, COMMAND_FAILED, SIGTERM);
+        }
+        if (l->polls[l->outputs].revents)
+            take_signals(l);
+    }
+    if (now() >= l->deadline)
+        pass_deadline(l);
+}
+
+static int run_ranks(launch *l)
+{
+    const run_plan *plan = l->plan;
+#ifdef NBCOLL_WITH_SHM
+    nbcoll_shm_id id;
+    nbcoll_status made = nbcoll_shm_id_make(&id);
+    if (made) {
+        command_refuse(plan->self, "%s", nbcoll_status_text(made));
+        return COMMAND_FAILED;
+    }
+    snprintf(l->id, sizeof l->id, "%s", id.text);
+#endif
+    l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : now() + plan->timeout;
+    for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
+        if ((status = start(l, rank)))
+            stop(l, status, SIGTERM);
+    reap(l);
+    while (!is_over(l))
+        attend(l);
+    return l->status;
+}
+
+int run_launch(const run_plan *plan)
+{
+    launch l = {.plan = plan, .outputs = run_output_polls(plan->ranks), .status = COMMAND_OK};
+    l.output = run_output_new(plan->ranks, plan->is_prefixed);
+    l.polls = calloc(l.outputs + 1, sizeof *l.polls);
+    l.pids = calloc((size_t)plan->ranks, sizeof *l.pids);
+    l.signals = signalfd(-1, plan->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    int status = COMMAND_FAILED;
+    if (l.output && l.polls && l.pids && l.signals >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+        status = run_ranks(&l);
+    else
+        command_refuse(plan->self, "%s", strerror(errno));
+    if (l.signals >= 0)
+        close(l.signals);
+    free(l.told.pid);
+    free(l.pids);
+    free(l.polls);
+    run_output_free(l.output);
+    return status;
+}

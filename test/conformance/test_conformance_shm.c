@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shm keeps the transport contract between threads, in each of its moods.
+ */
+#include <pthread.h>
+
+#include "nbcoll/shm.h"
+
+#include "conformance.h"
+
+struct opening {
+    nbcoll_shm_config config;
+    nbcoll_endpoint **end;
+};
+
+static void *open_one(void *argument)
+{
+    struct opening *o = argument;
+    nbcoll_shm_open(&o->config, o->end);
+    return NULL;
+}
+
+/* Opening is collective: each rank on a thread of its own. */
+static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+{
+    static struct opening opening[16];
+    pthread_t thread[16];
+    nbcoll_shm_id id;
+
+    (void)seed;
+    nbcoll_shm_id_make(&id);
+    for (int i = 0; i < ranks; i++) {
+        opening[i] = (struct opening){*(const nbcoll_shm_config *)c->user, &end[i]};
+        opening[i].config.id = id;
+        opening[i].config.rank = i;
+        opening[i].config.ranks = ranks;
+        pthread_create(&thread[i], NULL, open_one, &opening[i]);
+    }
+    for (int i = 0; i < ranks; i++)
+        pthread_join(thread[i], NULL);
+    return opening;
+}
+
+static void destroy(const nbcoll_conformance *c, void *made)
+{
+    (void)c;
+    (void)made;
+}
+
+#define SHM(...) (&(const nbcoll_shm_config){.size = sizeof(nbcoll_shm_config), __VA_ARGS__})
+#define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_REFUSES)
+
+int main(void)
+{
+    const nbcoll_conformance moods[] = {
+        {"shm", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy, SHM(.flags = 0)},
+        {"shm, no CMA", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy, SHM(.flags = NBCOLL_SHM_NO_CMA)},
+        {"shm, no bulk", PROMISES, make, destroy, SHM(.flags = NBCOLL_SHM_NO_BULK)},
+        {"shm, depth 1, payload 256", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy,
+         SHM(.depth = 1, .payload = 256)},
+        {"shm, depth 3, payload 65536", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy,
+         SHM(.depth = 3, .payload = 65536)},
+    };
+    int failed = 0;
+    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++)
+        failed += nbcoll_conformance_run(&moods[i]);
+    return failed != 0;
+}

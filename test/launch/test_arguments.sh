@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll run` explains itself when asked, and refuses a bad argument by one line that names it.
+. "$NBCOLL_SOURCE/test/command/check.sh"
+
+succeeds help run
+grep -q '^usage: nbcoll run -n N' "$work/out" || fail "no usage"
+cp "$work/out" "$work/help"
+succeeds run --help
+cmp -s "$work/help" "$work/out" || fail "run --help is not help run"
+succeeds run -n 2 --help
+cmp -s "$work/help" "$work/out" || fail "run -n 2 --help is not help run"
+
+refuses "nbcoll run: -n is missing: how many ranks?" run
+refuses "nbcoll run: -n is missing: how many ranks?" run true
+refuses "nbcoll run: which program?" run -n 2
+refuses "nbcoll run: which program?" run -n 2 --
+refuses "nbcoll run: -n lacks its value" run -n
+refuses "nbcoll run: --bind lacks its value" run -n 2 --bind
+refuses "nbcoll run: unknown option -x" run -x
+refuses "nbcoll run: unknown or ambiguous option --ranks" run --ranks 2 true
+refuses "nbcoll run: the option takes no value: --prefix=1" run -n 2 --prefix=1 true
+for value in 0 -1 x 2x '' 257 99999999999999999999; do
+    refuses "nbcoll run: -n takes a number of 1..256, not '$value'" run -n "$value" true
+done
+for value in 0 0.0 -1 x 1x '' . 1e3 inf nan 0x10 1..2 99999999999999999999; do
+    refuses "nbcoll run: --timeout takes seconds, like 60 or 0.5, not '$value'" run -n 2 --timeout "$value" true
+done
+for where in cores L3 ''; do
+    refuses "nbcoll run: --bind is core, l3 or none, not '$where'" run -n 2 --bind "$where" true
+done

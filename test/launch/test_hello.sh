@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# examples/hello: four processes find each other and meet at a barrier; started alone, it says how to start it.
+. "$NBCOLL_SOURCE/test/command/check.sh"
+hello=$NBCOLL_BINARY/examples/hello/hello
+[ -x "$hello" ] || exit 77
+
+for i in 1 2 3 4 5; do
+    succeeds run -n 4 --timeout 60 "$hello"
+    seq 0 3 | sed 's/.*/hello from rank & of 4/' >"$work/expected"
+    sort "$work/out" | cmp -s - "$work/expected" || fail "run $i:"
+done
+
+status=0
+env -u NBCOLL_RANK -u NBCOLL_RANKS -u NBCOLL_ID "$hello" >"$work/out" 2>"$work/err" || status=$?
+[ "$status" -eq 2 ] && grep -qx 'start this program by: nbcoll run -n 4 hello' "$work/err" || fail "alone: $status"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll run` starts as many processes as asked, and tells each its rank, the number of ranks and their common id. Rank
+# 0 has our standard input; every one has our signals as we have them, and no descriptor of the launcher.
+. "$NBCOLL_SOURCE/test/command/check.sh"
+
+# ranks
+for ranks in 1 2 7 64; do
+    succeeds run -n $ranks sh -c 'echo $NBCOLL_RANK of $NBCOLL_RANKS'
+    seq 0 $((ranks - 1)) | sed "s/\$/ of $ranks/" >"$work/expected"
+    sort -n "$work/out" | cmp -s - "$work/expected" || fail "-n $ranks:"
+done
+
+# the id: the same in one run, another in the next; an outer run's is replaced
+run run -n 3 sh -c 'echo $NBCOLL_ID'
+sort -u "$work/out" >"$work/first"
+[ "$(wc -l <"$work/first")" -eq 1 ] || fail "the ranks have different ids:"
+NBCOLL_ID=$(cat "$work/first") NBCOLL_RANK=5 run run -n 1 sh -c 'echo $NBCOLL_RANK; echo $NBCOLL_ID'
+[ "$(sed -n 1p "$work/out")" = 0 ] || fail "the rank of an outer run is seen:"
+[ "$(sed -n 2p "$work/out")" != "$(cat "$work/first")" ] || fail "two runs have one id:"
+
+# the arguments, also those that look like options of ours
+succeeds run -n 1 printf '%s|' --help -n --timeout 'a  b' ''
+[ "$(cat "$work/out")" = '--help|-n|--timeout|a  b||' ] || fail "the arguments arrive as:"
+succeeds run -n 1 -- echo -n x
+[ "$(cat "$work/out")" = x ] || fail "after --:"
+
+# standard input
+seq 3 >"$work/in"
+succeeds run -n 3 sh -c 'wc -l | sed "s/^/$NBCOLL_RANK: /"' <"$work/in"
+sort "$work/out" | tr '\n' ' ' | grep -qx '0: 3 1: 0 2: 0 ' || fail "of three lines, the ranks read:"
+
+# signals and descriptors
+for rank in us them; do
+    [ $rank = us ] && prefix= || prefix="$nbcoll run -n 2"
+    $prefix sh -c 'grep Sig[BIC] /proc/self/status; ls /proc/self/fd' </dev/null 3<&- | sort -u >"$work/$rank"
+done
+diff "$work/us" "$work/them" || fail "a rank has other signals or descriptors than we"
+(trap '' INT PIPE; "$nbcoll" run -n 1 grep SigIgn /proc/self/status; grep SigIgn /proc/self/status) >"$work/out"
+[ "$(sort -u "$work/out" | wc -l)" -eq 1 ] || fail "a signal that we ignore is not ignored by a rank:"
+
+# standard streams that are closed
+"$nbcoll" run -n 2 sh -c 'cat; echo $NBCOLL_RANK >&2' <&- >&- 2>"$work/err"
+[ "$(sort "$work/err" | tr -d '\n')" = 01 ] || fail "with closed streams:"
+
+# too low a limit on descriptors is said before anything starts
+(ulimit -n 64 && run run -n 40 echo x && echo "$status" >"$work/status")
+[ "$(cat "$work/status")" -eq 3 ] && [ ! -s "$work/out" ] &&
+    grep -qx 'nbcoll run: 40 ranks need 96 file descriptors, and the limit is 64 (ulimit -n)' "$work/err" ||
+    fail "without descriptors: exit status $(cat "$work/status")"

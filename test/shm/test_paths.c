@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copy paths: what was found out about each peer; large gets, which take many progress calls, their cancelling, and
+ * keys that are not good. Between threads and between processes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ranks.h"
+
+enum { BYTES = 3000001 };
+
+struct plan {
+    nbcoll_shm_config config;
+    uint32_t flags_of_last;
+    nbcoll_shm_path expected[3]; /* as rank 0 sees them */
+};
+
+static void open_end(const struct plan *p, int rank, nbcoll_endpoint **out)
+{
+    nbcoll_shm_config config = p->config;
+    config.rank = rank;
+    if (rank == config.ranks - 1)
+        config.flags |= p->flags_of_last;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, out));
+}
+
+static void progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+{
+    *batch = (nbcoll_batch){NULL, NULL, -1};
+    ep->transport->progress(ep, batch);
+    CHECK(batch->lost == -1);
+}
+
+/* The next message from anyone; its payload is the key, if it has one. */
+static nbcoll_key await(nbcoll_endpoint *ep)
+{
+    nbcoll_key key = {{0, 0}};
+    nbcoll_batch batch;
+    do
+        progress(ep, &batch);
+    while (!batch.arrived);
+    CHECK(!batch.arrived->next);
+    if (batch.arrived->bytes)
+        memcpy(&key, batch.arrived->payload, sizeof key);
+    return key;
+}
+
+static void tell(nbcoll_endpoint *ep, int peer, const nbcoll_key *key)
+{
+    nbcoll_header header = {{0}};
+    nbcoll_record record = {0};
+    CHECK(ep->transport->post(ep, peer, &header, key, key ? sizeof *key : 0, &record) == NBCOLL_POST_DONE);
+}
+
+static unsigned char byte(size_t i)
+{
+    return (unsigned char)(i * 31 + i / 4096);
+}
+
+/* ---- what was found -------------------------------------------------------------------------------------------- */
+
+static void describe(int rank, void *user)
+{
+    const struct plan *p = user;
+    nbcoll_endpoint *ep;
+
+    open_end(p, rank, &ep);
+    for (int peer = 0; rank == 0 && peer < 3; peer++) {
+        nbcoll_shm_peer is = {.size = sizeof is};
+        CHECK_STATUS(NBCOLL_OK, nbcoll_shm_describe(ep, peer, &is));
+        CHECK(is.path == p->expected[peer]);
+        CHECK((is.pid == getpid()) == (peer < 2));
+        CHECK(is.why && (is.path == NBCOLL_SHM_BY_REFERENCE) == (is.why[0] == 0));
+        const nbcoll_bulk *bulk = ep->transport->bulk;
+        CHECK((bulk && bulk->reaches(ep, peer)) == (is.path != NBCOLL_SHM_BY_PIECES));
+    }
+    if (rank == 0) {
+        nbcoll_shm_peer is = {.size = sizeof is};
+        CHECK_STATUS(NBCOLL_ERR_NULL, nbcoll_shm_describe(NULL, 0, &is));
+        CHECK_STATUS(NBCOLL_ERR_NULL, nbcoll_shm_describe(ep, 0, NULL));
+        CHECK_STATUS(NBCOLL_ERR_RANK, nbcoll_shm_describe(ep, 3, &is));
+        is.size = 1;
+        CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_shm_describe(ep, 0, &is));
+    }
+    nbcoll_endpoint_close(ep);
+}
+
+static void the_path_to_each_peer_is_told(void **state)
+{
+    static const struct {
+        uint32_t all, last;
+        nbcoll_shm_path expected[3];
+    } cases[] = {
+        {0, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_CMA}},
+        {NBCOLL_SHM_NO_CMA, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_PIECES}},
+        {NBCOLL_SHM_NO_BULK, 0, {NBCOLL_SHM_BY_PIECES, NBCOLL_SHM_BY_PIECES, NBCOLL_SHM_BY_PIECES}},
+        {0, NBCOLL_SHM_NO_CMA, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_PIECES}},
+        {NBCOLL_SHM_ALLOW_PTRACER, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_CMA}},
+    };
+    crew both = CREW(2, 1);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 3, .flags = cases[i].all},
+                         cases[i].last, {0}};
+        memcpy(p.expected, cases[i].expected, sizeof p.expected);
+        crew_succeeds(&both, describe, &p);
+    }
+}
+
+/* ---- large gets ------------------------------------------------------------------------------------------------ */
+
+static void own_large(nbcoll_endpoint *ep)
+{
+    unsigned char *memory = malloc(BYTES);
+    nbcoll_key key;
+
+    for (size_t i = 0; i < BYTES; i++)
+        memory[i] = byte(i);
+    CHECK_STATUS(NBCOLL_OK, ep->transport->bulk->expose(ep, memory, BYTES, &key));
+    tell(ep, 1, &key);
+    await(ep);
+    ep->transport->bulk->withdraw(ep, key);
+    free(memory);
+}
+
+static void finish(nbcoll_endpoint *ep, nbcoll_record *record, nbcoll_status wanted)
+{
+    nbcoll_batch batch;
+    do
+        progress(ep, &batch);
+    while (!batch.returned);
+    CHECK(batch.returned == record && !record->next);
+    CHECK_STATUS(wanted, record->status);
+}
+
+static void get_large(nbcoll_endpoint *ep, nbcoll_key key)
+{
+    const nbcoll_bulk *bulk = ep->transport->bulk;
+    unsigned char *to = malloc(BYTES), *copy = malloc(BYTES);
+    nbcoll_record record = {0};
+    nbcoll_batch batch;
+
+    CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &record) == NBCOLL_POST_LENT);
+    finish(ep, &record, NBCOLL_OK);
+    for (size_t i = 0; i < BYTES; i++)
+        CHECK(to[i] == byte(i));
+    CHECK(bulk->get(ep, 0, key, 17, to, BYTES - 1000000, &record) == NBCOLL_POST_LENT);
+    progress(ep, &batch);
+    CHECK(!batch.returned);
+    ep->transport->cancel(ep, &record);
+    ep->transport->cancel(ep, &record);
+    finish(ep, &record, NBCOLL_ERR_CANCELLED);
+    memcpy(copy, to, BYTES);
+    for (int i = 0; i < 100; i++)
+        progress(ep, &batch);
+    CHECK(memcmp(copy, to, BYTES) == 0); /* writes nothing more */
+    free(to);
+    free(copy);
+}
+
+static void large(int rank, void *user)
+{
+    nbcoll_endpoint *ep;
+
+    open_end(user, rank, &ep);
+    if (rank == 0)
+        own_large(ep);
+    else {
+        get_large(ep, await(ep));
+        tell(ep, 0, NULL);
+    }
+    nbcoll_endpoint_close(ep);
+}
+
+static void a_large_get_takes_several_calls_and_can_be_cancelled(void **state)
+{
+    static const crew crews[] = {{{1, 1}}, {{2}}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, 0, {0}};
+        crew_succeeds(&crews[i], large, &p);
+    }
+}
+
+/* ---- bad keys -------------------------------------------------------------------------------------------------- */
+
+static void bad_keys(int rank, void *user)
+{
+    nbcoll_endpoint *ep;
+    unsigned char memory[1000];
+    nbcoll_record record = {0};
+    nbcoll_key key;
+
+    open_end(user, rank, &ep);
+    const nbcoll_bulk *bulk = ep->transport->bulk;
+    if (rank == 0) {
+        CHECK_STATUS(NBCOLL_ERR_BUFFER, bulk->expose(ep, NULL, 1, &key));
+        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, memory, sizeof memory, &key));
+        tell(ep, 1, &key);
+        await(ep);
+    } else {
+        key = await(ep);
+        for (int bit = 0; bit < 128; bit++) {
+            nbcoll_key bad = key;
+            bad.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+            CHECK(bulk->get(ep, 0, bad, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
+        }
+        CHECK(bulk->get(ep, 0, (nbcoll_key){{0, 0}}, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 995, memory, 10, &record) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, SIZE_MAX, memory, 10, &record) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 7, key, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 990, memory, 10, &record) == NBCOLL_POST_DONE);
+        tell(ep, 0, NULL);
+    }
+    nbcoll_endpoint_close(ep);
+}
+
+static void a_damaged_key_reads_nothing(void **state)
+{
+    static const crew crews[] = {{{1, 1}}, {{2}}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, 0, {0}};
+        crew_succeeds(&crews[i], bad_keys, &p);
+    }
+}
+
+/* Memory that another process has unmapped meanwhile is an error, whether it is found in the first chunk or later. */
+static void vanished(int rank, void *user)
+{
+    nbcoll_endpoint *ep;
+    nbcoll_key key;
+
+    open_end(user, rank, &ep);
+    const nbcoll_bulk *bulk = ep->transport->bulk;
+    if (rank == 0) {
+        char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, memory, BYTES, &key));
+        munmap(memory + (1 << 20), BYTES - (1 << 20));
+        tell(ep, 1, &key);
+        await(ep);
+    } else {
+        unsigned char *to = malloc(BYTES);
+        nbcoll_record record = {0};
+        key = await(ep);
+        CHECK(bulk->get(ep, 0, key, 2 << 20, to, 1000, &record) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &record) == NBCOLL_POST_LENT);
+        finish(ep, &record, NBCOLL_ERR_TRANSPORT);
+        tell(ep, 0, NULL);
+        free(to);
+    }
+    nbcoll_endpoint_close(ep);
+}
+
+static void vanished_memory_is_an_error(void **state)
+{
+    crew two = PROCESSES_2;
+    struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, 0, {0}};
+    (void)state;
+    crew_succeeds(&two, vanished, &p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_path_to_each_peer_is_told),
+        cmocka_unit_test(a_large_get_takes_several_calls_and_can_be_cancelled),
+        cmocka_unit_test(a_damaged_key_reads_nothing),
+        cmocka_unit_test(vanished_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

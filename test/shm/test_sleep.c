@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waiting costs nothing, and a child of fork disturbs nobody.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ranks.h"
+
+static void join(int rank, const nbcoll_shm_config *all, member *m)
+{
+    nbcoll_shm_config config = *all;
+    config.rank = rank;
+    member_join(m, &config, NULL);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct rusage u;
+    CHECK(getrusage(RUSAGE_SELF, &u) == 0);
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * SECOND +
+           (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+static void wait_a_second(int rank, void *user)
+{
+    member m;
+
+    join(rank, user, &m);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    uint64_t before = cpu_ns(), start = clock_ns();
+    if (rank == 0)
+        poll(NULL, 0, 1000);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    CHECK(clock_ns() - start > SECOND * 9 / 10);
+    CHECK(cpu_ns() - before < SECOND / 20);
+    member_leave(&m);
+}
+
+static void an_idle_wait_of_a_second_costs_less_than_a_twentieth(void **state)
+{
+    crew three = PROCESSES_3;
+    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 3};
+    (void)state;
+    crew_succeeds(&three, wait_a_second, &config);
+}
+
+/* The child is told FORKED, closes its copy of a bare endpoint, and exits; nobody notices. */
+static void fork_in_the_middle(int rank, void *user)
+{
+    nbcoll_shm_config second = *(nbcoll_shm_config *)user;
+    nbcoll_endpoint *bare;
+    nbcoll_request request;
+    int status;
+    member m;
+
+    join(rank, user, &m);
+    second.id.text[0] = (char)(second.id.text[0] ^ 1); /* still a digit, and another id */
+    second.rank = rank;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&second, &bare));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(m.comm, &request));
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK_STATUS(NBCOLL_ERR_FORKED, nbcoll_test(&request));
+        CHECK_STATUS(NBCOLL_ERR_FORKED, nbcoll_context_free(m.context));
+        nbcoll_endpoint_close(bare);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    for (int i = 0; i < 200; i++) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 10 * SECOND));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(m.comm, &request));
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 10 * SECOND));
+    for (uint64_t start = clock_ns(); clock_ns() - start < SECOND / 4;) {
+        nbcoll_batch batch = {NULL, NULL, -1};
+        bare->transport->progress(bare, &batch);
+        CHECK(batch.lost == -1);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    nbcoll_endpoint_close(bare);
+    member_leave(&m);
+}
+
+static void a_child_of_fork_disturbs_nobody(void **state)
+{
+    crew three = PROCESSES_3;
+    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 3};
+    (void)state;
+    crew_succeeds(&three, fork_in_the_middle, &config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_idle_wait_of_a_second_costs_less_than_a_twentieth),
+        cmocka_unit_test(a_child_of_fork_disturbs_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

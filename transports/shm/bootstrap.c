@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How the ranks find each other. Rank 0 is the host: it listens in the hall until each of the others, its guests, has
+ * said hello; makes the segment; and hands it out with everyone's descriptors. Each step ends with one verdict for all,
+ * so that all join or all fail for the same reason. The host goes on hearing guests after something went wrong, until
+ * all have been told or its deadline.
+ *
+ * A guest's hello carries its own pidfd: opened by the process itself, it cannot name another that got the same number.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "socket.h"
+
+struct shm_guest {
+    int socket;
+    int rank; /* 0 until it has said hello */
+    int pid;  /* as the kernel says */
+    int event, watch;
+    uint64_t home;
+    bool heard, lost;
+};
+
+struct shm_hall {
+    struct shm_boot *boot;
+    int listener;
+    int guests;
+    nbcoll_status verdict; /* the first thing that went wrong */
+    uint64_t secret;
+    struct shm_guest guest[NBCOLL_SHM_RANKS];
+};
+
+static void shm_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void shm_close_all(int fd[], int fds)
+{
+    while (fds)
+        close(fd[--fds]);
+}
+
+/* ---- the host: hearing ----------------------------------------------------------------------------------------- */
+
+static void hall_blame(struct shm_hall *hall, nbcoll_status s)
+{
+    if (hall->verdict == NBCOLL_OK)
+        hall->verdict = s;
+}
+
+static void hall_accept(struct shm_hall *hall)
+{
+    nbcoll_status refused;
+    int fd, pid;
+    nbcoll_status s = nbcolli_shm_accept(hall->listener, &fd, &pid, &refused);
+
+    if (s == NBCOLL_ERR_TRANSPORT)
+        hall_blame(hall, s);
+    if (s != NBCOLL_OK)
+        return;
+    if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
+        struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, refused);
+        nbcolli_shm_send(fd, &l, NULL, 0);
+        close(fd);
+        return;
+    }
+    hall->guest[hall->guests++] = (struct shm_guest){.socket = fd, .pid = pid, .event = -1, .watch = -1};
+    if (refused != NBCOLL_OK)
+        hall_blame(hall, refused);
+}
+
+static nbcoll_status hall_check_hello(const struct shm_hall *hall, const struct shm_guest *g,
+                                      const struct shm_letter *l, int fds)
+{
+    const struct shm_layout *ours = &hall->boot->layout;
+    uint32_t space = nbcolli_shm_namespace("pid");
+
+    if (l->stage != SHM_HELLO)
+        return NBCOLL_ERR_ABI;
+    if (l->self != g->pid || (l->pid_space && space && l->pid_space != space))
+        return NBCOLL_ERR_NAMESPACE;
+    if (l->status != NBCOLL_OK)
+        return (nbcoll_status)l->status;
+    if (fds != 2)
+        return NBCOLL_ERR_ABI;
+    if (l->ranks != ours->ranks || l->payload != ours->payload || l->depth != ours->depth || l->quota != ours->quota)
+        return NBCOLL_ERR_MISMATCH;
+    if (l->rank < 1 || l->rank >= (int)ours->ranks)
+        return NBCOLL_ERR_RANK;
+    for (int i = 0; i < hall->guests; i++)
+        if (hall->guest[i].rank == l->rank)
+            return NBCOLL_ERR_DUPLICATE;
+    return NBCOLL_OK;
+}
+
+static void hall_hear(struct shm_hall *hall, struct shm_guest *g)
+{
+    int fd[SHM_LETTER_FDS], fds;
+    struct shm_letter l;
+    nbcoll_status s = nbcolli_shm_receive(g->socket, &l, fd, &fds);
+
+    if (s == NBCOLL_PENDING)
+        return;
+    g->heard = true;
+    if (s == NBCOLL_OK)
+        s = hall_check_hello(hall, g, &l, fds);
+    if (s == NBCOLL_OK) {
+        g->rank = l.rank;
+        g->event = fd[0];
+        g->watch = fd[1];
+    } else {
+        shm_close_all(fd, fds);
+        hall_blame(hall, s);
+    }
+}
+
+/* Until as many guests as there are other ranks have been heard. */
+static void hall_gather(struct shm_hall *hall)
+{
+    int expected = (int)hall->boot->layout.ranks - 1;
+
+    for (int heard = 0; heard < expected;) {
+        struct pollfd fd[NBCOLL_SHM_RANKS];
+        int n = hall->guests;
+        for (int i = 0; i < n; i++)
+            fd[i] = (struct pollfd){hall->guest[i].heard ? -1 : hall->guest[i].socket, POLLIN, 0};
+        fd[n] = (struct pollfd){n < expected ? hall->listener : -1, POLLIN, 0};
+        nbcoll_status s = nbcolli_shm_await(hall->boot, fd, (nfds_t)n + 1, 1000);
+        if (s == NBCOLL_ERR_TIMEOUT) {
+            hall_blame(hall, s);
+            return;
+        }
+        if (s != NBCOLL_OK)
+            continue;
+        if (fd[n].revents)
+            hall_accept(hall);
+        heard = 0;
+        for (int i = 0; i < n; i++) {
+            if (fd[i].revents && !hall->guest[i].heard)
+                hall_hear(hall, &hall->guest[i]);
+            heard += hall->guest[i].heard;
+        }
+    }
+}
+
+/* Waits for the guest's answer of that stage. */
+static void hall_answer(struct shm_hall *hall, struct shm_guest *g, enum shm_stage stage)
+{
+    struct pollfd fd = {g->socket, POLLIN, 0};
+    int with[SHM_LETTER_FDS], fds = 0;
+    struct shm_letter l = {0};
+    nbcoll_status s = NBCOLL_PENDING;
+
+    while (s == NBCOLL_PENDING) {
+        s = nbcolli_shm_await(hall->boot, &fd, 1, 1000);
+        if (s == NBCOLL_OK)
+            s = nbcolli_shm_receive(g->socket, &l, with, &fds);
+    }
+    shm_close_all(with, fds);
+    if (s == NBCOLL_OK)
+        s = l.stage == (uint32_t)stage ? (nbcoll_status)l.status : NBCOLL_ERR_ABI;
+    g->lost = s != NBCOLL_OK;
+    g->home = l.home;
+    hall_blame(hall, s);
+}
+
+static void hall_tell(struct shm_hall *hall, enum shm_stage stage)
+{
+    struct shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
+
+    for (int i = 0; i < hall->guests; i++)
+        nbcolli_shm_send(hall->guest[i].socket, &l, NULL, 0); /* who is lost is found out at the next stage */
+}
+
+/* ---- the host: handing out ------------------------------------------------------------------------------------- */
+
+static nbcoll_status shm_take_seat(struct shm_end *e)
+{
+    struct shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
+    nbcoll_status s = nbcolli_shm_watch(e);
+
+    if (s != NBCOLL_OK)
+        return s;
+    e->token = e->home->secret ^ (uint64_t)e->base.rank;
+    atomic_store_explicit(&seat->trial, (uintptr_t)&e->token, memory_order_release); /* the token is there */
+    atomic_store(&seat->state, SHM_PRESENT);
+    return NBCOLL_OK;
+}
+
+/* The host's own home: from now on it owns the guests' descriptors. */
+static nbcoll_status hall_settle(struct shm_hall *hall, struct shm_end *e, int memory)
+{
+    nbcoll_status s = nbcolli_shm_home_make(&hall->boot->layout, memory, true, &e->home);
+    if (s != NBCOLL_OK)
+        return s;
+    struct shm_home *h = e->home;
+    h->secret = hall->secret;
+    h->place[0] = (struct shm_place){h->pid, e->event, e->watch};
+    e->event = e->watch = -1;
+    for (int i = 0; i < hall->guests; i++) {
+        struct shm_guest *g = &hall->guest[i];
+        h->place[g->rank] = (struct shm_place){g->pid, g->event, g->watch};
+        g->event = g->watch = -1;
+    }
+    nbcolli_shm_home_show(h);
+    return shm_take_seat(e);
+}
+
+static struct shm_guest *hall_guest(struct shm_hall *hall, int rank)
+{
+    for (int i = 0; i < hall->guests; i++)
+        if (hall->guest[i].rank == rank)
+            return &hall->guest[i];
+    return NULL;
+}
+
+/* The home of the guest's process, if a rank before it has one. */
+static uint64_t hall_home(struct shm_hall *hall, const struct shm_end *e, const struct shm_guest *g)
+{
+    if (g->pid == e->home->pid)
+        return (uintptr_t)e->home;
+    for (int rank = 1; rank < g->rank; rank++)
+        if (hall_guest(hall, rank)->pid == g->pid)
+            return hall_guest(hall, rank)->home;
+    return 0;
+}
+
+/* One guest after the other, so that few descriptors are under way at a time: the system counts them. */
+static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct shm_guest *g, int memory)
+{
+    int ranks = (int)hall->boot->layout.ranks;
+    struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_WELCOME, NBCOLL_OK);
+    nbcoll_status s = NBCOLL_OK;
+
+    l.secret = hall->secret;
+    l.home = hall_home(hall, e, g);
+    for (int first = 0; first < ranks && s == NBCOLL_OK; first += SHM_BATCH) {
+        int fd[SHM_LETTER_FDS], fds = 0;
+        l.rank = first;
+        if (l.home && first)
+            break;
+        if (first == 0)
+            fd[fds++] = memory;
+        for (int r = first; r < ranks && r < first + SHM_BATCH; r++) {
+            const struct shm_place *p = &e->home->place[r];
+            l.pid[r - first] = p->pid;
+            fd[fds++] = p->event;
+            fd[fds++] = p->watch;
+        }
+        s = nbcolli_shm_send(g->socket, &l, fd, l.home ? 0 : fds);
+    }
+    if (s != NBCOLL_OK)
+        hall_blame(hall, s);
+    else
+        hall_answer(hall, g, SHM_MAPPED);
+}
+
+static void hall_join(struct shm_hall *hall, struct shm_end *e)
+{
+    int memory = -1;
+    nbcoll_status s = nbcolli_shm_segment_make(&hall->boot->layout, &memory);
+
+    if (s == NBCOLL_OK)
+        s = hall_settle(hall, e, memory);
+    hall_blame(hall, s);
+    for (int rank = 1; rank <= hall->guests && hall->verdict == NBCOLL_OK; rank++)
+        hall_welcome(hall, e, hall_guest(hall, rank), memory);
+    shm_close(&memory);
+    hall_tell(hall, SHM_MAPPED);
+    if (hall->verdict != NBCOLL_OK)
+        return;
+    nbcolli_shm_try(e);
+    for (int i = 0; i < hall->guests; i++)
+        hall_answer(hall, &hall->guest[i], SHM_TRIED);
+    hall_tell(hall, SHM_TRIED);
+    nbcolli_shm_tried(e);
+}
+
+/* Those that came too late, or once too often. */
+static void hall_turn_away(struct shm_hall *hall)
+{
+    nbcoll_status refused, all = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
+    int fd, pid;
+
+    while (nbcolli_shm_accept(hall->listener, &fd, &pid, &refused) == NBCOLL_OK) {
+        struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, refused == NBCOLL_OK ? all : refused);
+        nbcolli_shm_send(fd, &l, NULL, 0);
+        close(fd);
+    }
+}
+
+nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own)
+{
+    struct shm_hall hall = {.boot = b, .verdict = own};
+    nbcoll_status s = nbcolli_shm_listen(&b->config->id, b->config->ranks, &hall.listener);
+
+    if (s != NBCOLL_OK)
+        return s;
+    if (getrandom(&hall.secret, sizeof hall.secret, 0) != sizeof hall.secret)
+        hall_blame(&hall, NBCOLL_ERR_TRANSPORT);
+    hall_gather(&hall);
+    if (hall.verdict == NBCOLL_OK)
+        hall_join(&hall, e);
+    else
+        hall_tell(&hall, SHM_HELLO);
+    hall_turn_away(&hall);
+    close(hall.listener);
+    for (int i = 0; i < hall.guests; i++) {
+        shm_close(&hall.guest[i].socket);
+        shm_close(&hall.guest[i].event);
+        shm_close(&hall.guest[i].watch);
+    }
+    return hall.verdict;
+}
+
+/* ---- a guest --------------------------------------------------------------------------------------------------- */
+
+/* The host's next letter, of that stage; or the verdict. */
+static nbcoll_status guest_receive(struct shm_boot *b, int socket, enum shm_stage stage, struct shm_letter *l, int fd[],
+                                   int *fds)
+{
+    struct pollfd ready = {socket, POLLIN, 0};
+    nbcoll_status s = NBCOLL_PENDING;
+
+    while (s == NBCOLL_PENDING) {
+        s = nbcolli_shm_await(b, &ready, 1, 1000);
+        if (s == NBCOLL_OK)
+            s = nbcolli_shm_receive(socket, l, fd, fds);
+    }
+    if (s != NBCOLL_OK)
+        return s;
+    if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
+        return NBCOLL_OK;
+    shm_close_all(fd, *fds);
+    return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
+}
+
+/* Should the host have turned us away already, that is found in its answer. */
+static void guest_hello(struct shm_boot *b, int socket, const struct shm_end *e, nbcoll_status own)
+{
+    struct shm_letter l = nbcolli_shm_letter(b, SHM_HELLO, own);
+    int fd[2] = {-1, -1};
+
+    l.pid_space = nbcolli_shm_namespace("pid");
+    l.self = getpid();
+    if (own == NBCOLL_OK) {
+        fd[0] = e->event;
+        fd[1] = e->watch;
+    }
+    nbcolli_shm_send(socket, &l, fd, own == NBCOLL_OK ? 2 : 0);
+}
+
+/* Puts one letter's descriptors into the home, which then owns them. */
+static void guest_place(struct shm_home *h, const struct shm_letter *l, const int fd[])
+{
+    for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + SHM_BATCH; r++, fd += 2) {
+        h->place[r] = (struct shm_place){l->pid[r - l->rank], fd[0], fd[1]};
+        if (h->place[r].pid == h->pid)
+            shm_close(&h->place[r].watch);
+    }
+}
+
+static int guest_batch(const struct shm_boot *b, int first)
+{
+    int rest = (int)b->layout.ranks - first;
+    return 2 * (rest < SHM_BATCH ? rest : SHM_BATCH);
+}
+
+/* From the welcome to a home. */
+static nbcoll_status guest_settle(struct shm_boot *b, int socket, struct shm_end *e)
+{
+    int fd[SHM_LETTER_FDS], fds;
+    struct shm_letter l;
+    nbcoll_status s = guest_receive(b, socket, SHM_WELCOME, &l, fd, &fds);
+
+    if (s != NBCOLL_OK)
+        return s;
+    if (l.home) {
+        shm_close_all(fd, fds);
+        e->home = (struct shm_home *)(uintptr_t)l.home;
+        nbcolli_shm_home_join(e->home);
+        return NBCOLL_OK;
+    }
+    if (l.rank != 0 || fds != 1 + guest_batch(b, 0)) {
+        shm_close_all(fd, fds);
+        return NBCOLL_ERR_ABI;
+    }
+    s = nbcolli_shm_home_make(&b->layout, fd[0], false, &e->home);
+    close(fd[0]);
+    if (s != NBCOLL_OK) {
+        shm_close_all(fd + 1, fds - 1);
+        return s;
+    }
+    e->home->secret = l.secret;
+    guest_place(e->home, &l, fd + 1);
+    for (int first = SHM_BATCH; first < b->config->ranks; first += SHM_BATCH) {
+        s = guest_receive(b, socket, SHM_WELCOME, &l, fd, &fds);
+        if (s != NBCOLL_OK)
+            return s;
+        if (l.rank != first || fds != guest_batch(b, first)) {
+            shm_close_all(fd, fds);
+            return NBCOLL_ERR_ABI;
+        }
+        guest_place(e->home, &l, fd);
+    }
+    nbcolli_shm_home_show(e->home);
+    return NBCOLL_OK;
+}
+
+/* Says how a stage went here, and waits for the verdict on it. */
+static nbcoll_status guest_stage(struct shm_boot *b, int socket, const struct shm_end *e, enum shm_stage stage,
+                                 nbcoll_status own)
+{
+    struct shm_letter l = nbcolli_shm_letter(b, stage, own);
+    int fd[SHM_LETTER_FDS], fds;
+
+    l.home = (uintptr_t)e->home;
+    nbcoll_status s = nbcolli_shm_send(socket, &l, NULL, 0);
+    return s == NBCOLL_OK ? guest_receive(b, socket, stage, &l, fd, &fds) : s;
+}
+
+static nbcoll_status guest_join(struct shm_boot *b, int socket, struct shm_end *e, nbcoll_status own)
+{
+    nbcoll_status s, verdict;
+
+    guest_hello(b, socket, e, own);
+    if (own != NBCOLL_OK)
+        return own;
+    s = guest_settle(b, socket, e);
+    if (s == NBCOLL_OK) {
+        shm_close(&e->event);
+        shm_close(&e->watch);
+        s = shm_take_seat(e);
+    } else if (s == NBCOLL_ERR_TIMEOUT || s == NBCOLL_ERR_PEER_LOST)
+        return s;
+    verdict = guest_stage(b, socket, e, SHM_MAPPED, s);
+    if (s != NBCOLL_OK || verdict != NBCOLL_OK)
+        return s != NBCOLL_OK ? s : verdict;
+    nbcolli_shm_try(e);
+    verdict = guest_stage(b, socket, e, SHM_TRIED, NBCOLL_OK);
+    if (verdict == NBCOLL_OK)
+        nbcolli_shm_tried(e);
+    return verdict;
+}
+
+nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own)
+{
+    int socket;
+    nbcoll_status refused, s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
+
+    if (s != NBCOLL_OK)
+        return s;
+    s = guest_join(b, socket, e, own == NBCOLL_OK ? refused : own); /* which tells the host, too */
+    close(socket);
+    return s;
+}
+
+/* ---- the host's allgather -------------------------------------------------------------------------------------- */
+
+struct shm_card {
+    uint64_t magic;
+    uint32_t abi, version;
+    int32_t rank, ranks;
+    uint32_t net_space, status;
+    nbcoll_shm_id id; /* rank 0's counts */
+};
+
+static nbcoll_status card_check(const struct shm_card *first, const struct shm_card *c, int rank, int ranks)
+{
+    if (c->magic != SHM_MAGIC || c->abi != NBCOLL_ABI || c->version != SHM_VERSION)
+        return NBCOLL_ERR_ABI;
+    if (c->ranks != ranks)
+        return NBCOLL_ERR_MISMATCH;
+    if (c->rank != rank)
+        return NBCOLL_ERR_DUPLICATE;
+    return c->net_space == first->net_space ? (nbcoll_status)c->status : NBCOLL_ERR_NAMESPACE;
+}
+
+/* All ranks see the same cards, and come to the same end. */
+nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id)
+{
+    const nbcoll_shm_allgather *ag = b->config->allgather;
+    struct shm_card all[NBCOLL_SHM_RANKS], mine = {
+        .magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .rank = b->config->rank,
+        .ranks = b->config->ranks, .net_space = nbcolli_shm_namespace("net")};
+    void *operation;
+    nbcoll_status s;
+
+    if (b->config->rank == 0)
+        mine.status = nbcoll_shm_id_make(&mine.id);
+    s = ag->start(ag->user, &mine, all, sizeof mine, &operation);
+    if (s != NBCOLL_OK)
+        return s;
+    while ((s = ag->test(ag->user, operation)) == NBCOLL_PENDING)
+        if (nbcolli_shm_await(b, NULL, 0, 1) == NBCOLL_ERR_TIMEOUT) {
+            s = NBCOLL_ERR_TIMEOUT;
+            break;
+        }
+    ag->free(ag->user, operation);
+    for (int r = 0; r < b->config->ranks && s == NBCOLL_OK; r++)
+        s = card_check(&all[0], &all[r], r, b->config->ranks);
+    *id = all[0].id;
+    return s;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages: a ring for each sender and receiver. The sender alone moves `tail`, the receiver alone `head`; each keeps
+ * its own count and only looks at the other's, which must lie where it can: a counter or a length that cannot be marks
+ * its writer as lost. An arrival is private but for its payload, which the core reads in its cell; the receiver's next
+ * progress gives the cell back.
+ */
+#include "shm.h"
+
+static struct shm_cell *shm_cell_at(const struct shm_home *h, struct shm_ring *r, uint64_t i)
+{
+    size_t at = (size_t)(i & (h->layout.depth - 1)) * h->layout.stride;
+    return (struct shm_cell *)(void *)((unsigned char *)(r + 1) + at);
+}
+
+/* DONE if there is a free cell. */
+static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
+{
+    struct shm_peer *p = &e->peer[peer];
+    uint64_t depth = e->home->layout.depth;
+
+    if (p->sent - p->done < depth)
+        return NBCOLL_POST_DONE;
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire); /* the cells before it have been read */
+    if (head - p->done > p->sent - p->done) {
+        nbcolli_shm_lose(e, peer);
+        return NBCOLL_POST_LOST;
+    }
+    p->done = head;
+    if (p->sent - head < depth)
+        return NBCOLL_POST_DONE;
+    /* Nobody will take from a ring whose receiver has left. */
+    return atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_LEFT
+               ? NBCOLL_POST_LOST
+               : NBCOLL_POST_NOT_NOW;
+}
+
+nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
+                              size_t bytes)
+{
+    struct shm_peer *p = &e->peer[peer];
+    struct shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
+
+    if (p->gone != SHM_HERE)
+        return NBCOLL_POST_LOST;
+    nbcoll_posted posted = shm_room(e, peer, r);
+    if (posted != NBCOLL_POST_DONE)
+        return posted;
+    struct shm_cell *cell = shm_cell_at(e->home, r, p->sent);
+    cell->header = *header;
+    atomic_store_explicit(&cell->bytes, (uint32_t)bytes, memory_order_relaxed); /* published by `tail` */
+    if (bytes)
+        memcpy(cell->payload, payload, bytes);
+    atomic_store(&r->tail, ++p->sent); /* releases the cell to the receiver; seq_cst for the bell */
+    nbcolli_shm_ring_bell(e, peer);
+    return NBCOLL_POST_DONE;
+}
+
+/* Hands out messages of one sender, to the end of the list. Returns how many. */
+static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int most)
+{
+    struct shm_peer *p = &e->peer[peer];
+    struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the cells themselves */
+    int n = 0;
+
+    if (tail - p->given > e->home->layout.depth || tail - p->given < p->taken - p->given) {
+        nbcolli_shm_lose(e, peer);
+        return 0;
+    }
+    for (; p->taken != tail && n < most; p->taken++, n++) {
+        struct shm_cell *cell = shm_cell_at(e->home, r, p->taken);
+        uint32_t bytes = atomic_load_explicit(&cell->bytes, memory_order_relaxed); /* once: it is not to be trusted */
+        if (bytes > e->home->layout.payload) {
+            nbcolli_shm_lose(e, peer);
+            return n;
+        }
+        arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, cell->header, cell->payload, bytes};
+    }
+    return n;
+}
+
+/* Begins with another sender each time, so that none can fill every batch. */
+nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
+{
+    int ranks = e->base.ranks, n = 0;
+
+    for (int i = 0; i < ranks; i++) {
+        int peer = e->next + i < ranks ? e->next + i : e->next + i - ranks;
+        struct shm_peer *p = &e->peer[peer];
+        if (p->given != p->taken) {
+            p->given = p->taken;
+            /* release: our core's reads come before the cells are overwritten */
+            atomic_store_explicit(&nbcolli_shm_ring(e->home, peer, e->base.rank)->head, p->given,
+                                  memory_order_release);
+        }
+        if (p->gone == SHM_HERE && n < SHM_ARRIVALS)
+            n += shm_take(e, peer, e->arrival + n, SHM_ARRIVALS - n);
+    }
+    e->next = e->next + 1 < ranks ? e->next + 1 : 0;
+    if (n == 0)
+        return NULL;
+    e->arrival[n - 1].next = NULL;
+    return e->arrival;
+}
+
+/* The seq_cst loads are the second look of the bell's bargain. */
+bool nbcolli_shm_waiting(struct shm_end *e)
+{
+    for (int peer = 0; peer < e->base.ranks; peer++) {
+        const struct shm_peer *p = &e->peer[peer];
+        uint64_t tail = atomic_load(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail);
+        if (p->gone == SHM_HERE && (tail != p->taken || tail - p->given == e->home->layout.depth))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shm: the transport between ranks that share memory. Opening, the table, closing; see shm.h for the rest.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "socket.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#define PR_SET_PTRACER_ANY ((unsigned long)-1)
+#endif
+
+#define SHM_TIMEOUT 60000000000u
+#define SHM_FLAGS (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER)
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static nbcoll_posted end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                              size_t bytes, nbcoll_record *record)
+{
+    (void)record;
+    if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
+        return NBCOLL_POST_FAILED;
+    return nbcolli_shm_put(nbcolli_shm_end(ep), peer, header, payload, bytes);
+}
+
+static int end_report(struct shm_end *e)
+{
+    for (int peer = 0; peer < e->base.ranks; peer++)
+        if (e->peer[peer].gone == SHM_UNREPORTED) {
+            e->peer[peer].gone = SHM_REPORTED;
+            e->unreported--;
+            return peer;
+        }
+    return -1;
+}
+
+static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+{
+    struct shm_end *e = nbcolli_shm_end(ep);
+
+    nbcolli_shm_look(e);
+    if (e->armed || e->owed)
+        nbcolli_shm_silence(e);
+    batch->arrived = nbcolli_shm_deliver(e);
+    if (e->gets.first)
+        nbcolli_shm_copy_some(e);
+    batch->returned = e->finished.first;
+    nbcolli_shm_clear(&e->finished);
+    if (e->unreported)
+        batch->lost = end_report(e);
+}
+
+static void end_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+{
+    struct shm_end *e = nbcolli_shm_end(ep);
+    nbcoll_record **at = &e->gets.first;
+
+    while (*at && *at != record)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* cancelled before, or finished */
+    *at = record->next;
+    if (!*at)
+        e->gets.end = at;
+    record->status = NBCOLL_ERR_CANCELLED;
+    nbcolli_shm_append(&e->finished, record);
+}
+
+static size_t end_bytes(int ranks)
+{
+    return sizeof(struct shm_end) + (size_t)ranks * sizeof(struct shm_peer);
+}
+
+/* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */
+static void end_free(struct shm_end *e, enum shm_state state)
+{
+    uint32_t present = SHM_PRESENT;
+    nbcoll_host host = e->host;
+
+    if (e->home) {
+        struct shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
+        if (getpid() == e->pid) {
+            atomic_store(&seat->armed, 0);
+            atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state);
+        }
+        nbcolli_shm_home_leave(e->home);
+    }
+    if (e->ready >= 0)
+        close(e->ready);
+    if (e->event >= 0)
+        close(e->event);
+    if (e->watch >= 0)
+        close(e->watch);
+    nbcolli_free(&host, e, end_bytes(e->base.ranks));
+}
+
+static void end_close(nbcoll_endpoint *ep)
+{
+    end_free(nbcolli_shm_end(ep), SHM_LEFT);
+}
+
+static const nbcoll_transport shm_table = {
+    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
+    &nbcolli_shm_doorbell};
+static const nbcoll_transport shm_table_without_bulk = {
+    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell};
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
+{
+    static const char digit[] = "0123456789abcdef";
+    unsigned char random[16];
+    uint32_t space = nbcolli_shm_namespace("net");
+
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return NBCOLL_ERR_TRANSPORT;
+    for (int i = 0; i < 32; i++)
+        out->text[i] = digit[random[i / 2] >> 4 * (i % 2) & 15];
+    for (int i = 0; i < 8; i++)
+        out->text[32 + i] = digit[space >> (28 - 4 * i) & 15];
+    out->text[40] = 0;
+    return NBCOLL_OK;
+}
+
+/* The socket of another network namespace would only never be found. */
+static nbcoll_status id_check(const nbcoll_shm_id *id)
+{
+    uint32_t here = nbcolli_shm_namespace("net"), there = 0;
+
+    for (int i = 0; i < 40; i++) {
+        char c = id->text[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return NBCOLL_ERR_CONFIG;
+        if (i >= 32)
+            there = there << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    if (id->text[40])
+        return NBCOLL_ERR_CONFIG;
+    return here && there && here != there ? NBCOLL_ERR_NAMESPACE : NBCOLL_OK;
+}
+
+static nbcoll_status config_check(const nbcoll_shm_config *given, nbcoll_shm_config *c, nbcoll_host *host,
+                                  nbcoll_shm_allgather *ag)
+{
+    nbcoll_status s = nbcolli_copy_tagged(c, given, sizeof *c);
+
+    if (s == NBCOLL_OK && c->host)
+        s = nbcolli_copy_tagged(host, c->host, sizeof *host);
+    if (s == NBCOLL_OK && c->allgather) {
+        s = nbcolli_copy_tagged(ag, c->allgather, sizeof *ag);
+        c->allgather = ag;
+        if (s == NBCOLL_OK && (!ag->start || !ag->test || !ag->free))
+            s = NBCOLL_ERR_CONFIG;
+    }
+    if (s != NBCOLL_OK)
+        return s;
+    if (c->ranks < 1 || c->ranks > NBCOLL_SHM_RANKS || c->flags & ~SHM_FLAGS)
+        return NBCOLL_ERR_CONFIG;
+    return c->rank < 0 || c->rank >= c->ranks ? NBCOLL_ERR_RANK : NBCOLL_OK;
+}
+
+static nbcoll_status end_descriptors(struct shm_end *e)
+{
+    e->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    e->watch = (int)syscall(SYS_pidfd_open, e->pid, 0); /* by number: the C library may be older than the kernel */
+    e->ready = e->event >= 0 && e->watch >= 0 ? epoll_create1(EPOLL_CLOEXEC) : -1;
+    if (e->ready >= 0)
+        return NBCOLL_OK;
+    return errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+}
+
+static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
+{
+    const nbcoll_shm_config *c = b->config;
+    struct shm_end *e = nbcolli_alloc(b->host, end_bytes(c->ranks), SHM_LINE);
+
+    if (!e)
+        return NBCOLL_ERR_MEMORY;
+    memset(e, 0, end_bytes(c->ranks));
+    e->base = (nbcoll_endpoint){
+        .transport = c->flags & NBCOLL_SHM_NO_BULK ? &shm_table_without_bulk : &shm_table,
+        .rank = c->rank,
+        .ranks = c->ranks,
+        .limits = {.payload = b->layout.payload, .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60},
+    };
+    e->host = *b->host;
+    e->pid = getpid();
+    e->flags = c->flags;
+    nbcolli_shm_clear(&e->gets);
+    nbcolli_shm_clear(&e->finished);
+    *out = e;
+    return end_descriptors(e);
+}
+
+nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out)
+{
+    nbcoll_shm_config c = {0};
+    nbcoll_host host = {0};
+    nbcoll_shm_allgather ag = {0};
+    struct shm_boot b = {.config = &c, .host = &host};
+    struct shm_end *e = NULL;
+    nbcoll_status s;
+
+    if (!config || !out)
+        return NBCOLL_ERR_NULL;
+    s = config_check(config, &c, &host, &ag);
+    if (s == NBCOLL_OK)
+        s = nbcolli_shm_layout(&c, &b.layout);
+    if (s == NBCOLL_OK && !c.allgather)
+        s = id_check(&c.id);
+    if (s != NBCOLL_OK)
+        return s;
+    c.timeout = c.timeout ? c.timeout : SHM_TIMEOUT;
+    b.deadline = nbcolli_now(&host);
+    b.deadline = c.timeout < UINT64_MAX - b.deadline ? b.deadline + c.timeout : UINT64_MAX;
+    if (c.allgather)
+        s = nbcolli_shm_agree(&b, &c.id);
+    if (s != NBCOLL_OK)
+        return s;
+    if (c.flags & NBCOLL_SHM_ALLOW_PTRACER)
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails where there is no Yama, and no need */
+    s = end_make(&b, &e);
+    s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
+    if (s == NBCOLL_OK)
+        *out = &e->base;
+    else if (e)
+        end_free(e, SHM_FAILED);
+    return s;
+}
+
+nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_shm_peer *out)
+{
+    if (!ep || !out)
+        return NBCOLL_ERR_NULL;
+    if (out->size < sizeof out->size)
+        return NBCOLL_ERR_CONFIG;
+    if (ep->transport->post != end_post)
+        return NBCOLL_ERR_FOREIGN;
+    if (peer < 0 || peer >= ep->ranks)
+        return NBCOLL_ERR_RANK;
+    const struct shm_end *e = (const struct shm_end *)(const void *)ep;
+    const struct shm_peer *p = &e->peer[peer];
+    nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, NBCOLL_SHM_BY_PIECES, 0, nbcolli_shm_why(e, peer)};
+    if (p->reaches)
+        all.path = all.pid == e->home->pid ? NBCOLL_SHM_BY_REFERENCE : NBCOLL_SHM_BY_CMA;
+    else if (p->error > 0)
+        all.error = p->error;
+    memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
+    return NBCOLL_OK;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Letters between processes that are to become ranks. See socket.h.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* accept4, ucred */
+#endif
+#include <errno.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "socket.h"
+
+#define SHM_NAME "nbcoll-shm-"
+
+union shm_control {
+    struct cmsghdr align;
+    unsigned char space[CMSG_SPACE(SHM_LETTER_FDS * sizeof(int))];
+};
+
+uint32_t nbcolli_shm_namespace(const char *name)
+{
+    char path[40] = "/proc/thread-self/ns/";
+    struct stat st;
+
+    memcpy(path + strlen(path), name, strlen(name) + 1);
+    return stat(path, &st) == 0 ? (uint32_t)st.st_ino : 0;
+}
+
+struct shm_letter nbcolli_shm_letter(const struct shm_boot *b, enum shm_stage stage, nbcoll_status status)
+{
+    const struct shm_layout *l = &b->layout;
+    return (struct shm_letter){.magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .stage = stage,
+                               .status = status, .rank = b->config->rank, .ranks = l->ranks, .payload = l->payload,
+                               .depth = l->depth, .quota = l->quota};
+}
+
+nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n, int longest)
+{
+    int ms = b->host->pause ? 0 : longest;
+
+    if (b->deadline != UINT64_MAX) {
+        uint64_t now = nbcolli_now(b->host);
+        if (now >= b->deadline)
+            return NBCOLL_ERR_TIMEOUT;
+        if ((b->deadline - now) / 1000000 < (uint64_t)ms)
+            ms = (int)((b->deadline - now) / 1000000) + 1;
+    }
+    if (poll(fds, n, ms) > 0)
+        return NBCOLL_OK;
+    if (b->host->pause)
+        b->host->pause(b->host->user, ++b->looks);
+    return NBCOLL_PENDING;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------------------------- */
+
+static socklen_t shm_address(const nbcoll_shm_id *id, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(out->sun_path + 1, SHM_NAME, sizeof SHM_NAME - 1);
+    memcpy(out->sun_path + sizeof SHM_NAME, id->text, sizeof id->text - 1);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof SHM_NAME + sizeof id->text - 1);
+}
+
+/* May the process at the other end be a rank of ours? */
+static nbcoll_status shm_identify(int socket, int *pid)
+{
+    struct ucred cred;
+    socklen_t bytes = sizeof cred;
+
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &bytes) != 0)
+        return NBCOLL_ERR_TRANSPORT;
+    *pid = cred.pid;
+    if (cred.uid != geteuid())
+        return NBCOLL_ERR_ACCESS;
+    return cred.pid > 0 ? NBCOLL_OK : NBCOLL_ERR_NAMESPACE; /* 0: not to be seen from here */
+}
+
+nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out)
+{
+    struct sockaddr_un address;
+    socklen_t bytes = shm_address(id, &address);
+    nbcoll_status s = NBCOLL_ERR_TRANSPORT;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return s;
+    if (bind(fd, (struct sockaddr *)&address, bytes) != 0)
+        s = errno == EADDRINUSE ? NBCOLL_ERR_DUPLICATE : NBCOLL_ERR_TRANSPORT;
+    else if (listen(fd, ranks) == 0) {
+        *out = fd;
+        return NBCOLL_OK;
+    }
+    close(fd);
+    return s;
+}
+
+nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status *refused)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return errno == EMFILE || errno == ENFILE ? NBCOLL_ERR_TRANSPORT : NBCOLL_PENDING;
+    *refused = shm_identify(fd, pid);
+    *out = fd;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, int *out, nbcoll_status *refused)
+{
+    struct sockaddr_un address;
+    socklen_t bytes = shm_address(id, &address);
+    nbcoll_status s = NBCOLL_PENDING;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), pid;
+
+    if (fd < 0)
+        return NBCOLL_ERR_TRANSPORT;
+    while (s == NBCOLL_PENDING && connect(fd, (struct sockaddr *)&address, bytes) != 0) {
+        if (errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR) /* not there yet, or busy */
+            s = nbcolli_shm_await(b, NULL, 0, 2);
+        else
+            s = NBCOLL_ERR_TRANSPORT;
+    }
+    if (s != NBCOLL_PENDING) {
+        close(fd);
+        return s;
+    }
+    *refused = shm_identify(fd, &pid);
+    *out = fd;
+    return NBCOLL_OK;
+}
+
+/* ---- letters --------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int *fd, int fds)
+{
+    union shm_control control = {0};
+    struct iovec part = {(void *)(uintptr_t)l, sizeof *l};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (fds) {
+        m.msg_control = control.space;
+        m.msg_controllen = CMSG_SPACE((size_t)fds * sizeof fd[0]);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN((size_t)fds * sizeof fd[0]);
+        memcpy(CMSG_DATA(c), fd, (size_t)fds * sizeof fd[0]);
+    }
+    /* Without waiting: a letter has always room, since each is answered before the next. */
+    return sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof *l ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
+}
+
+/* The descriptors that came with a message. */
+static int shm_descriptors(struct msghdr *m, int fd[])
+{
+    int fds = 0;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            size_t bytes = c->cmsg_len - CMSG_LEN(0);
+            memcpy(fd + fds, CMSG_DATA(c), bytes);
+            fds += (int)(bytes / sizeof fd[0]);
+        }
+    return fds;
+}
+
+nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], int *fds)
+{
+    union shm_control control;
+    struct iovec part = {l, sizeof *l};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
+                       .msg_controllen = sizeof control.space};
+    ssize_t bytes = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    nbcoll_status s = NBCOLL_OK;
+
+    if (bytes < 0 && errno == ECONNRESET) /* closed without reading us; what it said before comes next */
+        bytes = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    *fds = 0;
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return NBCOLL_PENDING;
+    if (bytes <= 0)
+        return NBCOLL_ERR_PEER_LOST;
+    *fds = shm_descriptors(&m, fd);
+    if (bytes != sizeof *l || m.msg_flags & MSG_TRUNC || l->magic != SHM_MAGIC || l->abi != NBCOLL_ABI ||
+        l->version != SHM_VERSION || l->status >= NBCOLL_STATUS_COUNT)
+        s = NBCOLL_ERR_ABI;
+    else if (m.msg_flags & MSG_CTRUNC)
+        s = NBCOLL_ERR_TRANSPORT;
+    while (s != NBCOLL_OK && *fds)
+        close(fd[--*fds]);
+    return s;
+}
