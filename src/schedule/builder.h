@@ -6,7 +6,7 @@
 
 #include "nbcoll/inline/host.h"
 #include "nbcoll/inline/schedule.h"
-#include "sort.h"
+#include "nbcoll/inline/sort.h"
 
 /* An array that grows. */
 typedef struct nbcolli_array {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Sorting by a pair of numbers: edges by step and step, messages by peer and number. */
-#ifndef NBCOLLI_SCHEDULE_SORT_H
-#define NBCOLLI_SCHEDULE_SORT_H
+ * Sorting by a pair of numbers: edges by step and step, messages by peer and number. (src/schedule) */
+#ifndef NBCOLL_INLINE_SORT_H
+#define NBCOLL_INLINE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
