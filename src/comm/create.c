@@ -79,7 +79,7 @@ static void settle_members(nbcoll_comm *comm)
         if (place == 0)
             first = i;
         comm->size++;
-        comm->link->deaths += comm->link->dead[parent->peer[i].address]; /* so that it learns of the dead ones too */
+        comm->link->losses += comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE; /* so that it learns of them */
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
 }

@@ -160,7 +160,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->context = c;
     link->endpoint = ep;
     link->backlog_end = &link->backlog;
-    link->dead = (uint8_t *)(link + 1);
+    link->loss = (uint8_t *)(link + 1);
     s = table_read(link);
     if (s == NBCOLL_OK)
         s = doorbell_add(c, link);

@@ -186,7 +186,7 @@ static nbcolli_run *run_take(nbcolli_request *r)
         op->moved = 0;
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
-        op->fin = op->refused = op->cts = op->keyed = 0;
+        op->fin = op->refused = op->cts = op->keyed = op->recalled = 0;
     }
     run->next = NULL;
     run->comm = r->comm;

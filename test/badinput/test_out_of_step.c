@@ -5,6 +5,7 @@
  * communicator can still be used: it works for all, or all are told ERR_MISMATCH. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -138,11 +139,12 @@ typedef struct threaded {
     const operation *common, *other;
     uint64_t deadline;
     int gives_up;
+    atomic_int left; /* ranks that still wait */
 } threaded;
 
 static void run_rank(world *w, int rank, void *user)
 {
-    const threaded *t = user;
+    threaded *t = user;
     const operation *o = rank == t->odd ? t->other : t->common;
     share s = share_make(o, rank, w->ranks);
     nbcoll_status status = operation_call(o, &s, w->comm[rank], t->deadline);
@@ -156,12 +158,15 @@ static void run_rank(world *w, int rank, void *user)
     status = nbcoll_barrier(w->comm[rank], 60000000000u);
     if (status != NBCOLL_OK)
         EXPECT(ERR_MISMATCH, status);
+    atomic_fetch_sub(&t->left, 1);
+    while (atomic_load(&t->left)) /* others may wait for this one's answers */
+        nbcoll_progress(w->context[rank]);
 }
 
 /* `gives_up`: some ranks cannot notice. */
 static void run_threads(int ranks, int odd, const operation *common, const operation *other, int gives_up)
 {
-    threaded t = {odd, common, other, gives_up ? 5000000 : 60000000000u, gives_up};
+    threaded t = {odd, common, other, gives_up ? 5000000 : 60000000000u, gives_up, ranks};
     world w;
     world_open(&w, ranks, NULL, NULL, &limits);
     world_threads(&w, run_rank, &t);

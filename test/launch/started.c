@@ -59,6 +59,7 @@ void start(started *s, const char *arguments, const char *script, int has_termin
     assert_int_equal(pipe(output), 0);
     assert_int_equal(pipe(presence), 0);
     fcntl(presence[0], F_SETFD, FD_CLOEXEC);
+    fcntl(output[0], F_SETPIPE_SZ, 4096); /* who writes more than that at a time is seen to block */
     fflush(NULL);
     s->pid = fork();
     assert_true(s->pid >= 0);
@@ -70,12 +71,19 @@ void start(started *s, const char *arguments, const char *script, int has_termin
     s->presence = presence[0];
 }
 
+/* Fails, and leaves nothing behind itself: what we started is a session and group of its own. */
+static void give_up(const started *s, const char *why)
+{
+    kill(-s->pid, SIGKILL);
+    fail_msg("%s after:\n%s", why, s->text);
+}
+
 /* Reads what is there, or waits for it. 0 at the end. */
 static int read_more(started *s)
 {
     struct pollfd ready = {s->output, POLLIN, 0};
     if (poll(&ready, 1, MINUTE) != 1)
-        fail_msg("nothing comes any more after:\n%s", s->text);
+        give_up(s, "nothing comes any more");
     ssize_t bytes = read(s->output, s->text + s->length, sizeof s->text - 1 - s->length);
     assert_true(bytes >= 0);
     s->length += (size_t)bytes;
@@ -95,7 +103,7 @@ int finish_unread(started *s)
     struct pollfd ready = {s->presence, POLLIN, 0};
     int how;
     if (poll(&ready, 1, MINUTE) != 1)
-        fail_msg("a process is left after:\n%s", s->text);
+        give_up(s, "a process is left");
     assert_int_equal(waitpid(s->pid, &how, 0), s->pid);
     close(s->output);
     close(s->presence);

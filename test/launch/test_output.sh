@@ -3,14 +3,14 @@
 # Lines of output come whole, whoever else writes; --prefix names their writers; nothing is lost, added or changed.
 . "$NBCOLL_SOURCE/test/command/check.sh"
 
-# A rank that writes 200 lines of its own letter, 32768 long, to both of its streams by turns.
+# A rank that writes 60 lines of its own letter, 32768 long, to both of its streams by turns.
 writer='BEGIN {
     letter = sprintf("%c", 97 + ENVIRON["NBCOLL_RANK"])
     for (line = letter; length(line) < 20000;) line = line line
-    for (i = 0; i < 100; i++) { print line; print line >"/dev/stderr" }
+    for (i = 0; i < 30; i++) { print line; print line >"/dev/stderr" }
 }'
 
-# whole prefix: the file has 200 lines of each of 6 ranks, each of one letter, and of the rank that its prefix names.
+# whole prefix: the file has 60 lines of each of 6 ranks, each of one letter, and of the rank that its prefix names.
 whole()
 {
     awk -v prefix="$1" '
@@ -19,7 +19,7 @@ whole()
         { letter = substr($0, 1, 1); gsub(letter, "") }
         length($0) || prefix && letter != sprintf("%c", 97 + rank) { bad++ }
         { lines[letter]++ }
-        END { for (l in lines) good += lines[l] == 200; exit bad || good != 6 }' "$2" || {
+        END { for (l in lines) good += lines[l] == 60; exit bad || good != 6 }' "$2" || {
         cut -c 1-70 "$2" | head -20
         echo "lines are cut, lost or of others"
         exit 1

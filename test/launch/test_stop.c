@@ -15,10 +15,11 @@ static started s;
 
 /* The shell waits for a child, which must end too. */
 #define SLEEP "echo ready; sleep 1000; exit 7"
+/* The shells have children in the background, which a terminal does not interrupt. */
 static void interrupt_from_the_terminal_leaves_no_process(void **state)
 {
     (void)state;
-    start(&s, "-n 3", SLEEP, 1);
+    start(&s, "-n 3", "sleep 1000 & echo ready; wait", 1);
     await(&s, "ready\n", 3);
     assert_int_equal(write(s.terminal, "\003", 1), 1);
     assert_int_equal(finish(&s), 128 + SIGINT);

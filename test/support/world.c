@@ -19,6 +19,14 @@ uint64_t world_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+void world_expect(nbcoll_status wanted, nbcoll_status is, const char *call, const char *file, int line)
+{
+    if (is == wanted)
+        return;
+    fprintf(stderr, "%s:%d: %s is %s, not %s\n", file, line, call, nbcoll_status_name(is), nbcoll_status_name(wanted));
+    _fail(file, line);
+}
+
 nbcoll_loopback_config world_variant(int variant, uint64_t seed)
 {
     static const nbcoll_loopback_config variants[WORLD_VARIANTS] = {

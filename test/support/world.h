@@ -40,8 +40,9 @@ void world_step(world *w);
 /* Runs main(w, rank, user) on one thread for each rank, and joins them. Assertions there fail the test. */
 void world_threads(world *w, void (*main)(world *w, int rank, void *user), void *user);
 
-/* The call returns this status; a failure shows both names. For tests, which include cmocka.h first. */
-#define EXPECT(status, call) assert_string_equal(nbcoll_status_name(call), nbcoll_status_name(NBCOLL_##status))
+/* The call returns this status; else both are printed, also from a thread, and the test fails. */
+#define EXPECT(status, call) world_expect(NBCOLL_##status, call, #call, __FILE__, __LINE__)
+void world_expect(nbcoll_status wanted, nbcoll_status is, const char *call, const char *file, int line);
 
 /* Loopbacks from the comfortable one (0) to less comfortable ones: with and without bulk data, lending, reordering with
  * this seed, with room for one small message only. */

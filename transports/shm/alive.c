@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Deaths. A process that ends makes its pidfd readable; these are looked at now and then, not at every progress, and
- * wake a sleeper as its bell does. A rank that had closed its end before has left, and is not lost. Whoever finds a rank
- * lost writes that into its seat and rings, so that the others need not wait for their own look.
+ * wake a sleeper as its bell does. A rank that had closed its end before has left, and is not lost by that. Whoever
+ * finds a rank lost writes that into its seat and rings, so that the others need not wait for their own look.
  */
 #include <sys/epoll.h>
 
@@ -15,14 +15,15 @@ void nbcolli_shm_lose(struct shm_end *e, int peer)
 {
     struct shm_peer *p = &e->peer[peer];
 
+    uint32_t present = SHM_PRESENT;
+
     if (p->gone != SHM_HERE)
         return;
     p->gone = SHM_UNREPORTED;
     e->unreported++;
-    if (atomic_exchange(&nbcolli_shm_seat(e->home, peer)->state, SHM_FAILED) != SHM_FAILED)
-        for (int other = 0; other < e->base.ranks; other++)
-            if (other != e->base.rank)
-                nbcolli_shm_ring_bell(e, other);
+    e->losses++;
+    if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, SHM_FAILED))
+        nbcolli_shm_ring_all(e);
 }
 
 nbcoll_status nbcolli_shm_watch(struct shm_end *e)
@@ -61,6 +62,17 @@ static void shm_look_at_processes(struct shm_end *e)
     }
 }
 
+/* Once a rank is lost, operations are being given up, and whoever has left will not answer for its part of them: then
+ * it counts as lost too, when all that it had posted is taken. */
+void nbcolli_shm_look_at_seats(struct shm_end *e)
+{
+    for (int peer = 0; peer < e->base.ranks; peer++) {
+        uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
+        if (state == SHM_FAILED || (state == SHM_LEFT && e->losses && nbcolli_shm_has_taken(e, peer)))
+            nbcolli_shm_lose(e, peer);
+    }
+}
+
 void nbcolli_shm_look(struct shm_end *e)
 {
     if (!e->armed) {
@@ -71,8 +83,6 @@ void nbcolli_shm_look(struct shm_end *e)
             return;
         e->looked = now;
     }
-    for (int peer = 0; peer < e->base.ranks; peer++)
-        if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_FAILED)
-            nbcolli_shm_lose(e, peer);
+    nbcolli_shm_look_at_seats(e);
     shm_look_at_processes(e);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Doorbells: an eventfd for each rank, and a word in its seat that says that it is about to sleep. Posters look at the
- * word after publishing. `tail`, `state` and `armed` are seq_cst on both sides: either the poster sees that the receiver
- * is about to sleep, or the receiver's second look sees what was posted. Nobody makes a system call for a rank awake.
+ * word after publishing. `tail`, `state` and `armed` are seq_cst on both sides: either the poster sees that the
+ * receiver is about to sleep, or the receiver's second look sees what was posted. Nobody makes a system call for a rank
+ * awake.
  */
 #include <unistd.h>
 
@@ -16,6 +17,13 @@ void nbcolli_shm_ring_bell(struct shm_end *e, int peer)
 
     if (atomic_load(&seat->armed) && atomic_exchange(&seat->armed, 0))
         (void)!write(e->home->place[peer].event, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
+}
+
+void nbcolli_shm_ring_all(struct shm_end *e)
+{
+    for (int peer = 0; peer < e->base.ranks; peer++)
+        if (peer != e->base.rank)
+            nbcolli_shm_ring_bell(e, peer);
 }
 
 /* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
@@ -45,6 +53,7 @@ static nbcoll_status doorbell_arm(nbcoll_endpoint *ep)
         atomic_store(&nbcolli_shm_seat(e->home, ep->rank)->armed, 1);
         e->armed = true;
     }
+    nbcolli_shm_look_at_seats(e);
     if (!nbcolli_shm_waiting(e) && !e->gets.first && !e->finished.first && !e->unreported)
         return NBCOLL_OK;
     nbcolli_shm_silence(e);

@@ -104,6 +104,13 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
     return e->arrival;
 }
 
+bool nbcolli_shm_has_taken(struct shm_end *e, int peer)
+{
+    /* relaxed: its state says that it puts nothing more, and was read before */
+    return atomic_load_explicit(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail, memory_order_relaxed) ==
+           e->peer[peer].taken;
+}
+
 /* The seq_cst loads are the second look of the bell's bargain. */
 bool nbcolli_shm_waiting(struct shm_end *e)
 {

@@ -92,7 +92,8 @@ static void end_free(struct shm_end *e, enum shm_state state)
         struct shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
         if (getpid() == e->pid) {
             atomic_store(&seat->armed, 0);
-            atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state);
+            if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
+                nbcolli_shm_ring_all(e);
         }
         nbcolli_shm_home_leave(e->home);
     }

@@ -119,6 +119,7 @@ struct shm_end {
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
     int unreported;   /* peers that are SHM_UNREPORTED */
+    int losses;       /* peers that are not SHM_HERE */
     bool armed;       /* by us, and not yet disarmed by us */
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
@@ -185,10 +186,13 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
 nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
 /* Is something there that was not handed out, or a ring so full of what was that its sender cannot ring? */
 bool nbcolli_shm_waiting(struct shm_end *e);
+/* Is everything taken that this peer has put? */
+bool nbcolli_shm_has_taken(struct shm_end *e, int peer);
 
 /* doorbell.c */
 extern const nbcoll_doorbell nbcolli_shm_doorbell;
 void nbcolli_shm_ring_bell(struct shm_end *e, int peer);
+void nbcolli_shm_ring_all(struct shm_end *e);
 void nbcolli_shm_silence(struct shm_end *e);
 
 /* copy.c */
@@ -205,6 +209,7 @@ const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 /* From now on the endings of processes are seen, also in sleep. */
 nbcoll_status nbcolli_shm_watch(struct shm_end *e);
 /* Now and then, and after each sleep, looks whose process has ended, and who was found failed by others. */
+void nbcolli_shm_look_at_seats(struct shm_end *e); /* only who was found failed */
 void nbcolli_shm_look(struct shm_end *e);
 /* Is the process of the peer still there? */
 bool nbcolli_shm_is_alive(struct shm_end *e, int peer);

@@ -105,8 +105,9 @@ struct nbcolli_op {
     nbcoll_key key;       /* of what we expose */
     nbcoll_step step;
     uint8_t phase;          /* nbcolli_phase */
-    uint8_t fin, refused, cts; /* answers seen */
+    uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t keyed;             /* `key` is to be withdrawn */
+    uint8_t recalled;          /* its lent post has been asked for */
 };
 
 typedef enum nbcolli_run_state {
@@ -251,6 +252,9 @@ struct nbcoll_comm {
 
 #define NBCOLLI_COMM_BUCKETS 256u
 
+/* What happened to a rank. One that is CUT off may be alive, hear us, and touch what we have announced to it. */
+typedef enum nbcolli_loss { NBCOLLI_HERE, NBCOLLI_CUT, NBCOLLI_DEAD } nbcolli_loss;
+
 /* An endpoint in a context. */
 struct nbcolli_link {
     nbcolli_link *next;
@@ -264,8 +268,8 @@ struct nbcolli_link {
     uint32_t creating;
     uint32_t serial; /* last one given to a communicator */
     uint32_t lent;   /* records that the transport has */
-    uint8_t *dead;   /* [ranks] */
-    int deaths;      /* dead ranks that the communicators have not been told of */
+    uint8_t *loss;   /* [ranks]: nbcolli_loss */
+    int losses;      /* of which the communicators have not been told */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
 };
 

@@ -40,8 +40,8 @@ static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status
     nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
 }
 
-/* A member is dead: the communicator breaks, and what settles need not wait for the dead one's answer. */
-static inline void nbcolli_member_dead(nbcoll_comm *comm, int rank)
+/* A member is lost: the communicator breaks, and what settles need not wait for the answers of a dead one. */
+static inline void nbcolli_member_lost(nbcoll_comm *comm, int rank)
 {
     nbcolli_comm_break(comm, rank, NBCOLL_ERR_PEER_LOST);
     for (uint32_t i = 0; i < comm->config.slots; i++)
@@ -294,9 +294,9 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
             in->kept = NULL;
             s->next = link->orphans;
             link->orphans = s;
-        } else
-            nbcolli_mark_dead(link, in->source);
-        return;
+            return;
+        }
+        nbcolli_mark_lost(link, in->source, NBCOLLI_CUT);
     }
     if (m->type == NBCOLLI_RTS) {
         nbcolli_header fin = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,

@@ -6,11 +6,11 @@
 
 #include "core.h"
 
-static inline void nbcolli_mark_dead(nbcolli_link *link, int peer)
+static inline void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
 {
-    if (!link->dead[peer]) {
-        link->dead[peer] = 1;
-        link->deaths++;
+    if (link->loss[peer] < how) {
+        link->loss[peer] = (uint8_t)how;
+        link->losses++;
     }
 }
 
@@ -46,28 +46,24 @@ static inline void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         post->link->lent++;
         break;
     case NBCOLL_POST_NOT_NOW:
-        nbcolli_backlog_add(post);
+        if (post->link->loss[post->peer] == NBCOLLI_DEAD)
+            post->where = NBCOLLI_STUCK;
+        else
+            nbcolli_backlog_add(post);
         break;
     default: /* a broken transport is, to this rank, the loss of the peers behind it */
         post->where = NBCOLLI_STUCK;
-        nbcolli_mark_dead(post->link, post->peer);
+        nbcolli_mark_lost(post->link, post->peer, said == NBCOLL_POST_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
     }
 }
 
-static inline void nbcolli_post_try(nbcolli_post *post)
+/* Hands a message to its transport; where it then is stands in the post. It is tried once even with a peer that is lost
+ * to us: we may not be lost to it, and then it waits for our answers. */
+static inline void nbcolli_post_send(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
     nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
                                                &post->record));
-}
-
-/* Hands a message to its transport; where it then is stands in the post. */
-static inline void nbcolli_post_send(nbcolli_post *post)
-{
-    if (post->link->dead[post->peer])
-        post->where = NBCOLLI_STUCK;
-    else
-        nbcolli_post_try(post);
 }
 
 /* ---- control messages ------------------------------------------------------------------------------------------ */
@@ -78,31 +74,23 @@ static inline void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
     c->controls = post;
 }
 
-/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. A LOST is
- * tried even with a peer that we lost, who may still hear us. */
+/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. */
 static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
     nbcolli_post *post = c->controls;
 
-    int farewell = h->type == NBCOLLI_LOST;
-
-    if (link->dead[peer] && !farewell)
-        return;
     if (post)
         c->controls = post->next;
     else if (!(post = nbcolli_alloc(&c->host, sizeof *post, 64))) {
-        nbcolli_mark_dead(link, peer);
+        nbcolli_mark_lost(link, peer, NBCOLLI_CUT);
         return;
     }
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
     post->link = link;
     post->peer = peer;
-    if (farewell)
-        nbcolli_post_try(post);
-    else
-        nbcolli_post_send(post);
+    nbcolli_post_send(post);
     if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
         nbcolli_control_free(c, post);
 }

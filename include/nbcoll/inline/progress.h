@@ -37,7 +37,7 @@ static inline void nbcolli_record_in(nbcolli_link *link, nbcoll_record *record)
         (record->status == NBCOLL_ERR_CANCELLED && post->op && post->op->run->status != NBCOLL_OK))
         post->where = NBCOLLI_FREE;
     else {
-        nbcolli_mark_dead(link, post->peer);
+        nbcolli_mark_lost(link, post->peer, record->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
         post->where = NBCOLLI_STUCK;
     }
     if (post->op)
@@ -68,15 +68,15 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
     }
 }
 
-/* Every communicator with a dead member breaks. */
+/* Every communicator with a lost member breaks. */
 static inline void nbcolli_bury(nbcolli_link *link)
 {
-    link->deaths = 0;
+    link->losses = 0;
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
         for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
             for (int rank = 0; rank < comm->size; rank++)
-                if (comm->peer[rank].link == link && link->dead[comm->peer[rank].address])
-                    nbcolli_member_dead(comm, rank);
+                if (comm->peer[rank].link == link && link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
+                    nbcolli_member_lost(comm, rank);
 }
 
 /* Works off what handling one thing has made possible elsewhere. */
@@ -84,7 +84,7 @@ static inline void nbcolli_drain(nbcoll_context *c)
 {
     for (;;) {
         for (nbcolli_link *link = c->links; link; link = link->next)
-            if (link->deaths)
+            if (link->losses)
                 nbcolli_bury(link);
         if (c->failing) {
             nbcolli_run *run = c->failing;
@@ -119,7 +119,7 @@ static inline void nbcolli_pass(nbcoll_context *c)
             nbcolli_record_in(link, r);
         }
         if (batch.lost >= 0 && batch.lost < link->endpoint->ranks)
-            nbcolli_mark_dead(link, batch.lost);
+            nbcolli_mark_lost(link, batch.lost, NBCOLLI_DEAD);
         if (link->backlog)
             nbcolli_backlog_retry(link);
     }

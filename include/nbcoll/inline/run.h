@@ -86,6 +86,7 @@ static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t f
     h.number = v->number;
     h.fingerprint = run->schedule->fingerprint;
     h.bytes = field;
+    h.status = run->status == NBCOLL_OK ? NBCOLL_OK : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
     if (type == NBCOLLI_RTS)
         h.key = op->key;
     op->post.wire = nbcolli_pack(&h);
@@ -93,6 +94,7 @@ static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t f
     op->post.peer = peer->address;
     op->post.payload = payload;
     op->post.bytes = bytes;
+    op->recalled = 0;
     nbcolli_post_send(&op->post);
 }
 
@@ -196,7 +198,7 @@ static inline void nbcolli_send_start(nbcolli_op *op)
 static inline void nbcolli_op_get(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
-    if (link->dead[op->post.peer])
+    if (link->loss[op->post.peer] != NBCOLLI_HERE)
         op->post.where = NBCOLLI_STUCK;
     else
         nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, 0,
@@ -380,42 +382,52 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
     op->run->comm->peer[h.to].owed += h.credits;
     if (op->phase == NBCOLLI_SENT_EAGER && op->post.bytes)
         op->run->comm->peer[h.to].credits++;
-    if (op->phase != NBCOLLI_SENT_CTS)
-        op->phase = NBCOLLI_SETTLED;
+    op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
 }
 
-/* Once, when the run begins to settle: stops what can be stopped. An RTS that the transport has and an owed FIN still
- * go out. So do all messages that it has: of a cancelled one nobody could say whether its credits arrived. */
+/* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
 static inline void nbcolli_op_stop(nbcolli_op *op)
 {
-    nbcolli_link *link = op->post.link;
-
     nbcolli_op_refuse_early(op);
-    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN) {
-        nbcolli_phase phase = op->phase;
+    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN)
         nbcolli_op_unsend(op);
-        if (phase == NBCOLLI_SENT_CTS) { /* the sender waits for an answer */
-            nbcolli_header rts = {.source = (uint32_t)op->run->schedule->step[op->step].peer, .type = NBCOLLI_RTS,
-                                  .tag = op->run->tag, .number = op->run->schedule->step[op->step].number};
-            nbcolli_refuse(op->run->comm, &rts, 0, NBCOLL_ERR_CANCELLED);
-        }
-    } else if (op->post.where == NBCOLLI_LENT && op->phase == NBCOLLI_GETTING)
+}
+
+/* Asks, once, for a get, or for what a dead peer will not take. All else goes out: of a cancelled message nobody could
+ * say whether its credits arrived. */
+static inline void nbcolli_op_recall(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    if (!op->recalled && (op->phase == NBCOLLI_GETTING || link->loss[op->post.peer] == NBCOLLI_DEAD)) {
+        op->recalled = 1;
         link->transport.cancel(link->endpoint, &op->post.record);
+    }
+}
+
+/* Does the sender of what this op receives wait for an answer that has not left? We try once. */
+static inline int nbcolli_op_owes_fin(const nbcolli_op *op)
+{
+    int stuck = op->post.where == NBCOLLI_STUCK;
+    return !op->fin && (op->phase == NBCOLLI_GETTING ||
+                        (stuck && (op->phase == NBCOLLI_SENT_CTS || op->phase == NBCOLLI_SENT_FIN)));
 }
 
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
 static inline int nbcolli_op_held(nbcolli_op *op)
 {
+    if (op->post.where == NBCOLLI_LENT)
+        nbcolli_op_recall(op);
     if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
         return 1;
-    if (op->phase == NBCOLLI_GETTING && op->post.where == NBCOLLI_FREE) { /* stopped: its sender still waits for us */
+    if (nbcolli_op_owes_fin(op)) {
         op->phase = NBCOLLI_SENT_FIN;
+        op->fin = 1;
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
         if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
             return 1;
     }
-    if (op->phase == NBCOLLI_SENT_RTS && !op->fin && !op->refused && !op->cts &&
-        !op->post.link->dead[op->post.peer])
+    if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
+        op->post.link->loss[op->post.peer] != NBCOLLI_DEAD)
         return 1;
     nbcolli_op_settled(op);
     return 0;
