@@ -20,7 +20,7 @@ static const char usage[] =
     "A directory stands for the regular files below it whose names end in .gz, sorted by path (links are not\n"
     "followed). A file that is named may be plain text too. Without any: /usr/share/doc.\n"
     "\n"
-    "  --ranks N         ranks, 1 to 64 (4)\n"
+    "  --ranks N         ranks, as threads, 1 to 64 (4); under `nbcoll run -n N` they are N processes instead\n"
     "  --concurrent N    nonblocking scatters in flight, 1 to 16 (16)\n"
     "  --blocking        scatter with the blocking call: one at a time, whatever --concurrent says\n"
     "  --work N          dummy operations a line (0)\n"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks as threads on loopback.
+ * Ranks as threads on loopback; or, under `nbcoll run`, this process as one of them, over shared memory.
  */
 #include "ranks.h"
 #include "options.h"
 
+#include <nbcoll/launch.h>
 #include <nbcoll/loopback.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,24 +28,31 @@ void must(nbcoll_status status, const char *what)
         fatal(what, nbcoll_status_text(status));
 }
 
-static void *run(void *argument)
+/* The life of a rank, whatever its endpoint is made of. */
+static int live(nbcoll_endpoint *endpoint, rank_main *body, const void *user)
 {
-    member *m = argument;
     nbcoll_context *context = NULL;
-    nbcoll_endpoint *endpoint = NULL;
     nbcoll_comm *comm = NULL;
     must(nbcoll_context_create(NBCOLL_ABI, NULL, &context), "context");
-    must(nbcoll_loopback_open(m->world, m->rank, &endpoint), "endpoint");
     must(nbcoll_comm_create(context, endpoint, NULL, &comm, JOIN_TIMEOUT), "communicator");
-    m->result = m->body(context, comm, m->user);
+    int result = body(context, comm, user);
     nbcoll_status status;
     while ((status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY) /* the last messages are on their way */
         must(nbcoll_progress(context), "end");
     must(status, "end");
+    return result;
+}
+
+static void *run(void *argument)
+{
+    member *m = argument;
+    nbcoll_endpoint *endpoint = NULL;
+    must(nbcoll_loopback_open(m->world, m->rank, &endpoint), "endpoint");
+    m->result = live(endpoint, m->body, m->user);
     return NULL;
 }
 
-int ranks_run(int count, rank_main *body, const void *user)
+static int run_threads(int count, rank_main *body, const void *user)
 {
     nbcoll_loopback *world = NULL;
     nbcoll_loopback_config config = {.size = sizeof config, .ranks = count};
@@ -65,4 +73,14 @@ int ranks_run(int count, rank_main *body, const void *user)
     free(all);
     must(nbcoll_loopback_free(world), "loopback");
     return result;
+}
+
+int ranks_run(int count, rank_main *body, const void *user)
+{
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_status status = nbcoll_launch_open(&endpoint);
+    if (status == NBCOLL_ERR_UNSUPPORTED) /* nobody launched us */
+        return run_threads(count, body, user);
+    must(status, "endpoint");
+    return live(endpoint, body, user);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where ranks come into being. The only file that knows what a rank is made of: here a thread, joined by loopback.
+ * Where ranks come into being. Only ranks.c knows what a rank is made of: a thread, joined by loopback, or a process,
+ * started by `nbcoll run` and joined by shared memory.
  */
 #ifndef LINESCAN_RANKS_H
 #define LINESCAN_RANKS_H
@@ -10,7 +11,8 @@
 /* What each rank does. It shares nothing with the other ranks but `user`, which none of them changes. */
 typedef int rank_main(nbcoll_context *context, nbcoll_comm *comm, const void *user);
 
-/* Runs body on `count` ranks and returns what it returned on rank 0, which is the caller. */
+/* Runs body on `count` ranks as threads and returns what it returned on rank 0, which is the caller; or, in a process
+ * that was launched as one of several ranks, runs it as that rank and returns what it returned. */
 int ranks_run(int count, rank_main *body, const void *user);
 
 /* Ends the whole job when a call of the library failed. */

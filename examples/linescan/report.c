@@ -13,7 +13,7 @@ static double megabytes_a_second(uint64_t bytes, double seconds)
     return seconds > 0 ? 1e-6 * (double)bytes / seconds : 0;
 }
 
-static void print_table(const options *o, const outcome *out)
+static void print_table(const outcome *out)
 {
     const totals *t = &out->total;
     printf("files     %20zu  skipped %zu\n", out->files, out->skipped);
@@ -27,7 +27,7 @@ static void print_table(const options *o, const outcome *out)
                megabytes_a_second(out->sequential.bytes, out->sequential_seconds),
                out->agrees ? "the same totals" : "OTHER TOTALS");
     printf("waited   ");
-    for (int i = 0; i < o->ranks; i++)
+    for (int i = 0; i < out->ranks; i++)
         printf(" %.1f%%", 100 * out->waited[i]);
     printf("  (share of the time, by rank)\n");
 }
@@ -38,14 +38,14 @@ static void print_json(const options *o, const outcome *out)
     char checksum[17];
     snprintf(checksum, sizeof checksum, "%016" PRIx64, t->checksum); /* as text: JSON numbers end at 2^53 */
     json_t *waited = json_array();
-    for (int i = 0; i < o->ranks; i++)
+    for (int i = 0; i < out->ranks; i++)
         json_array_append_new(waited, json_real(out->waited[i]));
     json_t *object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:i, s:i, s:b, s:I, s:I, s:b}", //
                                "files", (json_int_t)out->files, "skipped", (json_int_t)out->skipped,     //
                                "lines", (json_int_t)t->lines, "words", (json_int_t)t->words,             //
                                "bytes", (json_int_t)t->bytes, "checksum", checksum,                      //
                                "seconds", out->seconds, "waited", waited,                                //
-                               "ranks", o->ranks, "concurrent", o->concurrent, "blocking", o->blocking,  //
+                               "ranks", out->ranks, "concurrent", o->concurrent, "blocking", o->blocking,  //
                                "work", (json_int_t)o->work, "buffer", (json_int_t)o->buffer, "checked", out->checked);
     if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
         fatal("JSON", "cannot be written");
@@ -73,7 +73,7 @@ int report(const options *o, const outcome *out, bool no_file)
     if (o->json)
         print_json(o, out);
     else
-        print_table(o, out);
+        print_table(out);
     if (fflush(stdout) || ferror(stdout))
         fatal("output", "cannot be written");
     if (out->checked && !out->agrees)

@@ -12,7 +12,8 @@ typedef struct outcome {
     size_t files, skipped;
     totals total;
     double seconds;    /* from when all ranks were ready to when rank 0 had the totals */
-    double waited[64]; /* the share of that time, 0 to 1, in which each rank waited for others */
+    int ranks;
+    double waited[256]; /* the share of that time, 0 to 1, in which each rank waited for others */
     bool interrupted;
     bool checked; /* the sequential pass was made; what it found: */
     bool agrees;

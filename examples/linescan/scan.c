@@ -124,7 +124,7 @@ static void skip(void *user, const char *path, const char *why)
 
 static int lead(scan *s)
 {
-    outcome out = {0};
+    outcome out = {.ranks = s->ranks};
     list files = list_files(s->options->paths, s->options->path_count);
     if (files.count == 0)
         fprintf(stderr, "linescan: no file to read\n");

@@ -81,9 +81,9 @@ static int live_with(int ranks, int variant, uint32_t what, uint64_t n)
 
     open_faulty(&w, ranks, variant);
     EXPECT(OK, nbcoll_fault_set(w.endpoint[0], &fault));
-    for (int k = 0; k < 3 * NBCOLL_OPERATION_COUNT && well; k++) {
-        operation o = {.what = (nbcoll_operation)(k % NBCOLL_OPERATION_COUNT), .count = counts[k / NBCOLL_OPERATION_COUNT],
-                       .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 1};
+    for (int k = 0; k < 6 * NBCOLL_OPERATION_COUNT && well; k++) { /* each of them twice: runs are pooled */
+        operation o = {.what = (nbcoll_operation)(k / 2 % NBCOLL_OPERATION_COUNT),
+                       .count = counts[k / 2 / NBCOLL_OPERATION_COUNT], .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 1};
         well = run(&w, &o);
     }
     int reached = nbcoll_fault_calls(w.endpoint[0]) >= n;
@@ -186,6 +186,37 @@ static void the_death_of_a_rank_ends_its_operations_with_its_name(void **state)
         }
 }
 
+/* The death is noticed at any moment of a dup, also in the very progress that ends it. */
+static void a_communicator_made_while_a_member_dies_knows_of_it(void **state)
+{
+    int made = 0;
+    (void)state;
+    for (uint64_t n = 1; n < 10; n++) {
+        nbcoll_fault_config fault = {.size = sizeof fault, .lost_at = n, .lost = 1};
+        nbcoll_comm *dup[2] = {NULL};
+        nbcoll_request q[2], use;
+        nbcoll_status s = NBCOLL_PENDING;
+        world w;
+        open_faulty(&w, 2, 0);
+        EXPECT(OK, nbcoll_fault_set(w.endpoint[0], &fault));
+        EXPECT(OK, nbcoll_comm_idup(w.comm[1], &dup[1], &q[1]));
+        EXPECT(OK, nbcoll_comm_idup(w.comm[0], &dup[0], &q[0]));
+        for (int i = 0; i < 20 && s == NBCOLL_PENDING; i++)
+            s = nbcoll_test(&q[0]);
+        for (int i = 0; i < 20; i++)
+            nbcoll_progress(w.context[0]);
+        if (s == NBCOLL_OK) {
+            made++;
+            EXPECT(ERR_PEER_LOST, nbcoll_ibarrier(dup[0], &use));
+        }
+        EXPECT(ERR_PEER_LOST, nbcoll_ibarrier(w.comm[0], &use));
+        while (nbcoll_test(&q[1]) == NBCOLL_PENDING)
+            lose(&w, 1, 0);
+        world_close(&w);
+    }
+    assert_in_range(made, 1, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +224,7 @@ int main(void)
         cmocka_unit_test(whichever_get_fails_all_ranks_learn_of_it),
         cmocka_unit_test(an_exposure_that_fails_changes_nothing),
         cmocka_unit_test(the_death_of_a_rank_ends_its_operations_with_its_name),
+        cmocka_unit_test(a_communicator_made_while_a_member_dies_knows_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,35 @@ static void an_operation_without_a_slot_is_queued_and_says_who_holds_it(void **s
     world_close(&w);
 }
 
+/* Rank 1 receives from rank 2 and passes it to rank 0: it waits for rank 2 only. */
+static void the_one_who_holds_the_slot_is_who_is_waited_for_now(void **state)
+{
+    const nbcoll_comm_config one = slots(1);
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 1, .ranks = RANKS};
+    nbcoll_addr data = {NBCOLL_BUFFER_RECV, 0};
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+    nbcoll_request q[2];
+    nbcoll_failure failure;
+    int value;
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, &one);
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    nbcoll_after(b, nbcoll_send(b, 0, data, sizeof value), nbcoll_recv(b, 2, data, sizeof value));
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    EXPECT(OK, nbcoll_schedule_start(s, NULL, &value, w.comm[1], &q[0]));
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));
+    EXPECT(ERR_NO_SLOT, nbcoll_wait(&q[1], 0));
+    EXPECT(OK, nbcoll_last_failure(w.context[1], &failure));
+    assert_int_equal(failure.rank, 2);
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_cancel(q[i]));
+    EXPECT(ERR_CANCELLED, nbcoll_wait(&q[0], NBCOLL_FOREVER));
+    EXPECT(OK, nbcoll_schedule_free(s));
+    world_close(&w);
+}
+
 static void a_start_never_blocks(void **state)
 {
     enum { MANY = 300 };
@@ -224,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_without_a_slot_is_queued_and_says_who_holds_it),
+        cmocka_unit_test(the_one_who_holds_the_slot_is_who_is_waited_for_now),
         cmocka_unit_test(a_start_never_blocks),
         cmocka_unit_test(more_operations_than_slots_finish_in_every_order_of_waiting),
         cmocka_unit_test(stepped_ranks_finish_in_every_order_of_waiting_too),
