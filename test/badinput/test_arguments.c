@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bad arguments of calls: each is an error with a name, at the call that got it, and changes nothing. Rank 0 of two makes
- * the bad call alone; afterwards both work, so that it has taken no tag. */
+ * Bad arguments of calls: each is an error with a name, at the call that got it, and changes nothing. Rank 0 of two
+ * makes the bad call alone; afterwards both work, so that it has taken no tag. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What can be known of an operation while it runs: which parts of its result have arrived, and what the observer is told
- * of its steps. */
+ * What can be known of an operation while it runs: which parts of its result have arrived, and what the observer is
+ * told of its steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
