@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A transport that fails: the N-th post, get or exposure, for N = 1, 2, ... until nothing fails. Operations that need
- * it end with the loss of a peer, on all ranks; who gets OK has its data; buffers are free at the end of their operation;
- * everything can be freed. And the death of a rank, which the others name. */
+ * it end with the loss of a peer, on all ranks; who gets OK has its data; buffers are free at the end of their
+ * operation; everything can be freed. And the death of a rank, which the others name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What is bounded: the schedules that a communicator caches, and the payload that a peer may leave here unexpected. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+enum { MANY = 200, BYTES = 4096, CREDITS = 4 };
+
+static void *tally_alloc(void *user, size_t bytes, size_t align)
+{
+    *(size_t *)user += bytes;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void tally_free(void *user, void *memory, size_t bytes)
+{
+    *(size_t *)user -= bytes;
+    free(memory);
+}
+
+/* Two stepped ranks, whose memory is counted apart. */
+typedef struct pair {
+    size_t used[2];
+    nbcoll_loopback *loopback;
+    nbcoll_context *context[2];
+    nbcoll_comm *comm[2];
+} pair;
+
+static void pair_open(pair *p, const nbcoll_comm_config *config)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2, .depth = 256, .payload = BYTES};
+    nbcoll_request request[2];
+
+    memset(p, 0, sizeof *p);
+    EXPECT(OK, nbcoll_loopback_create(&loopback, &p->loopback));
+    for (int r = 0; r < 2; r++) {
+        nbcoll_context_config context = {.size = sizeof context,
+                                         .host = {.user = &p->used[r], .alloc = tally_alloc, .free = tally_free}};
+        nbcoll_endpoint *ep;
+        EXPECT(OK, nbcoll_loopback_open(p->loopback, r, &ep));
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &context, &p->context[r]));
+        EXPECT(OK, nbcoll_comm_icreate(p->context[r], ep, config, &p->comm[r], &request[r]));
+    }
+    while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+        ;
+}
+
+static void pair_close(pair *p)
+{
+    for (int r = 0; r < 2; r++) {
+        while (nbcoll_context_free(p->context[r]) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(p->context[1 - r]);
+        assert_int_equal(p->used[r], 0);
+    }
+    EXPECT(OK, nbcoll_loopback_free(p->loopback));
+}
+
+/* A broadcast of `count` bytes from rank 0, on both. */
+static void bcast(pair *p, unsigned char *from, unsigned char *to, size_t count)
+{
+    nbcoll_request request[2];
+    EXPECT(OK, nbcoll_ibcast(from, count, NBCOLL_BYTE, 0, p->comm[0], &request[0]));
+    EXPECT(OK, nbcoll_ibcast(to, count, NBCOLL_BYTE, 0, p->comm[1], &request[1]));
+    nbcoll_status s;
+    while ((s = nbcoll_test_all(2, request, NULL)) == NBCOLL_PENDING)
+        ;
+    EXPECT(OK, s);
+}
+
+static void a_communicator_caches_no_more_schedules_than_asked_for(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    unsigned char from[2 * MANY] = {1}, to[2 * MANY];
+    pair p;
+
+    (void)state;
+    config.schedules = 4;
+    pair_open(&p, &config);
+    for (size_t count = 1; count <= 8; count++)
+        bcast(&p, from, to, count);
+    size_t before = p.used[1];
+    for (size_t count = 9; count <= 2 * MANY; count++)
+        bcast(&p, from, to, count);
+    assert_true(p.used[1] <= before);
+    pair_close(&p);
+}
+
+static void a_schedule_in_use_outlives_its_place_in_the_cache(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    unsigned char from[MANY] = {0}, to[MANY] = {0}, kept[2][3] = {"ab", ""};
+    nbcoll_request request[2];
+    pair p;
+
+    (void)state;
+    config.schedules = 2;
+    pair_open(&p, &config);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_bcast_init(kept[r], 3, NBCOLL_BYTE, 0, p.comm[r], &request[r]));
+    for (size_t count = 10; count < 20; count++)
+        bcast(&p, from, to, count);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_start(&request[r]));
+    while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+        ;
+    assert_memory_equal(kept[1], "ab", 3);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_request_free(&request[r]));
+    pair_close(&p);
+}
+
+static void a_peer_leaves_no_more_payload_unexpected_than_it_has_credits(void **state)
+{
+    static unsigned char data[2][MANY][BYTES];
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request request[2][MANY];
+    pair p;
+
+    (void)state;
+    config.credits = CREDITS;
+    config.eager = BYTES;
+    config.slots = MANY;
+    pair_open(&p, &config);
+    for (int i = 0; i < MANY; i++) {
+        memset(data[0][i], i + 1, BYTES);
+        EXPECT(OK, nbcoll_ibcast(data[0][i], BYTES, NBCOLL_BYTE, 0, p.comm[0], &request[0][i]));
+    }
+    size_t before = p.used[1];
+    for (int i = 0; i < 2 * MANY; i++) {
+        nbcoll_progress(p.context[0]);
+        nbcoll_progress(p.context[1]);
+    }
+    assert_true(p.used[1] - before >= CREDITS * BYTES);          /* it did take some */
+    assert_true(p.used[1] - before < CREDITS * BYTES + MANY * 256); /* and of the rest the headers */
+    for (int i = 0; i < MANY; i++)
+        EXPECT(OK, nbcoll_ibcast(data[1][i], BYTES, NBCOLL_BYTE, 0, p.comm[1], &request[1][i]));
+    while (nbcoll_test_all(2 * MANY, request[0], NULL) == NBCOLL_PENDING)
+        ;
+    assert_memory_equal(data[1], data[0], sizeof data[0]);
+    pair_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_communicator_caches_no_more_schedules_than_asked_for),
+        cmocka_unit_test(a_schedule_in_use_outlives_its_place_in_the_cache),
+        cmocka_unit_test(a_peer_leaves_no_more_payload_unexpected_than_it_has_credits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
