@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Passing time: the clock, spinning, yielding, sleeping on doorbells; or the host's hooks for them. */
+ * Passing time: spinning, yielding, sleeping on doorbells; or the host's hook for them. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* ppoll */
 #endif
 #include <poll.h>
 #include <sched.h>
-#include <time.h>
 
 #include "nbcoll/inline/context.h"
 
 #define SPINS 5000u              /* looks before the first yield */
 #define YIELDS 100u              /* then, before the first sleep */
 #define LONGEST_SLEEP 100000000u /* ns: what a lost wake-up would cost */
-
-static uint64_t now(const nbcoll_context *c)
-{
-    struct timespec t;
-    if (c->host.now)
-        return c->host.now(c->host.user);
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#define SHORT_SLEEP 1000000u     /* ns: where another thread may take the ring, and end what this one waits for */
 
 static void relax(void)
 {
@@ -45,7 +36,8 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
 static void sleep_on(nbcoll_context *c, uint64_t longest)
 {
     struct pollfd fd = {.events = POLLIN};
-    struct timespec t = {0, (long)(longest < LONGEST_SLEEP ? longest : LONGEST_SLEEP)};
+    uint64_t most = c->flags & NBCOLL_ANY_THREAD ? SHORT_SLEEP : LONGEST_SLEEP;
+    struct timespec t = {0, (long)(longest < most ? longest : most)};
 
     if (nbcoll_fd(c, &fd.fd) != NBCOLL_OK) {
         sched_yield();
@@ -65,7 +57,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
     if (timeout == 0)
         return 0;
     if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
-        uint64_t at = now(c);
+        uint64_t at = nbcolli_now(&c->host);
         if (w->looks == 0)
             w->deadline = timeout < UINT64_MAX - at ? at + timeout : UINT64_MAX;
         if (at >= w->deadline)

@@ -190,7 +190,7 @@ static void differ(const operation *common, const operation *other)
                 all.mismatched += out.mismatched;
                 all.timed_out += out.timed_out;
             }
-            if (seed % 16 == 0)
+            if (seed % 32 == 0)
                 run_threads(ranks, odd, common, other, all.timed_out > 0);
         }
 }

@@ -67,6 +67,8 @@ static void open_life(life *l, memory *m, int ranks, int variant)
     for (int r = 0; r < l->w.ranks; r++) {
         AGAIN_WITHOUT_MEMORY(s, nbcoll_loopback_open(l->w.loopback, r, &l->w.endpoint[r]));
         EXPECT(OK, s);
+        watch_init(&l->w.watch[r], r);
+        context.observer = &l->w.watch[r].observer;
         AGAIN_WITHOUT_MEMORY(s, nbcoll_context_create(NBCOLL_ABI, &context, &l->w.context[r]));
         EXPECT(OK, s);
     }
@@ -77,7 +79,7 @@ static void finish(life *l, nbcoll_request q[MOST])
 {
     int left = 1;
     for (int rounds = 0; left; rounds++) {
-        assert_true(rounds < 5000);
+        world_watchdog(&l->w, rounds < 5000);
         left = 0;
         world_step(&l->w);
         for (int r = 0; r < l->w.ranks; r++) {
@@ -154,7 +156,7 @@ static void cancel_and_dup(life *l)
     }
     for (int r = 0; r < l->w.ranks; r++) /* these end cancelled, or lost */
         for (int rounds = 0; nbcoll_test(&q[r]) == NBCOLL_PENDING; rounds++) {
-            assert_true(rounds < 5000);
+            world_watchdog(&l->w, rounds < 5000);
             world_step(&l->w);
         }
     for (int r = 0; r < l->w.ranks; r++) {

@@ -167,7 +167,7 @@ static void cancel_after(world *w, const operation *o, int looks, int rank)
         nbcoll_progress(w->context[i % w->ranks]);
     EXPECT(OK, nbcoll_cancel(q[rank]));
     for (int rounds = 0; left; rounds++) {
-        assert_true(rounds < 10000);
+        world_watchdog(w, rounds < 10000);
         world_step(w); /* also those that have ended: others may wait for their answers */
         for (int r = 0; r < w->ranks; r++) {
             if (!q[r].context)
@@ -322,7 +322,7 @@ static void run_plan(int variant, uint64_t seed)
     }
     world_open(&w, RANKS, &loopback, NULL, &limits);
     for (int acts = 0; left; acts++) {
-        assert_true(acts < 10000000);
+        world_watchdog(&w, acts < 10000000);
         act(&p, &w, runners);
         left = 0;
         for (int r = 0; r < RANKS; r++)

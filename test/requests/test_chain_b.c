@@ -127,7 +127,7 @@ static void run_stepped(pair *p)
     for (int looks = 0; left; looks++) {
         int r = (int)(world_random(&p->w.random) % RANKS);
         actor *a = &actors[r];
-        assert_true(looks < 1000000);
+        world_watchdog(&p->w, looks < 1000000);
         if (a->at == 4) {
             nbcoll_progress(p->w.context[r]); /* it goes on with other things */
             continue;

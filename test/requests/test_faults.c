@@ -53,7 +53,7 @@ static int run(world *w, const operation *o)
         }
     }
     for (int rounds = 0; left; rounds++) {
-        assert_true(rounds < 5000);
+        world_watchdog(w, rounds < 5000);
         world_step(w);
         for (int r = 0; r < w->ranks; r++) {
             nbcoll_status status = q[r].context ? nbcoll_test(&q[r]) : NBCOLL_PENDING;

@@ -167,7 +167,7 @@ static void step_in_order(world *w, int order[RANKS][OPERATIONS])
         }
     for (int looks = 0; left; looks++) {
         int r = (int)(world_random(&w->random) % RANKS);
-        assert_true(looks < 100000);
+        world_watchdog(w, looks < 100000);
         if (at[r] == OPERATIONS)
             continue;
         int i = order[r][at[r]];

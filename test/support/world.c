@@ -55,8 +55,14 @@ void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loop
     *w = (world){.ranks = ranks, .random = config.seed};
     assert_int_equal(nbcoll_loopback_create(&config, &w->loopback), NBCOLL_OK);
     for (int r = 0; r < ranks; r++) {
+        nbcoll_context_config watched = {.size = sizeof watched};
+        if (context)
+            watched = *context;
+        watch_init(&w->watch[r], r);
+        if (!watched.observer)
+            watched.observer = &w->watch[r].observer;
         assert_int_equal(nbcoll_loopback_open(w->loopback, r, &w->endpoint[r]), NBCOLL_OK);
-        assert_int_equal(nbcoll_context_create(NBCOLL_ABI, context, &w->context[r]), NBCOLL_OK);
+        assert_int_equal(nbcoll_context_create(NBCOLL_ABI, &watched, &w->context[r]), NBCOLL_OK);
     }
 }
 
@@ -82,6 +88,7 @@ void world_close(world *w)
                 nbcoll_progress(w->context[other]);
         assert_int_equal(s, NBCOLL_OK);
         w->context[r] = NULL;
+        watch_free(&w->watch[r]);
     }
     assert_int_equal(nbcoll_loopback_free(w->loopback), NBCOLL_OK);
 }
@@ -96,6 +103,13 @@ void world_step(world *w)
     nbcoll_progress(w->context[stride]);
 }
 
+void world_watchdog(const world *w, int is_in_time)
+{
+    for (int r = 0; r < w->ranks && !is_in_time; r++)
+        watch_dump(&w->watch[r], stderr);
+    assert_true(is_in_time);
+}
+
 void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status statuses[])
 {
     size_t left = n;
@@ -104,7 +118,7 @@ void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status s
         if (statuses)
             statuses[i] = NBCOLL_PENDING;
     for (int rounds = 0; left; rounds++) {
-        assert_true(rounds < 1000000); /* the watchdog: nothing here takes that long */
+        world_watchdog(w, rounds < 1000000); /* nothing here takes that long */
         left = 0;
         for (size_t k = 0, at = (size_t)(world_random(&w->random) % n); k < n; k++, at = (at + 1) % n) {
             if (!requests[at].context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * All ranks of a loopback world in one test: each with a context, an endpoint and a communicator; stepped by the test's
- * thread in a seeded order, or run by threads of their own. Nothing waits longer than a watchdog allows: it then prints
- * the steps that have not ended, and fails the test. */
+ * thread in a seeded order, or run by threads of their own. Stepping goes on no longer than a watchdog allows: it then
+ * prints the steps that have not ended, and fails the test. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -11,6 +11,7 @@
 #include "nbcoll/loopback.h"
 #include "nbcoll/nbcoll.h"
 #include "nbcoll/schedule.h"
+#include "watch.h"
 
 enum { WORLD_MOST = 64 };
 
@@ -21,6 +22,7 @@ typedef struct world {
     nbcoll_endpoint *endpoint[WORLD_MOST];
     nbcoll_context *context[WORLD_MOST];
     nbcoll_comm *comm[WORLD_MOST];
+    watch watch[WORLD_MOST]; /* observes the contexts that the test observes not itself */
 } world;
 
 /* Any of the configurations may be null; `ranks` of the loopback's is set here. The seed of the loopback's also seeds
@@ -34,6 +36,8 @@ void world_close(world *w);
 /* Steps the ranks until each request has ended; statuses[i] (may be null) is how. world_finish wants them OK. */
 void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 void world_finish(world *w, size_t n, nbcoll_request requests[]);
+/* Where a test steps by itself: fails it, and says what has not ended, unless it is in time. */
+void world_watchdog(const world *w, int is_in_time);
 /* One progress of each rank, in a random order. */
 void world_step(world *w);
 

@@ -4,6 +4,9 @@
  * wake a sleeper as its bell does. A rank that had closed its end before has left, and is not lost by that. Whoever
  * finds a rank lost writes that into its seat and rings, so that the others need not wait for their own look.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* clock_gettime */
+#endif
 #include <sys/epoll.h>
 
 #include "shm.h"

@@ -166,8 +166,7 @@ static inline void nbcolli_op_next(nbcolli_op *op)
 static inline int nbcolli_bulk_reaches(const nbcolli_peer *peer)
 {
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    int says = bulk && bulk->size > offsetof(nbcoll_bulk, reaches) && bulk->reaches;
-    return bulk && (!says || bulk->reaches(peer->link->endpoint, peer->address));
+    return bulk && (!bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address));
 }
 
 static inline void nbcolli_send_start(nbcolli_op *op)
