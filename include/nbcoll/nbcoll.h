@@ -183,7 +183,8 @@ typedef struct nbcoll_request {
  * operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL, a persistent one is
  * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
- * ERR_PEER_LOST, ERR_TRANSPORT, ERR_CALL, ERR_MEMORY. */
+ * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY. A transport that fails counts as the loss of the peer behind it. A rank that
+ * frees its context while others still wait for it is not noticed: deadlines are for that. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 
@@ -243,8 +244,8 @@ typedef struct nbcoll_comm_config {
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots, cells and credits; the
  * largest `large`, costs), whatever each passed. *out is written when the request ends with OK. `config` may be null.
  * A call that is refused leaves the endpoint the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's
- * table), ERR_FOREIGN (the endpoint belongs to another context), ERR_MEMORY. Through the request also ERR_ABI,
- * ERR_PEER_LOST, ERR_TRANSPORT. */
+ * table), ERR_BUSY (the context has the endpoint already: dup its communicator), ERR_FOREIGN (another context has it),
+ * ERR_TRANSPORT (no descriptor), ERR_MEMORY. Through the request also ERR_ABI, ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                              const nbcoll_comm_config *config, nbcoll_comm **out,
                                              nbcoll_request *request);
@@ -261,7 +262,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int ke
                                            uint64_t timeout);
 
 /* Frees a communicator here; not collective. Null is accepted. Its schedules and persistent requests end with it (the
- * requests' handles become stale). Errors: ERR_BUSY (an operation is active), ERR_FORKED. */
+ * requests' handles become stale). Errors: ERR_BUSY (an operation is active, or a callback is still to be called),
+ * ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
 /* This rank, and the number of ranks. Never fail; any thread. */
@@ -316,7 +318,8 @@ NBCOLL_API const char *nbcoll_op_name(nbcoll_op op);
  *   nbcoll_iX(..., comm, &request)    starts it
  *   nbcoll_X_init(..., comm, &request) makes a persistent request for it, to be started with nbcoll_start
  *   nbcoll_X(..., comm, timeout)      starts it and waits; at the timeout it cancels the operation and returns
- *                                     ERR_TIMEOUT, and the buffers stay lent until nbcoll_comm_active falls
+ *                                     ERR_TIMEOUT or ERR_NO_SLOT, and the buffers stay lent until
+ *                                     nbcoll_comm_active falls
  *
  * Buffers are the caller's; from the start to the end of the operation they are lent: neither read receive buffers
  * nor write any of them. `count` is in elements of `type`. NBCOLL_IN_PLACE as send buffer (scatter: as the root's

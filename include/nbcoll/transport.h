@@ -91,8 +91,9 @@ typedef struct nbcoll_doorbell {
     size_t size;
     /* A descriptor that polls readable once armed and rung; the endpoint's. */
     int (*fd)(nbcoll_endpoint *ep);
-    /* Announces that this rank is about to sleep: from now on whoever delivers to it rings. OK, or AGAIN when
-     * something waits already (then nothing is armed). Each progress call disarms and silences the descriptor. */
+    /* Announces that this rank is about to sleep: from now on whoever delivers to it rings, and so does a record that
+     * can come back. OK, or AGAIN when something waits already (then nothing is armed). Nobody rings when there is room
+     * again after NOT_NOW: the core does not arm then. Each progress call disarms and silences the descriptor. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_doorbell;
 
