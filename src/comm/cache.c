@@ -67,8 +67,8 @@ static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_ar
 
     e->hash = hash;
     e->args = *a;
-    e->algorithm = nbcolli_select(a, comm->size, comm->config.large);
-    nbcoll_status s = nbcoll_build_schedule(e->algorithm, a, &config, &e->schedule);
+    nbcoll_status s = nbcoll_build_schedule(nbcolli_select(a, comm->size, comm->config.large), a, &config,
+                                            &e->schedule);
     return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
 }
 

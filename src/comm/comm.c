@@ -10,15 +10,14 @@ static uint32_t buckets_for(uint32_t schedules)
     return n;
 }
 
-nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int capacity, int votes,
-                                nbcoll_comm **out)
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
     uint32_t buckets = buckets_for(config->schedules);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
-    size_t ballot = peers + nbcolli_lines((size_t)capacity * sizeof(nbcolli_peer));
-    size_t cache = ballot + nbcolli_lines((size_t)votes * sizeof(nbcolli_vote));
+    size_t ballot = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
+    size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
     size_t memory = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
@@ -29,7 +28,6 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->context = c;
     comm->link = link;
     comm->memory = memory;
-    comm->capacity = capacity;
     comm->config = *config;
     comm->culprit = -1;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);

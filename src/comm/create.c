@@ -219,7 +219,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     s = nbcolli_link_open(c, ep, &link);
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_comm_open(link, config, ep->ranks, ep->ranks, &comm);
+    s = nbcolli_comm_open(link, config, ep->ranks, &comm);
     if (s != NBCOLL_OK) {
         nbcolli_link_drop(link);
         return s;
@@ -265,7 +265,7 @@ static nbcoll_status derive(nbcoll_comm *parent, int colour, int key, nbcoll_com
 
     if (parent->link->serial == UINT32_MAX)
         return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(parent->link, &parent->config, parent->size, parent->size, &comm);
+    nbcoll_status s = nbcolli_comm_open(parent->link, &parent->config, parent->size, &comm);
     if (s != NBCOLL_OK)
         return s;
     comm->parent = parent;

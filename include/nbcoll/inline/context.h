@@ -48,9 +48,8 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
 void nbcolli_cache_clear(nbcoll_comm *comm);
 /* Frees an idle communicator. */
 void nbcolli_comm_destroy(nbcoll_comm *comm);
-/* A new, empty one of at most `capacity` ranks, in nobody's list. */
-nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int capacity, int votes,
-                                nbcoll_comm **out);
+/* A new, empty one, with room for `most` ranks and their votes; not known to its link yet. */
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
 

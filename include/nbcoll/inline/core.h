@@ -202,7 +202,6 @@ typedef struct nbcolli_cached {
     struct nbcolli_cached *newer, *older;
     uint32_t hash;
     nbcoll_args args;
-    const nbcoll_algorithm *algorithm;
     nbcoll_schedule *schedule;
 } nbcolli_cached;
 
@@ -231,7 +230,7 @@ struct nbcoll_comm {
     uint64_t next_tag;
     uint64_t failed_floor; /* tags below it may have left messages behind */
     size_t active, memory;
-    int rank, size, capacity;
+    int rank, size;
     int culprit;          /* the rank that broke it, or -1 */
     nbcoll_status broken; /* ERR_PEER_LOST, or ERR_MISMATCH when the ranks are out of step */
     int listed;           /* known to its link, under its id */
