@@ -31,7 +31,7 @@ typedef void element_loop(void *result, const void *left, const void *right, siz
         const T *x = left, *y = right;                                                                                 \
         for (size_t i = 0; i < count; i++) {                                                                           \
             __asm__(""); /* no compiler makes vectors across this */                                                   \
-            z[i] = (T)(value);                                                                                         \
+            z[i] = value;                                                                                              \
         }                                                                                                              \
     }
 ELEMENT_LOOP(sum_float, float, x[i] + y[i])
@@ -40,6 +40,26 @@ ELEMENT_LOOP(sum_int32, uint32_t, x[i] + y[i])
 ELEMENT_LOOP(sum_int64, uint64_t, x[i] + y[i])
 ELEMENT_LOOP(max_int16, int16_t, x[i] > y[i] ? x[i] : y[i])
 ELEMENT_LOOP(xor_uint8, uint8_t, x[i] ^ y[i])
+ELEMENT_LOOP(product, nbcoll_float_complex,
+             ((nbcoll_float_complex){x[i].re * y[i].re - x[i].im * y[i].im, x[i].re * y[i].im + x[i].im * y[i].re}))
+ELEMENT_LOOP(minloc, nbcoll_double_int,
+             x[i].value < y[i].value || (x[i].value == y[i].value && x[i].index <= y[i].index) ? x[i] : y[i])
+
+static float from_bfloat16(uint16_t bits)
+{
+    uint32_t word = (uint32_t)bits << 16;
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return f;
+}
+
+static uint16_t to_bfloat16(float f)
+{
+    uint32_t word;
+    memcpy(&word, &f, sizeof word);
+    return (uint16_t)(f != f ? word >> 16 | 0x40 : (word + 0x7fff + (word >> 16 & 1)) >> 16);
+}
+ELEMENT_LOOP(sum_bfloat16, uint16_t, to_bfloat16(from_bfloat16(x[i]) + from_bfloat16(y[i])))
 
 typedef struct subject {
     nbcoll_reduction how;
@@ -49,7 +69,10 @@ typedef struct subject {
 static const subject subjects[] = {
     {{NBCOLL_FLOAT, NBCOLL_SUM}, sum_float},  {{NBCOLL_DOUBLE, NBCOLL_SUM}, sum_double},
     {{NBCOLL_INT32, NBCOLL_SUM}, sum_int32},  {{NBCOLL_INT64, NBCOLL_SUM}, sum_int64},
-    {{NBCOLL_INT16, NBCOLL_MAX}, max_int16}, {{NBCOLL_UINT8, NBCOLL_BXOR}, xor_uint8},
+    {{NBCOLL_INT16, NBCOLL_MAX}, max_int16},  {{NBCOLL_UINT8, NBCOLL_BXOR}, xor_uint8},
+    {{NBCOLL_BFLOAT16, NBCOLL_SUM}, sum_bfloat16},
+    {{NBCOLL_FLOAT_COMPLEX, NBCOLL_PROD}, product},
+    {{NBCOLL_DOUBLE_INT, NBCOLL_MINLOC}, minloc},
 };
 
 /* The one rank, its buffers, and how many rounds it measures. */
@@ -140,7 +163,7 @@ static double measure(const bench *e, const subject *s, size_t bytes)
     }
     double loop = median(sample[0], e->rounds), aligned = median(sample[1], e->rounds);
     double shifted = median(sample[2], e->rounds);
-    printf("%-7s %-5s %9zu %11.0f %11.0f %11.0f %8.1f %8.1f\n", nbcoll_type_name(s->how.type),
+    printf("%-13s %-6s %9zu %11.0f %11.0f %11.0f %8.1f %8.1f\n", nbcoll_type_name(s->how.type),
            nbcoll_op_name(s->how.op), bytes, loop, aligned, shifted, loop / aligned, loop / shifted);
     return loop / aligned;
 }
@@ -166,7 +189,7 @@ int main(int argc, char *argv[])
     must(nbcoll_comm_create(e.context, endpoint, NULL, &e.comm, NBCOLL_FOREVER), "communicator");
 
     puts("nanoseconds a reduction, and how many times the loop over elements\n\n"
-         "                  bytes        loop     aligned     shifted  aligned  shifted");
+         "                         bytes        loop     aligned     shifted  aligned  shifted");
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++)
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
             double ratio = measure(&e, &subjects[i], sizes[k]);

@@ -18,7 +18,7 @@ static int print(void *user, const char *text, size_t bytes)
 }
 
 /* Builds the schedule of each rank and starts it there; steps all ranks until everyone has ended. */
-static nbcoll_status run(const nbcoll_algorithm *algorithm, const nbcoll_args *args, nbcoll_comm *comm[],
+static nbcoll_status run(const nbcoll_algorithm *algorithm, const nbcoll_case *what, nbcoll_comm *comm[],
                          char data[][BYTES])
 {
     nbcoll_schedule *schedule[RANKS];
@@ -26,8 +26,7 @@ static nbcoll_status run(const nbcoll_algorithm *algorithm, const nbcoll_args *a
     nbcoll_status s = NBCOLL_OK;
 
     for (int r = 0; r < RANKS && s == NBCOLL_OK; r++) {
-        nbcoll_builder_config config = {.size = sizeof config, .rank = r, .ranks = RANKS};
-        s = nbcoll_build_schedule(algorithm, args, &config, &schedule[r]);
+        s = nbcoll_build_case(algorithm, what, r, NULL, &schedule[r]);
         if (s == NBCOLL_OK)
             s = nbcoll_schedule_start(schedule[r], NULL, data[r], comm[r], &request[r]);
     }
@@ -44,17 +43,17 @@ static nbcoll_status run(const nbcoll_algorithm *algorithm, const nbcoll_args *a
 
 static int demonstrate(const nbcoll_algorithm *algorithm, nbcoll_comm *comm[])
 {
-    nbcoll_args args = {.size = sizeof args, .operation = NBCOLL_OPERATION_BCAST, .count = BYTES,
+    nbcoll_case what = {.size = sizeof what, .operation = NBCOLL_OPERATION_BCAST, .ranks = RANKS, .count = BYTES,
                         .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .segment = 16};
     nbcoll_refutation why = {.size = sizeof why};
     char data[RANKS][BYTES] = {"down the chain, piece by piece, each sent on when it has come"};
 
-    if (nbcoll_verify_algorithm(algorithm, &args, RANKS, 0, NULL, &why) != NBCOLL_OK) {
+    if (nbcoll_verify_algorithm(algorithm, &what, NULL, &why) != NBCOLL_OK) {
         printf("%s is wrong: %s\n", algorithm->name, why.text);
         return 1;
     }
     printf("%s is proved for %d ranks; rank 1 of it:\n", algorithm->name, RANKS);
-    if (run(algorithm, &args, comm, data) != NBCOLL_OK)
+    if (run(algorithm, &what, comm, data) != NBCOLL_OK)
         return 1;
     printf("rank 2 got: %.*s\n\n", BYTES, data[2]);
     return memcmp(data[2], data[0], BYTES) != 0;

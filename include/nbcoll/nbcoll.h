@@ -28,6 +28,7 @@
 #include "prefix.h"
 #endif
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -226,6 +227,16 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 
 /* ---- communicators --------------------------------------------------------------------------------------------- */
 
+/* Flags of a communicator.
+ *
+ *   REPRODUCIBLE   every reduction gives the same bits in every run, whatever the transport, the placement of the ranks
+ *                  and the algorithm: each element is combined along the tree over the ranks 0..P-1 (scan: 0..r;
+ *                  exscan: 0..r-1) that splits n ranks behind the largest power of two below n. Holds if any rank asks
+ *   COUNTS_KNOWN   in gatherv and scatterv every rank passes the counts of all ranks, so that trees can serve them.
+ *                  Holds only if all ranks promise it; nbcoll_comm_flags tells */
+#define NBCOLL_REPRODUCIBLE 1u
+#define NBCOLL_COUNTS_KNOWN 2u
+
 /* All ranks of a communicator must start its operations in the same order. */
 typedef struct nbcoll_comm_config {
     size_t size;
@@ -235,9 +246,10 @@ typedef struct nbcoll_comm_config {
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
     size_t large;          /* bytes from which the algorithms for large data are chosen */
+    uint32_t flags;        /* of those below */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, 65536 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, 65536, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
@@ -269,68 +281,211 @@ NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 /* This rank, and the number of ranks. Never fail; any thread. */
 NBCOLL_API int nbcoll_comm_rank(const nbcoll_comm *comm);
 NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
+/* The flags that the ranks agreed on. Never fails; any thread. */
+NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
 
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 
 /* ---- types and reductions -------------------------------------------------------------------------------------- */
 
-/* Append-only: X(name, C type). */
+/* A type or an operation is a number: a predefined one, listed below, or the address of a descriptor of the host's
+ * (nbcoll_type_of, nbcoll_op_of). Nothing is registered. */
+typedef uintptr_t nbcoll_type;
+typedef uintptr_t nbcoll_op;
+
+#ifdef __cplusplus
+typedef bool nbcoll_bool;
+#else
+typedef _Bool nbcoll_bool;
+#endif
+
+/* Complex numbers lie as C's and C++'s do, so that arrays of those can be passed as they are. */
+typedef struct nbcoll_float_complex { float re, im; } nbcoll_float_complex;
+typedef struct nbcoll_double_complex { double re, im; } nbcoll_double_complex;
+typedef struct nbcoll_long_double_complex { long double re, im; } nbcoll_long_double_complex;
+
+/* The elements of MINLOC and MAXLOC. */
+typedef struct nbcoll_float_int { float value; int index; } nbcoll_float_int;
+typedef struct nbcoll_double_int { double value; int index; } nbcoll_double_int;
+typedef struct nbcoll_long_int { long value; int index; } nbcoll_long_int;
+typedef struct nbcoll_int_int { int value; int index; } nbcoll_int_int;
+typedef struct nbcoll_short_int { short value; int index; } nbcoll_short_int;
+typedef struct nbcoll_long_double_int { long double value; int index; } nbcoll_long_double_int;
+
+/* Append-only: X(name, C type, class). HALF is IEEE binary16, BFLOAT16 the upper half of a float; both as their bits.
+ * A type's class says which operations it has:
+ *
+ *   SIGNED, UNSIGNED   SUM PROD MIN MAX LAND LOR LXOR BAND BOR BXOR
+ *   FLOATING, NARROW   SUM PROD MIN MAX
+ *   COMPLEX            SUM PROD
+ *   LOGICAL            LAND LOR LXOR
+ *   BYTES              BAND BOR BXOR
+ *   PAIR               MINLOC MAXLOC */
 #define NBCOLL_TYPE_LIST(X)                                                                                            \
-    X(BYTE, unsigned char)                                                                                             \
-    X(INT8, int8_t)                                                                                                    \
-    X(INT16, int16_t)                                                                                                  \
-    X(INT32, int32_t)                                                                                                  \
-    X(INT64, int64_t)                                                                                                  \
-    X(UINT8, uint8_t)                                                                                                  \
-    X(UINT16, uint16_t)                                                                                                \
-    X(UINT32, uint32_t)                                                                                                \
-    X(UINT64, uint64_t)                                                                                                \
-    X(FLOAT, float)                                                                                                    \
-    X(DOUBLE, double)
-typedef enum nbcoll_type {
-#define NBCOLLI_TYPE_ENUM(name, ctype) NBCOLL_##name,
+    X(BYTE, unsigned char, BYTES)                                                                                      \
+    X(INT8, int8_t, SIGNED)                                                                                            \
+    X(INT16, int16_t, SIGNED)                                                                                          \
+    X(INT32, int32_t, SIGNED)                                                                                          \
+    X(INT64, int64_t, SIGNED)                                                                                          \
+    X(UINT8, uint8_t, UNSIGNED)                                                                                        \
+    X(UINT16, uint16_t, UNSIGNED)                                                                                      \
+    X(UINT32, uint32_t, UNSIGNED)                                                                                      \
+    X(UINT64, uint64_t, UNSIGNED)                                                                                      \
+    X(FLOAT, float, FLOATING)                                                                                          \
+    X(DOUBLE, double, FLOATING)                                                                                        \
+    X(LONG_DOUBLE, long double, FLOATING)                                                                              \
+    X(HALF, uint16_t, NARROW)                                                                                          \
+    X(BFLOAT16, uint16_t, NARROW)                                                                                      \
+    X(FLOAT_COMPLEX, nbcoll_float_complex, COMPLEX)                                                                    \
+    X(DOUBLE_COMPLEX, nbcoll_double_complex, COMPLEX)                                                                  \
+    X(LONG_DOUBLE_COMPLEX, nbcoll_long_double_complex, COMPLEX)                                                        \
+    X(BOOL, nbcoll_bool, LOGICAL)                                                                                      \
+    X(FLOAT_INT, nbcoll_float_int, PAIR)                                                                               \
+    X(DOUBLE_INT, nbcoll_double_int, PAIR)                                                                             \
+    X(LONG_INT, nbcoll_long_int, PAIR)                                                                                 \
+    X(INT_INT, nbcoll_int_int, PAIR)                                                                                   \
+    X(SHORT_INT, nbcoll_short_int, PAIR)                                                                               \
+    X(LONG_DOUBLE_INT, nbcoll_long_double_int, PAIR)
+enum {
+#define NBCOLLI_TYPE_ENUM(name, ctype, kind) NBCOLL_##name,
     NBCOLL_TYPE_LIST(NBCOLLI_TYPE_ENUM)
 #undef NBCOLLI_TYPE_ENUM
         NBCOLL_TYPE_COUNT
-} nbcoll_type;
+};
 
-/* Append-only. Sums and products of integers wrap modulo 2^bits. min and max of floating types give the other operand
- * when one is NaN. The bitwise ones exist for integers and BYTE; BYTE has no others. */
-#define NBCOLL_OP_LIST(X) X(SUM) X(PROD) X(MIN) X(MAX) X(BAND) X(BOR) X(BXOR)
-typedef enum nbcoll_op {
+/* C's own integers. */
+#define NBCOLLI_SIGNED_OF(T)                                                                                           \
+    ((nbcoll_type)(sizeof(T) == 1   ? NBCOLL_INT8                                                                      \
+                   : sizeof(T) == 2 ? NBCOLL_INT16                                                                     \
+                   : sizeof(T) == 4 ? NBCOLL_INT32                                                                     \
+                                    : NBCOLL_INT64))
+#define NBCOLLI_UNSIGNED_OF(T) (NBCOLLI_SIGNED_OF(T) - NBCOLL_INT8 + NBCOLL_UINT8)
+#define NBCOLL_SCHAR NBCOLLI_SIGNED_OF(signed char)
+#define NBCOLL_SHORT NBCOLLI_SIGNED_OF(short)
+#define NBCOLL_INT NBCOLLI_SIGNED_OF(int)
+#define NBCOLL_LONG NBCOLLI_SIGNED_OF(long)
+#define NBCOLL_LLONG NBCOLLI_SIGNED_OF(long long)
+#define NBCOLL_PTRDIFF NBCOLLI_SIGNED_OF(ptrdiff_t)
+#define NBCOLL_UCHAR NBCOLLI_UNSIGNED_OF(unsigned char)
+#define NBCOLL_USHORT NBCOLLI_UNSIGNED_OF(unsigned short)
+#define NBCOLL_UINT NBCOLLI_UNSIGNED_OF(unsigned int)
+#define NBCOLL_ULONG NBCOLLI_UNSIGNED_OF(unsigned long)
+#define NBCOLL_ULLONG NBCOLLI_UNSIGNED_OF(unsigned long long)
+#define NBCOLL_SIZE NBCOLLI_UNSIGNED_OF(size_t)
+#define NBCOLL_CHAR (CHAR_MIN < 0 ? NBCOLL_SCHAR : NBCOLL_UCHAR)
+#define NBCOLL_WCHAR (WCHAR_MIN < 0 ? NBCOLLI_SIGNED_OF(wchar_t) : NBCOLLI_UNSIGNED_OF(wchar_t))
+
+/* Append-only. What they compute, left op right, to the bit on every processor:
+ *
+ *   SUM, PROD        of integers wrap modulo 2^bits. Of floating types they are rounded once, in the caller's rounding
+ *                    mode; of narrow ones they are computed in float, and that is rounded to the nearest, ties to even.
+ *                    A complex product is (a c - b d) + (a d + b c) i, each product, difference and sum rounded:
+ *                    infinities are not mended. Which NaN a result is, is not said
+ *   MIN, MAX         -0 is less than +0. The other operand when one is NaN, the left one when both are
+ *   LAND, LOR, LXOR  0 or 1; an operand that is not zero is true
+ *   BAND, BOR, BXOR  bit by bit
+ *   MINLOC, MAXLOC   the operand with the lesser or greater value. The other one when one value is NaN. Of equal values
+ *                    (-0 and +0 are equal; both NaN) the one with the lower index, and of equal indices the left one
+ *
+ * All are commutative; all but SUM and PROD of floating, narrow and complex types are associative too; both to the bit,
+ * except for which NaN results when all are NaN, and for operands of MINLOC or MAXLOC that differ in the sign of a zero
+ * or the bits of a NaN only. Padding (of long double, of pairs) is never looked at, and undefined in a result. */
+#define NBCOLL_OP_LIST(X)                                                                                              \
+    X(SUM) X(PROD) X(MIN) X(MAX) X(BAND) X(BOR) X(BXOR) X(LAND) X(LOR) X(LXOR) X(MINLOC) X(MAXLOC)
+enum {
 #define NBCOLLI_OP_ENUM(name) NBCOLL_##name,
     NBCOLL_OP_LIST(NBCOLLI_OP_ENUM)
 #undef NBCOLLI_OP_ENUM
         NBCOLL_OP_COUNT
-} nbcoll_op;
+};
 
-/* Bytes of one element; 0 for an unknown type. Any thread. */
+/* A type of the host's: element i of a buffer is the `extent` bytes from i * extent on. With packed = 0 these bytes
+ * travel as they are. Otherwise pack turns `count` elements into count * packed bytes, which travel, and unpack turns
+ * them back; bytes that unpack does not write are left as they are. Both return NBCOLL_OK, or an error: the operation
+ * then ends with ERR_CALL here and wherever it has not ended yet. They and `combine` below are called from inside any
+ * call that advances the context, and must not call the library. Elements lie where the caller put them, packed ones
+ * and intermediate results at multiples of their size from an address aligned to 64 bytes.
+ *
+ * The descriptor is the host's; it stays, unchanged, while a request, a schedule or a communicator that met it lives
+ * (communicators cache schedules). All ranks pass types of the same `extent` if packed = 0, else of the same `packed`.
+ * ERR_TYPE, where a type is taken: `size` too small, extent = 0, or packed > 0 without both functions. */
+typedef struct nbcoll_host_type {
+    size_t size;
+    size_t extent;
+    size_t packed;
+    void *user; /* passed to each function */
+    nbcoll_status (*pack)(void *user, const void *elements, void *packed, size_t count);
+    nbcoll_status (*unpack)(void *user, const void *packed, void *elements, size_t count);
+} nbcoll_host_type;
+
+/* An operation of the host's: result[i] = left[i] op right[i] for `count` elements, packed ones if `type` packs. It is
+ * associative. `result` may be `left` or `right` itself; otherwise they do not overlap. It applies to every type that
+ * is passed with it. `commutative` is 0 if the order of the operands matters: they are then combined in rank order.
+ * It returns NBCOLL_OK, or an error, as above; ownership and calls are as above too.
+ * ERR_OP, where an operation is taken: `size` too small, or no function. */
+typedef struct nbcoll_host_op {
+    size_t size;
+    void *user; /* passed to the function */
+    nbcoll_status (*combine)(void *user, void *result, const void *left, const void *right, size_t count,
+                             nbcoll_type type);
+    int commutative;
+} nbcoll_host_op;
+
+/* The type or operation that a descriptor describes; an unknown one for null. Any thread. */
+static inline nbcoll_type nbcoll_type_of(const nbcoll_host_type *descriptor)
+{
+    return descriptor ? (nbcoll_type)descriptor : (nbcoll_type)NBCOLL_TYPE_COUNT;
+}
+
+static inline nbcoll_op nbcoll_op_of(const nbcoll_host_op *descriptor)
+{
+    return descriptor ? (nbcoll_op)descriptor : (nbcoll_op)NBCOLL_OP_COUNT;
+}
+
+/* In all four, a number that is neither predefined nor an aligned address from 4096 on is unknown; so is a descriptor
+ * that would be refused. Any thread.
+ *
+ * Bytes of one element in the caller's buffers; 0 for an unknown type. */
 NBCOLL_API size_t nbcoll_type_size(nbcoll_type type);
-/* "FLOAT", "SUM"; "?" for an unknown one. Any thread. */
+/* "FLOAT", "SUM"; "HOST" for a host's; "?" for an unknown one. */
 NBCOLL_API const char *nbcoll_type_name(nbcoll_type type);
 NBCOLL_API const char *nbcoll_op_name(nbcoll_op op);
+/* 1 if elements of the type can be combined by the operation, else 0. A host's operation applies to every known type, a
+ * predefined one to no host's type. */
+NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
 
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
 /* Each in three forms with the same meaning:
  *
- *   nbcoll_iX(..., comm, &request)    starts it
+ *   nbcoll_iX(..., comm, &request)     starts it
  *   nbcoll_X_init(..., comm, &request) makes a persistent request for it, to be started with nbcoll_start
- *   nbcoll_X(..., comm, timeout)      starts it and waits; at the timeout it cancels the operation and returns
- *                                     ERR_TIMEOUT or ERR_NO_SLOT, and the buffers stay lent until
- *                                     nbcoll_comm_active falls
+ *   nbcoll_X(..., comm, timeout)       starts it and waits; at the timeout it cancels the operation and returns
+ *                                      ERR_TIMEOUT or ERR_NO_SLOT, and all that was lent stays lent until
+ *                                      nbcoll_comm_active falls
+ *
+ * Below, P is the number of ranks, r each of them; send_r is the send buffer of rank r. Counts are in elements of
+ * `type`, and so are displacements.
  *
  * Buffers are the caller's; from the start to the end of the operation they are lent: neither read receive buffers
- * nor write any of them. `count` is in elements of `type`. NBCOLL_IN_PLACE as send buffer (scatter: as the root's
- * receive buffer) means that this rank's contribution already stands where its result belongs. Buffers that a rank
- * does not use (the send buffer of a scatter away from its root) are ignored and may be null.
+ * nor write any of them. Arrays of counts, displacements and types are lent in the same way, a persistent request's
+ * from _init until it is freed: they are not copied. Buffers, arrays and counts that a rank does not use (the send
+ * buffer of a scatter away from its root) are ignored and may be null. Blocks that a rank receives do not overlap.
+ * Counts may be zero, also some of them; a buffer without elements may be null, an array may not.
  *
- * All ranks pass the same count, type size, op and root. A difference ends the operation with ERR_MISMATCH.
+ * NBCOLL_IN_PLACE as send buffer (scatter, scatterv: as the root's receive buffer) means that this rank's contribution
+ * already stands where its result belongs; where operands are combined, and in alltoall, alltoallv and alltoallw: that
+ * the receive buffer holds the contribution and the result replaces it. Each rank chooses for itself.
  *
- * Errors at the call: ERR_NULL (comm or request), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER, ERR_COUNT (count times
- * the element's size, or times the ranks, overflows), ERR_MISMATCH (an earlier message shows that the ranks are out of
- * step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
+ * All ranks pass the same root, op, count and size of an element (packed elements, where the type packs). A difference
+ * ends the operation with ERR_MISMATCH. Where each rank passes counts of its own, what a rank sends to another must be
+ * as many bytes as that one receives from it: else ERR_MISMATCH, before any of these bytes is written.
+ *
+ * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER, ERR_COUNT
+ * (bytes overflow, of a block, its place, or all ranks' blocks together; or the two counts of what a rank keeps for
+ * itself differ), ERR_UNSUPPORTED (no algorithm does what the communicator's flags demand), ERR_MISMATCH (an earlier
+ * message shows that the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */
@@ -338,7 +493,7 @@ NBCOLL_API nbcoll_status nbcoll_ibarrier(nbcoll_comm *comm, nbcoll_request *requ
 NBCOLL_API nbcoll_status nbcoll_barrier_init(nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_barrier(nbcoll_comm *comm, uint64_t timeout);
 
-/* Every rank's buffer[0..count) becomes the root's. */
+/* Every rank's buffer[0..count) becomes the root's. Not in place: there is one buffer. */
 NBCOLL_API nbcoll_status nbcoll_ibcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
                                        nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_bcast_init(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
@@ -346,7 +501,8 @@ NBCOLL_API nbcoll_status nbcoll_bcast_init(void *buffer, size_t count, nbcoll_ty
 NBCOLL_API nbcoll_status nbcoll_bcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
                                       uint64_t timeout);
 
-/* Rank r's recv[0..count) becomes the root's send[r * count ..). `send` is read at the root only. */
+/* Rank r's recv[0..count) becomes the root's send[r * count ..). `send` is read at the root only. In place at the
+ * root: its own block stays in `send`. */
 NBCOLL_API nbcoll_status nbcoll_iscatter(const void *send, void *recv, size_t count, nbcoll_type type, int root,
                                          nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_scatter_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
@@ -354,7 +510,21 @@ NBCOLL_API nbcoll_status nbcoll_scatter_init(const void *send, void *recv, size_
 NBCOLL_API nbcoll_status nbcoll_scatter(const void *send, void *recv, size_t count, nbcoll_type type, int root,
                                         nbcoll_comm *comm, uint64_t timeout);
 
-/* The root's recv[r * count ..) becomes rank r's send[0..count). `recv` is written at the root only. */
+/* Rank r's recv[0..count) becomes the root's send[displs[r] .. displs[r] + counts[r]), where r's `count` is
+ * counts[r]. `send`, `counts` and `displs` are read at the root only; with NBCOLL_COUNTS_KNOWN all ranks pass the
+ * same `counts`, and `count` is ignored. In place at the root: its own block stays in `send`; `count` is ignored
+ * there. */
+NBCOLL_API nbcoll_status nbcoll_iscatterv(const void *send, const size_t counts[], const size_t displs[], void *recv,
+                                          size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
+                                          nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scatterv_init(const void *send, const size_t counts[], const size_t displs[],
+                                              void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
+                                              nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scatterv(const void *send, const size_t counts[], const size_t displs[], void *recv,
+                                         size_t count, nbcoll_type type, int root, nbcoll_comm *comm, uint64_t timeout);
+
+/* The root's recv[r * count ..) becomes rank r's send[0..count). `recv` is written at the root only. In place at
+ * the root: its own block stands in `recv`. */
 NBCOLL_API nbcoll_status nbcoll_igather(const void *send, void *recv, size_t count, nbcoll_type type, int root,
                                         nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_gather_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
@@ -362,7 +532,21 @@ NBCOLL_API nbcoll_status nbcoll_gather_init(const void *send, void *recv, size_t
 NBCOLL_API nbcoll_status nbcoll_gather(const void *send, void *recv, size_t count, nbcoll_type type, int root,
                                        nbcoll_comm *comm, uint64_t timeout);
 
-/* Every rank's recv[r * count ..) becomes rank r's send[0..count). */
+/* The root's recv[displs[r] .. displs[r] + counts[r]) becomes rank r's send[0..count), where r's `count` is
+ * counts[r]. `recv`, `counts` and `displs` are used at the root only; with NBCOLL_COUNTS_KNOWN all ranks pass the
+ * same `counts`, and `count` is ignored. Between the blocks nothing is written. In place at the root: its own block
+ * stands in `recv`; `count` is ignored there. */
+NBCOLL_API nbcoll_status nbcoll_igatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                                         const size_t displs[], nbcoll_type type, int root, nbcoll_comm *comm,
+                                         nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_gatherv_init(const void *send, size_t count, void *recv, const size_t counts[],
+                                             const size_t displs[], nbcoll_type type, int root, nbcoll_comm *comm,
+                                             nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_gatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                                        const size_t displs[], nbcoll_type type, int root, nbcoll_comm *comm,
+                                        uint64_t timeout);
+
+/* Every rank's recv[r * count ..) becomes rank r's send[0..count). In place: this rank's block stands in `recv`. */
 NBCOLL_API nbcoll_status nbcoll_iallgather(const void *send, void *recv, size_t count, nbcoll_type type,
                                            nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_allgather_init(const void *send, void *recv, size_t count, nbcoll_type type,
@@ -370,8 +554,56 @@ NBCOLL_API nbcoll_status nbcoll_allgather_init(const void *send, void *recv, siz
 NBCOLL_API nbcoll_status nbcoll_allgather(const void *send, void *recv, size_t count, nbcoll_type type,
                                           nbcoll_comm *comm, uint64_t timeout);
 
-/* The root's recv[i] becomes send_0[i] op send_1[i] op ... op send_{P-1}[i], the subscript being the rank. The order of
- * evaluation is the algorithm's. `recv` is written at the root only. */
+/* Every rank's recv[displs[r] .. displs[r] + counts[r]) becomes rank r's send[0..counts[r]). All ranks pass the
+ * same `counts`; `displs` may differ. In place: this rank's block stands in `recv`. */
+NBCOLL_API nbcoll_status nbcoll_iallgatherv(const void *send, void *recv, const size_t counts[], const size_t displs[],
+                                            nbcoll_type type, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allgatherv_init(const void *send, void *recv, const size_t counts[],
+                                                const size_t displs[], nbcoll_type type, nbcoll_comm *comm,
+                                                nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_allgatherv(const void *send, void *recv, const size_t counts[], const size_t displs[],
+                                           nbcoll_type type, nbcoll_comm *comm, uint64_t timeout);
+
+/* Every rank's recv[r * count ..) becomes send_r[m * count ..), m being the rank's own number. In place: recv is
+ * replaced. */
+NBCOLL_API nbcoll_status nbcoll_ialltoall(const void *send, void *recv, size_t count, nbcoll_type type,
+                                          nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoall_init(const void *send, void *recv, size_t count, nbcoll_type type,
+                                              nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoall(const void *send, void *recv, size_t count, nbcoll_type type,
+                                         nbcoll_comm *comm, uint64_t timeout);
+
+/* Rank m's recv[recv_displs[r] .. + recv_counts[r]) becomes the send_counts[m] elements of send_r from its
+ * send_displs[m] on: as many. In place: the send arrays are ignored, and recv block r is replaced by what rank r
+ * has for m, which is as long. NBCOLL_COUNTS_KNOWN changes nothing. No type that packs: ERR_TYPE. */
+NBCOLL_API nbcoll_status nbcoll_ialltoallv(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                           void *recv, const size_t recv_counts[], const size_t recv_displs[],
+                                           nbcoll_type type, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoallv_init(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                               void *recv, const size_t recv_counts[], const size_t recv_displs[],
+                                               nbcoll_type type, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoallv(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                          void *recv, const size_t recv_counts[], const size_t recv_displs[],
+                                          nbcoll_type type, nbcoll_comm *comm, uint64_t timeout);
+
+/* As alltoallv with a type for each block, and displacements in bytes. Both ends of a block need the same bytes,
+ * not the same type. */
+NBCOLL_API nbcoll_status nbcoll_ialltoallw(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                           const nbcoll_type send_types[], void *recv, const size_t recv_counts[],
+                                           const size_t recv_displs[], const nbcoll_type recv_types[],
+                                           nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoallw_init(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                               const nbcoll_type send_types[], void *recv, const size_t recv_counts[],
+                                               const size_t recv_displs[], const nbcoll_type recv_types[],
+                                               nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_alltoallw(const void *send, const size_t send_counts[], const size_t send_displs[],
+                                          const nbcoll_type send_types[], void *recv, const size_t recv_counts[],
+                                          const size_t recv_displs[], const nbcoll_type recv_types[], nbcoll_comm *comm,
+                                          uint64_t timeout);
+
+/* The root's recv[i] becomes send_0[i] op send_1[i] op ... op send_{P-1}[i]. The bracketing is the algorithm's, the
+ * order too if the op commutes; with NBCOLL_REPRODUCIBLE both are fixed. `recv` is written at the root only. In
+ * place at the root. */
 NBCOLL_API nbcoll_status nbcoll_ireduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                         int root, nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_reduce_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
@@ -379,13 +611,49 @@ NBCOLL_API nbcoll_status nbcoll_reduce_init(const void *send, void *recv, size_t
 NBCOLL_API nbcoll_status nbcoll_reduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                        int root, nbcoll_comm *comm, uint64_t timeout);
 
-/* As reduce, with the result at every rank, and the same bits there. */
+/* As reduce, with the result at every rank, and the same bits there. In place at any rank. */
 NBCOLL_API nbcoll_status nbcoll_iallreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                            nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_allreduce_init(const void *send, void *recv, size_t count, nbcoll_type type,
                                                nbcoll_op op, nbcoll_comm *comm, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_allreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
                                           nbcoll_comm *comm, uint64_t timeout);
+
+/* The vector of counts[0] + ... + counts[P-1] elements that reduce would give, cut into blocks of counts[r]
+ * elements: rank r's recv[0..counts[r]) becomes block r. All ranks pass the same `counts`. In place: recv holds the
+ * whole vector; behind the result it keeps what it held. */
+NBCOLL_API nbcoll_status nbcoll_ireduce_scatter(const void *send, void *recv, const size_t counts[], nbcoll_type type,
+                                                nbcoll_op op, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce_scatter_init(const void *send, void *recv, const size_t counts[],
+                                                    nbcoll_type type, nbcoll_op op, nbcoll_comm *comm,
+                                                    nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce_scatter(const void *send, void *recv, const size_t counts[], nbcoll_type type,
+                                               nbcoll_op op, nbcoll_comm *comm, uint64_t timeout);
+
+/* As reduce_scatter with blocks of `count` elements, in `send` of P * count. */
+NBCOLL_API nbcoll_status nbcoll_ireduce_scatter_block(const void *send, void *recv, size_t count, nbcoll_type type,
+                                                      nbcoll_op op, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce_scatter_block_init(const void *send, void *recv, size_t count, nbcoll_type type,
+                                                          nbcoll_op op, nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_reduce_scatter_block(const void *send, void *recv, size_t count, nbcoll_type type,
+                                                     nbcoll_op op, nbcoll_comm *comm, uint64_t timeout);
+
+/* Rank r's recv[i] becomes send_0[i] op ... op send_r[i], combined as for reduce, but of the ranks 0..r. */
+NBCOLL_API nbcoll_status nbcoll_iscan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                      nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scan_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                          nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_scan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                     nbcoll_comm *comm, uint64_t timeout);
+
+/* Rank r's recv[i] becomes send_0[i] op ... op send_{r-1}[i]. Rank 0's recv is left alone: in place it keeps its
+ * contribution, else it may be null. */
+NBCOLL_API nbcoll_status nbcoll_iexscan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                        nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_exscan_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                            nbcoll_comm *comm, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                                       nbcoll_comm *comm, uint64_t timeout);
 
 #ifdef __cplusplus
 }

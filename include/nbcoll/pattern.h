@@ -154,6 +154,16 @@ static inline size_t nbcoll_block_length(size_t n, int parts, int i)
     return n / (size_t)parts + ((size_t)i < n % (size_t)parts);
 }
 
+/* Of blocks with different lengths: the sum of `blocks` of them, from that of rank `first` on, past the last rank to 0.
+ */
+static inline size_t nbcoll_block_sum(const size_t length[], int first, int blocks, int ranks)
+{
+    size_t sum = 0;
+    for (int i = 0; i < blocks; i++)
+        sum += length[nbcoll_absolute(i, first, ranks)];
+    return sum;
+}
+
 /* How many segments to cut `n` elements into, so that none has more than `segment`; but at most NBCOLL_SEGMENTS_MAX,
  * which bounds the steps of a schedule: beyond it segments grow. At least one, also of nothing; one when `segment` is
  * 0. The segments are the blocks above. */

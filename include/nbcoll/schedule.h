@@ -37,9 +37,14 @@ typedef enum nbcoll_buffer {
     NBCOLL_BUFFER_SEND,    /* the caller's, never written */
     NBCOLL_BUFFER_RECV,    /* the caller's */
     NBCOLL_BUFFER_SCRATCH, /* the run's own; undefined at the start, aligned to 64 bytes */
+    NBCOLL_BUFFER_SEND_BLOCK, /* a block of the send buffer, */
+    NBCOLL_BUFFER_RECV_BLOCK, /* of the receive buffer: bound to a place and a length when the schedule is started */
     NBCOLL_BUFFER_COUNT
 } nbcoll_buffer;
 
+/* In the last two, the offset is the index of the block, below the number of ranks, and regions have 0 bytes: where
+ * the block lies, and its bytes, the run looks up in the arrays of the call. A block goes into SEND, RECV (the bytes of
+ * both ends are compared as the message comes) and COPY (between two blocks of the same length) only. */
 typedef struct nbcoll_addr {
     nbcoll_buffer buffer;
     size_t offset; /* bytes */
@@ -91,7 +96,8 @@ NBCOLL_API nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config
 
 /* Closes the builder in any case, and gives the schedule (which the caller frees with nbcoll_schedule_free), or the
  * first error: ERR_RANK (a peer outside 0..ranks-1, or this rank itself), ERR_ARGUMENT (no such step; a write to the
- * send buffer; operands of a REDUCE that overlap its result without being it), ERR_NULL (a call got a null pointer),
+ * send buffer; operands of a REDUCE that overlap its result without being it; a bound block where none may stand, or
+ * with bytes), ERR_NULL (a call got a null pointer),
  * ERR_TYPE, ERR_OP, ERR_COUNT (an address overflows), ERR_LIMIT (more than 2^31 steps, edges, parts or regions),
  * ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
 NBCOLL_API nbcoll_status nbcoll_builder_finish(nbcoll_builder *b, nbcoll_schedule **out);
@@ -134,9 +140,14 @@ NBCOLL_API nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *b, int peer, nbcoll_a
 /* Copies bytes; regions do not overlap. */
 NBCOLL_API nbcoll_step nbcoll_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
 
-/* A host function over named regions: pointers[i] is where regions[i] lies in this run. Returns NBCOLL_OK, or an error,
- * which ends the operation everywhere with ERR_CALL. It must not call the library. `regions` is copied. */
-typedef nbcoll_status nbcoll_host_call(void *user, void *const pointers[]);
+/* A host function over named regions: pieces[i] is where the i-th of them lies in this run, and its bytes; first those
+ * read, then those written. Returns NBCOLL_OK, or an error, which ends the operation everywhere with ERR_CALL. It must
+ * not call the library. The regions are copied. */
+typedef struct nbcoll_piece {
+    void *at;
+    size_t bytes;
+} nbcoll_piece;
+typedef nbcoll_status nbcoll_host_call(void *user, const nbcoll_piece pieces[]);
 NBCOLL_API nbcoll_step nbcoll_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
                                    const nbcoll_region read[], size_t writes, const nbcoll_region written[]);
 
@@ -206,7 +217,8 @@ typedef struct nbcoll_schedule_info {
     uint32_t steps;       /* START and END included; they are steps 0 and 1 */
     uint32_t edges;       /* those of START and END not counted */
     uint32_t fingerprint;
-    size_t extent[NBCOLL_BUFFER_COUNT]; /* bytes of each buffer that steps touch, from its beginning */
+    size_t extent[NBCOLL_BUFFER_COUNT]; /* bytes of each buffer that steps touch, from its beginning; bound blocks: how
+                                           many, up to the last one that is used */
 } nbcoll_schedule_info;
 
 /* Errors: ERR_NULL, ERR_CONFIG (size). The views live as long as the schedule. Out of range: null. */
@@ -220,7 +232,7 @@ NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
  * null if the schedule does not touch it). It is an operation like any other: it takes the next tag, and all ranks
  * start theirs. The persistent form makes an inactive request. The schedule must stay until the request is released.
  * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
- * before), and those of nbcoll_start. */
+ * before), ERR_UNSUPPORTED (it has bound blocks: only collectives bind them), and those of nbcoll_start. */
 NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                                nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
@@ -232,7 +244,9 @@ NBCOLL_API nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s);
 /* ---- algorithms ------------------------------------------------------------------------------------------------ */
 
 /* Append-only. */
-#define NBCOLL_OPERATION_LIST(X) X(BARRIER) X(BCAST) X(SCATTER) X(GATHER) X(ALLGATHER) X(REDUCE) X(ALLREDUCE)
+#define NBCOLL_OPERATION_LIST(X)                                                                                       \
+    X(BARRIER) X(BCAST) X(SCATTER) X(GATHER) X(ALLGATHER) X(REDUCE) X(ALLREDUCE) X(SCATTERV) X(GATHERV) X(ALLGATHERV)  \
+    X(ALLTOALL) X(ALLTOALLV) X(ALLTOALLW) X(REDUCE_SCATTER) X(REDUCE_SCATTER_BLOCK) X(SCAN) X(EXSCAN)
 typedef enum nbcoll_operation {
 #define NBCOLLI_OPERATION_ENUM(name) NBCOLL_OPERATION_##name,
     NBCOLL_OPERATION_LIST(NBCOLLI_OPERATION_ENUM)
@@ -243,30 +257,60 @@ typedef enum nbcoll_operation {
 /* "bcast"; "?" for an unknown one. Any thread. */
 NBCOLL_API const char *nbcoll_operation_name(nbcoll_operation operation);
 
-/* What a builder may read. In place is already folded in: `send` then points into the receive buffer. */
+/* What a builder may read. In place is already folded in: `send` then points into the receive buffer.
+ *
+ * Blocks of one size need only `bytes`. Blocks of different sizes are, in a builder's eyes, one of two things:
+ *
+ *   known   `counts` is there, and builders may read it. Always so in allgatherv and reduce_scatter; in gatherv and
+ *           scatterv where the communicator has NBCOLL_COUNTS_KNOWN. Then it is the same on all ranks, `displs` is not.
+ *           So too in alltoallv and alltoallw in place: but these are the counts of this rank only
+ *   bound   `counts` is null; the schedule serves any counts, which are looked up when it runs (through
+ *           NBCOLL_BUFFER_SEND_BLOCK and NBCOLL_BUFFER_RECV_BLOCK). So a block can only go directly to its place:
+ *           nothing is known of its length
+ *
+ * nbcoll_send_block and nbcoll_recv_block give the right region in all cases, equal blocks too. */
 typedef struct nbcoll_args {
     size_t size;
     nbcoll_operation operation;
-    int root;                   /* bcast, scatter, gather, reduce; else 0 */
-    size_t count;               /* elements: of one rank's block (scatter, gather, allgather), or of the vector */
+    int root;                   /* bcast, scatter(v), gather(v), reduce; else 0 */
+    size_t count;               /* elements: of a block (scatter, gather, allgather, alltoall, reduce_scatter_block), or
+                                   of the vector; with `counts`: their sum; bound: 0 */
     size_t bytes;               /* the same in bytes */
-    nbcoll_reduction reduction; /* reduce, allreduce; elsewhere only the type counts */
-    nbcoll_addr send;           /* bcast: unused. scatter: valid at the root */
-    nbcoll_addr recv;           /* bcast: the buffer of every rank. gather, reduce: valid at the root */
-    int in_place;               /* send is this rank's place in recv (scatter: recv is its place in send) */
+    nbcoll_reduction reduction; /* where operands are combined; elsewhere only the type counts */
+    nbcoll_addr send;           /* bcast: unused. scatter(v): valid at the root. Bound: use nbcoll_send_block */
+    nbcoll_addr recv;           /* bcast: the buffer of every rank. gather(v), reduce: valid at the root. exscan: not
+                                   valid at rank 0. Bound: use nbcoll_recv_block */
+    int in_place;               /* send is this rank's place in recv, or, where operands are combined and in alltoall*,
+                                   its beginning (scatter(v): recv is its place in send; bound: its own block stays) */
     size_t segment;             /* parameters of algorithms; 0 takes the algorithm's default */
     unsigned arity, ports;
+    const size_t *counts;       /* [ranks], elements; null: equal or bound blocks */
+    const size_t *displs;       /* [ranks], where block i begins: elements, alltoallw: bytes. null: each behind the one
+                                   before, and where this rank has no such vector */
+    const nbcoll_type *types;   /* [ranks]: alltoallw in place; else null */
+    size_t element;             /* bytes of one element, as it travels */
 } nbcoll_args;
 
-/* Fills in `send` and `recv` for the plain form, or for the in-place form of `rank`, and `bytes` from count and type.
- * Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK, ERR_ARGUMENT (no such operation), ERR_ROOT (also: not 0 for an
- * operation that has none), ERR_TYPE, ERR_OP, ERR_COUNT (bytes times ranks overflows). */
+/* Fills in `bytes` and `element` from counts and type, and `send` and `recv` for the plain form, or for the in-place
+ * form of `rank`; drops arrays that this rank does not use. The arrays stay the caller's. Errors: ERR_NULL (no counts
+ * where they are always known), ERR_CONFIG (size), ERR_RANK, ERR_ARGUMENT (no such operation), ERR_ROOT (also: not 0
+ * for an operation that has none), ERR_TYPE (also: one that packs, where blocks are bound, and in alltoallv and
+ * alltoallw), ERR_OP, ERR_COUNT (bytes of all ranks, or the end of a block, overflow). */
 NBCOLL_API nbcoll_status nbcoll_args_complete(nbcoll_args *a, int rank, int ranks);
+
+/* Of complete arguments: the region that goes from this rank to `peer`, and the region that takes what is there because
+ * of `peer` (allgather(v), gather(v): its block), for the operations with blocks: scatter(v), gather(v), allgather(v),
+ * alltoall*, reduce_scatter*; in the last two the second region is where the result belongs, whoever the peer. `peer`
+ * may be the rank itself. Time: constant, but for counts without `displs`, where it grows with `peer`. */
+NBCOLL_API nbcoll_region nbcoll_send_block(const nbcoll_builder *b, const nbcoll_args *a, int peer);
+NBCOLL_API nbcoll_region nbcoll_recv_block(const nbcoll_builder *b, const nbcoll_args *a, int peer);
 
 typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 
 /* Algorithm flags. */
-#define NBCOLL_ALGORITHM_REORDERS 1u /* combines operands in another order than rank order: commutative ops only */
+#define NBCOLL_ALGORITHM_REORDERS 1u     /* combines operands in another order than rank order: commutative ops only */
+#define NBCOLL_ALGORITHM_REPRODUCIBLE 2u /* combines along the tree of NBCOLL_REPRODUCIBLE */
+#define NBCOLL_ALGORITHM_COUNTS 4u       /* reads args.counts: only where the counts of all ranks are known */
 
 typedef struct nbcoll_algorithm {
     size_t size;
@@ -282,7 +326,10 @@ NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operatio
 NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name);
 
 /* Opens a builder, runs the algorithm, names and fingerprints the schedule, and finishes it. `a` is completed first.
- * Errors: ERR_NULL, ERR_CONFIG (a size), ERR_ARGUMENT (the algorithm is another operation's), and those of
+ * A type that packs is
+ * packed into scratch memory before, and unpacked from it after the algorithm, which sees packed elements and is never
+ * in place then. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_ARGUMENT (the algorithm is another operation's), ERR_OP (it
+ * reorders, and the operation does not commute), ERR_UNSUPPORTED (it reads counts, which are bound), and those of
  * nbcoll_args_complete, nbcoll_builder_open and nbcoll_builder_finish. */
 NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                                const nbcoll_builder_config *config, nbcoll_schedule **out);

@@ -4,9 +4,9 @@
  * of all ranks and a *meaning*: what each rank's buffers hold at the start, and what its receive buffer must hold in
  * the end. For the operations of this library the meaning is known:
  *
- *     nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .count = 1000};
+ *     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 7, .count = 1000};
  *     nbcoll_refutation why = {.size = sizeof why};
- *     if (nbcoll_verify_algorithm(&mine, &a, 7, 0, NULL, &why) == NBCOLL_ERR_VERIFY)
+ *     if (nbcoll_verify_algorithm(&mine, &c, NULL, &why) == NBCOLL_ERR_VERIFY)
  *         puts(why.text);
  *
  * For an operation of your own, say it in two functions (below), and pass the schedules:
@@ -25,7 +25,8 @@
  *   - nothing is read before it was written; nothing is written beyond what the meaning claims;
  *   - every claimed byte of every receive buffer is right: the input it must be, or the reduction of exactly the inputs
  *     it must be, each once, element by element, in rank order unless the meaning allows any;
- *   - where the meaning asks for it, the same bits on all ranks, and no rank that ends before all have started.
+ *   - where the meaning asks for it, the same bits on all ranks, the bracketing of NBCOLL_REPRODUCIBLE, and no rank that
+ *     ends before all have started.
  *
  * Assumed, not proved:
  *
@@ -34,7 +35,10 @@
  *   - reductions are associative: any bracketing is right. With any_order they are commutative, bit for bit. Idempotent
  *     ones (min, max, and, or) are held to "each input once" like the others;
  *   - a CALL reads and writes the regions it names and nothing else. What it writes is a value of its own, equal to
- *     nothing that a claim can ask for: claim "whatever" about the bytes where it ends up;
+ *     nothing that a claim can ask for: claim "whatever" about the bytes where it ends up. So of types that pack
+ *     everything is proved but what the received bytes are;
+ *   - bound blocks (NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_BUFFER_RECV_BLOCK) are proved in one binding of many: where the
+ *     meaning says that they lie;
  *   - operands of a reduction are the same elements of different inputs, or have no meaning; so the bytes of one input
  *     are never combined with others of the same rank;
  *   - limits of engines and transports (slots, cells, credits) only delay.
@@ -64,7 +68,7 @@ extern "C" {
     X(NO_SEND, "a RECV has no SEND")                                         /* the RECV; START of its peer */         \
     X(NO_FETCH, "an exposed part is never fetched")                          /* the EXPOSE; START of the reader */     \
     X(NO_EXPOSE, "a FETCH has no exposed part")                              /* the FETCH; START of its peer */        \
-    X(LENGTH, "the two ends of a message differ in length")                  /* who gives; who takes */                \
+    X(LENGTH, "the two ends of a message differ in length")                  /* who gives; who takes; a COPY: it */    \
     X(DEADLOCK, "each step waits for the next, in a circle")                 /* the circle, or its beginning */        \
     X(RACE, "two steps that may run at the same time touch the same bytes")  /* the two */                             \
     X(UNDEFINED, "bytes are read that hold nothing yet")                     /* the reader */                          \
@@ -75,7 +79,8 @@ extern "C" {
     X(TWICE, "a reduction contains an input twice")                          /* END, the bytes; that input */          \
     X(ORDER, "a reduction combines its inputs out of rank order")            /* END, the bytes */                      \
     X(BITS, "two ranks reduce the same elements in different bracketings")   /* END, the bytes; both makers */         \
-    X(EARLY, "a rank may end before another has started")                    /* END of the one; START of the other */
+    X(EARLY, "a rank may end before another has started")                    /* END of the one; START of the other */  \
+    X(TREE, "a reduction is bracketed otherwise than reproducible ones are") /* END, the bytes; their maker */
 
 typedef enum nbcoll_flaw {
 #define NBCOLLI_FLAW_ENUM(name, text) NBCOLL_FLAW_##name,
@@ -150,51 +155,103 @@ struct nbcoll_meaning {
     int is_barrier; /* no rank may end before all have started */
     /* Where the input of `rank` lies at the start: 0 bytes if it has none. In scratch memory: as if it had none. */
     nbcoll_region (*input)(const nbcoll_meaning *m, int rank);
-    /* Is there an i-th claim about `rank`, i = 0, 1, ...? *out is zeroed before. Claims of a rank do not overlap. Both
+    /* Is there an i-th claim about `rank`, i = 0, 1, ...? *out is zeroed before. Claims of a rank do not overlap. The
      * functions are called several times and answer alike. */
     int (*claim)(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out);
+    /* Where block `index` of the send buffer (is_recv: of the receive buffer) of `rank` is bound to; in the send or the
+     * receive buffer, and if is_recv in that. Null: schedules have no bound blocks. */
+    nbcoll_region (*block)(const nbcoll_meaning *m, int rank, int is_recv, int index);
+    int same_tree; /* every reduction is bracketed as those of NBCOLL_REPRODUCIBLE: n inputs split behind the largest
+                      power of two below n, and so on */
 };
 
-/* The meaning of one of this library's operations: `a` with operation, root, count, reduction and in_place (on all
- * ranks) set, as for nbcoll_build_schedule; it must outlive the meaning. `flags` are those of the algorithm. Errors:
- * ERR_NULL, ERR_CONFIG (out->size), ERR_RANK (ranks < 1), and those of nbcoll_args_complete. */
-NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_args *a, int ranks, uint32_t flags, nbcoll_meaning *out);
+/* ---- cases of this library's operations ------------------------------------------------------------------------ */
+
+/* How many elements the blocks of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv and alltoallw have, of which
+ * i = 0..P-1 is the number: that of the rank whose block it is; of a block from rank f to rank t of an alltoallv or
+ * alltoallw, (2 f + t) modulo P, in place (f + t) modulo P, so that it is as long as the one from t to f.
+ * X(name, elements of block i). */
+#define NBCOLL_SPREAD_LIST(X)                                                                                          \
+    X(EQUAL, count)                                                                                                    \
+    X(HOLES, i % 2 ? count : 0)                                                                                        \
+    X(RISING, count + i)                                                                                               \
+    X(LONE, i == P / 2 ? count : 1)
+typedef enum nbcoll_spread {
+#define NBCOLLI_SPREAD_ENUM(name, elements) NBCOLL_SPREAD_##name,
+    NBCOLL_SPREAD_LIST(NBCOLLI_SPREAD_ENUM)
+#undef NBCOLLI_SPREAD_ENUM
+        NBCOLL_SPREAD_COUNT
+} nbcoll_spread;
+
+/* An operation, as all ranks call it together. */
+typedef struct nbcoll_case {
+    size_t size;
+    nbcoll_operation operation;
+    int ranks;
+    int root; /* 0 where there is none */
+    int node; /* that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered */
+    size_t count; /* elements: of a block, or of the vector */
+    nbcoll_reduction reduction;
+    int in_place; /* 1: every rank that can be; 2: where every rank can be, those of odd number; 0: none */
+    /* Of the six operations above only: */
+    nbcoll_spread spread;
+    int apart; /* blocks lie by displacements, which differ between ranks: the last block first, with gaps. Else each
+                  behind the one before. Not in reduce_scatter */
+    int known; /* gatherv, scatterv: builders see all counts (NBCOLL_COUNTS_KNOWN). Else blocks are bound */
+    /* As in nbcoll_args. */
+    size_t segment;
+    unsigned arity, ports;
+} nbcoll_case;
+
+/* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
+ * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE. Of types
+ * that pack, nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK
+ * (ranks < 1), ERR_ARGUMENT (no such operation or spread), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks,
+ * with what lies between them, overflow). */
+NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
+
+/* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory; may be null; must outlive the
+ * schedule. Errors: those of nbcoll_meaning_of and nbcoll_build_schedule. */
+NBCOLL_API nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
+                                           const nbcoll_host *host, nbcoll_schedule **out);
 
 /* ---- proving --------------------------------------------------------------------------------------------------- */
 
 /* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) what the schedules of ranks 0..meaning->ranks-1 do together.
  * `host`: for memory; may be null. `out`: may be null; with OK its flaw is NONE. Errors: ERR_NULL, ERR_CONFIG (a size),
  * ERR_RANK (schedules[r] is not built for rank r of so many), ERR_ARGUMENT (a claim overlaps another of its rank, or
- * names a rank that does not exist), ERR_COUNT (an input or claim overflows), ERR_TYPE, ERR_OP, ERR_LIMIT
- * (more than 2^32 accesses of a rank, or values), ERR_MEMORY. */
+ * names a rank that does not exist; an input or a bound block lies where none may), ERR_COUNT (an input, claim or block
+ * overflows), ERR_UNSUPPORTED (bound blocks, and no meaning->block), ERR_TYPE, ERR_OP, ERR_LIMIT (more than 2^32
+ * accesses of a rank, or values), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbcoll_meaning *meaning,
                                        const nbcoll_host *host, nbcoll_refutation *out);
 
-/* Builds the schedules of an algorithm (of the table, or your own for one of the operations) for all ranks, and proves
- * or refutes them. `node`: that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered. Errors:
- * those of nbcoll_build_schedule and nbcoll_verify. */
-NBCOLL_API nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks,
-                                                 int node, const nbcoll_host *host, nbcoll_refutation *out);
+/* Builds the schedules of an algorithm (of the table, or your own for one of the operations) for all ranks of a case,
+ * and proves or refutes them. Errors: those of nbcoll_build_case and nbcoll_verify. */
+NBCOLL_API nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                                 const nbcoll_host *host, nbcoll_refutation *out);
 
-/* The smallest failing case: many cases, in this order of ranks, then roots, then counts. */
+/* The smallest failing case: many cases, in this order of ranks, then roots, then counts, then forms of blocks. */
 typedef struct nbcoll_grid {
     size_t size;
     const nbcoll_host *host; /* may be null */
     int fewest, most;        /* ranks; at least 1 */
     int root;                /* this one, where it exists; -1: all */
-    int node;                /* as above */
+    int all_blocks;          /* of the six operations: every spread, together and apart, bound and known, as far as the
+                                algorithm serves them; else what the case says */
     size_t counts;
     const size_t *count; /* [counts], tried in this order */
     /* Null, or called before each case. */
-    void (*visit)(void *user, const nbcoll_args *a, int ranks);
+    void (*visit)(void *user, const nbcoll_case *c);
     void *user;
+    int only_visit; /* nothing is proved: the cases are checked and visited */
 } nbcoll_grid;
 
-/* Verifies the algorithm with `a` (operation, reduction, in_place) in each case of the grid and stops at the first
- * that is not proved; *ranks, and root and count of *a, then say which it was. Errors: ERR_NULL, ERR_CONFIG (a size;
+/* Verifies the algorithm in each case of the grid, which sets ranks, root, count and blocks of *c, and takes the rest of
+ * it as it is; stops at the first that is not proved, and leaves it in *c. Errors: ERR_NULL, ERR_CONFIG (a size;
  * fewest < 1), and those of nbcoll_verify_algorithm. */
-NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_args *a,
-                                            int *ranks, nbcoll_refutation *out);
+NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_case *c,
+                                            nbcoll_refutation *out);
 
 #ifdef __cplusplus
 }

@@ -12,9 +12,8 @@ nbcoll_build nbcolli_allreduce_ring;
 
 static nbcoll_region allreduce_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
 {
-    size_t element = nbcoll_type_size(a->reduction.type);
-    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * element),
-                       nbcoll_block_length(a->count, b->ranks, i) * element);
+    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
+                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
 }
 
 /* A message of the ring: the first P - 1 of each pair carry partial results, the next P - 1 finished blocks. */

@@ -13,9 +13,8 @@ nbcoll_build nbcolli_reduce_pairwise;
 
 static nbcoll_region pairwise_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
 {
-    size_t element = nbcoll_type_size(a->reduction.type);
-    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * element),
-                       nbcoll_block_length(a->count, b->ranks, i) * element);
+    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
+                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
 }
 
 /* What is known of the operands of some consecutive ranks, and since which step. */

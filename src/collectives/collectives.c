@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
- * starts it. What an operation needs of its arguments is said here, once. */
+ * starts it. What an operation needs of its arguments stands in one table (inline/select.h). */
 #include "nbcoll/inline/context.h"
+#include "nbcoll/inline/reduce.h"
+#include "nbcoll/inline/select.h"
+
+/* What a program passed. */
+typedef struct call {
+    nbcoll_args args;
+    const void *send;
+    void *recv;
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
+} call;
 
 typedef enum form { NOW, LATER, AND_WAIT } form;
 
@@ -12,246 +22,275 @@ typedef struct manner {
     uint64_t timeout;        /* AND_WAIT */
 } manner;
 
-#define STARTED(request) ((manner){NOW, request, 0})
-#define PREPARED(request) ((manner){LATER, request, 0})
-#define WAITED(timeout) ((manner){AND_WAIT, NULL, timeout})
+/* ---- checks ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status carry_out(nbcoll_args *a, const void *send, void *recv, nbcoll_comm *comm, manner how)
+/* Whose `in place` is it: that of the receive buffer where blocks are given out, else that of the send buffer. */
+static int gives_out(const nbcolli_kind *kind)
 {
-    nbcoll_request mine, *request = how.form == AND_WAIT ? &mine : how.request;
-    nbcoll_context *c = comm->context;
-    nbcoll_schedule *schedule;
-    nbcoll_status s = nbcoll_args_complete(a, comm->rank, comm->size);
-
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_comm_schedule(comm, a, &schedule);
-    if (s == NBCOLL_OK)
-        s = nbcolli_begin(schedule, send, recv, comm, how.form == LATER, request);
-    s = nbcolli_leave(c, s);
-    return s == NBCOLL_OK && how.form == AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
+    return kind->send[0] == NBCOLLI_ALL && kind->recv[0] == NBCOLLI_ONE && !kind->reduces;
 }
 
-/* Checks what does not depend on the operation. */
-static nbcoll_status usable(const nbcoll_comm *comm, int root, const manner *how)
+/* Notes whether the call is in place, and refuses it where that means nothing. */
+static nbcoll_status take_in_place(call *c, const nbcolli_kind *kind, int rank)
 {
-    if (!comm || (how->form != AND_WAIT && !how->request))
+    int may_be = kind->in_place == NBCOLLI_EVERYWHERE || (kind->in_place == NBCOLLI_AT_ROOT && rank == c->args.root);
+    int uses_send = nbcolli_part_of(&c->args, rank, 0) != NBCOLLI_NONE && c->send == NBCOLL_IN_PLACE;
+    int uses_recv = nbcolli_part_of(&c->args, rank, 1) != NBCOLLI_NONE && c->recv == NBCOLL_IN_PLACE;
+
+    if (uses_send && c->recv == NBCOLL_IN_PLACE)
+        return NBCOLL_ERR_BUFFER;
+    c->args.in_place = gives_out(kind) ? uses_recv : uses_send;
+    if ((c->args.in_place && !may_be) || (gives_out(kind) ? uses_send : uses_recv))
+        return NBCOLL_ERR_BUFFER;
+    if (c->args.in_place && gives_out(kind))
+        c->recv = NULL;
+    else if (c->args.in_place)
+        c->send = NULL;
+    return NBCOLL_OK;
+}
+
+/* Decides which counts the schedule is built from; the others are bound. */
+static nbcoll_status take_counts(call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+{
+    const nbcolli_blocks *vector = &c->blocks[!gives_out(kind)];
+    int is_known = kind->blocks == NBCOLLI_KNOWN || (kind->blocks == NBCOLLI_OWN && c->args.in_place) ||
+                   (kind->blocks == NBCOLLI_PROMISED && (comm->config.flags & NBCOLL_COUNTS_KNOWN));
+    int needs_displs = c->args.operation != NBCOLL_OPERATION_REDUCE_SCATTER &&
+                       nbcolli_part_of(&c->args, comm->rank, !gives_out(kind)) == NBCOLLI_ALL;
+
+    if (kind->blocks == NBCOLLI_EQUAL || !is_known)
+        return NBCOLL_OK;
+    if (!vector->counts || (needs_displs && !vector->displs))
+        return NBCOLL_ERR_NULL;
+    c->args.counts = vector->counts;
+    c->args.displs = vector->displs;
+    c->args.types = vector->types;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status check_types(const nbcolli_blocks *blocks, int ranks)
+{
+    for (int i = 0; i < ranks; i++)
+        if (!nbcoll_type_size(blocks->types[i]) || nbcolli_packs(blocks->types[i]))
+            return NBCOLL_ERR_TYPE;
+    return NBCOLL_OK;
+}
+
+/* Bound blocks of a buffer: *elements is not 0 if one of them has any. */
+static nbcoll_status check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
+                                  size_t *elements)
+{
+    size_t all = 0, bytes;
+
+    *elements = part == NBCOLLI_ONE ? blocks->count : 0;
+    if (part == NBCOLLI_ONE)
+        return __builtin_mul_overflow(blocks->count, blocks->element, &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+    if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = is_w ? check_types(blocks, ranks) : NBCOLL_OK;
+    for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
+        size_t element = is_w ? nbcoll_type_size(blocks->types[i]) : blocks->element, place, end;
+        if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
+            __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
+            __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(all, bytes, &all))
+            s = NBCOLL_ERR_COUNT;
+        *elements |= blocks->counts[i];
+    }
+    return s;
+}
+
+/* Elements of a buffer whose blocks are not bound; only whether there are any matters. */
+static size_t elements_of(const nbcoll_args *a, nbcolli_part part, int rank)
+{
+    return part == NBCOLLI_ONE ? nbcolli_block_count(a, rank) : a->count;
+}
+
+/* Checks one side's blocks, if they are bound, and its buffer. */
+static nbcoll_status check_side(call *c, const nbcolli_kind *kind, int is_recv, const nbcoll_comm *comm)
+{
+    nbcolli_part part = nbcolli_part_of(&c->args, comm->rank, is_recv);
+    int is_in_place = c->args.in_place && is_recv == gives_out(kind);
+    const void *buffer = is_recv ? c->recv : c->send;
+    size_t elements = 0;
+
+    if (is_in_place)
+        return NBCOLL_OK;
+    if (c->args.in_place && part == NBCOLLI_NONE)
+        part = NBCOLLI_ONE; /* rank 0 of an exscan: it holds the contribution */
+    if (part == NBCOLLI_NONE)
+        return NBCOLL_OK;
+    if (kind->blocks == NBCOLLI_EQUAL || c->args.counts)
+        elements = elements_of(&c->args, part, comm->rank);
+    else {
+        c->blocks[is_recv].element = c->args.element;
+        nbcoll_status s = check_blocks(&c->blocks[is_recv], part, comm->size,
+                                       c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    return !buffer && elements ? NBCOLL_ERR_BUFFER : NBCOLL_OK;
+}
+
+/* Is what a rank keeps for itself as long at both of its ends? */
+static int keeps_all(const call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+{
+    int is_bound = kind->blocks != NBCOLLI_EQUAL && !c->args.counts;
+    int keeps = !c->args.in_place && (!kind->has_root || comm->rank == c->args.root);
+    size_t own = (size_t)comm->rank;
+    return !is_bound || !keeps || nbcolli_block_bytes(&c->blocks[0], own) == nbcolli_block_bytes(&c->blocks[1], own);
+}
+
+/* All that can be said before the ranks meet. */
+static nbcoll_status check(call *c, const nbcoll_comm *comm)
+{
+    const nbcolli_kind *kind = nbcolli_kind_of(c->args.operation);
+    nbcoll_status s;
+
+    c->args.size = sizeof c->args;
+    if (c->args.root < 0 || c->args.root >= comm->size)
+        return NBCOLL_ERR_ROOT;
+    s = take_in_place(c, kind, comm->rank);
+    if (s == NBCOLL_OK)
+        s = take_counts(c, kind, comm);
+    if (s == NBCOLL_OK)
+        s = nbcoll_args_complete(&c->args, comm->rank, comm->size);
+    for (int is_recv = 0; s == NBCOLL_OK && is_recv < 2; is_recv++)
+        s = check_side(c, kind, is_recv, comm);
+    return s == NBCOLL_OK && !keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
+}
+
+static nbcoll_status carry_out(call *c, nbcoll_comm *comm, manner how)
+{
+    nbcoll_request mine, *request = how.form == AND_WAIT ? &mine : how.request;
+    nbcoll_schedule *schedule;
+    nbcoll_status s;
+
+    if (!comm || !request)
         return NBCOLL_ERR_NULL;
     if (nbcolli_is_forked(comm->context))
         return NBCOLL_ERR_FORKED;
-    return root < 0 || root >= comm->size ? NBCOLL_ERR_ROOT : NBCOLL_OK;
-}
-
-/* A buffer that the rank uses: there unless empty, and in place only where the operation allows it. */
-static int bad(const void *buffer, size_t count, int may_be_in_place)
-{
-    return buffer == NBCOLL_IN_PLACE ? !may_be_in_place : !buffer && count;
-}
-
-/* ---- barrier, bcast -------------------------------------------------------------------------------------------- */
-
-static nbcoll_status barrier(nbcoll_comm *comm, manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BARRIER};
-    nbcoll_status s = usable(comm, 0, &how);
-    return s == NBCOLL_OK ? carry_out(&a, NULL, NULL, comm, how) : s;
-}
-
-static nbcoll_status bcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm, manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .root = root, .count = count,
-                     .reduction = {type, NBCOLL_SUM}};
-    nbcoll_status s = usable(comm, root, &how);
-    if (s == NBCOLL_OK && bad(buffer, count, 0))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, NULL, buffer, comm, how) : s;
-}
-
-/* ---- scatter, gather, allgather -------------------------------------------------------------------------------- */
-
-static nbcoll_status scatter(const void *send, void *recv, size_t count, nbcoll_type type, int root,
-                             nbcoll_comm *comm, manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_SCATTER, .root = root, .count = count,
-                     .reduction = {type, NBCOLL_SUM}, .in_place = recv == NBCOLL_IN_PLACE};
-    nbcoll_status s = usable(comm, root, &how);
-    int at_root = s == NBCOLL_OK && comm->rank == root;
-    if (s == NBCOLL_OK && ((at_root && bad(send, count, 0)) || bad(recv, count, at_root)))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, send, a.in_place ? NULL : recv, comm, how) : s;
-}
-
-static nbcoll_status gather(const void *send, void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                            manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_GATHER, .root = root, .count = count,
-                     .reduction = {type, NBCOLL_SUM}, .in_place = send == NBCOLL_IN_PLACE};
-    nbcoll_status s = usable(comm, root, &how);
-    int at_root = s == NBCOLL_OK && comm->rank == root;
-    if (s == NBCOLL_OK && ((at_root && bad(recv, count, 0)) || bad(send, count, at_root)))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, a.in_place ? NULL : send, recv, comm, how) : s;
-}
-
-static nbcoll_status allgather(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_comm *comm,
-                               manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLGATHER, .count = count,
-                     .reduction = {type, NBCOLL_SUM}, .in_place = send == NBCOLL_IN_PLACE};
-    nbcoll_status s = usable(comm, 0, &how);
-    if (s == NBCOLL_OK && (bad(recv, count, 0) || bad(send, count, 1)))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, a.in_place ? NULL : send, recv, comm, how) : s;
-}
-
-/* ---- reduce, allreduce ----------------------------------------------------------------------------------------- */
-
-static nbcoll_status reduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op, int root,
-                            nbcoll_comm *comm, manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_REDUCE, .root = root, .count = count,
-                     .reduction = {type, op}, .in_place = send == NBCOLL_IN_PLACE};
-    nbcoll_status s = usable(comm, root, &how);
-    int at_root = s == NBCOLL_OK && comm->rank == root;
-    if (s == NBCOLL_OK && ((at_root && bad(recv, count, 0)) || bad(send, count, at_root)))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, a.in_place ? NULL : send, recv, comm, how) : s;
-}
-
-static nbcoll_status allreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-                               nbcoll_comm *comm, manner how)
-{
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLREDUCE, .count = count,
-                     .reduction = {type, op}, .in_place = send == NBCOLL_IN_PLACE};
-    nbcoll_status s = usable(comm, 0, &how);
-    if (s == NBCOLL_OK && (bad(recv, count, 0) || bad(send, count, 1)))
-        s = NBCOLL_ERR_BUFFER;
-    return s == NBCOLL_OK ? carry_out(&a, a.in_place ? NULL : send, recv, comm, how) : s;
+    s = check(c, comm);
+    if (s == NBCOLL_OK)
+        s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_comm_schedule(comm, &c->args, &schedule);
+    if (s == NBCOLL_OK)
+        s = nbcolli_begin(schedule, c->send, c->recv, c->blocks, comm, how.form == LATER, request);
+    s = nbcolli_leave(comm->context, s);
+    return s == NBCOLL_OK && how.form == AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
 }
 
 /* ---- the three forms ------------------------------------------------------------------------------------------- */
 
-nbcoll_status nbcoll_ibarrier(nbcoll_comm *comm, nbcoll_request *request)
-{
-    return barrier(comm, STARTED(request));
-}
+/* Each collective: its parameters, and the call that they make. */
+#define OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
 
-nbcoll_status nbcoll_barrier_init(nbcoll_comm *comm, nbcoll_request *request)
-{
-    return barrier(comm, PREPARED(request));
-}
+#define BARRIER_PARAMETERS
+#define BARRIER_CALL {.args = {OPERATION(BARRIER)}}
 
-nbcoll_status nbcoll_barrier(nbcoll_comm *comm, uint64_t timeout)
-{
-    return barrier(comm, WAITED(timeout));
-}
+#define BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
+#define BCAST_CALL                                                                                                     \
+    {.args = {OPERATION(BCAST), .root = root, .count = count, .reduction = {type, NBCOLL_SUM}}, .recv = buffer}
 
-nbcoll_status nbcoll_ibcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                            nbcoll_request *request)
-{
-    return bcast(buffer, count, type, root, comm, STARTED(request));
-}
+#define MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
+#define MOVED_CALL(NAME, where)                                                                                        \
+    {.args = {OPERATION(NAME), .root = where, .count = count, .reduction = {type, NBCOLL_SUM}},                        \
+     .send = send, .recv = recv}
+#define SCATTER_PARAMETERS MOVED_PARAMETERS int root,
+#define SCATTER_CALL MOVED_CALL(SCATTER, root)
+#define GATHER_PARAMETERS MOVED_PARAMETERS int root,
+#define GATHER_CALL MOVED_CALL(GATHER, root)
+#define ALLGATHER_PARAMETERS MOVED_PARAMETERS
+#define ALLGATHER_CALL MOVED_CALL(ALLGATHER, 0)
+#define ALLTOALL_PARAMETERS MOVED_PARAMETERS
+#define ALLTOALL_CALL MOVED_CALL(ALLTOALL, 0)
 
-nbcoll_status nbcoll_bcast_init(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                                nbcoll_request *request)
-{
-    return bcast(buffer, count, type, root, comm, PREPARED(request));
-}
+#define SCATTERV_PARAMETERS                                                                                            \
+    const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
+        int root,
+#define SCATTERV_CALL                                                                                                  \
+    {.args = {OPERATION(SCATTERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,         \
+     .blocks = {{.counts = counts, .displs = displs}, {.count = count}}}
 
-nbcoll_status nbcoll_bcast(void *buffer, size_t count, nbcoll_type type, int root, nbcoll_comm *comm, uint64_t timeout)
-{
-    return bcast(buffer, count, type, root, comm, WAITED(timeout));
-}
+#define GATHERV_PARAMETERS                                                                                             \
+    const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,        \
+        int root,
+#define GATHERV_CALL                                                                                                   \
+    {.args = {OPERATION(GATHERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,          \
+     .blocks = {{.count = count}, {.counts = counts, .displs = displs}}}
 
-nbcoll_status nbcoll_iscatter(const void *send, void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                              nbcoll_request *request)
-{
-    return scatter(send, recv, count, type, root, comm, STARTED(request));
-}
+#define ALLGATHERV_PARAMETERS                                                                                          \
+    const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,
+#define ALLGATHERV_CALL                                                                                                \
+    {.args = {OPERATION(ALLGATHERV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,                     \
+     .blocks = {[1] = {.counts = counts, .displs = displs}}}
 
-nbcoll_status nbcoll_scatter_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
-                                  nbcoll_comm *comm, nbcoll_request *request)
-{
-    return scatter(send, recv, count, type, root, comm, PREPARED(request));
-}
+#define ALLTOALLV_PARAMETERS                                                                                           \
+    const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \
+        const size_t recv_displs[], nbcoll_type type,
+#define ALLTOALLV_CALL                                                                                                 \
+    {.args = {OPERATION(ALLTOALLV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,                      \
+     .blocks = {{.counts = send_counts, .displs = send_displs}, {.counts = recv_counts, .displs = recv_displs}}}
 
-nbcoll_status nbcoll_scatter(const void *send, void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                             uint64_t timeout)
-{
-    return scatter(send, recv, count, type, root, comm, WAITED(timeout));
-}
+#define ALLTOALLW_PARAMETERS                                                                                           \
+    const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \
+        void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],
+#define ALLTOALLW_CALL                                                                                                 \
+    {.args = {OPERATION(ALLTOALLW)}, .send = send, .recv = recv,                                                       \
+     .blocks = {{.counts = send_counts, .displs = send_displs, .types = send_types},                                   \
+                {.counts = recv_counts, .displs = recv_displs, .types = recv_types}}}
 
-nbcoll_status nbcoll_igather(const void *send, void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                             nbcoll_request *request)
-{
-    return gather(send, recv, count, type, root, comm, STARTED(request));
-}
+#define COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+#define COMBINED_CALL(NAME, where)                                                                                     \
+    {.args = {OPERATION(NAME), .root = where, .count = count, .reduction = {type, op}}, .send = send, .recv = recv}
+#define REDUCE_PARAMETERS COMBINED_PARAMETERS int root,
+#define REDUCE_CALL COMBINED_CALL(REDUCE, root)
+#define ALLREDUCE_PARAMETERS COMBINED_PARAMETERS
+#define ALLREDUCE_CALL COMBINED_CALL(ALLREDUCE, 0)
+#define REDUCE_SCATTER_BLOCK_PARAMETERS COMBINED_PARAMETERS
+#define REDUCE_SCATTER_BLOCK_CALL COMBINED_CALL(REDUCE_SCATTER_BLOCK, 0)
+#define SCAN_PARAMETERS COMBINED_PARAMETERS
+#define SCAN_CALL COMBINED_CALL(SCAN, 0)
+#define EXSCAN_PARAMETERS COMBINED_PARAMETERS
+#define EXSCAN_CALL COMBINED_CALL(EXSCAN, 0)
 
-nbcoll_status nbcoll_gather_init(const void *send, void *recv, size_t count, nbcoll_type type, int root,
-                                 nbcoll_comm *comm, nbcoll_request *request)
-{
-    return gather(send, recv, count, type, root, comm, PREPARED(request));
-}
+#define REDUCE_SCATTER_PARAMETERS const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,
+#define REDUCE_SCATTER_CALL                                                                                            \
+    {.args = {OPERATION(REDUCE_SCATTER), .reduction = {type, op}}, .send = send, .recv = recv,                         \
+     .blocks = {[1] = {.counts = counts}}}
 
-nbcoll_status nbcoll_gather(const void *send, void *recv, size_t count, nbcoll_type type, int root, nbcoll_comm *comm,
-                            uint64_t timeout)
-{
-    return gather(send, recv, count, type, root, comm, WAITED(timeout));
-}
+#define FORMS(name, NAME)                                                                                              \
+    nbcoll_status nbcoll_i##name(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                         \
+    {                                                                                                                  \
+        call c = NAME##_CALL;                                                                                          \
+        return carry_out(&c, comm, (manner){NOW, request, 0});                                                         \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name##_init(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                   \
+    {                                                                                                                  \
+        call c = NAME##_CALL;                                                                                          \
+        return carry_out(&c, comm, (manner){LATER, request, 0});                                                       \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name(NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                                 \
+    {                                                                                                                  \
+        call c = NAME##_CALL;                                                                                          \
+        return carry_out(&c, comm, (manner){AND_WAIT, NULL, timeout});                                                 \
+    }
 
-nbcoll_status nbcoll_iallgather(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_comm *comm,
-                                nbcoll_request *request)
-{
-    return allgather(send, recv, count, type, comm, STARTED(request));
-}
-
-nbcoll_status nbcoll_allgather_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_comm *comm,
-                                    nbcoll_request *request)
-{
-    return allgather(send, recv, count, type, comm, PREPARED(request));
-}
-
-nbcoll_status nbcoll_allgather(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_comm *comm,
-                               uint64_t timeout)
-{
-    return allgather(send, recv, count, type, comm, WAITED(timeout));
-}
-
-nbcoll_status nbcoll_ireduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op, int root,
-                             nbcoll_comm *comm, nbcoll_request *request)
-{
-    return reduce(send, recv, count, type, op, root, comm, STARTED(request));
-}
-
-nbcoll_status nbcoll_reduce_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op, int root,
-                                 nbcoll_comm *comm, nbcoll_request *request)
-{
-    return reduce(send, recv, count, type, op, root, comm, PREPARED(request));
-}
-
-nbcoll_status nbcoll_reduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op, int root,
-                            nbcoll_comm *comm, uint64_t timeout)
-{
-    return reduce(send, recv, count, type, op, root, comm, WAITED(timeout));
-}
-
-nbcoll_status nbcoll_iallreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-                                nbcoll_comm *comm, nbcoll_request *request)
-{
-    return allreduce(send, recv, count, type, op, comm, STARTED(request));
-}
-
-nbcoll_status nbcoll_allreduce_init(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-                                    nbcoll_comm *comm, nbcoll_request *request)
-{
-    return allreduce(send, recv, count, type, op, comm, PREPARED(request));
-}
-
-nbcoll_status nbcoll_allreduce(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-                               nbcoll_comm *comm, uint64_t timeout)
-{
-    return allreduce(send, recv, count, type, op, comm, WAITED(timeout));
-}
+FORMS(barrier, BARRIER)
+FORMS(bcast, BCAST)
+FORMS(scatter, SCATTER)
+FORMS(scatterv, SCATTERV)
+FORMS(gather, GATHER)
+FORMS(gatherv, GATHERV)
+FORMS(allgather, ALLGATHER)
+FORMS(allgatherv, ALLGATHERV)
+FORMS(alltoall, ALLTOALL)
+FORMS(alltoallv, ALLTOALLV)
+FORMS(alltoallw, ALLTOALLW)
+FORMS(reduce, REDUCE)
+FORMS(allreduce, ALLREDUCE)
+FORMS(reduce_scatter, REDUCE_SCATTER)
+FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
+FORMS(scan, SCAN)
+FORMS(exscan, EXSCAN)

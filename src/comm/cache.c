@@ -10,18 +10,34 @@ static uint32_t mix(uint32_t hash, uint64_t value)
     return (hash ^ (uint32_t)(value >> 32)) * 0x85ebca6bu;
 }
 
-static uint32_t hash_of(const nbcoll_args *a)
+static uint32_t mix_array(uint32_t hash, const size_t *array, int n)
+{
+    for (int i = 0; array && i < n; i++)
+        hash = mix(hash, array[i]);
+    return hash;
+}
+
+static uint32_t hash_of(const nbcoll_args *a, int ranks)
 {
     uint32_t h = mix(0, a->count);
     h = mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
-    return mix(h, (uint64_t)a->reduction.type << 32 | (uint32_t)a->reduction.op << 1 | (a->in_place != 0));
+    h = mix(h, a->reduction.type);
+    h = mix(h, (uint64_t)a->reduction.op << 1 | (a->in_place != 0));
+    return mix_array(mix_array(h, a->counts, ranks), a->displs, ranks);
 }
 
-static int same(const nbcoll_args *a, const nbcoll_args *b)
+static int same_array(const void *a, const void *b, size_t bytes)
 {
+    return a && b ? !memcmp(a, b, bytes) : !a && !b;
+}
+
+static int same(const nbcoll_args *a, const nbcoll_args *b, int ranks)
+{
+    size_t bytes = (size_t)ranks * sizeof(size_t);
     return a->count == b->count && a->operation == b->operation && a->root == b->root &&
            a->reduction.type == b->reduction.type && a->reduction.op == b->reduction.op &&
-           !a->in_place == !b->in_place;
+           !a->in_place == !b->in_place && same_array(a->counts, b->counts, bytes) &&
+           same_array(a->displs, b->displs, bytes) && same_array(a->types, b->types, bytes);
 }
 
 static void age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
@@ -51,7 +67,7 @@ static void evict(nbcoll_comm *comm, nbcolli_cached *e)
         e->schedule->evicted = 1;
     else
         nbcoll_schedule_free(e->schedule);
-    nbcolli_free(&comm->context->host, e, sizeof *e);
+    nbcolli_free(&comm->context->host, e, e->memory);
 }
 
 void nbcolli_cache_clear(nbcoll_comm *comm)
@@ -60,25 +76,54 @@ void nbcolli_cache_clear(nbcoll_comm *comm)
         evict(comm, comm->cache.oldest);
 }
 
-static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a, uint32_t hash)
+_Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "the three arrays have elements of one size");
+
+/* Copies an array behind the entry, at *to. */
+static const void *keep_array(const void *array, size_t bytes, unsigned char **to)
+{
+    if (!array)
+        return NULL;
+    unsigned char *copy = memcpy(*to, array, bytes);
+    *to += bytes;
+    return copy;
+}
+
+/* An entry for these arguments, without a schedule yet. */
+static nbcolli_cached *entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint32_t hash)
+{
+    size_t array = (size_t)comm->size * sizeof(size_t);
+    size_t memory = sizeof(nbcolli_cached) + array * (!!a->counts + !!a->displs + !!a->types);
+    nbcolli_cached *e = nbcolli_alloc(&comm->context->host, memory, _Alignof(nbcolli_cached));
+
+    if (!e)
+        return NULL;
+    unsigned char *to = (unsigned char *)(e + 1);
+    *e = (nbcolli_cached){.hash = hash, .memory = memory, .args = *a};
+    e->args.counts = keep_array(a->counts, array, &to);
+    e->args.displs = keep_array(a->displs, array, &to);
+    e->args.types = keep_array(a->types, array, &to);
+    return e;
+}
+
+static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
                                     .ranks = comm->size};
+    const nbcoll_algorithm *algorithm = nbcolli_select(&e->args, comm->size, comm->config.large, comm->config.flags);
 
-    e->hash = hash;
-    e->args = *a;
-    nbcoll_status s = nbcoll_build_schedule(nbcolli_select(a, comm->size, comm->config.large), a, &config,
-                                            &e->schedule);
+    if (!algorithm)
+        return NBCOLL_ERR_UNSUPPORTED;
+    nbcoll_status s = nbcoll_build_schedule(algorithm, &e->args, &config, &e->schedule);
     return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
 }
 
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)
 {
     nbcolli_cache *cache = &comm->cache;
-    uint32_t hash = hash_of(a);
+    uint32_t hash = hash_of(a, comm->size);
     nbcolli_cached **bucket = &cache->bucket[hash & (cache->buckets - 1)], *e = *bucket;
 
-    while (e && !(e->hash == hash && same(&e->args, a)))
+    while (e && !(e->hash == hash && same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
         age_unlink(cache, e);
@@ -86,12 +131,12 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
         *out = e->schedule;
         return NBCOLL_OK;
     }
-    e = nbcolli_alloc(&comm->context->host, sizeof *e, _Alignof(nbcolli_cached));
+    e = entry_make(comm, a, hash);
     if (!e)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status s = build(comm, e, a, hash);
+    nbcoll_status s = build(comm, e);
     if (s != NBCOLL_OK) {
-        nbcolli_free(&comm->context->host, e, sizeof *e);
+        nbcolli_free(&comm->context->host, e, e->memory);
         return s;
     }
     if (cache->entries == cache->limit)

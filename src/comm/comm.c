@@ -120,6 +120,11 @@ int nbcoll_comm_size(const nbcoll_comm *comm)
     return comm->size;
 }
 
+uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
+{
+    return comm->config.flags;
+}
+
 size_t nbcoll_comm_active(const nbcoll_comm *comm)
 {
     size_t active;

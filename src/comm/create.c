@@ -9,6 +9,12 @@
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */
 
+/* One rank is enough to ask, all are needed to promise. */
+static uint32_t agree_flags(uint32_t a, uint32_t b)
+{
+    return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
+}
+
 static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 {
     nbcolli_vote *a = &comm->agreed;
@@ -16,6 +22,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     *a = votes[0];
     for (int i = 1; i < n; i++) {
         const nbcolli_vote *v = &votes[i];
+        a->flags = agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
         a->credits = v->credits < a->credits ? v->credits : a->credits;
@@ -28,6 +35,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     comm->config.cells = a->cells;
     comm->config.credits = a->credits;
     comm->config.large = (size_t)a->large;
+    comm->config.flags = a->flags;
 }
 
 /* The first communicator of a link: its members are known, only the terms change. */
@@ -165,7 +173,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
         .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1, .colour = colour,
         .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .large = comm->config.large};
+        .flags = comm->config.flags, .large = comm->config.large};
     s = ballot(over, &schedule);
     if (s != NBCOLL_OK)
         return s;
@@ -202,7 +210,8 @@ static nbcoll_status comm_config_read(const nbcoll_comm_config *given, nbcoll_co
     if (s != NBCOLL_OK)
         return s;
     if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
-        config->credits < 1 || config->credits > 65535 || config->schedules < 1 || config->schedules > 65536)
+        config->credits < 1 || config->credits > 65535 || config->schedules < 1 || config->schedules > 65536 ||
+        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN))
         return NBCOLL_ERR_CONFIG;
     return NBCOLL_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The words and options that say which cases of which algorithms are meant, and the schedules of a case. */
+ * The words and options that say which cases of which algorithms are meant. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -107,6 +107,27 @@ static int take_int(const command *self, const char *option, const char *value, 
     return 0;
 }
 
+const char *command_spread_name(int spread)
+{
+    static const char *const names[] = {"equal", "holes", "rising", "lone"};
+    _Static_assert(sizeof names / sizeof *names == NBCOLL_SPREAD_COUNT, "each has its name");
+    return (unsigned)spread < NBCOLL_SPREAD_COUNT ? names[spread] : "?";
+}
+
+static int take_blocks(const command *self, command_cases *cases, const char *name)
+{
+    for (cases->spread = 0; cases->spread < NBCOLL_SPREAD_COUNT; cases->spread++)
+        if (same_name(name, command_spread_name(cases->spread)))
+            return 0;
+    return command_refuse(self, "--blocks is equal, holes, rising or lone, not '%s'", name);
+}
+
+static int take_in_place(const command *self, command_cases *cases, const char *ranks)
+{
+    cases->in_place = ranks ? 2 : 1;
+    return !ranks || strcmp(ranks, "odd") == 0 ? 0 : command_refuse(self, "--in-place takes odd, not '%s'", ranks);
+}
+
 int command_take_option(const command *self, command_cases *cases, int option, const char *value)
 {
     switch (option) {
@@ -121,7 +142,14 @@ int command_take_option(const command *self, command_cases *cases, int option, c
     case 'o':
         return take_op(self, cases, value);
     case 'i':
-        cases->in_place = 1;
+        return take_in_place(self, cases, value);
+    case 'b':
+        return take_blocks(self, cases, value);
+    case 'd':
+        cases->apart = 1;
+        return 0;
+    case 'k':
+        cases->known = 1;
         return 0;
     case 'n':
         cases->node = -1;
@@ -131,45 +159,32 @@ int command_take_option(const command *self, command_cases *cases, int option, c
     }
 }
 
-int command_check(const command *self, const nbcoll_args *a, int ranks)
+nbcoll_case command_case(const command_cases *cases, nbcoll_operation operation)
 {
-    nbcoll_args copy = *a;
-    nbcoll_status status = nbcoll_args_complete(&copy, 0, ranks);
-    if (status == NBCOLL_OK)
-        return 0;
-    if (status == NBCOLL_ERR_ROOT)
-        return command_refuse(self, "--root %d: %s of %d ranks has no such root", a->root,
-                              nbcoll_operation_name(a->operation), ranks);
-    if (status == NBCOLL_ERR_OP)
-        return command_refuse(self, "--op %s: %s has no such reduction", nbcoll_op_name(a->reduction.op),
-                              nbcoll_type_name(a->reduction.type));
-    if (status == NBCOLL_ERR_COUNT)
-        return command_refuse(self, "--count %zu: too many bytes for %d ranks", a->count, ranks);
-    return command_refuse(self, "%s", nbcoll_status_text(status));
+    return (nbcoll_case){.size = sizeof(nbcoll_case),
+                         .operation = operation,
+                         .ranks = cases->most,
+                         .root = cases->root < 0 ? 0 : cases->root,
+                         .node = cases->node < 0 ? cases->most : cases->node,
+                         .count = cases->count[0],
+                         .reduction = cases->reduction,
+                         .in_place = cases->in_place,
+                         .spread = cases->spread < 0 ? NBCOLL_SPREAD_EQUAL : (nbcoll_spread)cases->spread,
+                         .apart = cases->apart,
+                         .known = cases->known};
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
-
-typedef struct neighbours {
-    int rank, node;
-} neighbours;
-
-static int is_neighbour(void *user, int peer)
+int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why)
 {
-    const neighbours *n = user;
-    return n->rank / n->node == peer / n->node;
-}
-
-nbcoll_status command_build(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int rank, int ranks, int node,
-                            nbcoll_schedule **out)
-{
-    neighbours of_rank = {rank, node < 0 ? ranks : node};
-    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = ranks};
-    if (node) {
-        config.shares = is_neighbour;
-        config.shares_user = &of_rank;
-    }
-    return nbcoll_build_schedule(algorithm, a, &config, out);
+    if (why == NBCOLL_ERR_ROOT)
+        return command_refuse(self, "--root %d: %s of %d ranks has no such root", c->root,
+                              nbcoll_operation_name(c->operation), c->ranks);
+    if (why == NBCOLL_ERR_OP)
+        return command_refuse(self, "--op %s: %s has no such reduction", nbcoll_op_name(c->reduction.op),
+                              nbcoll_type_name(c->reduction.type));
+    if (why == NBCOLL_ERR_COUNT)
+        return command_refuse(self, "--count %zu: too many bytes for %d ranks", c->count, c->ranks);
+    return command_refuse(self, "%s", nbcoll_status_text(why));
 }
 
 int command_write(void *user, const char *text, size_t bytes)

@@ -6,7 +6,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include <nbcoll/schedule.h>
+#include <nbcoll/verify.h>
 
 /* Exit statuses. */
 enum {
@@ -46,17 +46,27 @@ typedef struct command_cases {
     int fewest, most;                  /* ranks; 0: not given */
     int root;                          /* -1: all */
     int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all */
-    int in_place;
+    int in_place;                      /* as in nbcoll_case */
     nbcoll_reduction reduction;
     size_t counts, count[COMMAND_COUNTS];
+    int spread; /* -1: all forms of blocks */
+    int apart, known;
 } command_cases;
 
 /* The options that set them, for tables of getopt_long. */
 #define COMMAND_CASE_OPTIONS                                                                                           \
     {"ranks", required_argument, NULL, 'p'}, {"root", required_argument, NULL, 'r'},                                   \
         {"count", required_argument, NULL, 'c'}, {"type", required_argument, NULL, 't'},                               \
-        {"op", required_argument, NULL, 'o'}, {"in-place", no_argument, NULL, 'i'},                                    \
-        {"native", optional_argument, NULL, 'n'}
+        {"op", required_argument, NULL, 'o'}, {"in-place", optional_argument, NULL, 'i'},                              \
+        {"native", optional_argument, NULL, 'n'}, {"blocks", required_argument, NULL, 'b'},                            \
+        {"apart", no_argument, NULL, 'd'}, {"known", no_argument, NULL, 'k'}
+
+/* What their helps say of the last three. */
+#define COMMAND_BLOCKS_HELP                                                                                            \
+    "  --blocks B        of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal, holes (every\n" \
+    "                    second block is empty), rising, or lone (one block of N elements, the others of one)\n"        \
+    "  --apart           blocks lie by displacements, with gaps between them\n"                                        \
+    "  --known           gatherv, scatterv: all ranks pass all counts\n"
 
 /* Takes one of those options, or the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
 int command_take_option(const command *self, command_cases *cases, int option, const char *value);
@@ -65,12 +75,14 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
 /* A whole number of low..high in a word of decimal digits. 0 when it is none. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
 
-/* Can the operation have these arguments? 0, or COMMAND_USAGE after naming the one that it cannot have. */
-int command_check(const command *self, const nbcoll_args *a, int ranks);
+/* The case that the options say of this operation, with the most ranks, the first root and the first count. */
+nbcoll_case command_case(const command_cases *cases, nbcoll_operation operation);
 
-/* Builds the schedule of `rank` for a case. */
-nbcoll_status command_build(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int rank, int ranks, int node,
-                            nbcoll_schedule **out);
+/* Says why a case cannot be: COMMAND_USAGE. */
+int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
+
+/* "equal", ...; "?" for an unknown one. */
+const char *command_spread_name(int spread);
 
 /* An nbcoll_write to the FILE that `user` is. */
 int command_write(void *user, const char *text, size_t bytes);

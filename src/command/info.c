@@ -91,7 +91,7 @@ static void print_list(const char *title, const json_t *list)
 {
     size_t i;
     json_t *name;
-    printf("%-12s", title);
+    printf("%-21s", title);
     json_array_foreach(list, i, name)
         printf(" %s", json_string_value(name));
     printf("%s\n", json_array_size(list) ? "" : " -");
@@ -106,7 +106,7 @@ static void print_all(json_t *all)
     puts("algorithms of each operation, for small data first, for large data second:");
     json_object_foreach(json_object_get(all, "operations"), name, value)
         print_list(name, value);
-    printf("\n%-12s", "types");
+    printf("\n%-21s", "types");
     json_object_foreach(json_object_get(all, "types"), name, value)
         printf(" %s(%lld)", name, (long long)json_integer_value(value));
     puts("");

@@ -91,16 +91,16 @@ static int run(const command *self, int argc, char *argv[])
     if (refused)
         return refused;
 
-    const command_cases *c = &p.cases;
-    nbcoll_args a = {sizeof a, .operation = c->algorithm->operation, .root = c->root, .count = c->count[0],
-                     .reduction = c->reduction, .in_place = c->in_place};
-    if (command_check(self, &a, c->most))
-        return COMMAND_USAGE;
+    nbcoll_case c = command_case(&p.cases, p.cases.algorithm->operation);
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    nbcoll_status status = nbcoll_meaning_of(&c, 0, &meaning);
+    if (status)
+        return command_refuse_case(self, &c, status);
     size_t n = (size_t)(p.last - p.first) + 1;
     nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
-    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     for (size_t i = 0; i < n && !status; i++)
-        status = command_build(c->algorithm, &a, p.first + (int)i, c->most, c->node, &schedules[i]);
+        status = nbcoll_build_case(p.cases.algorithm, &c, p.first + (int)i, NULL, &schedules[i]);
     if (!status)
         status = print(&p, (const nbcoll_schedule *const *)schedules, n);
     for (size_t i = 0; schedules && i < n; i++)
@@ -121,8 +121,9 @@ const command command_show = {
     "  --count N         elements: of one rank's block, or of the vector (1000)\n"
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
-    "  --in-place        the form in which send and receive buffer are one\n"
+    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
+    COMMAND_BLOCKS_HELP
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n",
     run,

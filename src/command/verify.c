@@ -25,24 +25,11 @@ typedef struct verification {
 
 /* The smallest failing case of an algorithm. */
 typedef struct failing_case {
-    nbcoll_args args;
-    int ranks;
+    nbcoll_case at;
     nbcoll_refutation why;
 } failing_case;
 
 /* ---- the cases ------------------------------------------------------------------------------------------------- */
-
-static int is_rooted(nbcoll_operation operation)
-{
-    return operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
-           operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
-}
-
-/* A barrier moves no elements. */
-static size_t counts_of(const command_cases *c, nbcoll_operation operation)
-{
-    return operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts;
-}
 
 /* What a case costs, roughly. */
 static double cost(int ranks)
@@ -50,43 +37,34 @@ static double cost(int ranks)
     return (double)ranks * ranks;
 }
 
-static double cost_of_all(const command_cases *c, nbcoll_operation operation)
+static void measure_case(void *user, const nbcoll_case *c)
 {
-    double sum = 0;
-    for (int ranks = c->fewest; ranks <= c->most; ranks++) {
-        int roots = !is_rooted(operation) ? 1 : c->root < 0 ? ranks : c->root < ranks;
-        sum += cost(ranks) * roots * (double)counts_of(c, operation);
-    }
-    return sum;
+    verification *v = user;
+    v->bar.total += cost(c->ranks);
 }
 
-static void visit(void *user, const nbcoll_args *a, int ranks)
+static void see_case(void *user, const nbcoll_case *c)
 {
     verification *v = user;
     char what[80];
-    snprintf(what, sizeof what, "%s %s, %d ranks", nbcoll_operation_name(a->operation), v->algorithm->name, ranks);
+    snprintf(what, sizeof what, "%s %s, %d ranks", nbcoll_operation_name(c->operation), v->algorithm->name, c->ranks);
     v->seen++;
-    command_bar_add(&v->bar, cost(ranks), what);
+    command_bar_add(&v->bar, cost(c->ranks), what);
 }
 
-static nbcoll_args args_of(const command_cases *c, nbcoll_operation operation)
-{
-    return (nbcoll_args){sizeof(nbcoll_args), .operation = operation, .reduction = c->reduction,
-                         .in_place = c->in_place};
-}
-
-static nbcoll_status prove(verification *v, failing_case *f)
+/* Walks over the cases of the algorithm, proving them or not. */
+static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
 {
     const command_cases *c = &v->cases;
-    nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root,
-                        .node = c->node < 0 ? c->most : c->node, .counts = counts_of(c, v->algorithm->operation),
-                        .count = c->count, .visit = visit, .user = v};
-    f->args = args_of(c, v->algorithm->operation);
+    nbcoll_operation operation = v->algorithm->operation;
+    nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root, .all_blocks = c->spread < 0,
+                        .counts = operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts, /* it moves no elements */
+                        .count = c->count, .visit = only_visit ? measure_case : see_case, .user = v,
+                        .only_visit = only_visit};
+    f->at = command_case(c, operation);
     f->why.size = sizeof f->why;
-    if (!is_rooted(f->args.operation))
-        grid.root = 0;
     v->seen = 0;
-    return nbcoll_verify_grid(v->algorithm, &grid, &f->args, &f->ranks, &f->why);
+    return nbcoll_verify_grid(v->algorithm, &grid, &f->at, &f->why);
 }
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
@@ -95,7 +73,7 @@ static nbcoll_status prove(verification *v, failing_case *f)
 static nbcoll_status draw_rank(const verification *v, const failing_case *f, int rank, nbcoll_write *write, void *user)
 {
     nbcoll_schedule *schedule;
-    nbcoll_status status = command_build(v->algorithm, &f->args, rank, f->ranks, v->cases.node, &schedule);
+    nbcoll_status status = nbcoll_build_case(v->algorithm, &f->at, rank, NULL, &schedule);
     if (status)
         return status;
     status = nbcoll_show_text(schedule, write, user);
@@ -108,6 +86,12 @@ static uint32_t places_kept(const nbcoll_refutation *why)
     return why->places < NBCOLL_PLACES ? why->places : NBCOLL_PLACES;
 }
 
+static void count_case(void *user, const nbcoll_case *c)
+{
+    (void)c;
+    ++*(unsigned long *)user;
+}
+
 /* Is the rank of place i one that no earlier place has? */
 static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
 {
@@ -117,12 +101,26 @@ static int is_new_rank(const nbcoll_refutation *why, uint32_t i)
     return 1;
 }
 
+/* Has the operation blocks of different lengths? */
+static int has_forms(const verification *v, const failing_case *f)
+{
+    unsigned long forms = 0;
+    nbcoll_case c = f->at;
+    nbcoll_grid grid = {sizeof grid, .fewest = 1, .most = 1, .all_blocks = 1, .counts = 1, .count = &c.count,
+                        .visit = count_case, .user = &forms, .only_visit = 1};
+    nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
+    return forms > 1;
+}
+
 static nbcoll_status draw(const verification *v, const failing_case *f)
 {
     nbcoll_status status = NBCOLL_OK;
     printf("\n    %s\n", f->why.text);
-    printf("    The smallest case: --ranks %d --root %d --count %zu. The ranks concerned:\n\n", f->ranks,
-           f->args.root, f->args.count);
+    printf("    The smallest case: --ranks %d --root %d --count %zu", f->at.ranks, f->at.root, f->at.count);
+    if (has_forms(v, f))
+        printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
+               f->at.known ? " --known" : "");
+    puts(". The ranks concerned:\n");
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
             status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
@@ -170,8 +168,9 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text,
-                     "ranks", f->ranks, "root", f->args.root, "count", (json_int_t)f->args.count, "places", places,
+    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw), "text",
+                     f->why.text, "ranks", f->at.ranks, "root", f->at.root, "count", (json_int_t)f->at.count, "blocks",
+                     command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known, "places", places,
                      "schedules", schedules);
     return status;
 }
@@ -186,7 +185,7 @@ static nbcoll_status report(verification *v, const failing_case *f)
     v->refuted += !is_proved;
     if (!v->results) {
         command_bar_clear(&v->bar);
-        printf("%-10s %-20s %7lu  %s%s\n", operation, v->algorithm->name, v->seen, is_proved ? "proved" : "refuted: ",
+        printf("%-20s %-20s %7lu  %s%s\n", operation, v->algorithm->name, v->seen, is_proved ? "proved" : "refuted: ",
                is_proved ? "" : nbcoll_flaw_name(f->why.flaw));
         return is_proved ? NBCOLL_OK : draw(v, f);
     }
@@ -219,22 +218,15 @@ static int for_each(verification *v, int (*each)(verification *v))
 /* Are the options possible for the algorithm, and how much work is it? */
 static int measure(verification *v)
 {
-    const command_cases *c = &v->cases;
-    nbcoll_operation operation = v->algorithm->operation;
-    for (size_t i = 0; i < c->counts; i++) {
-        nbcoll_args a = args_of(c, operation);
-        a.count = c->count[i];
-        if (command_check(v->self, &a, c->most))
-            return COMMAND_USAGE;
-    }
-    v->bar.total += cost_of_all(c, operation);
-    return 0;
+    failing_case f = {.at = {.ranks = 0}};
+    nbcoll_status status = walk(v, &f, 1);
+    return status ? command_refuse_case(v->self, &f.at, status) : 0;
 }
 
 static int verify(verification *v)
 {
-    failing_case f = {.ranks = 0};
-    nbcoll_status status = prove(v, &f);
+    failing_case f = {.at = {.ranks = 0}};
+    nbcoll_status status = walk(v, &f, 0);
     if (!status || status == NBCOLL_ERR_VERIFY)
         status = report(v, &f);
     if (!status)
@@ -268,7 +260,7 @@ static int take_options(verification *v, int *json, int argc, char *argv[])
 static int run(const command *self, int argc, char *argv[])
 {
     verification v = {.self = self,
-                      .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4,
+                      .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4, .spread = -1,
                                 .count = {0, 1, 7, 1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
     int json = 0, status = take_options(&v, &json, argc, argv);
     if (!status)
@@ -280,7 +272,7 @@ static int run(const command *self, int argc, char *argv[])
     if (json)
         v.results = json_array();
     else
-        printf("%-10s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
+        printf("%-20s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
     status = for_each(&v, verify);
     command_bar_clear(&v.bar);
     if (json) {
@@ -306,8 +298,10 @@ const command command_verify = {
     "  --count N,...     elements: of one rank's block, or of the vector (0,1,7,1000)\n"
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
-    "  --in-place        the form in which send and receive buffer are one\n"
+    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
+    COMMAND_BLOCKS_HELP
+    "                    Without --blocks: all of these\n"
     "  --json            one object instead of the table\n",
     run,
     ":",

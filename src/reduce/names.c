@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Names and sizes of types and reductions. */
-#include "nbcoll/nbcoll.h"
+ * Names and sizes of types and operations. */
+#include "nbcoll/inline/reduce.h"
 
 size_t nbcoll_type_size(nbcoll_type type)
 {
     static const unsigned char sizes[] = {
-#define TYPE_SIZE(name, ctype) sizeof(ctype),
+#define TYPE_SIZE(name, ctype, kind) sizeof(ctype),
         NBCOLL_TYPE_LIST(TYPE_SIZE)
 #undef TYPE_SIZE
     };
-    return (unsigned)type < NBCOLL_TYPE_COUNT ? sizes[type] : 0;
+    const nbcoll_host_type *host = nbcolli_host_type(type);
+    return type < NBCOLL_TYPE_COUNT ? sizes[type] : host ? host->extent : 0;
+}
+
+size_t nbcolli_packed_size(nbcoll_type type)
+{
+    return nbcolli_packs(type) ? nbcolli_host_type(type)->packed : nbcoll_type_size(type);
 }
 
 const char *nbcoll_type_name(nbcoll_type type)
 {
     static const char *const names[] = {
-#define TYPE_NAME(name, ctype) #name,
+#define TYPE_NAME(name, ctype, kind) #name,
         NBCOLL_TYPE_LIST(TYPE_NAME)
 #undef TYPE_NAME
     };
-    return (unsigned)type < NBCOLL_TYPE_COUNT ? names[type] : "?";
+    return type < NBCOLL_TYPE_COUNT ? names[type] : nbcolli_host_type(type) ? "HOST" : "?";
 }
 
 const char *nbcoll_op_name(nbcoll_op op)
@@ -29,5 +35,5 @@ const char *nbcoll_op_name(nbcoll_op op)
         NBCOLL_OP_LIST(OP_NAME)
 #undef OP_NAME
     };
-    return (unsigned)op < NBCOLL_OP_COUNT ? names[op] : "?";
+    return op < NBCOLL_OP_COUNT ? names[op] : nbcolli_host_op(op) ? "HOST" : "?";
 }

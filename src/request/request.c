@@ -238,10 +238,30 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     return nbcolli_leave(request.context, NBCOLL_OK);
 }
 
-static int overlaps(const nbcoll_region *region, size_t offset, size_t bytes)
+/* Does the region lie, in part, in these bytes of the receive buffer? */
+static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
 {
-    return region->at.buffer == NBCOLL_BUFFER_RECV && region->bytes && region->at.offset < offset + bytes &&
-           offset < region->at.offset + region->bytes;
+    if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
+        nbcoll_piece block = nbcolli_resolve(run, region);
+        region.at.offset = (size_t)((unsigned char *)block.at - run->base[NBCOLL_BUFFER_RECV]);
+        region.bytes = block.bytes;
+    } else if (region.at.buffer != NBCOLL_BUFFER_RECV)
+        return 0;
+    return region.bytes && region.at.offset < offset + bytes && offset < region.at.offset + region.bytes;
+}
+
+/* Bytes of the receive buffer. */
+static size_t recv_extent(const nbcolli_request *r)
+{
+    const nbcoll_schedule *s = r->schedule;
+    size_t extent = s->extent[NBCOLL_BUFFER_RECV];
+
+    for (size_t i = 0; i < s->extent[NBCOLL_BUFFER_RECV_BLOCK]; i++) {
+        nbcoll_piece block = nbcolli_block(&r->blocks[1], r->recv, i);
+        size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
+        extent = end > extent ? end : extent;
+    }
+    return extent;
 }
 
 /* Has every step that writes there ended? */
@@ -253,10 +273,10 @@ static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t 
         const nbcoll_step_view *v = &s->step[i];
         if (run->before[i] == NBCOLLI_STEP_OVER)
             continue;
-        if (overlaps(&v->write, offset, bytes))
+        if (overlaps(run, v->write, offset, bytes))
             return NBCOLL_PENDING;
         for (uint32_t p = 0; v->kind == NBCOLL_CALL && p < v->part_count; p++)
-            if (v->parts[p].number && overlaps(&v->parts[p].region, offset, bytes))
+            if (v->parts[p].number && overlaps(run, v->parts[p].region, offset, bytes))
                 return NBCOLL_PENDING;
     }
     return NBCOLL_OK;
@@ -268,7 +288,7 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
     nbcoll_status s = enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
-    size_t extent = r->schedule->extent[NBCOLL_BUFFER_RECV];
+    size_t extent = recv_extent(r);
     if (offset > extent || bytes > extent - offset)
         s = NBCOLL_ERR_COUNT;
     else if (r->run)

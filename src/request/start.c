@@ -8,7 +8,8 @@ static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *rec
         return NBCOLL_ERR_RANK;
     if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
         return NBCOLL_ERR_BUFFER;
-    return s->shared ? NBCOLL_ERR_UNSUPPORTED : nbcolli_schedule_own(s, comm->context);
+    int is_bound = s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK];
+    return s->shared || is_bound ? NBCOLL_ERR_UNSUPPORTED : nbcolli_schedule_own(s, comm->context);
 }
 
 static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
@@ -21,12 +22,12 @@ static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbc
         return status;
     status = suits(s, send, recv, comm);
     if (status == NBCOLL_OK)
-        status = nbcolli_begin(s, send, recv, comm, persistent, request);
+        status = nbcolli_begin(s, send, recv, NULL, comm, persistent, request);
     return nbcolli_leave(comm->context, status);
 }
 
-nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
-                            nbcoll_request *request)
+nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
+                            nbcoll_comm *comm, int persistent, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_open(comm, s, send, recv);
     nbcoll_request handle;
@@ -34,6 +35,8 @@ nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nb
 
     if (!r)
         return NBCOLL_ERR_MEMORY;
+    if (blocks)
+        memcpy(r->blocks, blocks, sizeof r->blocks);
     handle = nbcolli_request_handle(comm->context, r);
     if (persistent) {
         r->persistent = 1;

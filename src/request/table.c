@@ -137,13 +137,13 @@ static uint32_t most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-/* A run in one block: the struct, ops, pointers, counters, ready list, scratch. */
+/* A run in one block: the struct, ops, pieces, counters, ready list, scratch. */
 static nbcolli_run *run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
     size_t ops = nbcolli_lines(sizeof(nbcolli_run));
-    size_t pointers = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
-    size_t before = pointers + nbcolli_lines(most_parts(s) * sizeof(void *));
+    size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
+    size_t before = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
     size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
     size_t fixed = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
 
@@ -157,7 +157,7 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     run->memory = fixed + scratch;
     run->schedule = s;
     run->op = (nbcolli_op *)(void *)(block + ops);
-    run->pointers = (void **)(void *)(block + pointers);
+    run->pieces = (nbcoll_piece *)(void *)(block + pieces);
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = (nbcoll_step *)(void *)(block + ready);
     run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;

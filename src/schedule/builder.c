@@ -107,10 +107,20 @@ static nbcolli_draft *builder_draft(nbcolli_builder *b, nbcoll_step step)
 
 static int builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
-    int is_buffer = (unsigned)r.at.buffer < NBCOLL_BUFFER_COUNT;
+    int is_buffer = (unsigned)r.at.buffer < NBCOLL_BUFFER_SEND_BLOCK;
     int is_forbidden = is_written && r.bytes && r.at.buffer == NBCOLL_BUFFER_SEND;
     return builder_require(b, is_buffer && !is_forbidden, NBCOLL_ERR_ARGUMENT) &&
            builder_require(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT);
+}
+
+/* Where a bound block may stand too. */
+static int builder_region_or_block(nbcolli_builder *b, nbcoll_region r, int is_written)
+{
+    nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
+    if (!nbcolli_is_block(r.at))
+        return builder_region(b, r, is_written);
+    int is_right = r.at.offset < (size_t)b->head.ranks && !r.bytes && r.at.buffer == block;
+    return builder_require(b, is_right, NBCOLL_ERR_ARGUMENT);
 }
 
 static int builder_peer(nbcolli_builder *b, int peer)
@@ -127,9 +137,9 @@ static int builder_overlap(nbcoll_region r, nbcoll_region s)
 
 static int builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
 {
-    size_t size = nbcoll_type_size(how.type);
+    size_t size = nbcolli_packed_size(how.type);
     return builder_require(b, size != 0, NBCOLL_ERR_TYPE) &&
-           builder_require(b, nbcolli_op_valid(how.type, how.op), NBCOLL_ERR_OP) &&
+           builder_require(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP) &&
            builder_require(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT);
 }
 
@@ -154,7 +164,7 @@ nbcoll_step nbcoll_send(nbcoll_builder *builder, int peer, nbcoll_addr from, siz
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(from, bytes);
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 0))
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region_or_block(b, region, 0))
         return NBCOLL_START;
     return builder_add_send(b, peer, region);
 }
@@ -163,7 +173,7 @@ nbcoll_step nbcoll_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 1))
+    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region_or_block(b, region, 1))
         return NBCOLL_START;
     return builder_add_recv(b, peer, region);
 }
@@ -319,7 +329,9 @@ nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr fro
     nbcolli_builder *b = builder_of(builder);
     nbcoll_step_view view = {
         .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
-    if (!builder_open(b) || !builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
+    if (!builder_open(b) || !builder_region_or_block(b, view.write, 1) ||
+        !builder_region_or_block(b, view.read[0], 0) ||
+        !builder_require(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT) ||
         !builder_require(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT))
         return NBCOLL_START;
     return builder_add(b, &view);

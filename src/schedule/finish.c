@@ -73,6 +73,7 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
 static void finish_reach(nbcoll_schedule *s, nbcoll_region r)
 {
     size_t *extent = &s->extent[r.at.buffer];
+    r.bytes = nbcolli_is_block(r.at) ? 1 : r.bytes;
     if (r.bytes && *extent < r.at.offset + r.bytes)
         *extent = r.at.offset + r.bytes;
 }

@@ -1,30 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The table of algorithms, the choice among them, and the way from an algorithm to a schedule. */
 #include "nbcoll/inline/host.h"
+#include "nbcoll/inline/reduce.h"
 #include "nbcoll/inline/select.h"
 
 /* Append-only within an operation: the one for small data first, the one for large data second.
- * X(OPERATION, operation, name, flags): src/algorithms/<operation>_<name>.c defines nbcolli_<operation>_<name>. */
+ * X(OPERATION, function, name, flags): src/algorithms/<function>.c defines nbcolli_<function>. */
+#define REORDERS NBCOLL_ALGORITHM_REORDERS
+#define REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
+#define COUNTS NBCOLL_ALGORITHM_COUNTS
 #define ALGORITHM_LIST(X)                                                                                              \
-    X(BARRIER, barrier, dissemination, 0)                                                                              \
-    X(BCAST, bcast, binomial, 0)                                                                                       \
-    X(BCAST, bcast, scatter_ring, 0)                                                                                   \
-    X(SCATTER, scatter, binomial, 0)                                                                                   \
-    X(SCATTER, scatter, flat, 0)                                                                                       \
-    X(GATHER, gather, binomial, 0)                                                                                     \
-    X(GATHER, gather, flat, 0)                                                                                         \
-    X(ALLGATHER, allgather, bruck, 0)                                                                                  \
-    X(ALLGATHER, allgather, ring, 0)                                                                                   \
-    X(REDUCE, reduce, binomial, 0)                                                                                     \
-    X(REDUCE, reduce, pairwise, 0)                                                                                     \
-    X(ALLREDUCE, allreduce, recursive_doubling, 0)                                                                     \
-    X(ALLREDUCE, allreduce, ring, NBCOLL_ALGORITHM_REORDERS)
+    X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
+    X(BCAST, bcast_binomial, binomial, 0)                                                                              \
+    X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
+    X(SCATTER, scatter_binomial, binomial, 0)                                                                          \
+    X(SCATTER, scatter_flat, flat, 0)                                                                                  \
+    X(GATHER, gather_binomial, binomial, 0)                                                                            \
+    X(GATHER, gather_flat, flat, 0)                                                                                    \
+    X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
+    X(ALLGATHER, allgather_ring, ring, 0)                                                                              \
+    X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
+    X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
+    X(REDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                             \
+    X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
+    X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
+    X(ALLREDUCE, allreduce_aligned, aligned, REPRODUCIBLE)                                                             \
+    X(ALLREDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                          \
+    X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
+    X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
+    X(GATHERV, gatherv_binomial, binomial, COUNTS)                                                                     \
+    X(GATHERV, gather_flat, flat, 0)                                                                                   \
+    X(ALLGATHERV, allgather_bruck, bruck, COUNTS)                                                                      \
+    X(ALLGATHERV, allgather_ring, ring, COUNTS)                                                                        \
+    X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
+    X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
+    X(ALLTOALL, alltoall_flat, flat, 0)                                                                                \
+    X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
+    X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(ALLTOALLW, alltoall_flat, flat, 0)                                                                               \
+    X(ALLTOALLW, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(REDUCE_SCATTER, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                                 \
+    X(REDUCE_SCATTER, reduce_scatter_direct, direct, REPRODUCIBLE)                                                     \
+    X(REDUCE_SCATTER, reduce_scatter_halving, halving, REORDERS)                                                       \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                           \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_direct, direct, REPRODUCIBLE)                                               \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, halving, REORDERS)                                                 \
+    X(SCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                                 \
+    X(SCAN, scan_linear, linear, 0)                                                                                    \
+    X(EXSCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                               \
+    X(EXSCAN, exscan_linear, linear, 0)
 
-#define ALGORITHM_BUILD(OPERATION, operation, name, flags) nbcoll_build nbcolli_##operation##_##name;
+#define ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 ALGORITHM_LIST(ALGORITHM_BUILD)
 
-#define ALGORITHM_ENTRY(OPERATION, operation, name, flags)                                                             \
-    {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##operation##_##name, flags},
+#define ALGORITHM_ENTRY(OPERATION, function, name, flags)                                                              \
+    {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##function, flags},
 static const nbcoll_algorithm algorithm_table[] = {ALGORITHM_LIST(ALGORITHM_ENTRY)};
 
 static const nbcoll_algorithm *const algorithm_end = algorithm_table + sizeof algorithm_table / sizeof *algorithm_table;
@@ -45,14 +75,43 @@ const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const 
     return NULL;
 }
 
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large)
+nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a)
 {
-    int has_blocks = a->operation == NBCOLL_OPERATION_SCATTER || a->operation == NBCOLL_OPERATION_GATHER ||
-                     a->operation == NBCOLL_OPERATION_ALLGATHER;
-    size_t bytes = has_blocks ? a->bytes * (size_t)ranks : a->bytes;
-    /* Every reduction there is commutes, so that those that reorder are eligible too. */
-    const nbcoll_algorithm *chosen = bytes >= large ? nbcoll_algorithm_at(a->operation, 1) : NULL;
-    return chosen ? chosen : nbcoll_algorithm_at(a->operation, 0);
+    const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
+    int has_all_counts = a->counts && kind->blocks != NBCOLLI_OWN;
+
+    if (kind->reduces && (algorithm->flags & REORDERS) && !nbcolli_commutes(a->reduction.op))
+        return NBCOLL_ERR_OP;
+    return (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) && !has_all_counts ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
+}
+
+static int algorithm_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
+{
+    int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
+    return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK && (!must_keep_tree || (algorithm->flags & REPRODUCIBLE));
+}
+
+/* Bytes that all ranks know alike. */
+static size_t algorithm_bytes(const nbcoll_args *a, int ranks)
+{
+    const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
+    int has_blocks = kind->send[0] == NBCOLLI_ALL || kind->recv[0] == NBCOLLI_ALL;
+
+    if (kind->blocks == NBCOLLI_OWN)
+        return 0;
+    return has_blocks && kind->blocks == NBCOLLI_EQUAL ? a->bytes * (size_t)ranks : a->bytes;
+}
+
+const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags)
+{
+    const nbcoll_algorithm *chosen = nbcoll_algorithm_at(a->operation, algorithm_bytes(a, ranks) >= large);
+
+    if (chosen && algorithm_is_eligible(chosen, a, flags))
+        return chosen;
+    for (unsigned i = 0; (chosen = nbcoll_algorithm_at(a->operation, i)); i++)
+        if (algorithm_is_eligible(chosen, a, flags))
+            break;
+    return chosen;
 }
 
 /* "<operation>/<algorithm>", as far as a schedule's name goes. */
@@ -72,6 +131,7 @@ static void algorithm_name(nbcoll_builder *b, const nbcoll_algorithm *algorithm)
 nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                     const nbcoll_builder_config *config, nbcoll_schedule **out)
 {
+    nbcoll_algorithm whole = {0};
     nbcoll_args args = {0};
     nbcoll_builder *b;
 
@@ -79,18 +139,24 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return NBCOLL_ERR_NULL;
     if (algorithm->size < offsetof(nbcoll_algorithm, flags) || nbcolli_copy_tagged(&args, a, sizeof args) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (!algorithm->build || !algorithm->name)
+    nbcolli_copy_tagged(&whole, algorithm, sizeof whole);
+    if (!whole.build || !whole.name)
         return NBCOLL_ERR_NULL;
-    if (algorithm->operation != args.operation)
+    if (whole.operation != args.operation)
         return NBCOLL_ERR_ARGUMENT;
     nbcoll_status status = nbcoll_builder_open(config, &b);
     if (status != NBCOLL_OK)
         return status;
     status = nbcoll_args_complete(&args, b->rank, b->ranks);
+    if (status == NBCOLL_OK)
+        status = nbcolli_algorithm_suits(&whole, &args);
     if (status == NBCOLL_OK) {
-        algorithm->build(b, &args);
-        algorithm_name(b, algorithm);
-        nbcoll_fingerprint(b, nbcolli_fingerprint(&args));
+        algorithm_name(b, &whole);
+        nbcoll_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
+        if (nbcolli_packs(args.reduction.type) && args.element)
+            nbcolli_build_packed(b, &whole, &args);
+        else
+            whole.build(b, &args);
     }
     nbcoll_builder_fail(b, status);
     return nbcoll_builder_finish(b, out);

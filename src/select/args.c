@@ -1,82 +1,224 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Arguments of an operation: checked and completed for one rank, and their fingerprint. What distinguishes the
  * operations is one table. */
+#include "nbcoll/inline/host.h"
 #include "nbcoll/inline/reduce.h"
 #include "nbcoll/inline/select.h"
 
-/* Where `in place` means something. */
-typedef enum args_place { ARGS_NOWHERE, ARGS_AT_ROOT, ARGS_EVERYWHERE } args_place;
+#define ROOT 1, 0
+#define PLAIN 0, 0
+#define REDUCES 0, 1
+#define NONE NBCOLLI_NONE
+#define ONE NBCOLLI_ONE
+#define ALL NBCOLLI_ALL
 
-static const struct args_kind {
-    const char *name;
-    int has_root;
-    int reduces;
-    args_place in_place;
-} args_kinds[] = {
-    [NBCOLL_OPERATION_BARRIER] = {"barrier", 0, 0, ARGS_NOWHERE},
-    [NBCOLL_OPERATION_BCAST] = {"bcast", 1, 0, ARGS_NOWHERE},
-    [NBCOLL_OPERATION_SCATTER] = {"scatter", 1, 0, ARGS_AT_ROOT},
-    [NBCOLL_OPERATION_GATHER] = {"gather", 1, 0, ARGS_AT_ROOT},
-    [NBCOLL_OPERATION_ALLGATHER] = {"allgather", 0, 0, ARGS_EVERYWHERE},
-    [NBCOLL_OPERATION_REDUCE] = {"reduce", 1, 1, ARGS_AT_ROOT},
-    [NBCOLL_OPERATION_ALLREDUCE] = {"allreduce", 0, 1, ARGS_EVERYWHERE},
+static const nbcolli_kind args_kinds[] = {
+    [NBCOLL_OPERATION_BARRIER] = {"barrier", PLAIN, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NONE, NONE}, {NONE, NONE}},
+    [NBCOLL_OPERATION_BCAST] = {"bcast", ROOT, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NONE, NONE}, {ONE, ONE}},
+    [NBCOLL_OPERATION_SCATTER] = {"scatter", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ALL, NONE}, {ONE, ONE}},
+    [NBCOLL_OPERATION_GATHER] = {"gather", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ONE, ONE}, {ALL, NONE}},
+    [NBCOLL_OPERATION_ALLGATHER] = {"allgather", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ALL, ALL}},
+    [NBCOLL_OPERATION_REDUCE] = {"reduce", 1, 1, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, NONE}},
+    [NBCOLL_OPERATION_ALLREDUCE] = {"allreduce", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
+    [NBCOLL_OPERATION_SCATTERV] = {"scatterv", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {ALL, NONE}, {ONE, ONE}},
+    [NBCOLL_OPERATION_GATHERV] = {"gatherv", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {ONE, ONE}, {ALL, NONE}},
+    [NBCOLL_OPERATION_ALLGATHERV] = {"allgatherv", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {ONE, ONE}, {ALL, ALL}},
+    [NBCOLL_OPERATION_ALLTOALL] = {"alltoall", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ALL, ALL}, {ALL, ALL}},
+    [NBCOLL_OPERATION_ALLTOALLV] = {"alltoallv", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {ALL, ALL}, {ALL, ALL}},
+    [NBCOLL_OPERATION_ALLTOALLW] = {"alltoallw", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {ALL, ALL}, {ALL, ALL}},
+    [NBCOLL_OPERATION_REDUCE_SCATTER] = {"reduce_scatter", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {ALL, ALL},
+                                         {ONE, ONE}},
+    [NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL,
+                                               {ALL, ALL}, {ONE, ONE}},
+    [NBCOLL_OPERATION_SCAN] = {"scan", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
+    [NBCOLL_OPERATION_EXSCAN] = {"exscan", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
 };
 _Static_assert(sizeof args_kinds / sizeof *args_kinds == NBCOLL_OPERATION_COUNT, "each operation has its entry");
+
+const nbcolli_kind *nbcolli_kind_of(nbcoll_operation operation)
+{
+    return &args_kinds[operation];
+}
 
 const char *nbcoll_operation_name(nbcoll_operation operation)
 {
     return (unsigned)operation < NBCOLL_OPERATION_COUNT ? args_kinds[operation].name : "?";
 }
 
-/* The checks, and the bytes. */
-static nbcoll_status args_check(const nbcoll_args *a, int rank, int ranks, size_t *bytes)
+nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv)
 {
-    size_t element, all;
+    const nbcolli_kind *kind = &args_kinds[a->operation];
+    const uint8_t *parts = is_recv ? kind->recv : kind->send;
+    if (is_recv && a->operation == NBCOLL_OPERATION_EXSCAN && rank == 0)
+        return NBCOLLI_NONE;
+    return (nbcolli_part)parts[kind->has_root && rank != a->root];
+}
 
-    if (a->size < offsetof(nbcoll_args, segment))
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+static int args_bound(const nbcoll_args *a)
+{
+    return args_kinds[a->operation].blocks != NBCOLLI_EQUAL && !a->counts;
+}
+
+size_t nbcolli_block_count(const nbcoll_args *a, int i)
+{
+    return a->counts ? a->counts[i] : a->count;
+}
+
+size_t nbcolli_block_place(const nbcoll_args *a, int i)
+{
+    size_t place = 0;
+    if (!a->counts)
+        return (size_t)i * a->count;
+    if (a->displs)
+        return a->displs[i];
+    for (int before = 0; before < i; before++)
+        place += a->counts[before];
+    return place;
+}
+
+static nbcoll_region args_block(const nbcoll_args *a, int i, nbcoll_addr vector)
+{
+    size_t element = a->types ? nbcolli_packed_size(a->types[i]) : a->element;
+    return nbcoll_span(nbcoll_at(vector, nbcolli_block_place(a, i) * (a->types ? 1 : a->element)),
+                       nbcolli_block_count(a, i) * element);
+}
+
+static nbcoll_region args_region(const nbcoll_args *a, int rank, int peer, int is_recv)
+{
+    nbcoll_addr bound = {is_recv ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK, (size_t)peer};
+    nbcoll_addr vector = is_recv ? a->recv : a->send;
+    switch (nbcolli_part_of(a, rank, is_recv)) {
+    case NBCOLLI_ALL:
+        return args_bound(a) ? nbcoll_span(bound, 0) : args_block(a, peer, vector);
+    case NBCOLLI_ONE:
+        return args_bound(a) ? nbcoll_span(bound, 0) : nbcoll_span(vector, nbcolli_block_count(a, rank) * a->element);
+    default:
+        return nbcoll_span(vector, 0);
+    }
+}
+
+nbcoll_region nbcoll_send_block(const nbcoll_builder *b, const nbcoll_args *a, int peer)
+{
+    return args_region(a, b->rank, peer, 0);
+}
+
+nbcoll_region nbcoll_recv_block(const nbcoll_builder *b, const nbcoll_args *a, int peer)
+{
+    return args_region(a, b->rank, peer, 1);
+}
+
+/* ---- completing ------------------------------------------------------------------------------------------------ */
+
+/* Drops what this rank does not use. */
+static nbcoll_status args_arrays(nbcoll_args *a, const nbcolli_kind *kind, int rank)
+{
+    int has_vector = nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL || nbcolli_part_of(a, rank, 1) == NBCOLLI_ALL;
+
+    if (kind->blocks == NBCOLLI_EQUAL || (kind->blocks == NBCOLLI_OWN && !a->in_place))
+        a->counts = NULL;
+    else if (!a->counts && kind->blocks != NBCOLLI_PROMISED)
+        return NBCOLL_ERR_NULL;
+    if (!a->counts || !has_vector || a->operation == NBCOLL_OPERATION_REDUCE_SCATTER)
+        a->displs = NULL;
+    if (!a->counts || a->operation != NBCOLL_OPERATION_ALLTOALLW)
+        a->types = NULL;
+    else if (!a->types || !a->displs)
+        return NBCOLL_ERR_NULL;
+    return NBCOLL_OK;
+}
+
+/* Sets `count` and `bytes` from `counts`. `loose`: bytes of one element in the caller's buffers. */
+static nbcoll_status args_sum(nbcoll_args *a, int ranks, size_t loose)
+{
+    size_t widest = loose > a->element ? loose : a->element, count = 0, bytes = 0;
+
+    for (int i = 0; i < ranks; i++) {
+        size_t element = a->types ? nbcolli_packed_size(a->types[i]) : widest, place, length, end;
+        if (!element || (a->types && nbcolli_packs(a->types[i])))
+            return NBCOLL_ERR_TYPE;
+        if (__builtin_mul_overflow(a->displs ? a->displs[i] : count, a->types ? 1 : widest, &place) ||
+            __builtin_mul_overflow(a->counts[i], element, &length) || __builtin_add_overflow(place, length, &end) ||
+            __builtin_add_overflow(count, a->counts[i], &count) || __builtin_add_overflow(bytes, length, &bytes))
+            return NBCOLL_ERR_COUNT;
+    }
+    a->count = count;
+    a->bytes = a->types ? bytes : count * a->element;
+    return NBCOLL_OK;
+}
+
+/* Checks type, op and counts, and sets `count`, `bytes` and `element`. */
+static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int ranks)
+{
+    int typed = a->operation != NBCOLL_OPERATION_BARRIER && a->operation != NBCOLL_OPERATION_ALLTOALLW;
+    size_t loose = typed ? nbcoll_type_size(a->reduction.type) : 0, all;
+
+    a->element = typed ? nbcolli_packed_size(a->reduction.type) : 0;
+    a->bytes = 0;
+    if (typed && (!a->element || (nbcolli_packs(a->reduction.type) && (args_bound(a) || kind->blocks == NBCOLLI_OWN))))
+        return NBCOLL_ERR_TYPE;
+    if (kind->reduces && !nbcoll_op_applies(a->reduction.op, a->reduction.type))
+        return NBCOLL_ERR_OP;
+    if (a->counts)
+        return args_sum(a, ranks, loose);
+    if (!typed || args_bound(a))
+        a->count = 0;
+    if (__builtin_mul_overflow(a->count, loose > a->element ? loose : a->element, &all) ||
+        __builtin_mul_overflow(all, (size_t)ranks, &all))
+        return NBCOLL_ERR_COUNT;
+    a->bytes = a->count * a->element;
+    return NBCOLL_OK;
+}
+
+/* Where the operands and the result lie. */
+static void args_place(nbcoll_args *a, int rank)
+{
+    a->send = (nbcoll_addr){NBCOLL_BUFFER_SEND, 0};
+    a->recv = (nbcoll_addr){NBCOLL_BUFFER_RECV, 0};
+    if (!a->in_place || args_bound(a))
+        return;
+    if (nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL && nbcolli_part_of(a, rank, 1) == NBCOLLI_ONE &&
+        !args_kinds[a->operation].reduces)
+        a->recv = args_block(a, rank, a->send).at;
+    else if (nbcolli_part_of(a, rank, 0) == NBCOLLI_ONE && nbcolli_part_of(a, rank, 1) == NBCOLLI_ALL)
+        a->send = args_block(a, rank, a->recv).at;
+    else
+        a->send = a->recv;
+}
+
+nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
+{
+    nbcoll_args a = {0};
+    nbcoll_status status;
+
+    if (!args)
+        return NBCOLL_ERR_NULL;
+    size_t size = args->size;
+    if (size < offsetof(nbcoll_args, segment))
         return NBCOLL_ERR_CONFIG;
     if (rank < 0 || rank >= ranks)
         return NBCOLL_ERR_RANK;
-    if ((unsigned)a->operation >= NBCOLL_OPERATION_COUNT)
+    nbcolli_copy_tagged(&a, args, sizeof a);
+    if ((unsigned)a.operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_ARGUMENT;
-    const struct args_kind *kind = &args_kinds[a->operation];
-    if (a->root < 0 || a->root >= (kind->has_root ? ranks : 1))
+    const nbcolli_kind *kind = &args_kinds[a.operation];
+    if (a.root < 0 || a.root >= (kind->has_root ? ranks : 1))
         return NBCOLL_ERR_ROOT;
-    *bytes = 0;
-    if (a->operation == NBCOLL_OPERATION_BARRIER)
-        return NBCOLL_OK;
-    element = nbcoll_type_size(a->reduction.type);
-    if (!element)
-        return NBCOLL_ERR_TYPE;
-    if (kind->reduces && !nbcolli_op_valid(a->reduction.type, a->reduction.op))
-        return NBCOLL_ERR_OP;
-    if (__builtin_mul_overflow(a->count, element, bytes) || __builtin_mul_overflow(*bytes, (size_t)ranks, &all))
-        return NBCOLL_ERR_COUNT;
-    return NBCOLL_OK;
-}
-
-nbcoll_status nbcoll_args_complete(nbcoll_args *a, int rank, int ranks)
-{
-    size_t bytes;
-
-    if (!a)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status status = args_check(a, rank, ranks, &bytes);
+    a.in_place = a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE ||
+                                (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
+    status = args_arrays(&a, kind, rank);
+    if (status == NBCOLL_OK)
+        status = args_measure(&a, kind, ranks);
     if (status != NBCOLL_OK)
         return status;
-    args_place place = args_kinds[a->operation].in_place;
-    a->in_place = a->in_place && (place == ARGS_EVERYWHERE || (place == ARGS_AT_ROOT && rank == a->root));
-    if (a->operation == NBCOLL_OPERATION_BARRIER)
-        a->count = 0;
-    a->bytes = bytes;
-    a->send = (nbcoll_addr){NBCOLL_BUFFER_SEND, 0};
-    a->recv = (nbcoll_addr){NBCOLL_BUFFER_RECV, 0};
-    if (a->in_place && a->operation == NBCOLL_OPERATION_SCATTER)
-        a->recv = nbcoll_at(a->send, (size_t)rank * bytes);
-    else if (a->in_place)
-        a->send = nbcoll_at(a->recv, args_kinds[a->operation].reduces ? 0 : (size_t)rank * bytes);
+    args_place(&a, rank);
+    a.size = size;
+    memcpy(args, &a, size < sizeof a ? size : sizeof a);
     return NBCOLL_OK;
 }
+
+/* ---- fingerprints ---------------------------------------------------------------------------------------------- */
 
 /* Different values never make the same hash of the same one. */
 static uint64_t args_hash(uint64_t hash, uint64_t value)
@@ -85,12 +227,17 @@ static uint64_t args_hash(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-uint32_t nbcolli_fingerprint(const nbcoll_args *a)
+uint32_t nbcolli_fingerprint(const nbcoll_args *a, int ranks)
 {
+    const nbcolli_kind *kind = &args_kinds[a->operation];
     uint64_t hash = args_hash(1, (uint64_t)a->operation << 32 | (uint32_t)a->root);
-    if (args_kinds[a->operation].reduces)
-        hash = args_hash(hash, (uint64_t)a->reduction.op << 32 | nbcoll_type_size(a->reduction.type));
-    hash = args_hash(hash, a->bytes);
+
+    if (kind->reduces)
+        hash = args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 | a->element);
+    if (kind->blocks != NBCOLLI_OWN)
+        hash = args_hash(hash, a->bytes);
+    for (int i = 0; a->counts && kind->blocks != NBCOLLI_OWN && i < ranks; i++)
+        hash = args_hash(hash, a->counts[i] * a->element);
     uint32_t fingerprint = (uint32_t)args_hash(hash, 0);
     return fingerprint ? fingerprint : 1;
 }

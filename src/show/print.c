@@ -47,8 +47,11 @@ void nbcolli_print_name(nbcolli_printer *p, const char *name, int is_quoted)
 
 static void print_region(nbcolli_printer *p, nbcoll_region r)
 {
-    static const char *const names[] = {"send", "recv", "scratch"};
-    nbcolli_print(p, " %s[%zu,%zu)", names[r.at.buffer], r.at.offset, r.at.offset + r.bytes);
+    static const char *const names[] = {"send", "recv", "scratch", "send", "recv"};
+    if (r.at.buffer >= NBCOLL_BUFFER_SEND_BLOCK)
+        nbcolli_print(p, " %s block %zu", names[r.at.buffer], r.at.offset);
+    else
+        nbcolli_print(p, " %s[%zu,%zu)", names[r.at.buffer], r.at.offset, r.at.offset + r.bytes);
 }
 
 /* Parts that travel as messages are numbered from 2^31 on. */

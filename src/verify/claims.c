@@ -10,7 +10,7 @@ static nbcoll_status claims_put_input(nbcolli_proof *p, int rank)
     uint32_t value = 1 + (uint32_t)rank;
     nbcoll_region input = p->values.value[value].maker.bytes;
     nbcolli_map whole = {0};
-    if ((unsigned)input.at.buffer >= NBCOLL_BUFFER_COUNT)
+    if ((unsigned)input.at.buffer > NBCOLL_BUFFER_SCRATCH)
         return NBCOLL_ERR_ARGUMENT;
     if (input.at.offset > SIZE_MAX - input.bytes)
         return NBCOLL_ERR_COUNT;
@@ -30,7 +30,7 @@ static nbcoll_status claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
         return NBCOLL_OK;
     if (c->first < 0 || c->last >= p->ranks)
         return NBCOLL_ERR_ARGUMENT;
-    if (c->first == c->last || nbcolli_op_valid(c->how.type, c->how.op))
+    if (c->first == c->last || nbcoll_op_applies(c->how.op, c->how.type))
         return NBCOLL_OK;
     return nbcoll_type_size(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
 }

@@ -4,6 +4,8 @@
  * order gives the same contents. */
 #include "proof.h"
 
+#include "nbcoll/inline/reduce.h"
+
 typedef struct end_run {
     nbcolli_proof *p;
     uint8_t *state;      /* [all steps] of nbcolli_state */
@@ -49,7 +51,7 @@ static nbcoll_status end_reduce_piece(end_run *run, nbcolli_item item, size_t at
                                       const nbcolli_piece *right)
 {
     const nbcoll_step_view *v = end_view(run, item);
-    size_t size = nbcoll_type_size(v->reduction.type), from = left->from + (at - left->begin);
+    size_t size = nbcolli_packed_size(v->reduction.type), from = left->from + (at - left->begin);
     nbcoll_place maker = nbcolli_place(item.rank, item.step, nbcoll_span(nbcoll_at(v->write.at, at), end - at));
     nbcoll_status status;
     uint32_t value;

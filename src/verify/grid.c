@@ -1,114 +1,128 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Verifying algorithms: one case, or many, the smallest first. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/verify.h"
+#include "case.h"
 
-typedef struct grid_shares {
-    int rank, node;
-} grid_shares;
-
-static int grid_shares_with(void *user, int peer)
-{
-    const grid_shares *g = user;
-    return g->rank / g->node == peer / g->node;
-}
-
-static nbcoll_status grid_build(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks, int node,
-                                const nbcoll_host *host, nbcoll_schedule **schedules)
-{
-    nbcoll_status status = NBCOLL_OK;
-    for (int rank = 0; rank < ranks && status == NBCOLL_OK; rank++) {
-        grid_shares shares = {rank, node};
-        nbcoll_builder_config config = {.size = sizeof config,
-                                        .host = host,
-                                        .rank = rank,
-                                        .ranks = ranks,
-                                        .shares = node > 0 ? grid_shares_with : NULL,
-                                        .shares_user = &shares};
-        status = nbcoll_build_schedule(algorithm, a, &config, &schedules[rank]);
-    }
-    return status;
-}
-
-static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks,
-                                const nbcoll_host *host, nbcoll_schedule **schedules, nbcoll_refutation *out)
+static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
+                                nbcoll_schedule **schedules, nbcoll_refutation *out)
 {
     nbcoll_algorithm known = {0};
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_status status = nbcolli_copy_tagged(&known, algorithm, sizeof known);
     if (status == NBCOLL_OK)
-        status = nbcoll_meaning_of(a, ranks, known.flags, &meaning);
+        status = nbcoll_meaning_of(c, known.flags, &meaning);
     if (status != NBCOLL_OK)
         return status;
     return nbcoll_verify((const nbcoll_schedule *const *)schedules, &meaning, host, out);
 }
 
-nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_args *a, int ranks, int node,
-                                      const nbcoll_host *host, nbcoll_refutation *out)
+nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
+                                      nbcoll_refutation *out)
 {
     nbcoll_host memory = {0};
-    if (!algorithm || !a)
+    nbcoll_case taken;
+    if (!algorithm || !c)
         return NBCOLL_ERR_NULL;
     if (host && host->size && nbcolli_copy_tagged(&memory, host, sizeof memory) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (ranks < 1)
-        return NBCOLL_ERR_RANK;
-    size_t bytes = (size_t)ranks * sizeof(nbcoll_schedule *);
+    nbcoll_status status = nbcolli_case_take(c, &taken);
+    if (status != NBCOLL_OK)
+        return status;
+    size_t bytes = (size_t)taken.ranks * sizeof(nbcoll_schedule *);
     nbcoll_schedule **schedules = nbcolli_alloc(&memory, bytes, sizeof *schedules);
     if (!schedules)
         return NBCOLL_ERR_MEMORY;
-    for (int rank = 0; rank < ranks; rank++)
+    for (int rank = 0; rank < taken.ranks; rank++)
         schedules[rank] = NULL;
-    nbcoll_status status = grid_build(algorithm, a, ranks, node, host, schedules);
+    status = nbcolli_case_build(algorithm, &taken, host, schedules);
     if (status == NBCOLL_OK)
-        status = grid_prove(algorithm, a, ranks, host, schedules, out);
-    for (int rank = 0; rank < ranks; rank++)
+        status = grid_prove(algorithm, &taken, host, schedules, out);
+    for (int rank = 0; rank < taken.ranks; rank++)
         nbcoll_schedule_free(schedules[rank]);
     nbcolli_free(&memory, schedules, bytes);
     return status;
 }
 
-static int grid_has_root(nbcoll_operation operation)
+/* A walk over the cases. */
+typedef struct grid_walk {
+    const nbcoll_algorithm *algorithm;
+    nbcoll_grid grid;
+    nbcoll_case *at;
+    nbcoll_refutation *out;
+} grid_walk;
+
+static nbcoll_status grid_case(const grid_walk *w)
 {
-    return operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
-           operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
+    nbcoll_case taken;
+    nbcoll_status status = nbcolli_case_take(w->at, &taken);
+    if (status != NBCOLL_OK)
+        return status;
+    if (w->grid.visit)
+        w->grid.visit(w->grid.user, w->at);
+    return w->grid.only_visit ? NBCOLL_OK : nbcoll_verify_algorithm(w->algorithm, w->at, w->grid.host, w->out);
 }
 
-/* All counts of one number of ranks and one root. */
-static nbcoll_status grid_counts(const nbcoll_algorithm *algorithm, const nbcoll_grid *g, nbcoll_args *a, int ranks,
-                                 nbcoll_refutation *out)
+/* Can the blocks be like this, and is it another case than those before? */
+static int grid_has_form(const grid_walk *w, int form)
 {
-    nbcoll_status status = NBCOLL_OK;
-    for (size_t i = 0; i < g->counts && status == NBCOLL_OK; i++) {
-        a->count = g->count[i];
-        if (g->visit)
-            g->visit(g->user, a, ranks);
-        status = nbcoll_verify_algorithm(algorithm, a, ranks, g->node, g->host, out);
-    }
-    return status;
+    nbcolli_block_kind blocks = (nbcolli_block_kind)nbcolli_kind_of(w->at->operation)->blocks;
+    int apart = form & 1, known = form & 2;
+    if (apart && w->at->operation == NBCOLL_OPERATION_REDUCE_SCATTER)
+        return 0;
+    if (blocks != NBCOLLI_PROMISED)
+        return !known;
+    return known || !(w->algorithm->flags & NBCOLL_ALGORITHM_COUNTS);
 }
 
-nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_args *a, int *ranks,
-                                 nbcoll_refutation *out)
+/* All forms of blocks. */
+static nbcoll_status grid_blocks(const grid_walk *w)
 {
-    nbcoll_grid g = {0};
     nbcoll_status status = NBCOLL_OK;
-    if (!algorithm || !grid || !a || !ranks)
-        return NBCOLL_ERR_NULL;
-    if (nbcolli_copy_tagged(&g, grid, sizeof g) != NBCOLL_OK || g.fewest < 1)
-        return NBCOLL_ERR_CONFIG;
-    if (g.counts && !g.count)
-        return NBCOLL_ERR_NULL;
-    for (int n = g.fewest; n <= g.most && status == NBCOLL_OK; n++) {
-        int roots = grid_has_root(algorithm->operation) ? n : 1;
-        int fixed = g.root >= 0 && grid_has_root(algorithm->operation);
-        *ranks = n;
-        for (int root = fixed ? g.root : 0; root < roots && status == NBCOLL_OK; root++) {
-            a->root = root;
-            status = grid_counts(algorithm, &g, a, n, out);
-            if (fixed)
-                break;
+    if (!w->grid.all_blocks || nbcolli_kind_of(w->at->operation)->blocks == NBCOLLI_EQUAL)
+        return grid_case(w);
+    for (int spread = 0; spread < NBCOLL_SPREAD_COUNT; spread++)
+        for (int form = 0; form < 4 && status == NBCOLL_OK; form++) {
+            if (!grid_has_form(w, form))
+                continue;
+            w->at->spread = (nbcoll_spread)spread;
+            w->at->apart = form & 1;
+            w->at->known = form >> 1;
+            status = grid_case(w);
         }
+    return status;
+}
+
+static nbcoll_status grid_walk_all(const grid_walk *w)
+{
+    nbcoll_status status = NBCOLL_OK;
+    int has_root = nbcolli_kind_of(w->algorithm->operation)->has_root, is_fixed = has_root && w->grid.root >= 0;
+    for (int ranks = w->grid.fewest; ranks <= w->grid.most; ranks++) {
+        int first = is_fixed ? w->grid.root : 0, last = is_fixed ? w->grid.root : has_root ? ranks - 1 : 0;
+        w->at->ranks = ranks;
+        for (int root = first; root <= last && root < ranks; root++)
+            for (size_t i = 0; i < w->grid.counts; i++) {
+                w->at->root = root;
+                w->at->count = w->grid.count[i];
+                status = grid_blocks(w);
+                if (status != NBCOLL_OK)
+                    return status;
+            }
     }
     return status;
+}
+
+nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_case *c,
+                                 nbcoll_refutation *out)
+{
+    nbcoll_algorithm known = {0};
+    grid_walk walk = {.algorithm = &known, .at = c, .out = out};
+    if (!algorithm || !grid || !c)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&walk.grid, grid, sizeof walk.grid) != NBCOLL_OK || walk.grid.fewest < 1 ||
+        nbcolli_copy_tagged(&known, algorithm, sizeof known) != NBCOLL_OK || c->size < offsetof(nbcoll_case, segment))
+        return NBCOLL_ERR_CONFIG;
+    if (walk.grid.counts && !walk.grid.count)
+        return NBCOLL_ERR_NULL;
+    if ((unsigned)known.operation >= NBCOLL_OPERATION_COUNT || known.operation != c->operation)
+        return NBCOLL_ERR_ARGUMENT;
+    return grid_walk_all(&walk);
 }

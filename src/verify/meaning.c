@@ -1,87 +1,86 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the operations of this library mean, plain and in place. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/verify.h"
+ * What the operations of this library mean, plain and in place. Wherever blocks come from, an input is the whole send
+ * side of a rank: from its beginning where it has blocks for all. */
+#include "case.h"
 
-/* The arguments as rank `rank` passes them; they were checked before. */
-static nbcoll_args meaning_args(const nbcoll_meaning *m, int rank)
+#include "nbcoll/inline/reduce.h"
+
+/* The case was checked before. */
+static nbcoll_case meaning_case(const nbcoll_meaning *m)
 {
-    nbcoll_args a = {0};
-    nbcolli_copy_tagged(&a, m->user, sizeof a);
-    nbcoll_args_complete(&a, rank, m->ranks);
-    return a;
+    nbcoll_case c = {0};
+    nbcolli_copy_tagged(&c, m->user, sizeof c);
+    return c;
 }
 
 static nbcoll_region meaning_input(const nbcoll_meaning *m, int rank)
 {
-    nbcoll_args a = meaning_args(m, rank);
-    nbcoll_region none = {{NBCOLL_BUFFER_SEND, 0}, 0};
-    switch (a.operation) {
-    case NBCOLL_OPERATION_BCAST:
-        return rank == a.root ? nbcoll_span(a.recv, a.bytes) : none;
-    case NBCOLL_OPERATION_SCATTER:
-        return rank == a.root ? nbcoll_span(a.send, a.bytes * (size_t)m->ranks) : none;
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_ALLGATHER:
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_ALLREDUCE:
-        return nbcoll_span(a.send, a.bytes);
-    default:
-        return none;
-    }
+    nbcoll_case c = meaning_case(m);
+    if (c.operation != NBCOLL_OPERATION_BCAST)
+        return nbcolli_case_blocks(&c, rank);
+    nbcoll_region buffer = nbcolli_case_block(&c, rank, 1, rank);
+    return nbcoll_span(buffer.at, rank == c.root ? buffer.bytes : 0);
+}
+
+static nbcoll_region meaning_block(const nbcoll_meaning *m, int rank, int is_recv, int index)
+{
+    nbcoll_case c = meaning_case(m);
+    return nbcolli_case_block(&c, rank, is_recv, index);
+}
+
+/* Whose inputs the i-th block that this rank receives is made of. */
+static void meaning_sources(const nbcoll_case *c, int rank, int i, nbcoll_claim *out)
+{
+    if (nbcolli_kind_of(c->operation)->reduces) {
+        out->first = 0;
+        out->last = c->operation == NBCOLL_OPERATION_SCAN     ? rank
+                    : c->operation == NBCOLL_OPERATION_EXSCAN ? rank - 1
+                                                              : c->ranks - 1;
+    } else
+        out->first = out->last = nbcolli_case_part(c, rank, 1) == NBCOLLI_ALL ? i : c->root;
 }
 
 static int meaning_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out)
 {
-    nbcoll_args a = meaning_args(m, rank);
-    nbcoll_claim c = {.offset = a.recv.offset, .bytes = a.bytes, .first = a.root, .last = a.root, .how = a.reduction};
-    size_t claims = 1, ranks = (size_t)m->ranks;
-    switch (a.operation) {
-    case NBCOLL_OPERATION_BCAST:
-        break;
-    case NBCOLL_OPERATION_SCATTER:
-        claims = a.recv.buffer == NBCOLL_BUFFER_RECV; /* in place: the block stays in the send buffer */
-        c.from = (size_t)rank * a.bytes;
-        break;
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_ALLGATHER:
-        claims = a.operation == NBCOLL_OPERATION_ALLGATHER || rank == a.root ? ranks : 0;
-        c.offset += i < claims ? i * a.bytes : 0;
-        c.first = c.last = (int)i;
-        break;
-    case NBCOLL_OPERATION_REDUCE:
-    case NBCOLL_OPERATION_ALLREDUCE:
-        claims = a.operation == NBCOLL_OPERATION_ALLREDUCE || rank == a.root;
-        c.first = 0;
-        c.last = m->ranks - 1;
-        break;
-    default:
-        claims = 0;
-    }
-    *out = c;
-    return i < claims;
+    nbcoll_case c = meaning_case(m);
+    nbcolli_part receives = nbcolli_case_part(&c, rank, 1);
+    size_t claims = receives == NBCOLLI_ALL ? (size_t)c.ranks : receives == NBCOLLI_ONE;
+    if (i >= claims)
+        return 0;
+    nbcoll_region to = nbcolli_case_block(&c, rank, 1, (int)i);
+    if (to.at.buffer != NBCOLL_BUFFER_RECV) /* in place in a scatter: the block stays in the send buffer */
+        return 0;
+    out->offset = to.at.offset;
+    out->bytes = to.bytes;
+    out->how = c.reduction;
+    meaning_sources(&c, rank, (int)i, out);
+    if (nbcolli_case_part(&c, out->first, 0) == NBCOLLI_ALL)
+        out->from = nbcolli_case_block(&c, out->first, 0, rank).at.offset;
+    if (nbcolli_packs(c.reduction.type))
+        out->first = out->last + 1;
+    return 1;
 }
 
-nbcoll_status nbcoll_meaning_of(const nbcoll_args *a, int ranks, uint32_t flags, nbcoll_meaning *out)
+nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out)
 {
-    nbcoll_args copy = {0};
-    if (!a || !out)
+    nbcoll_case taken;
+    if (!c || !out)
         return NBCOLL_ERR_NULL;
-    if (out->size < sizeof out->size || nbcolli_copy_tagged(&copy, a, sizeof copy) != NBCOLL_OK)
+    if (out->size < sizeof out->size)
         return NBCOLL_ERR_CONFIG;
-    if (ranks < 1)
-        return NBCOLL_ERR_RANK;
-    nbcoll_status status = nbcoll_args_complete(&copy, 0, ranks);
+    nbcoll_status status = nbcolli_case_take(c, &taken);
     if (status != NBCOLL_OK)
         return status;
     nbcoll_meaning m = {.size = out->size,
-                        .user = a,
-                        .ranks = ranks,
+                        .user = c,
+                        .ranks = taken.ranks,
                         .any_order = (flags & NBCOLL_ALGORITHM_REORDERS) != 0,
-                        .same_bits = copy.operation == NBCOLL_OPERATION_ALLREDUCE,
-                        .is_barrier = copy.operation == NBCOLL_OPERATION_BARRIER,
+                        .same_bits = taken.operation == NBCOLL_OPERATION_ALLREDUCE,
+                        .is_barrier = taken.operation == NBCOLL_OPERATION_BARRIER,
                         .input = meaning_input,
-                        .claim = meaning_claim};
+                        .claim = meaning_claim,
+                        .block = meaning_block,
+                        .same_tree = (flags & NBCOLL_ALGORITHM_REPRODUCIBLE) != 0};
     memcpy(out, &m, out->size < sizeof m ? out->size : sizeof m);
     return NBCOLL_OK;
 }

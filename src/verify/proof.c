@@ -83,6 +83,7 @@ static nbcoll_status proof_prove(nbcolli_proof *p)
 {
     static nbcoll_status (*const parts[])(nbcolli_proof *) = {
         proof_check,
+        nbcolli_bind,
         proof_open,
         nbcolli_lay_out,
         proof_fingerprints,

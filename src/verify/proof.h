@@ -54,7 +54,7 @@ typedef struct nbcolli_values {
 typedef struct nbcolli_proof {
     nbcoll_host host;
     nbcolli_chunk *chunks;
-    const nbcoll_schedule *const *schedules;
+    const nbcoll_schedule *const *schedules; /* as passed, then with bound blocks in their places */
     const nbcoll_meaning *theirs; /* as passed, for its functions */
     nbcoll_meaning meaning;
     int ranks;
@@ -126,6 +126,7 @@ nbcoll_status nbcolli_value_reduce(nbcolli_proof *p, nbcoll_place maker, nbcoll_
                                    uint32_t left, uint32_t right, uint32_t *out);
 
 /* The parts of the proof, in this order; each relies on those before. */
+nbcoll_status nbcolli_bind(nbcolli_proof *p);    /* bound blocks get their places */
 nbcoll_status nbcolli_lay_out(nbcolli_proof *p); /* inputs and claims */
 nbcoll_status nbcolli_prove_matching(nbcolli_proof *p);
 nbcoll_status nbcolli_prove_no_stray(nbcolli_proof *p);

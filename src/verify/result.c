@@ -2,6 +2,9 @@
  * Compares what receive buffers hold in the end with what the meaning claims. */
 #include "proof.h"
 
+#include "nbcoll/inline/reduce.h"
+#include "nbcoll/pattern.h"
+
 typedef struct result_check {
     nbcolli_proof *p;
     int rank;
@@ -91,6 +94,34 @@ static nbcoll_status result_check_bits(result_check *c, const nbcolli_piece *pie
     return status == NBCOLL_OK ? nbcolli_map_put(p, &c->agreed, piece->from, bytes, &c->other) : status;
 }
 
+/* What the tree of reproducible reductions makes of the inputs of ranks first..first + ranks - 1. */
+static nbcoll_status result_tree(result_check *c, nbcoll_place maker, int first, int ranks, uint32_t *out)
+{
+    uint32_t left = 0, right = 0;
+    if (ranks == 1) {
+        *out = 1 + (uint32_t)first;
+        return NBCOLL_OK;
+    }
+    int low = nbcoll_power(ranks - 1);
+    nbcoll_status status = result_tree(c, maker, first, low, &left);
+    if (status == NBCOLL_OK)
+        status = result_tree(c, maker, first + low, ranks - low, &right);
+    if (status != NBCOLL_OK)
+        return status;
+    size_t size = nbcolli_packed_size(c->claim.how.type);
+    return nbcolli_value_reduce(c->p, maker, c->claim.how, (uint32_t)(c->claim.from % size), left, right, out);
+}
+
+static nbcoll_status result_check_tree(result_check *c, const nbcolli_piece *piece)
+{
+    uint32_t tree = 0;
+    nbcoll_status status =
+        result_tree(c, result_place(c, piece), c->claim.first, c->claim.last - c->claim.first + 1, &tree);
+    if (status != NBCOLL_OK || tree == piece->value)
+        return status;
+    return result_refute(c, NBCOLL_FLAW_TREE, piece, &c->p->values.value[piece->value].maker);
+}
+
 static nbcoll_status result_check_piece(result_check *c, const nbcolli_piece *piece)
 {
     const nbcoll_claim *claim = &c->claim;
@@ -100,9 +131,11 @@ static nbcoll_status result_check_piece(result_check *c, const nbcolli_piece *pi
     if (claim->first == claim->last)
         return piece->value == 1 + (uint32_t)claim->first ? NBCOLL_OK : result_wrong(c, piece);
     if (v->left && (v->how.type != claim->how.type || v->how.op != claim->how.op ||
-                    v->phase != claim->from % nbcoll_type_size(claim->how.type)))
+                    v->phase != claim->from % nbcolli_packed_size(claim->how.type)))
         return result_wrong(c, piece);
     nbcoll_status status = result_check_inputs(c, piece);
+    if (status == NBCOLL_OK && c->p->meaning.same_tree)
+        status = result_check_tree(c, piece);
     int is_of_all = claim->first == 0 && claim->last == c->p->ranks - 1;
     return status == NBCOLL_OK && c->p->meaning.same_bits && is_of_all ? result_check_bits(c, piece) : status;
 }

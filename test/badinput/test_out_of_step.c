@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "layout.h"
 #include "operation.h"
 #include "works.h"
 #include "world.h"
@@ -220,7 +221,7 @@ static void size_differs(void **state)
 {
     (void)state;
     for (int what = NBCOLL_OPERATION_BCAST; what < NBCOLL_OPERATION_COUNT; what++)
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3 && !is_v((nbcoll_operation)what); i++) { /* see collectives/test_blocks for those */
             operation common = make((nbcoll_operation)what, 0, counts[i], NBCOLL_SUM);
             operation longer = make((nbcoll_operation)what, 0, counts[i] + 1, NBCOLL_SUM);
             operation much_longer = make((nbcoll_operation)what, 0, counts[i] * 100, NBCOLL_SUM);
@@ -237,7 +238,8 @@ static void size_of_the_type_differs(void **state)
     for (int what = NBCOLL_OPERATION_BCAST; what < NBCOLL_OPERATION_COUNT; what++) {
         operation common = make((nbcoll_operation)what, 0, 100, NBCOLL_SUM), other = common;
         other.how.type = NBCOLL_INT32;
-        differ(&common, &other);
+        if (!is_v(common.what)) /* where all blocks of a rank may be empty */
+            differ(&common, &other);
     }
 }
 

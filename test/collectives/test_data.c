@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "layout.h"
 #include "operation.h"
 #include "world.h"
 
@@ -88,11 +89,6 @@ static void run(world *w, const operation *o, form f, int threads)
 }
 
 /* ---- the grid -------------------------------------------------------------------------------------------------- */
-
-static int has_root(nbcoll_operation what)
-{
-    return what != NBCOLL_OPERATION_BARRIER && what != NBCOLL_OPERATION_ALLGATHER && what != NBCOLL_OPERATION_ALLREDUCE;
-}
 
 /* All operations of a world: every root, count and place; the reductions by turns, so that each meets every other
  * dimension sooner or later. */

@@ -111,9 +111,9 @@ static void a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still
     (void)state;
     char text[16384], *argv[] = {"verify", "--ranks", "1..4", NULL};
     assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
-    assert_says(text, "bcast      flat                      40  proved\n");
-    assert_says(text, "\nbcast      forgetful ");
-    assert_says(text, "\nbcast      hasty ");
+    assert_says(text, "bcast                flat                      40  proved\n");
+    assert_says(text, "\nbcast                forgetful ");
+    assert_says(text, "\nbcast                hasty ");
 }
 
 static void where_the_wrong_algorithm_is_right_it_is_proved(void **state)

@@ -20,6 +20,9 @@ same bcast.txt show bcast binomial --ranks 4 --rank 2
 same scatter.txt show scatter flat --ranks 3 --root 1 --count 5 --type int16 --all
 # a reduction, in place
 same allreduce.txt show allreduce recursive_doubling --ranks 3 --count 8 --type double --op max --in-place --all
+# blocks of different lengths: not known before the start, and known, with gaps between them
+same gatherv_bound.txt show gatherv flat --ranks 3 --root 1 --count 5 --type int16 --all
+same gatherv_known.txt show gatherv flat --ranks 3 --root 1 --count 5 --type int16 --all --blocks rising --apart --known
 # a graph
 same bcast.dot show bcast binomial --ranks 4 --root 1 --count 8 --all --format dot
 
@@ -34,7 +37,7 @@ cmp -s "$work/first" "$work/out" || fail "rank 0 is not the default"
 [ -s "$work/algorithms" ] || fail "no algorithms"
 while read -r operation algorithms; do
     for algorithm in $algorithms; do
-        succeeds show "$operation" "$algorithm" --ranks 5 --all
-        succeeds show "$operation" "$algorithm" --ranks 5 --all --native --format dot
+        succeeds show "$operation" "$algorithm" --ranks 5 --all --known
+        succeeds show "$operation" "$algorithm" --ranks 5 --all --native --format dot --known
     done
 done <"$work/algorithms"

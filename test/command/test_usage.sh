@@ -56,6 +56,8 @@ refuses "nbcoll verify: --native takes a number from 1 on, not '0'" verify --nat
 refuses "nbcoll verify: unknown type 'INT'; nbcoll info lists them" verify --type INT
 refuses "nbcoll verify: unknown reduction 'ADD'; nbcoll info lists them" verify --op ADD
 refuses "nbcoll show: --rank takes a number, not 'x'" show bcast binomial --ranks 4 --rank x
+refuses "nbcoll verify: --blocks is equal, holes, rising or lone, not 'even'" verify --blocks even
+refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
 
 # values that do not go together
 refuses "nbcoll verify: --root 16: there are at most 16 ranks" verify --root 16
@@ -63,6 +65,7 @@ refuses "nbcoll verify: --op SUM: BYTE has no such reduction" verify --type BYTE
 refuses "nbcoll verify: --count 4611686018427387904: too many bytes for 16 ranks" verify --count 4611686018427387904
 refuses "nbcoll show: --rank 4: there are 4 ranks" show bcast binomial --ranks 4 --rank 4
 refuses "nbcoll show: --root 4: bcast of 4 ranks has no such root" show bcast binomial --ranks 4 --root 4
+refuses "nbcoll show: --root 1: alltoallv of 4 ranks has no such root" show alltoallv flat --ranks 4 --root 1
 refuses "nbcoll show: --root 1: allgather of 4 ranks has no such root" show allgather ring --ranks 4 --root 1
 
 # an output that cannot be written

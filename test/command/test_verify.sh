@@ -5,7 +5,9 @@
 
 # all: a line for each algorithm, and nothing but proofs
 succeeds verify --ranks 1..9
-for operation in barrier bcast scatter gather allgather reduce allreduce; do
+operations='barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall alltoallv
+    alltoallw reduce_scatter reduce_scatter_block scan exscan'
+for operation in $operations; do
     grep -q "^$operation .* proved\$" "$work/out" || fail "$operation is missing"
 done
 [ "$(grep -c ' proved$' "$work/out")" -eq $(($(wc -l <"$work/out") - 1)) ] || fail "a line is not a proof"
@@ -14,16 +16,28 @@ done
 succeeds verify bcast --ranks 3
 [ "$(wc -l <"$work/out")" -ge 3 ] || fail "not all algorithms of bcast"
 succeeds verify bcast binomial --ranks 2..4 --count 0,10
-prints 'bcast      binomial                  18  proved'
+prints 'bcast                binomial                  18  proved'
 succeeds verify bcast binomial --ranks 2..4 --count 10 --root 3
-prints 'bcast      binomial                   1  proved'
+prints 'bcast                binomial                   1  proved'
 succeeds verify allreduce ring --ranks 4 --count 1,2,3
-prints 'allreduce  ring                       3  proved'
+prints 'allreduce            ring                       3  proved'
 succeeds verify barrier --ranks 1..16
-prints 'barrier    dissemination             16  proved'
+prints 'barrier              dissemination             16  proved'
+
+# blocks of different lengths: four spreads, together and apart, for gatherv and scatterv bound and known; or one of them
+succeeds verify alltoallv flat --ranks 4 --count 9
+prints 'alltoallv            flat                       8  proved'
+succeeds verify gatherv flat --ranks 4 --count 9 --root 1
+prints 'gatherv              flat                      16  proved'
+succeeds verify gatherv flat --ranks 4 --count 9 --root 1 --blocks rising --apart --known
+prints 'gatherv              flat                       1  proved'
+succeeds verify reduce_scatter direct --ranks 4 --count 9
+prints 'reduce_scatter       direct                     4  proved'
+
 
 # each form
 succeeds verify --ranks 1..5 --in-place
+succeeds verify --ranks 1..5 --in-place=odd
 succeeds verify --ranks 1..5 --native
 succeeds verify --ranks 1..5 --native=2 --in-place
 succeeds verify --ranks 1..5 --type double --op min

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "layout.h"
 #include "operation.h"
 #include "world.h"
 
@@ -32,9 +33,19 @@ static int is_signed(nbcoll_type t)
 static void put(nbcoll_type t, void *buffer, size_t i, number n)
 {
     switch (t) {
+#define NUMBERS(name, ctype, kind) NUMBER_##kind(name, ctype)
+#define NUMBER_LOGICAL(name, ctype)
+#define NUMBER_NARROW(name, ctype)
+#define NUMBER_COMPLEX(name, ctype)
+#define NUMBER_PAIR(name, ctype)
+#define NUMBER_BYTES PUT
+#define NUMBER_SIGNED PUT
+#define NUMBER_UNSIGNED PUT
+#define NUMBER_FLOATING PUT
 #define PUT(name, ctype)                                                                                               \
     case NBCOLL_##name: ((ctype *)buffer)[i] = is_real(t) ? (ctype)n.real : (ctype)n.bits; break;
-        NBCOLL_TYPE_LIST(PUT)
+        NBCOLL_TYPE_LIST(NUMBERS)
+#undef PUT
     default: fail();
     }
 }
@@ -47,12 +58,13 @@ static number input(const operation *o, int r, size_t i)
     number n = {bits, small};
 
     switch (o->how.type) { /* as the type keeps it */
-#define CUT(name, ctype)                                                                                               \
+#define PUT(name, ctype)                                                                                               \
     case NBCOLL_##name:                                                                                                \
         if (!is_real(o->how.type))                                                                                     \
             n.bits = (uint64_t)(ctype)n.bits;                                                                          \
         break;
-        NBCOLL_TYPE_LIST(CUT)
+        NBCOLL_TYPE_LIST(NUMBERS)
+#undef PUT
     default: fail();
     }
     return n;
@@ -77,6 +89,8 @@ static number combine(nbcoll_reduction how, number a, number b)
 static int has(nbcoll_type t, nbcoll_op op)
 {
     int bitwise = op == NBCOLL_BAND || op == NBCOLL_BOR || op == NBCOLL_BXOR;
+    if (t > NBCOLL_DOUBLE || op > NBCOLL_BXOR)
+        return 0;
     return is_real(t) ? !bitwise : t != NBCOLL_BYTE || bitwise;
 }
 
@@ -99,57 +113,103 @@ nbcoll_reduction operation_reduction(size_t i)
 
 /* ---- buffers --------------------------------------------------------------------------------------------------- */
 
-static int is_in_place(const operation *o, int rank)
-{
-    int everywhere = o->what == NBCOLL_OPERATION_ALLGATHER || o->what == NBCOLL_OPERATION_ALLREDUCE;
-    return o->in_place && (everywhere || rank == o->root);
-}
-
-/* Elements that a rank sends, or has in its receive buffer, when it is not in place. */
-static size_t sends(const operation *o, int rank, int ranks)
-{
-    switch (o->what) {
-    case NBCOLL_OPERATION_BARRIER:
-    case NBCOLL_OPERATION_BCAST: return 0;
-    case NBCOLL_OPERATION_SCATTER: return rank == o->root ? o->count * (size_t)ranks : 0;
-    default: return o->count;
-    }
-}
-
-static size_t receives(const operation *o, int rank, int ranks)
-{
-    switch (o->what) {
-    case NBCOLL_OPERATION_BARRIER: return 0;
-    case NBCOLL_OPERATION_GATHER: return rank == o->root ? o->count * (size_t)ranks : 0;
-    case NBCOLL_OPERATION_ALLGATHER: return o->count * (size_t)ranks;
-    case NBCOLL_OPERATION_REDUCE: return rank == o->root ? o->count : 0;
-    default: return o->count;
-    }
-}
-
 static void *buffer(const operation *o, size_t elements)
 {
     size_t bytes = elements * nbcoll_type_size(o->how.type);
     return bytes ? memset(malloc(bytes), 0xa5, bytes) : NULL;
 }
 
-share share_make(const operation *o, int rank, int ranks)
+/* Element i of what rank `from` has for rank `to`, or of its only block. */
+static number input_for(const operation *o, int from, int to, size_t i)
 {
-    size_t n = sends(o, rank, ranks), at = 0;
-    int in_place = is_in_place(o, rank), scatters = o->what == NBCOLL_OPERATION_SCATTER;
-    share s = {in_place && !scatters ? NBCOLL_IN_PLACE : buffer(o, n),
-               in_place && scatters ? NBCOLL_IN_PLACE : buffer(o, receives(o, rank, ranks))};
-    void *to = s.send;
+    return input(o, from, ((size_t)to << 32) + i);
+}
+
+/* Element i of a vector that is combined as a whole. */
+static number operand(const operation *o, int rank, int ranks, size_t i)
+{
+    int to = 0;
+    if (o->what != NBCOLL_OPERATION_REDUCE_SCATTER && o->what != NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK)
+        return input_for(o, rank, 0, i);
+    while (to < ranks - 1 && i >= place(o, rank, SEND, to + 1, ranks))
+        to++;
+    return input_for(o, rank, to, i - place(o, rank, SEND, to, ranks));
+}
+
+/* Puts in what the rank contributes, at the blocks of one of its buffers. */
+static void put_blocks(const operation *o, void *to, int rank, side which, int ranks)
+{
+    for (int peer = 0; peer < ranks; peer++) {
+        size_t at = place(o, rank, which, peer, ranks), n = length(o, rank, peer);
+        for (size_t i = 0; i < n; i++)
+            put(o->how.type, to, at + i, input_for(o, rank, peer, i));
+    }
+}
+
+static void put_inputs(const operation *o, share *s, int rank, int ranks)
+{
+    int in_place = is_in_place(o, rank);
+    part mine = part_of(o, rank, SEND);
+    size_t at = 0, n = extent(o, rank, SEND, ranks);
 
     if (o->what == NBCOLL_OPERATION_BCAST && rank == o->root)
-        n = o->count;
-    if (o->what == NBCOLL_OPERATION_BCAST || s.send == NBCOLL_IN_PLACE)
-        to = s.recv;
-    if (s.send == NBCOLL_IN_PLACE &&
-        (o->what == NBCOLL_OPERATION_GATHER || o->what == NBCOLL_OPERATION_ALLGATHER))
-        at = (size_t)rank * o->count;
-    for (size_t i = 0; i < n; i++)
-        put(o->how.type, to, at + i, input(o, rank, i));
+        for (size_t i = 0; i < o->count; i++)
+            put(o->how.type, s->recv, i, input_for(o, rank, 0, i));
+    else if (mine == A_BLOCK_EACH && in_place && in_place_side(o->what) == SEND && !combines(o->what))
+        put_blocks(o, s->recv, rank, RECV, ranks);
+    else if (mine == A_BLOCK_EACH)
+        put_blocks(o, in_place && in_place_side(o->what) == SEND ? s->recv : s->send, rank, SEND, ranks);
+    else if (mine == ONE_BLOCK) {
+        if (in_place && part_of(o, rank, RECV) == A_BLOCK_EACH)
+            at = place(o, rank, RECV, rank, ranks);
+        for (size_t i = 0; i < n; i++)
+            put(o->how.type, in_place ? s->recv : s->send, at + i, input_for(o, rank, 0, i));
+    }
+}
+
+/* Counts, displacements and types of a buffer with blocks of different sizes. In the w form, some blocks are bytes. */
+static void describe(const operation *o, share *s, int rank, side which, int ranks)
+{
+    int is_w = o->what == NBCOLL_OPERATION_ALLTOALLW;
+    size_t size = nbcoll_type_size(o->how.type);
+
+    s->counts[which] = malloc((size_t)ranks * sizeof(size_t));
+    s->displs[which] = malloc((size_t)ranks * sizeof(size_t));
+    s->types[which] = malloc((size_t)ranks * sizeof(nbcoll_type));
+    for (int peer = 0; peer < ranks; peer++) {
+        int is_bytes = is_w && (rank + peer + (int)which) % 3 == 0;
+        s->counts[which][peer] = which == SEND ? length(o, rank, peer) : length(o, peer, rank);
+        s->counts[which][peer] *= is_bytes ? size : 1;
+        s->displs[which][peer] = place(o, rank, which, peer, ranks) * (is_w ? size : 1);
+        s->types[which][peer] = is_bytes ? (nbcoll_type)NBCOLL_BYTE : o->how.type;
+    }
+}
+
+static int needs_arrays(const operation *o, int rank, side which)
+{
+    side vector = in_place_side(o->what) == RECV || o->what == NBCOLL_OPERATION_REDUCE_SCATTER ? SEND : RECV;
+    int is_all = o->what == NBCOLL_OPERATION_ALLTOALLV || o->what == NBCOLL_OPERATION_ALLTOALLW;
+    if (!is_v(o->what))
+        return 0;
+    if (is_all)
+        return which == RECV || !is_in_place(o, rank);
+    return which == vector && (o->counts_known || part_of(o, rank, which) == A_BLOCK_EACH);
+}
+
+share share_make(const operation *o, int rank, int ranks)
+{
+    int in_place = is_in_place(o, rank);
+    size_t sent = extent(o, rank, SEND, ranks), received = extent(o, rank, RECV, ranks);
+    share s = {NULL, NULL, {NULL, NULL}, {NULL, NULL}, {sent, received}, {NULL, NULL}};
+
+    if (in_place && in_place_side(o->what) == SEND && combines(o->what))
+        received = sent; /* that is where the operands are */
+    s.send = in_place && in_place_side(o->what) == SEND ? NBCOLL_IN_PLACE : buffer(o, sent);
+    s.recv = in_place && in_place_side(o->what) == RECV ? NBCOLL_IN_PLACE : buffer(o, received);
+    put_inputs(o, &s, rank, ranks);
+    for (side which = SEND; which <= RECV; which++)
+        if (needs_arrays(o, rank, which))
+            describe(o, &s, rank, which, ranks);
     return s;
 }
 
@@ -157,24 +217,48 @@ void share_free(share *s)
 {
     free(s->send == NBCOLL_IN_PLACE ? NULL : s->send);
     free(s->recv == NBCOLL_IN_PLACE ? NULL : s->recv);
-    *s = (share){NULL, NULL};
+    for (side which = SEND; which <= RECV; which++) {
+        free(s->counts[which]);
+        free(s->displs[which]);
+        free(s->types[which]);
+    }
+    memset(s, 0, sizeof *s);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 /* The arguments of a call, with `last...` at the end. */
+#define MOVED(prefix, name, suffix, ...) return prefix##name##suffix(s->send, s->recv, o->count, t, __VA_ARGS__)
+#define COMBINED(prefix, name, suffix, ...) MOVED(prefix, name, suffix, o->how.op, __VA_ARGS__)
 #define CALL(prefix, suffix, ...)                                                                                      \
     switch (o->what) {                                                                                                 \
     case NBCOLL_OPERATION_BARRIER: return prefix##barrier##suffix(__VA_ARGS__);                                        \
     case NBCOLL_OPERATION_BCAST: return prefix##bcast##suffix(s->recv, o->count, t, o->root, __VA_ARGS__);             \
-    case NBCOLL_OPERATION_SCATTER:                                                                                     \
-        return prefix##scatter##suffix(s->send, s->recv, o->count, t, o->root, __VA_ARGS__);                           \
-    case NBCOLL_OPERATION_GATHER:                                                                                      \
-        return prefix##gather##suffix(s->send, s->recv, o->count, t, o->root, __VA_ARGS__);                            \
-    case NBCOLL_OPERATION_ALLGATHER: return prefix##allgather##suffix(s->send, s->recv, o->count, t, __VA_ARGS__);     \
-    case NBCOLL_OPERATION_REDUCE:                                                                                      \
-        return prefix##reduce##suffix(s->send, s->recv, o->count, t, o->how.op, o->root, __VA_ARGS__);                 \
-    default: return prefix##allreduce##suffix(s->send, s->recv, o->count, t, o->how.op, __VA_ARGS__);                  \
+    case NBCOLL_OPERATION_SCATTER: MOVED(prefix, scatter, suffix, o->root, __VA_ARGS__);                               \
+    case NBCOLL_OPERATION_GATHER: MOVED(prefix, gather, suffix, o->root, __VA_ARGS__);                                 \
+    case NBCOLL_OPERATION_ALLGATHER: MOVED(prefix, allgather, suffix, __VA_ARGS__);                                    \
+    case NBCOLL_OPERATION_ALLTOALL: MOVED(prefix, alltoall, suffix, __VA_ARGS__);                                      \
+    case NBCOLL_OPERATION_REDUCE: COMBINED(prefix, reduce, suffix, o->root, __VA_ARGS__);                              \
+    case NBCOLL_OPERATION_ALLREDUCE: COMBINED(prefix, allreduce, suffix, __VA_ARGS__);                                 \
+    case NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK: COMBINED(prefix, reduce_scatter_block, suffix, __VA_ARGS__);           \
+    case NBCOLL_OPERATION_SCAN: COMBINED(prefix, scan, suffix, __VA_ARGS__);                                           \
+    case NBCOLL_OPERATION_EXSCAN: COMBINED(prefix, exscan, suffix, __VA_ARGS__);                                       \
+    case NBCOLL_OPERATION_SCATTERV:                                                                                    \
+        return prefix##scatterv##suffix(s->send, s->counts[0], s->displs[0], s->recv, s->count[1], t, o->root,         \
+                                        __VA_ARGS__);                                                                  \
+    case NBCOLL_OPERATION_GATHERV:                                                                                     \
+        return prefix##gatherv##suffix(s->send, s->count[0], s->recv, s->counts[1], s->displs[1], t, o->root,          \
+                                       __VA_ARGS__);                                                                   \
+    case NBCOLL_OPERATION_ALLGATHERV:                                                                                  \
+        return prefix##allgatherv##suffix(s->send, s->recv, s->counts[1], s->displs[1], t, __VA_ARGS__);               \
+    case NBCOLL_OPERATION_ALLTOALLV:                                                                                   \
+        return prefix##alltoallv##suffix(s->send, s->counts[0], s->displs[0], s->recv, s->counts[1], s->displs[1], t,  \
+                                         __VA_ARGS__);                                                                 \
+    case NBCOLL_OPERATION_ALLTOALLW:                                                                                   \
+        return prefix##alltoallw##suffix(s->send, s->counts[0], s->displs[0], s->types[0], s->recv, s->counts[1],      \
+                                         s->displs[1], s->types[1], __VA_ARGS__);                                      \
+    default:                                                                                                           \
+        return prefix##reduce_scatter##suffix(s->send, s->recv, s->counts[0], t, o->how.op, __VA_ARGS__);              \
     }
 
 nbcoll_status operation_start(const operation *o, const share *s, nbcoll_comm *comm, nbcoll_request *request)
@@ -202,28 +286,51 @@ operation operation_random(uint64_t *random, int ranks, size_t most)
                    .how = operation_reduction((size_t)(world_random(random) % operation_reductions())),
                    .in_place = (int)(world_random(random) % 2),
                    .seed = world_random(random)};
-    if (o.what != NBCOLL_OPERATION_BARRIER && o.what != NBCOLL_OPERATION_ALLGATHER &&
-        o.what != NBCOLL_OPERATION_ALLREDUCE)
+    if (has_root(o.what))
         o.root = (int)(world_random(random) % (uint64_t)ranks);
     return o;
 }
 
 /* ---- results --------------------------------------------------------------------------------------------------- */
 
-/* Element i of the receive buffer of `rank` at the end. */
+/* Element i of the vectors of ranks first..last, combined in rank order. */
+static number combined(const operation *o, int last, int ranks, size_t i)
+{
+    number n = operand(o, 0, ranks, i);
+    for (int r = 1; r <= last; r++)
+        n = combine(o->how, n, operand(o, r, ranks, i));
+    return n;
+}
+
+/* Element i of the receive buffer of `rank` at the end, where it is one block. */
 static number result(const operation *o, int rank, int ranks, size_t i)
 {
     switch (o->what) {
-    case NBCOLL_OPERATION_BCAST: return input(o, o->root, i);
-    case NBCOLL_OPERATION_SCATTER: return input(o, o->root, (size_t)rank * o->count + i);
-    case NBCOLL_OPERATION_GATHER:
-    case NBCOLL_OPERATION_ALLGATHER: return input(o, (int)(i / o->count), i % o->count);
-    default: {
-        number n = input(o, 0, i);
-        for (int r = 1; r < ranks; r++)
-            n = combine(o->how, n, input(o, r, i));
-        return n;
+    case NBCOLL_OPERATION_BCAST: return input_for(o, o->root, 0, i);
+    case NBCOLL_OPERATION_SCATTER:
+    case NBCOLL_OPERATION_SCATTERV: return input_for(o, o->root, rank, i);
+    case NBCOLL_OPERATION_REDUCE_SCATTER:
+    case NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK:
+        return combined(o, ranks - 1, ranks, place(o, rank, SEND, rank, ranks) + i);
+    case NBCOLL_OPERATION_SCAN: return combined(o, rank, ranks, i);
+    case NBCOLL_OPERATION_EXSCAN: return combined(o, rank - 1, ranks, i);
+    default: return combined(o, ranks - 1, ranks, i);
     }
+}
+
+/* What the receive buffer must become; it holds what it held at the start. */
+static void put_results(const operation *o, void *recv, int rank, int ranks)
+{
+    part mine = part_of(o, rank, RECV);
+    size_t n = mine == ONE_BLOCK ? extent(o, rank, RECV, ranks) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        put(o->how.type, recv, i, result(o, rank, ranks, i));
+    for (int peer = 0; mine == A_BLOCK_EACH && peer < ranks; peer++) {
+        int to = part_of(o, peer, SEND) == ONE_BLOCK ? 0 : rank;
+        size_t at = place(o, rank, RECV, peer, ranks), many = length(o, peer, rank);
+        for (size_t i = 0; i < many; i++)
+            put(o->how.type, recv, at + i, input_for(o, peer, to, i));
     }
 }
 
@@ -236,29 +343,25 @@ static void compare(const operation *o, int rank, int ranks, const char *name, c
         i++;
     if (i == elements)
         return;
-    fprintf(stderr, "%s of %zu %s, %s, root %d, in place %d, seed %llu, on rank %d of %d: %s[%zu] is wrong\n",
-            nbcoll_operation_name(o->what), o->count, nbcoll_type_name(o->how.type), nbcoll_op_name(o->how.op), o->root,
-            o->in_place, (unsigned long long)o->seed, rank, ranks, name, i);
+    fprintf(stderr, "%s of %zu %s, %s, root %d, in place %d, counts known %d, seed %llu, on rank %d of %d: %s[%zu] is "
+            "wrong\n", nbcoll_operation_name(o->what), o->count, nbcoll_type_name(o->how.type),
+            nbcoll_op_name(o->how.op), o->root, o->in_place, o->counts_known, (unsigned long long)o->seed, rank, ranks,
+            name, i);
     fail();
 }
 
 void operation_check(const operation *o, const share *s, int rank, int ranks)
 {
-    size_t sent = sends(o, rank, ranks), received = receives(o, rank, ranks);
-    void *expected;
+    share expected = share_make(o, rank, ranks);
+    size_t sent = extent(o, rank, SEND, ranks), received = extent(o, rank, RECV, ranks);
 
     if (s->recv && s->recv != NBCOLL_IN_PLACE) {
-        expected = buffer(o, received);
-        for (size_t i = 0; i < received; i++)
-            put(o->how.type, expected, i, result(o, rank, ranks, i));
-        compare(o, rank, ranks, "recv", s->recv, expected, received);
-        free(expected);
+        if (is_in_place(o, rank) && combines(o->what))
+            received = sent;
+        put_results(o, expected.recv, rank, ranks);
+        compare(o, rank, ranks, "recv", s->recv, expected.recv, received);
     }
-    if (s->send && s->send != NBCOLL_IN_PLACE) {
-        expected = buffer(o, sent);
-        for (size_t i = 0; i < sent; i++)
-            put(o->how.type, expected, i, input(o, rank, i));
-        compare(o, rank, ranks, "send", s->send, expected, sent);
-        free(expected);
-    }
+    if (s->send && s->send != NBCOLL_IN_PLACE)
+        compare(o, rank, ranks, "send", s->send, expected.send, sent);
+    share_free(&expected);
 }

@@ -16,12 +16,16 @@ typedef struct operation {
     size_t count;
     nbcoll_reduction how; /* the type everywhere, the op where there is one */
     int in_place;         /* on the ranks that may */
-    uint64_t seed;        /* of the inputs */
+    uint64_t seed;        /* of the inputs; in the v and w forms also of the blocks, of 0 to `count` elements each */
+    int counts_known;     /* the communicator has NBCOLL_COUNTS_KNOWN */
 } operation;
 
-/* The buffers of one rank as it passes them: null where it has none, and not a byte longer than needed. */
+/* What one rank passes: buffers, null where it has none, and not a byte longer than needed; in the v and w forms the
+ * arrays that it needs, of the send and of the receive buffer. */
 typedef struct share {
     void *send, *recv;
+    size_t *counts[2], *displs[2], count[2];
+    nbcoll_type *types[2];
 } share;
 
 /* Anything that a communicator of so many ranks can do with at most `most` elements. */

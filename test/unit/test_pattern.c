@@ -260,6 +260,17 @@ static void blocks_of_the_largest_vector_do_not_overflow(void **state)
     assert_true(nbcoll_block_offset(SIZE_MAX, MOST, last) + nbcoll_block_length(SIZE_MAX, MOST, last) == SIZE_MAX);
 }
 
+static void blocks_of_different_lengths_are_summed_round_the_end(void **state)
+{
+    static const size_t lengths[] = {1, 0, 20, 300, 4000};
+    (void)state;
+    assert_int_equal(nbcoll_block_sum(lengths, 2, 0, 5), 0);
+    assert_int_equal(nbcoll_block_sum(lengths, 1, 3, 5), 320);
+    assert_int_equal(nbcoll_block_sum(lengths, 4, 3, 5), 4001);
+    for (int first = 0; first < 5; first++)
+        assert_int_equal(nbcoll_block_sum(lengths, first, 5, 5), 4321);
+}
+
 static void segments_are_as_few_as_keep_their_size(void **state)
 {
     (void)state;
@@ -306,6 +317,7 @@ int main(void)
         cmocka_unit_test(folding_the_most_ranks_does_not_overflow),
         cmocka_unit_test(blocks_cover_all_elements_and_the_first_have_the_odd_ones),
         cmocka_unit_test(blocks_of_the_largest_vector_do_not_overflow),
+        cmocka_unit_test(blocks_of_different_lengths_are_summed_round_the_end),
         cmocka_unit_test(segments_are_as_few_as_keep_their_size),
         cmocka_unit_test(segments_grow_when_there_would_be_too_many),
         cmocka_unit_test(without_a_segment_size_there_is_one_segment),

@@ -349,10 +349,10 @@ static void combine_keeps_its_operands_on_their_sides(void **state)
     nbcoll_schedule_free(s);
 }
 
-static nbcoll_status some_call(void *user, void *const pointers[])
+static nbcoll_status some_call(void *user, const nbcoll_piece pieces[])
 {
     (void)user;
-    (void)pointers;
+    (void)pieces;
     return NBCOLL_OK;
 }
 

@@ -97,10 +97,10 @@ static int same_parity(void *user, int peer)
     return *(int *)user % 2 == peer % 2;
 }
 
-static nbcoll_status nothing(void *user, void *const pointers[])
+static nbcoll_status nothing(void *user, const nbcoll_piece pieces[])
 {
     (void)user;
-    (void)pointers;
+    (void)pieces;
     return NBCOLL_OK;
 }
 

@@ -39,6 +39,13 @@ static size_t mutant_bytes(mutant_walk *w, size_t bytes, size_t element)
     return bytes ? bytes - element : element;
 }
 
+static nbcoll_addr mutant_block(mutant_walk *w, nbcoll_addr at)
+{
+    if (at.buffer >= NBCOLL_BUFFER_SEND_BLOCK && mutant_here(w, MUTATION_BLOCK))
+        at.offset = (at.offset + 1) % (size_t)w->ranks;
+    return at;
+}
+
 static nbcoll_step mutant_expose(mutant_walk *w, nbcoll_builder *b, const nbcoll_step_view *v)
 {
     nbcoll_part parts[64];
@@ -74,15 +81,19 @@ static nbcoll_step mutant_add(mutant_walk *w, nbcoll_builder *b, const nbcoll_st
     int peer = mutant_peer(w, v->peer);
     if (v->kind == NBCOLL_REDUCE || v->kind == NBCOLL_FETCH_REDUCE)
         return mutant_reduce(w, b, v, peer);
-    size_t bytes = mutant_bytes(w, v->kind == NBCOLL_SEND ? v->read[0].bytes : v->write.bytes, 1);
-    if (v->kind == NBCOLL_COPY)
-        return nbcoll_copy(b, v->write.at, v->read[0].at, bytes);
+    nbcoll_region from = v->kind == NBCOLL_CALL ? v->parts[0].region : v->read[0];
+    nbcoll_region to = v->kind == NBCOLL_CALL ? v->parts[1].region : v->write;
+    size_t bytes = mutant_bytes(w, v->kind == NBCOLL_SEND ? from.bytes : to.bytes, 1);
+    from.at = mutant_block(w, from.at);
+    to.at = mutant_block(w, to.at);
+    if (v->kind == NBCOLL_COPY || v->kind == NBCOLL_CALL)
+        return nbcoll_copy(b, to.at, from.at, bytes);
     if (v->kind == NBCOLL_FETCH)
-        return nbcoll_fetch(b, peer, v->write.at, bytes);
+        return nbcoll_fetch(b, peer, to.at, bytes);
     if (v->kind == NBCOLL_SEND)
-        step = nbcoll_send(b, peer, v->read[0].at, bytes);
+        step = nbcoll_send(b, peer, from.at, bytes);
     else
-        step = nbcoll_recv(b, peer, v->write.at, bytes);
+        step = nbcoll_recv(b, peer, to.at, bytes);
     if (!is_copy && peer == v->peer) /* the numbers of another peer may be taken */
         nbcoll_number(b, step, v->number);
     return step;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Mutants: a schedule read step by step and built again with one small mistake. */
+ * Mutants: a schedule read step by step and built again with one small mistake. Its CALLs must be those that pack and
+ * unpack elements which are as long packed as not: they become copies, which say what they do. */
 #ifndef TEST_VERIFY_MUTANT_H
 #define TEST_VERIFY_MUTANT_H
 
@@ -11,7 +12,8 @@
     X(LENGTH, "a length one element less, or one more than none")                                                      \
     X(DUPLICATE, "a step twice, in the same place")                                                                    \
     X(OMISSION, "a step replaced by an empty one")                                                                     \
-    X(OPERANDS, "the operands of a reduction exchanged")
+    X(OPERANDS, "the operands of a reduction exchanged")                                                               \
+    X(BLOCK, "a bound block one further on")
 typedef enum mutation {
 #define MUTATION_ENUM(name, text) MUTATION_##name,
     MUTATION_LIST(MUTATION_ENUM)

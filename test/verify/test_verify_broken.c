@@ -371,10 +371,10 @@ static void test_a_write_to_bytes_that_are_exposed(void **state)
     crew_at(&why, 1, 0, 4, nbcoll_span(crew_recv(4), 4));
 }
 
-static nbcoll_status call_nothing(void *user, void *const pointers[])
+static nbcoll_status call_nothing(void *user, const nbcoll_piece pieces[])
 {
     (void)user;
-    (void)pointers;
+    (void)pieces;
     return NBCOLL_OK;
 }
 

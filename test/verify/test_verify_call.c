@@ -33,23 +33,23 @@ static const nbcoll_algorithm hasty = {sizeof hasty, "hasty_chain", NBCOLL_OPERA
 static void test_an_author_is_told_what_is_wrong(void **state)
 {
     (void)state;
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .count = 1000, .root = 1};
+    nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 5, .count = 1000, .root = 1};
     nbcoll_refutation why = {.size = sizeof why};
 
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, &a, 5, 0, NULL, &why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(nbcoll_verify_algorithm(&hasty, &c, NULL, &why), NBCOLL_ERR_VERIFY);
     assert_string_equal(why.text, "two steps that may run at the same time touch the same bytes: "
                                   "rank 3 step 2 RECV recv[0,1000) <- rank 2 #0; "
                                   "rank 3 step 3 SEND recv[0,1000) -> rank 4 #0");
-    a.root = 0;
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, &a, 5, 0, NULL, &why), NBCOLL_OK);
+    c.root = 0;
+    assert_int_equal(nbcoll_verify_algorithm(&hasty, &c, NULL, &why), NBCOLL_OK);
     assert_string_equal(why.text, "");
 }
 
 /* ---- the smallest failing case --------------------------------------------------------------------------------- */
 
-static void count_visits(void *user, const nbcoll_args *a, int ranks)
+static void count_visits(void *user, const nbcoll_case *c)
 {
-    assert_true(a->root < ranks);
+    assert_true(c->root < c->ranks);
     ++*(int *)user;
 }
 
@@ -57,8 +57,8 @@ static void test_the_smallest_failing_case_is_found(void **state)
 {
     (void)state;
     const size_t counts[] = {0, 1, 2, 1000};
-    int visits = 0, ranks = 0;
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST};
+    int visits = 0;
+    nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST};
     nbcoll_grid grid = {.size = sizeof grid,
                         .fewest = 1,
                         .most = 16,
@@ -69,10 +69,10 @@ static void test_the_smallest_failing_case_is_found(void **state)
                         .user = &visits};
     nbcoll_refutation why = {.size = sizeof why};
 
-    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &a, &ranks, &why), NBCOLL_ERR_VERIFY);
-    assert_int_equal(ranks, 4);
-    assert_int_equal(a.root, 1);
-    assert_int_equal(a.count, 2);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &c, &why), NBCOLL_ERR_VERIFY);
+    assert_int_equal(c.ranks, 4);
+    assert_int_equal(c.root, 1);
+    assert_int_equal(c.count, 2);
     assert_int_equal(why.flaw, NBCOLL_FLAW_RACE);
     assert_int_equal(visits, 4 * (1 + 2 + 3) + 4 + 3); /* all of up to 3 ranks; of 4 ranks root 0, and 3 of root 1 */
 }
@@ -81,8 +81,8 @@ static void test_a_grid_of_one_root_leaves_out_too_few_ranks(void **state)
 {
     (void)state;
     const size_t count = 8;
-    int visits = 0, ranks = 0;
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST};
+    int visits = 0;
+    nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST};
     nbcoll_grid grid = {.size = sizeof grid,
                         .fewest = 1,
                         .most = 9,
@@ -91,7 +91,7 @@ static void test_a_grid_of_one_root_leaves_out_too_few_ranks(void **state)
                         .count = &count,
                         .visit = count_visits,
                         .user = &visits};
-    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &a, &ranks, NULL), NBCOLL_OK);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &c, NULL), NBCOLL_OK);
     assert_int_equal(visits, 4);
 }
 
@@ -247,31 +247,50 @@ static void test_bad_arguments_are_refused_and_change_nothing(void **state)
     nbcoll_schedule_free(other);
 }
 
-static void test_bad_arguments_of_algorithms_and_grids_are_refused(void **state)
+static void test_bad_cases_and_grids_are_refused(void **state)
 {
     (void)state;
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_BCAST, .root = 3}, gather = a;
-    nbcoll_meaning meaning = {.size = sizeof meaning}, unsized = {.size = 0};
+    nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 4, .root = 3};
+    nbcoll_case nobody = c, rootless = c, gather = c, spread = c, much = c, none = c, unsized = {.size = 0};
+    nbcoll_meaning meaning = {.size = sizeof meaning}, no_size = {.size = 0};
     nbcoll_grid grid = {.size = sizeof grid, .fewest = 0, .most = 2, .counts = 1}, unsized_grid = {.size = 0};
-    int ranks;
+    nbcoll_schedule *schedule = NULL;
+    nobody.ranks = 0;
+    rootless.ranks = 3;
     gather.operation = NBCOLL_OPERATION_GATHER;
+    spread.spread = NBCOLL_SPREAD_COUNT;
+    much.operation = NBCOLL_OPERATION_GATHERV;
+    much.count = SIZE_MAX / 4 - 3; /* the blocks would fit, but not with what may lie between them */
+    none.operation = NBCOLL_OPERATION_COUNT;
 
-    assert_int_equal(nbcoll_verify_algorithm(NULL, &a, 4, 0, NULL, NULL), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, NULL, 4, 0, NULL, NULL), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, &a, 0, 0, NULL, NULL), NBCOLL_ERR_RANK);
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, &a, 3, 0, NULL, NULL), NBCOLL_ERR_ROOT);
-    assert_int_equal(nbcoll_verify_algorithm(&hasty, &gather, 4, 0, NULL, NULL), NBCOLL_ERR_ARGUMENT);
-    assert_int_equal(nbcoll_meaning_of(NULL, 4, 0, &meaning), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_meaning_of(&a, 4, 0, NULL), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_meaning_of(&a, 4, 0, &unsized), NBCOLL_ERR_CONFIG);
-    assert_int_equal(nbcoll_meaning_of(&a, 0, 0, &meaning), NBCOLL_ERR_RANK);
-    assert_int_equal(nbcoll_meaning_of(&a, 3, 0, &meaning), NBCOLL_ERR_ROOT);
+    assert_int_equal(nbcoll_verify_algorithm(NULL, &c, NULL, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_algorithm(&hasty, NULL, NULL, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_algorithm(&hasty, &gather, NULL, NULL), NBCOLL_ERR_ARGUMENT);
+    assert_int_equal(nbcoll_build_case(&hasty, &c, 0, NULL, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_build_case(&hasty, &c, 4, NULL, &schedule), NBCOLL_ERR_RANK);
+    assert_null(schedule);
+    assert_int_equal(nbcoll_meaning_of(NULL, 0, &meaning), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_meaning_of(&c, 0, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_meaning_of(&c, 0, &no_size), NBCOLL_ERR_CONFIG);
+    const struct {
+        const nbcoll_case *bad;
+        nbcoll_status why;
+    } refused[] = {{&nobody, NBCOLL_ERR_RANK},  {&rootless, NBCOLL_ERR_ROOT}, {&spread, NBCOLL_ERR_ARGUMENT},
+                   {&none, NBCOLL_ERR_ARGUMENT}, {&much, NBCOLL_ERR_COUNT},    {&unsized, NBCOLL_ERR_CONFIG}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_int_equal(nbcoll_meaning_of(refused[i].bad, 0, &meaning), refused[i].why);
+        assert_int_equal(nbcoll_verify_algorithm(&hasty, refused[i].bad, NULL, NULL), refused[i].why);
+        assert_int_equal(nbcoll_build_case(&hasty, refused[i].bad, 0, NULL, &schedule), refused[i].why);
+    }
     assert_null(meaning.claim);
-    assert_int_equal(nbcoll_verify_grid(&hasty, NULL, &a, &ranks, NULL), NBCOLL_ERR_NULL);
-    assert_int_equal(nbcoll_verify_grid(&hasty, &unsized_grid, &a, &ranks, NULL), NBCOLL_ERR_CONFIG);
-    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &a, &ranks, NULL), NBCOLL_ERR_CONFIG);
+    assert_int_equal(nbcoll_verify_grid(&hasty, NULL, &c, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &unsized_grid, &c, NULL), NBCOLL_ERR_CONFIG);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &c, NULL), NBCOLL_ERR_CONFIG);
     grid.fewest = 1;
-    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &a, &ranks, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &c, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &gather, NULL), NBCOLL_ERR_NULL);
+    grid.counts = 0;
+    assert_int_equal(nbcoll_verify_grid(&hasty, &grid, &gather, NULL), NBCOLL_ERR_ARGUMENT);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
@@ -297,28 +316,35 @@ static void frugal_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-static void test_any_allocation_may_fail(void **state)
+static void prove_frugally(nbcoll_operation operation, unsigned i, long fewest)
 {
-    (void)state;
     frugal f = {0};
     const nbcoll_host host = {.size = sizeof host, .user = &f, .alloc = frugal_alloc, .free = frugal_free};
-    const nbcoll_algorithm *algorithm = nbcoll_algorithm_at(NBCOLL_OPERATION_ALLREDUCE, 1);
-    nbcoll_args a = {.size = sizeof a,
-                     .operation = NBCOLL_OPERATION_ALLREDUCE,
+    const nbcoll_algorithm *algorithm = nbcoll_algorithm_at(operation, i);
+    nbcoll_case c = {.size = sizeof c,
+                     .operation = operation,
+                     .ranks = 13,
                      .count = 100,
                      .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}};
     nbcoll_refutation why = {.size = sizeof why};
     nbcoll_status status;
     do {
         f.calls = 0;
-        status = nbcoll_verify_algorithm(algorithm, &a, 13, 0, &host, &why);
+        status = nbcoll_verify_algorithm(algorithm, &c, &host, &why);
         assert_int_equal(f.bytes, 0);
         if (f.calls > f.fails_at)
             assert_int_equal(status, NBCOLL_ERR_MEMORY);
         f.fails_at++;
     } while (status == NBCOLL_ERR_MEMORY);
     assert_int_equal(status, NBCOLL_OK);
-    assert_true(f.fails_at > 14); /* some of them were the verifier's own */
+    assert_true(f.fails_at > fewest); /* some of them were the verifier's own */
+}
+
+static void test_any_allocation_may_fail(void **state)
+{
+    (void)state;
+    prove_frugally(NBCOLL_OPERATION_ALLREDUCE, 1, 14);
+    prove_frugally(NBCOLL_OPERATION_ALLTOALLV, 0, 14); /* with bound blocks */
 }
 
 static void test_every_flaw_has_a_name_and_a_text(void **state)
@@ -341,7 +367,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_prefix_reduction_in_rank_order),
     cmocka_unit_test(test_claims_without_sense_are_refused),
     cmocka_unit_test(test_bad_arguments_are_refused_and_change_nothing),
-    cmocka_unit_test(test_bad_arguments_of_algorithms_and_grids_are_refused),
+    cmocka_unit_test(test_bad_cases_and_grids_are_refused),
     cmocka_unit_test(test_any_allocation_may_fail),
     cmocka_unit_test(test_every_flaw_has_a_name_and_a_text),
 };

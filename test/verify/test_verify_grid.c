@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * All algorithms of the library, and a few over shared memory, are proved for 1 to 33 ranks, all roots, counts from
- * none to large, plain and in place, where no ranks share memory and where all do; up to 17 ranks also in nodes of
- * four. With --full, or NBCOLL_FULL=1 in the environment, also for 34 to 130 ranks, with the first, second, middle and
- * last root and two counts. */
+ * none to large, blocks of equal and of different lengths in every form, plain, in place, and in place at every second
+ * rank; algorithms that expose memory where no ranks share it, where all do, and up to 17 ranks also in nodes of four.
+ * With --full, or NBCOLL_FULL=1 in the environment, blocks of different lengths get all of the counts too, and there are cases of 34 to
+ * 130 ranks, with the first, second, middle and last root and two counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <nbcoll/inline/select.h>
 #include <nbcoll/verify.h>
 
 #include "native.h"
@@ -20,55 +22,52 @@
 #define MOST 33
 #define NODES_MOST 17
 #define FULL_MOST 130
+#define ALGORITHMS 256
 
 static const size_t counts[] = {0, 1, 2, 7, 31, 64, 1000, 65536, 1000003};
+static const size_t few_counts[] = {0, 1, 7};
 static const size_t full_counts[] = {1, 1000003};
 static const nbcoll_reduction reductions[] = {{NBCOLL_FLOAT, NBCOLL_SUM}, {NBCOLL_BYTE, NBCOLL_BXOR}};
 static const int nodes[] = {0, FULL_MOST, 4}; /* ranks that share memory */
 
 static int is_full;
 
-static void count_visits(void *user, const nbcoll_args *a, int ranks)
+static void count_visits(void *user, const nbcoll_case *c)
 {
-    (void)a;
-    (void)ranks;
+    (void)c;
     ++*(unsigned long *)user;
 }
 
 /* Verifies the cases of a grid, and says which failed. */
-static void prove(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_reduction reduction, int in_place)
+static void prove(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, int node, nbcoll_reduction reduction,
+                  int in_place)
 {
-    nbcoll_args a = {.size = sizeof a, .operation = algorithm->operation, .reduction = reduction, .in_place = in_place};
+    nbcoll_case c = {.size = sizeof c,
+                     .operation = algorithm->operation,
+                     .node = node,
+                     .reduction = reduction,
+                     .in_place = in_place};
     nbcoll_refutation why = {.size = sizeof why};
-    int ranks = 0;
-    nbcoll_status status = nbcoll_verify_grid(algorithm, grid, &a, &ranks, &why);
+    nbcoll_status status = nbcoll_verify_grid(algorithm, grid, &c, &why);
     if (status != NBCOLL_OK)
-        fail_msg("%s/%s: %d ranks, root %d, count %zu, %s, node %d: %s: %s", nbcoll_operation_name(a.operation),
-                 algorithm->name, ranks, a.root, a.count, in_place ? "in place" : "plain", grid->node,
-                 nbcoll_status_name(status), why.text);
-}
-
-static int has_in_place(nbcoll_operation operation)
-{
-    return operation != NBCOLL_OPERATION_BARRIER && operation != NBCOLL_OPERATION_BCAST;
-}
-
-static int reduces(nbcoll_operation operation)
-{
-    return operation == NBCOLL_OPERATION_REDUCE || operation == NBCOLL_OPERATION_ALLREDUCE;
+        fail_msg("%s/%s: %d ranks, root %d, count %zu, in place %d, node %d, spread %d%s%s: %s: %s",
+                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, in_place, node,
+                 c.spread, c.apart ? ", apart" : "", c.known ? ", known" : "", nbcoll_status_name(status), why.text);
 }
 
 /* Bytes make the most uneven blocks; that is reason enough for one round of them. */
-static void prove_forms(const nbcoll_algorithm *algorithm, nbcoll_grid *grid)
+static void prove_forms(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, int node)
 {
-    for (int in_place = 0; in_place <= has_in_place(algorithm->operation); in_place++) {
-        prove(algorithm, grid, reductions[0], in_place);
-        if (reduces(algorithm->operation) && !grid->node)
-            prove(algorithm, grid, reductions[1], in_place);
+    static const int forms[] = {[NBCOLLI_NOWHERE] = 0, [NBCOLLI_AT_ROOT] = 1, [NBCOLLI_EVERYWHERE] = 2};
+    const nbcolli_kind *kind = nbcolli_kind_of(algorithm->operation);
+    for (int in_place = 0; in_place <= forms[kind->in_place]; in_place++) {
+        prove(algorithm, grid, node, reductions[0], in_place);
+        if (kind->reduces && !node)
+            prove(algorithm, grid, node, reductions[1], in_place);
     }
 }
 
-static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid)
+static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node)
 {
     grid.counts = sizeof full_counts / sizeof *full_counts;
     grid.count = full_counts;
@@ -77,44 +76,104 @@ static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid
         grid.fewest = grid.most = ranks;
         for (unsigned i = 0; i < 4; i++) {
             grid.root = roots[i];
-            prove_forms(algorithm, &grid);
+            prove_forms(algorithm, &grid, node);
         }
     }
+}
+
+static int has_exposure(const nbcoll_schedule *s)
+{
+    const nbcoll_step_view *v;
+    int found = 0;
+    for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++)
+        found |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
+    return found;
+}
+
+/* Does the algorithm ask who shares memory? If not, its schedules are the same in every node. */
+static int exposes(const nbcoll_algorithm *algorithm)
+{
+    int found = 0;
+    for (int ranks = 1; ranks <= MOST && !found; ranks++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            for (int rank = 0; rank < ranks; rank += ranks > 1 ? ranks - 1 : 1) {
+                nbcoll_schedule *schedule;
+                nbcoll_case c = {.size = sizeof c,
+                                 .operation = algorithm->operation,
+                                 .ranks = ranks,
+                                 .node = ranks,
+                                 .count = counts[i],
+                                 .reduction = reductions[0],
+                                 .known = 1};
+                assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &schedule), NBCOLL_OK);
+                found |= has_exposure(schedule);
+                nbcoll_schedule_free(schedule);
+            }
+    return found;
 }
 
 static void test_the_algorithm_is_proved(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
     unsigned long cases = 0;
+    int has_few = !is_full && nbcolli_kind_of(algorithm->operation)->blocks != NBCOLLI_EQUAL;
     nbcoll_grid grid = {.size = sizeof grid,
                         .fewest = 1,
-                        .most = MOST,
                         .root = -1,
+                        .all_blocks = 1,
                         .visit = count_visits,
                         .user = &cases,
-                        .counts = sizeof counts / sizeof *counts,
-                        .count = counts};
-    for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++) {
-        grid.node = nodes[i];
-        grid.most = grid.node == 4 ? NODES_MOST : MOST;
-        prove_forms(algorithm, &grid);
+                        .counts = has_few ? sizeof few_counts / sizeof *few_counts : sizeof counts / sizeof *counts,
+                        .count = has_few ? few_counts : counts};
+    unsigned placements = exposes(algorithm) ? sizeof nodes / sizeof *nodes : 1;
+    for (unsigned i = 0; i < placements; i++) {
+        grid.most = nodes[i] == 4 ? NODES_MOST : MOST;
+        prove_forms(algorithm, &grid, nodes[i]);
         if (is_full && grid.most == MOST)
-            prove_more_ranks(algorithm, grid);
+            prove_more_ranks(algorithm, grid, nodes[i]);
     }
-    print_message("%lu cases\n", cases);
-    assert_true(cases >= sizeof counts / sizeof *counts * (2 * MOST + NODES_MOST));
+    print_message("%lu cases%s\n", cases, placements > 1 ? ", also over shared memory" : "");
+    assert_true(cases >= grid.counts * MOST);
+}
+
+/* An algorithm that does nothing is refuted, so that no operation is without a meaning. */
+static void nothing(nbcoll_builder *b, const nbcoll_args *a)
+{
+    (void)b;
+    (void)a;
+}
+
+static void test_every_operation_has_an_algorithm_and_a_meaning(void **state)
+{
+    (void)state;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
+        nbcoll_algorithm idle = {sizeof idle, "nothing", (nbcoll_operation)operation, nothing, 0};
+        nbcoll_case c = {.size = sizeof c,
+                         .operation = idle.operation,
+                         .ranks = 3,
+                         .count = 2,
+                         .reduction = reductions[0]};
+        nbcoll_refutation why = {.size = sizeof why};
+        assert_non_null(nbcoll_algorithm_at(idle.operation, 0));
+        assert_int_equal(nbcoll_verify_algorithm(&idle, &c, NULL, &why), NBCOLL_ERR_VERIFY);
+        print_message("%s: %s\n", nbcoll_operation_name(idle.operation), why.text);
+        assert_int_equal(why.flaw, operation == NBCOLL_OPERATION_BARRIER ? NBCOLL_FLAW_EARLY : NBCOLL_FLAW_UNWRITTEN);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static char names[64][64];
-    struct CMUnitTest tests[64] = {{0}};
+    static char names[ALGORITHMS][64];
+    static struct CMUnitTest tests[ALGORITHMS + 1] = {
+        cmocka_unit_test(test_every_operation_has_an_algorithm_and_a_meaning)};
     const char *full = getenv("NBCOLL_FULL");
-    size_t n = 0;
+    unsigned n = 0;
     is_full = (argc > 1 && !strcmp(argv[1], "--full")) || (full && !strcmp(full, "1"));
-    for (const nbcoll_algorithm *algorithm; n < 64 && (algorithm = any_algorithm((unsigned)n)); n++) {
+    for (const nbcoll_algorithm *algorithm; (algorithm = any_algorithm(n)); n++) {
+        if (n == ALGORITHMS)
+            return 1; /* not one of them is left out */
         snprintf(names[n], sizeof names[n], "%s/%s", nbcoll_operation_name(algorithm->operation), algorithm->name);
-        tests[n] = (struct CMUnitTest){names[n], test_the_algorithm_is_proved, NULL, NULL, (void *)algorithm};
+        tests[n + 1] = (struct CMUnitTest){names[n], test_the_algorithm_is_proved, NULL, NULL, (void *)algorithm};
     }
-    return _cmocka_run_group_tests("grid", tests, n, NULL, NULL);
+    return _cmocka_run_group_tests("grid", tests, n + 1, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Small mistakes in the schedule of one rank: each mutant of each algorithm must be refuted, for a few numbers of
- * ranks, two roots, plain and in place, as messages and over shared memory. The mutants that are right all the same are
+ * ranks, two roots, plain and in place, blocks of rising length with gaps between them, bound and known, as messages
+ * and over shared memory. The mutants that are right all the same are
  * counted in a table, with the reason why they are; one more or fewer fails. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,12 +12,14 @@
 
 #include <cmocka.h>
 
+#include <nbcoll/inline/select.h>
 #include <nbcoll/verify.h>
 
 #include "mutant.h"
 #include "native.h"
 
 #define MOST 8
+#define ALGORITHMS 256
 
 static const int ranks_tried[] = {2, 3, 5, 8};
 
@@ -71,17 +74,10 @@ typedef struct tally {
 
 typedef struct subject {
     const nbcoll_algorithm *algorithm;
-    nbcoll_args args;
+    nbcoll_case at;
     nbcoll_meaning meaning;
     nbcoll_schedule *schedules[MOST];
-    int ranks, is_native;
 } subject;
-
-static int shares(void *user, int peer)
-{
-    (void)peer;
-    return ((const subject *)user)->is_native;
-}
 
 static nbcoll_status verify(const subject *s)
 {
@@ -103,9 +99,9 @@ static void try_mutant(subject *s, int rank, mutation kind, size_t i, tally *t)
     t->survived += is_right;
     t->refuted += !is_right;
     if (is_right)
-        print_message("  survives: %d ranks, root %d, %s, %s, rank %d: %s %zu\n", s->ranks, s->args.root,
-                      s->args.in_place ? "in place" : "plain", s->is_native ? "native" : "lowered", rank,
-                      mutation_name(kind), i);
+        print_message("  survives: %d ranks, root %d, %s, %s%s, rank %d: %s %zu\n", s->at.ranks, s->at.root,
+                      s->at.in_place ? "in place" : "plain", s->at.node ? "native" : "lowered",
+                      s->at.known ? ", known" : "", rank, mutation_name(kind), i);
     nbcoll_schedule_free(s->schedules[rank]);
     s->schedules[rank] = right;
 }
@@ -115,10 +111,10 @@ static void prove_copies(subject *s)
 {
     nbcoll_schedule *right[MOST];
     memcpy(right, s->schedules, sizeof right);
-    for (int rank = 0; rank < s->ranks; rank++)
+    for (int rank = 0; rank < s->at.ranks; rank++)
         assert_int_equal(mutant_build(right[rank], MUTATION_COUNT, 0, &s->schedules[rank]), NBCOLL_OK);
     assert_int_equal(verify(s), NBCOLL_OK);
-    for (int rank = 0; rank < s->ranks; rank++)
+    for (int rank = 0; rank < s->at.ranks; rank++)
         nbcoll_schedule_free(s->schedules[rank]);
     memcpy(s->schedules, right, sizeof right);
 }
@@ -126,42 +122,47 @@ static void prove_copies(subject *s)
 static void try_subject(subject *s, tally tallies[MUTATION_COUNT])
 {
     s->meaning.size = sizeof s->meaning;
-    assert_int_equal(nbcoll_meaning_of(&s->args, s->ranks, s->algorithm->flags, &s->meaning), NBCOLL_OK);
-    for (int rank = 0; rank < s->ranks; rank++) {
-        nbcoll_builder_config config = {
-            .size = sizeof config, .rank = rank, .ranks = s->ranks, .shares = shares, .shares_user = s};
-        assert_int_equal(nbcoll_build_schedule(s->algorithm, &s->args, &config, &s->schedules[rank]), NBCOLL_OK);
-    }
+    assert_int_equal(nbcoll_meaning_of(&s->at, s->algorithm->flags, &s->meaning), NBCOLL_OK);
+    for (int rank = 0; rank < s->at.ranks; rank++)
+        assert_int_equal(nbcoll_build_case(s->algorithm, &s->at, rank, NULL, &s->schedules[rank]), NBCOLL_OK);
     prove_copies(s);
     for (int kind = 0; kind < MUTATION_COUNT; kind++)
-        for (int rank = 0; rank < s->ranks; rank++) {
+        for (int rank = 0; rank < s->at.ranks; rank++) {
             size_t n = mutant_count(s->schedules[rank], (mutation)kind);
             for (size_t i = 0; i < n; i++)
                 try_mutant(s, rank, (mutation)kind, i, &tallies[kind]);
         }
-    for (int rank = 0; rank < s->ranks; rank++)
+    for (int rank = 0; rank < s->at.ranks; rank++)
         nbcoll_schedule_free(s->schedules[rank]);
+}
+
+/* Blocks bound and known, as far as the algorithm serves them. */
+static void try_blocks(const nbcoll_algorithm *algorithm, nbcoll_case at, tally tallies[MUTATION_COUNT])
+{
+    int both = nbcolli_kind_of(algorithm->operation)->blocks == NBCOLLI_PROMISED;
+    for (at.known = both && (algorithm->flags & NBCOLL_ALGORITHM_COUNTS); at.known <= both; at.known++) {
+        subject s = {.algorithm = algorithm, .at = at};
+        try_subject(&s, tallies);
+    }
 }
 
 /* All forms of the operation. */
 static void try_ranks(const nbcoll_algorithm *algorithm, int ranks, tally tallies[MUTATION_COUNT])
 {
-    nbcoll_operation operation = algorithm->operation;
-    int has_root = operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
-                   operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
-    int has_in_place = operation != NBCOLL_OPERATION_BARRIER && operation != NBCOLL_OPERATION_BCAST;
+    const nbcolli_kind *kind = nbcolli_kind_of(algorithm->operation);
     int has_native = strncmp(algorithm->name, "native", 6) == 0;
-    for (int root = 0; root <= has_root; root++)
-        for (int in_place = 0; in_place <= has_in_place; in_place++)
+    nbcoll_case at = {.size = sizeof at,
+                      .operation = algorithm->operation,
+                      .ranks = ranks,
+                      .count = COUNT,
+                      .reduction = {NBCOLL_FLOAT, NBCOLL_SUM},
+                      .spread = NBCOLL_SPREAD_RISING,
+                      .apart = 1};
+    for (at.root = 0; at.root <= kind->has_root; at.root++)
+        for (at.in_place = 0; at.in_place <= (kind->in_place != NBCOLLI_NOWHERE); at.in_place++)
             for (int is_native = 0; is_native <= has_native; is_native++) {
-                subject s = {.algorithm = algorithm, .ranks = ranks, .is_native = is_native};
-                s.args = (nbcoll_args){.size = sizeof s.args,
-                                       .operation = operation,
-                                       .root = root,
-                                       .count = COUNT,
-                                       .reduction = {NBCOLL_FLOAT, NBCOLL_SUM},
-                                       .in_place = in_place};
-                try_subject(&s, tallies);
+                at.node = is_native ? ranks : 0;
+                try_blocks(algorithm, at, tallies);
             }
 }
 
@@ -218,12 +219,14 @@ static void test_every_survivor_belongs_to_an_algorithm(void **state)
 
 int main(void)
 {
-    static char names[64][64];
-    struct CMUnitTest tests[64] = {cmocka_unit_test(test_every_survivor_belongs_to_an_algorithm)};
-    size_t n = 1;
-    for (const nbcoll_algorithm *algorithm; n < 64 && (algorithm = any_algorithm((unsigned)n - 1)); n++) {
+    static char names[ALGORITHMS][64];
+    static struct CMUnitTest tests[ALGORITHMS + 1] = {cmocka_unit_test(test_every_survivor_belongs_to_an_algorithm)};
+    unsigned n = 0;
+    for (const nbcoll_algorithm *algorithm; (algorithm = any_algorithm(n)); n++) {
+        if (n == ALGORITHMS)
+            return 1; /* not one of them is left out */
         full_name(algorithm, names[n]);
-        tests[n] = (struct CMUnitTest){names[n], test_mutants_are_refuted, NULL, NULL, (void *)algorithm};
+        tests[n + 1] = (struct CMUnitTest){names[n], test_mutants_are_refuted, NULL, NULL, (void *)algorithm};
     }
-    return _cmocka_run_group_tests("mutants", tests, n, NULL, NULL);
+    return _cmocka_run_group_tests("mutants", tests, n + 1, NULL, NULL);
 }

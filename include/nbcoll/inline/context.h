@@ -20,9 +20,10 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 /* Releases all of a context that runs nothing. */
 void nbcolli_requests_clear(nbcoll_context *c);
-/* A request for a schedule that suits the communicator: started, or persistent and inactive. */
-nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
-                            nbcoll_request *request);
+/* A request for a schedule that suits the communicator: started, or persistent and inactive. `blocks`: null, or those
+ * of the send and the receive buffer. */
+nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
+                            nbcoll_comm *comm, int persistent, nbcoll_request *request);
 /* Starts it. Nothing has happened on an error. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 nbcolli_request *nbcolli_request_find(nbcoll_request request);

@@ -133,7 +133,7 @@ struct nbcolli_run {
     uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
-    void **pointers;     /* for the CALL with most regions */
+    nbcoll_piece *pieces; /* for the CALL with most regions */
     nbcoll_status status;
     int cause;
     uint8_t state; /* nbcolli_run_state */
@@ -149,6 +149,14 @@ typedef enum nbcolli_request_state {
     NBCOLLI_REQUEST_ENDED /* its end has not been reported */
 } nbcolli_request_state;
 
+/* The blocks of a buffer, one for each rank, as the call described them: the arrays are the caller's. */
+typedef struct nbcolli_blocks {
+    const size_t *counts;     /* null: every block is the first `count` elements of the buffer */
+    const size_t *displs;     /* elements; with `types`: bytes */
+    const nbcoll_type *types; /* null: elements of `element` bytes */
+    size_t count, element;
+} nbcolli_blocks;
+
 struct nbcolli_request {
     atomic_uint state, generation; /* written under the context's lock; read by losers of the try-lock */
     uint32_t index;
@@ -161,6 +169,7 @@ struct nbcolli_request {
     nbcoll_comm *comm;
     const void *send;
     void *recv;
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks */
     nbcoll_done *done;
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes */
@@ -201,7 +210,8 @@ typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
     struct nbcolli_cached *newer, *older;
     uint32_t hash;
-    nbcoll_args args;
+    size_t memory;    /* of the entry and its copies of arrays */
+    nbcoll_args args; /* its arrays are copies */
     nbcoll_schedule *schedule;
 } nbcolli_cached;
 
@@ -217,7 +227,7 @@ typedef struct nbcolli_vote {
     int32_t colour, key;
     uint32_t slots, cells, credits;
     uint32_t alpha_ns, beta_ps, overhead_ns;
-    uint32_t unused;
+    uint32_t flags;
     uint64_t large;
 } nbcolli_vote;
 
@@ -303,9 +313,28 @@ static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
     return &comm->slot[tag % comm->config.slots];
 }
 
-static inline void *nbcolli_pointer(const nbcolli_run *run, nbcoll_addr a)
+static inline size_t nbcolli_block_bytes(const nbcolli_blocks *blocks, size_t i)
 {
-    return run->base[a.buffer] + a.offset;
+    size_t element = blocks->types ? nbcoll_type_size(blocks->types[i]) : blocks->element;
+    return (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+}
+
+/* Where block i of a buffer lies. */
+static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
+{
+    size_t bytes = nbcolli_block_bytes(blocks, i);
+    size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : blocks->element) : 0;
+    return (nbcoll_piece){bytes ? base + place : base, bytes}; /* nothing may lie nowhere */
+}
+
+/* Where a region of the schedule lies in this run, and its bytes. */
+static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
+{
+    if (!nbcolli_is_block(r.at))
+        return (nbcoll_piece){run->base[r.at.buffer] + r.at.offset, r.bytes};
+    int is_recv = r.at.buffer == NBCOLL_BUFFER_RECV_BLOCK;
+    return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
+                         r.at.offset);
 }
 
 static inline void nbcolli_note_failure(nbcoll_context *c, nbcoll_status s, int rank, uint64_t tag,

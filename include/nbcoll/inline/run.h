@@ -63,16 +63,20 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
 
 /* ---- the phases of a message ----------------------------------------------------------------------------------- */
 
-static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
+static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    return v->kind == NBCOLL_SEND ? v->read[0].bytes : v->write.bytes;
+    return nbcolli_resolve(op->run, v->kind == NBCOLL_SEND ? v->read[0] : v->write);
+}
+
+static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
+{
+    return nbcolli_op_piece(op).bytes;
 }
 
 static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
 {
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    return nbcolli_pointer(op->run, v->kind == NBCOLL_SEND ? v->read[0].at : v->write.at);
+    return nbcolli_op_piece(op).at;
 }
 
 /* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
@@ -175,8 +179,9 @@ static inline void nbcolli_send_start(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_peer *peer = &run->comm->peer[v->peer];
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    size_t bytes = v->read[0].bytes;
-    void *memory = nbcolli_op_memory(op);
+    nbcoll_piece piece = nbcolli_op_piece(op);
+    size_t bytes = piece.bytes;
+    void *memory = piece.at;
 
     if (bytes == 0 ||
         (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload && peer->credits > 0)) {
@@ -247,11 +252,38 @@ static inline void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
     const nbcoll_step_view *v = &run->schedule->step[step];
 
     for (uint32_t i = 0; i < v->part_count; i++)
-        run->pointers[i] = nbcolli_pointer(run, v->parts[i].region.at);
-    if (v->call(v->call_user, run->pointers) != NBCOLL_OK)
+        run->pieces[i] = nbcolli_resolve(run, v->parts[i].region);
+    if (v->call(v->call_user, run->pieces) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
     else
         nbcolli_step_end(run, step);
+}
+
+static inline void nbcolli_reduce_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    size_t count = v->write.bytes / nbcolli_packed_size(v->reduction.type);
+
+    if (count && nbcolli_reduce(v->reduction, nbcolli_resolve(run, v->write).at, nbcolli_resolve(run, v->read[0]).at,
+                                nbcolli_resolve(run, v->read[1]).at, count) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_end(run, step);
+}
+
+/* The two differ only if the caller's arrays have changed since they were checked. */
+static inline void nbcolli_copy_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcoll_piece to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
+
+    if (to.bytes != from.bytes) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
+        return;
+    }
+    if (to.bytes)
+        memcpy(to.at, from.at, to.bytes);
+    nbcolli_step_end(run, step);
 }
 
 static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
@@ -270,14 +302,11 @@ static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
         nbcolli_call_start(run, step);
         return;
     case NBCOLL_COPY:
-        if (v->write.bytes)
-            memcpy(nbcolli_pointer(run, v->write.at), nbcolli_pointer(run, v->read[0].at), v->write.bytes);
-        break;
+        nbcolli_copy_start(run, step);
+        return;
     case NBCOLL_REDUCE:
-        if (v->write.bytes)
-            nbcolli_reduce(v->reduction, nbcolli_pointer(run, v->write.at), nbcolli_pointer(run, v->read[0].at),
-                           nbcolli_pointer(run, v->read[1].at), v->write.bytes / nbcoll_type_size(v->reduction.type));
-        break;
+        nbcolli_reduce_start(run, step);
+        return;
     default: /* JOIN; schedules that share memory are refused at the start */
         break;
     }

@@ -36,6 +36,12 @@ struct nbcoll_schedule {
     int evicted;           /* it has left its communicator's cache: freed by its last user */
 };
 
+/* Is it the index of a block that is bound at the start? */
+static inline int nbcolli_is_block(nbcoll_addr a)
+{
+    return a.buffer >= NBCOLL_BUFFER_SEND_BLOCK;
+}
+
 /* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs, ends the ownership. */
 nbcoll_status nbcolli_forked(const nbcoll_context *context);
 void nbcolli_schedule_disown(nbcoll_schedule *s);

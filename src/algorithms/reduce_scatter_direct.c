@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Reductions of long vectors, each block combined by one rank: every rank sends every other one its operand of the block
+ * that belongs there, and combines its own, along the tree that splits n ranks behind the largest power of two below n.
+ * That is reduce-scatter; for reduce and allreduce, the finished block then goes to the root, or to all. No rank sends
+ * more than the vector; in allreduce, twice the vector. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
+ * communication operations in MPICH" (2005), reduce-scatter by pairwise exchange; the tree is this library's. */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_reduce_scatter_direct;
+
+/* What is known of the operands of some consecutive ranks, and since which step. */
+typedef struct direct_part {
+    nbcoll_addr at;
+    nbcoll_step since;
+    int is_mine; /* not to be written */
+} direct_part;
+
+typedef struct direct_plan {
+    nbcoll_builder *b;
+    const nbcoll_args *a;
+    nbcoll_region result;
+    nbcoll_addr room; /* for the other ranks' operands, in rank order */
+    direct_part mine;
+} direct_plan;
+
+static int direct_is_scatter(const nbcoll_args *a)
+{
+    return a->operation != NBCOLL_OPERATION_REDUCE && a->operation != NBCOLL_OPERATION_ALLREDUCE;
+}
+
+/* Does `rank` need the whole result? */
+static int direct_needs_all(const nbcoll_args *a, int rank)
+{
+    return a->operation == NBCOLL_OPERATION_ALLREDUCE || (a->operation == NBCOLL_OPERATION_REDUCE && rank == a->root);
+}
+
+/* Block i of the operands, or of the whole result. */
+static nbcoll_region direct_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
+{
+    if (direct_is_scatter(a))
+        return nbcoll_send_block(b, a, i);
+    return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
+                       nbcoll_block_length(a->count, b->ranks, i) * a->element);
+}
+
+static direct_part direct_operand(const direct_plan *p, int rank)
+{
+    if (rank == p->b->rank)
+        return p->mine;
+    nbcoll_addr at = nbcoll_at(p->room, (size_t)(rank - (rank > p->b->rank)) * p->result.bytes);
+    return (direct_part){at, nbcoll_recv(p->b, rank, at, p->result.bytes), 0};
+}
+
+static direct_part direct_combine(const direct_plan *p, int first, int ranks)
+{
+    if (ranks == 1)
+        return direct_operand(p, first);
+    int low = nbcoll_power(ranks - 1);
+    direct_part left = direct_combine(p, first, low), right = direct_combine(p, first + low, ranks - low);
+    nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
+    nbcoll_step step = nbcoll_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
+    nbcoll_after(p->b, step, left.since);
+    nbcoll_after(p->b, step, right.since);
+    return (direct_part){to, step, 0};
+}
+
+/* The finished blocks of reduce and allreduce to where they are needed, in place when all operands have `left`. */
+static void direct_share(const direct_plan *p, nbcoll_step finished, nbcoll_step left)
+{
+    for (int i = 1; i < p->b->ranks; i++) {
+        int above = nbcoll_absolute(i, p->b->rank, p->b->ranks), below = nbcoll_relative(p->b->rank, i, p->b->ranks);
+        if (direct_needs_all(p->a, above))
+            nbcoll_after(p->b, nbcoll_send(p->b, above, p->result.at, p->result.bytes), finished);
+        if (direct_needs_all(p->a, p->b->rank)) {
+            nbcoll_region block = direct_block(p->b, p->a, p->a->recv, below);
+            nbcoll_step take = nbcoll_recv(p->b, below, block.at, block.bytes);
+            if (p->a->in_place)
+                nbcoll_after(p->b, take, left);
+        }
+    }
+}
+
+void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int me = b->rank, ranks = b->ranks, is_scatter = direct_is_scatter(a);
+    nbcoll_region own = direct_block(b, a, a->send, me), result = direct_block(b, a, a->recv, me);
+    nbcoll_step left = nbcoll_join(b);
+
+    if (is_scatter)
+        result.at = a->recv;
+    else if (!direct_needs_all(a, me))
+        result.at = nbcoll_scratch(b, own.bytes);
+    direct_plan p = {b, a, result, nbcoll_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1}};
+    if (ranks == 1 && !a->in_place)
+        nbcoll_copy(b, result.at, own.at, own.bytes);
+    if (ranks == 1)
+        return;
+    if (a->in_place && is_scatter) { /* the result lies where operands do */
+        p.mine.at = nbcoll_scratch(b, own.bytes);
+        p.mine.since = nbcoll_copy(b, p.mine.at, own.at, own.bytes);
+    }
+    for (int i = 1; i < ranks; i++) {
+        int to = nbcoll_absolute(i, me, ranks);
+        nbcoll_region block = direct_block(b, a, a->send, to);
+        nbcoll_after(b, left, nbcoll_send(b, to, block.at, block.bytes));
+    }
+    direct_part all = direct_combine(&p, 0, ranks);
+    if (a->in_place && is_scatter)
+        nbcoll_after(b, all.since, left);
+    if (!is_scatter)
+        direct_share(&p, all.since, left);
+}

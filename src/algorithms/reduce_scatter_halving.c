@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Reduce-scatter by recursive halving: with each partner a rank exchanges half of what it still has to combine, the
+ * farthest partner first; ranks in excess of a power of two are folded into a neighbour. For commutative operations. At
+ * most floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than the vector. Source:
+ * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_reduce_scatter_halving;
+
+/* The partial results of the blocks of the ranks numbered (as nbcoll_fold does) low .. high - 1, and since which step;
+ * with each of these goes the block of a rank folded into it. */
+typedef struct halving_state {
+    int low, high;
+    nbcoll_addr at;
+    nbcoll_step since;
+} halving_state;
+
+static size_t halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int low, int high)
+{
+    int first = nbcoll_unfold(low, b->ranks), blocks = nbcoll_unfold(high, b->ranks) - first;
+    return a->counts ? nbcoll_block_sum(a->counts, first, blocks, b->ranks) * a->element : (size_t)blocks * a->bytes;
+}
+
+/* Combines `bytes` at `kept` with what the peer sends for them. */
+static void halving_take(nbcoll_builder *b, const nbcoll_args *a, halving_state *s, int peer, nbcoll_addr kept,
+                         size_t bytes)
+{
+    nbcoll_addr in = nbcoll_scratch(b, bytes);
+    nbcoll_step take = nbcoll_recv(b, peer, in, bytes);
+    nbcoll_step combine = nbcoll_combine(b, in, in, kept, bytes / a->element, a->reduction);
+    nbcoll_after(b, combine, take);
+    nbcoll_after(b, combine, s->since);
+    s->at = in;
+    s->since = combine;
+}
+
+/* Gives the half that `me` is not in, and keeps the other. */
+static nbcoll_step halving_exchange(nbcoll_builder *b, const nbcoll_args *a, halving_state *s, int me)
+{
+    int half = (s->high - s->low) / 2, middle = s->low + half, is_upper = me >= middle;
+    size_t lower = halving_bytes(b, a, s->low, middle), upper = halving_bytes(b, a, middle, s->high);
+    nbcoll_addr there = nbcoll_at(s->at, lower);
+    int peer = nbcoll_unfold(is_upper ? me - half : me + half, b->ranks);
+    nbcoll_step give = nbcoll_send(b, peer, is_upper ? s->at : there, is_upper ? lower : upper);
+    nbcoll_after(b, give, s->since);
+    halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
+    *(is_upper ? &s->low : &s->high) = middle;
+    return give;
+}
+
+void nbcolli_reduce_scatter_halving(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
+    size_t own = nbcoll_send_block(b, a, b->rank).bytes;
+    halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START};
+    nbcoll_step left = NBCOLL_START; /* the operands that went from where they were */
+
+    if (me < 0) {
+        left = nbcoll_send(b, pair, a->send, halving_bytes(b, a, 0, s.high));
+        nbcoll_step back = nbcoll_recv(b, pair, a->recv, own);
+        if (a->in_place)
+            nbcoll_after(b, back, left);
+        return;
+    }
+    if (pair >= 0)
+        halving_take(b, a, &s, pair, a->send, halving_bytes(b, a, 0, s.high));
+    while (s.high - s.low > 1) {
+        int is_original = s.since == NBCOLL_START;
+        nbcoll_step give = halving_exchange(b, a, &s, me);
+        left = is_original ? give : left;
+    }
+    if (pair >= 0)
+        nbcoll_after(b, nbcoll_send(b, pair, nbcoll_at(s.at, own), nbcoll_send_block(b, a, pair).bytes), s.since);
+    if (ranks == 1 && a->in_place)
+        return;
+    nbcoll_step place = nbcoll_copy(b, a->recv, s.at, own);
+    nbcoll_after(b, place, s.since);
+    if (a->in_place)
+        nbcoll_after(b, place, left);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Scan and exclusive scan by recursive doubling: in round k, the ranks of neighbouring groups of 2^k exchange the groups'
+ * results; an upper group puts the lower one's in front of its prefixes too. Operands stand in rank order, and each
+ * prefix of n ranks is combined along the tree that splits them behind the largest power of two below n. ceil(log2 P)
+ * messages after each other. Source: Hillis, Steele, "Data parallel algorithms" (1986), made exchanges of groups as in
+ * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_scan_recursive_doubling;
+
+/* What was combined, and since which step. */
+typedef struct scan_sum {
+    nbcoll_addr at;
+    nbcoll_step since;
+} scan_sum;
+
+typedef struct scan_state {
+    nbcoll_builder *b;
+    const nbcoll_args *a;
+    scan_sum group, prefix; /* of this rank's group; of its ranks up to this one, or below this one */
+    nbcoll_step aside;      /* the operand is out of the way of the result */
+    int has_prefix, is_one; /* prefix and group are the same */
+} scan_state;
+
+static scan_sum scan_combine(const scan_state *s, nbcoll_addr to, scan_sum left, scan_sum right)
+{
+    nbcoll_step step = nbcoll_combine(s->b, to, left.at, right.at, s->a->count, s->a->reduction);
+    nbcoll_after(s->b, step, left.since);
+    nbcoll_after(s->b, step, right.since);
+    return (scan_sum){to, step};
+}
+
+static void scan_give(const scan_state *s, int peer)
+{
+    nbcoll_after(s->b, nbcoll_send(s->b, peer, s->group.at, s->a->bytes), s->group.since);
+}
+
+static scan_sum scan_take(const scan_state *s, int peer, nbcoll_addr to)
+{
+    return (scan_sum){to, nbcoll_recv(s->b, peer, to, s->a->bytes)};
+}
+
+/* In the upper group. `is_last`: there will be nothing more in front. */
+static void scan_upper(scan_state *s, int peer, int is_last, int has_more)
+{
+    nbcoll_addr result = is_last ? s->a->recv : nbcoll_scratch(s->b, s->a->bytes);
+    scan_sum lower = scan_take(s, peer, s->has_prefix ? nbcoll_scratch(s->b, s->a->bytes) : result);
+
+    if (has_more)
+        scan_give(s, peer);
+    s->prefix = s->has_prefix ? scan_combine(s, result, lower, s->prefix) : lower;
+    s->has_prefix = 1;
+    if (is_last)
+        nbcoll_after(s->b, s->prefix.since, s->aside);
+    if (s->is_one)
+        s->group = s->prefix;
+    else if (has_more)
+        s->group = scan_combine(s, nbcoll_scratch(s->b, s->a->bytes), lower, s->group);
+}
+
+void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int me = b->rank, ranks = b->ranks, is_scan = a->operation == NBCOLL_OPERATION_SCAN;
+    scan_state s = {b, a, {a->send, NBCOLL_START}, {a->send, NBCOLL_START}, NBCOLL_START, is_scan, is_scan};
+
+    if (me && a->in_place) {
+        s.group.at = nbcoll_scratch(b, a->bytes);
+        s.group.since = s.aside = nbcoll_copy(b, s.group.at, a->send, a->bytes);
+        s.prefix = s.group;
+    } else if (!me && is_scan && !a->in_place) {
+        nbcoll_copy(b, a->recv, a->send, a->bytes);
+    }
+    for (int gap = 1; gap < ranks; gap = gap < ranks - gap ? 2 * gap : ranks) {
+        int upper = (me & -gap) | gap, has_more = gap < ranks - upper; /* ranks above both groups */
+        if (me >= upper) {
+            scan_upper(&s, me - gap, me / 2 < gap, has_more);
+        } else if (me < ranks - gap) {
+            scan_give(&s, me + gap);
+            if (has_more) {
+                scan_sum in = scan_take(&s, me + gap, nbcoll_scratch(b, a->bytes));
+                s.group = scan_combine(&s, in.at, s.group, in);
+                s.is_one = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Any algorithm for types that pack: what this rank contributes is packed into scratch memory, the algorithm moves and
+ * combines packed elements there, and what arrived is unpacked. */
+#include "nbcoll/inline/reduce.h"
+#include "nbcoll/inline/select.h"
+
+static nbcoll_status pack_call(void *user, const nbcoll_piece pieces[])
+{
+    const nbcoll_host_type *type = user;
+    size_t count = pieces[1].bytes / type->packed;
+    return count ? type->pack(type->user, pieces[0].at, pieces[1].at, count) : NBCOLL_OK;
+}
+
+static nbcoll_status unpack_call(void *user, const nbcoll_piece pieces[])
+{
+    const nbcoll_host_type *type = user;
+    size_t count = pieces[0].bytes / type->packed;
+    return count ? type->unpack(type->user, pieces[0].at, pieces[1].at, count) : NBCOLL_OK;
+}
+
+/* `count` elements between a buffer of the caller's, from element `first` on, and packed ones. */
+static nbcoll_step pack_part(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first, size_t count,
+                             nbcoll_addr packed, int unpacks)
+{
+    const nbcoll_host_type *type = nbcolli_host_type(a->reduction.type);
+    nbcoll_region loose = nbcoll_span(nbcoll_at(buffer, first * type->extent), count * type->extent);
+    nbcoll_region tight = nbcoll_span(packed, count * type->packed);
+    return unpacks ? nbcoll_call(b, unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
+                   : nbcoll_call(b, pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
+}
+
+/* The elements of `part`, packed ones all together. */
+static size_t pack_elements(const nbcoll_builder *b, const nbcoll_args *a, nbcolli_part part)
+{
+    if (part == NBCOLLI_ALL)
+        return a->counts ? a->count : a->count * (size_t)b->ranks;
+    return part == NBCOLLI_NONE ? 0 : nbcolli_block_count(a, b->rank);
+}
+
+/* The whole of `part` of a buffer, each step after `after`. */
+static void pack_buffer(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first, nbcolli_part part,
+                        nbcoll_addr packed, nbcoll_step after, int unpacks)
+{
+    if (part != NBCOLLI_ALL || !a->displs) {
+        nbcoll_after(b, pack_part(b, a, buffer, first, pack_elements(b, a, part), packed, unpacks), after);
+        return;
+    }
+    for (int i = 0; i < b->ranks; i++) {
+        size_t count = nbcolli_block_count(a, i);
+        nbcoll_after(b, pack_part(b, a, buffer, nbcolli_block_place(a, i), count, packed, unpacks), after);
+        packed = nbcoll_at(packed, count * a->element);
+    }
+}
+
+void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+{
+    nbcoll_addr send = {a->in_place ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 0}, recv = {NBCOLL_BUFFER_RECV, 0};
+    nbcolli_part sends = nbcolli_part_of(a, b->rank, 0), receives = nbcolli_part_of(a, b->rank, 1);
+    int is_scatter = sends == NBCOLLI_ALL && receives == NBCOLLI_ONE && !nbcolli_kind_of(a->operation)->reduces;
+    int gathers = sends == NBCOLLI_ONE && receives == NBCOLLI_ALL, keeps = 0;
+    nbcoll_args inner = *a;
+
+    inner.in_place = 0;
+    inner.displs = NULL;
+    inner.send = nbcoll_scratch(b, pack_elements(b, a, sends) * a->element);
+    inner.recv = nbcoll_scratch(b, pack_elements(b, a, receives) * a->element);
+    if (a->operation == NBCOLL_OPERATION_BCAST) {
+        keeps = b->rank == a->root;
+        if (keeps)
+            pack_buffer(b, a, recv, 0, NBCOLLI_ONE, inner.recv, NBCOLL_START, 0);
+    } else if (a->in_place && is_scatter) { /* its own block stays where it is */
+        send.buffer = NBCOLL_BUFFER_SEND;
+        keeps = 1;
+    }
+    if (sends != NBCOLLI_NONE)
+        pack_buffer(b, a, send, a->in_place && gathers ? nbcolli_block_place(a, b->rank) : 0, sends, inner.send,
+                    NBCOLL_START, 0);
+    nbcoll_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_step first = nbcoll_join(b);
+    algorithm->build(b, &inner);
+    nbcoll_step done = nbcoll_join(b); /* also of stages on which nothing else waits */
+    for (nbcoll_step step = first; step < done; step++)
+        nbcoll_after(b, done, step);
+    if (receives != NBCOLLI_NONE && !keeps)
+        pack_buffer(b, a, recv, 0, receives, inner.recv, done, 1);
+}

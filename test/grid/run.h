@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs points of the grid, one behind the other in worlds that several of them share. */
+#ifndef RUN_H
+#define RUN_H
+
+#include "point.h"
+
+typedef struct tally {
+    size_t runs, refused, wrong;
+} tally;
+
+/* Points that share a world (ranks, transport, flags) and follow each other are run in one, up to a limit. A point whose
+ * buffers are wrong at the end is printed and counted; a status that is not as it should be, or a crash, is printed with
+ * its point and ends the program, since the ranks are no longer in step. `refused` are those that the library has no
+ * algorithm for. */
+typedef struct runner runner;
+runner *runner_open(void);
+void runner_add(runner *r, const point *p);
+tally runner_close(runner *r);
+
+#endif

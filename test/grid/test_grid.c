@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Every collective has the values of serial C: operation x form x type x reduction x root x count x placement x ranks x
+ * transport x flags. Buffers are exactly as long as needed; what an operation does not write keeps its bytes.
+ *
+ * Normally samples of this grid are run, in each of which every pair of values of two dimensions occurs; NBCOLL_GRID_SEED
+ * takes others, NBCOLL_GRID_SAMPLES says how many. Sanitizers get a share of one sample, which the seed chooses.
+ * NBCOLL_FULL=1 runs all of it, with every 16th point of those whose ranks are processes; NBCOLL_GRID_SHARD=3/64 the
+ * fourth of 64 parts. test_grid <point>, as failures print it, runs that one alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "elements.h"
+#include "point.h"
+#include "run.h"
+#include "world.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SAMPLES = 1, SHARES = 4 };
+#else
+enum { SAMPLES = 3, SHARES = 1 };
+#endif
+enum { MOST = 4000, PART = 64 };
+
+static uint64_t number_of(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void finish(runner *r)
+{
+    tally t = runner_close(r);
+    print_message("%zu calls, %zu of them refused for want of an algorithm\n", t.runs, t.refused);
+    assert_int_equal(t.wrong, 0);
+}
+
+/* ---- samples --------------------------------------------------------------------------------------------------- */
+
+/* Those that share a world beside each other. */
+static int in_order_of_worlds(const void *left, const void *right)
+{
+    const point *a = left, *b = right;
+    for (int d = RANKS; d <= FLAGS; d++)
+        if (a->v[d] != b->v[d])
+            return a->v[d] < b->v[d] ? -1 : 1;
+    return (a->seed > b->seed) - (a->seed < b->seed);
+}
+
+static void run_sample(runner *r, uint64_t seed)
+{
+    static int rows[MOST * DIMENSIONS];
+    static point points[MOST];
+    size_t n = pairs_cover(&point_grid, seed, rows, MOST);
+    uint64_t random = seed;
+
+    assert_true(n <= MOST);
+    for (size_t i = 0; i < n; i++) {
+        points[i] = (point){.seed = world_random(&random) >> 24, .algorithm = -1};
+        memcpy(points[i].v, rows + i * DIMENSIONS, sizeof points[i].v);
+    }
+    qsort(points, n, sizeof *points, in_order_of_worlds);
+    for (size_t i = 0; i < n; i++)
+        if ((points[i].seed + seed) % SHARES == 0)
+            runner_add(r, &points[i]);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
+
+typedef struct shard {
+    runner *r;
+    uint64_t part, parts, seen;
+    point p;
+} shard;
+
+static void add_if_in_shard(shard *s)
+{
+    uint64_t index = s->seen++, random = index;
+
+    if (index / PART % s->parts != s->part)
+        return;
+    s->p.seed = world_random(&random) >> 24;
+    if (s->p.v[TRANSPORT] != SHM_PROCESSES || s->p.seed % 16 == 0)
+        runner_add(s->r, &s->p);
+}
+
+/* Worlds are outermost, so that many calls share one. */
+static void run_from(shard *s, int at)
+{
+    static const int order[DIMENSIONS] = {RANKS, TRANSPORT, FLAGS, OPERATION, OP, TYPE, FORM, ROOT, PLACE, COUNT};
+
+    if (at == DIMENSIONS) {
+        add_if_in_shard(s);
+        return;
+    }
+    for (int *v = &s->p.v[order[at]]; ++*v < point_grid.sizes[order[at]];)
+        if (point_grid.is_legal(s->p.v))
+            run_from(s, at + 1);
+    s->p.v[order[at]] = -1;
+}
+
+static void run_shard(runner *r, const char *text)
+{
+    shard s = {.r = r, .parts = 1, .p = {.algorithm = -1}};
+    char *end = NULL;
+
+    if (text) {
+        s.part = strtoull(text, &end, 10);
+        s.parts = *end == '/' ? strtoull(end + 1, NULL, 10) : 0;
+        assert_true(s.part < s.parts);
+    }
+    memset(s.p.v, -1, sizeof s.p.v);
+    run_from(&s, 0);
+    print_message("part %llu of %llu, of %llu points\n", (unsigned long long)s.part, (unsigned long long)s.parts,
+                  (unsigned long long)s.seen);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+static void every_collective_has_the_values_of_serial_c(void **state)
+{
+    const char *part = getenv("NBCOLL_GRID_SHARD");
+    uint64_t seed = number_of("NBCOLL_GRID_SEED", 20261121), samples = number_of("NBCOLL_GRID_SAMPLES", SAMPLES);
+    runner *r = runner_open();
+
+    (void)state;
+    if (number_of("NBCOLL_FULL", 0)) {
+        run_shard(r, part);
+    } else {
+        print_message("seed %llu, %llu samples\n", (unsigned long long)seed, (unsigned long long)samples);
+        for (uint64_t i = 0; i < samples; i++)
+            run_sample(r, seed + i);
+    }
+    finish(r);
+}
+
+static int run_alone(const char *text)
+{
+    point p;
+    runner *r = runner_open();
+
+    if (!point_parse(&p, text)) {
+        fprintf(stderr, "test_grid: not a point of the grid: %s\n", text);
+        return 2;
+    }
+    runner_add(r, &p);
+    return runner_close(r).wrong != 0;
+}
+
+int main(int n, char *arguments[])
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_collective_has_the_values_of_serial_c),
+    };
+    return n > 1 ? run_alone(arguments[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+}
