@@ -23,7 +23,7 @@ static const char *const names[DIMENSIONS][16] = {
     [RANKS] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "16"},
     [TRANSPORT] = {"stepped", "threads", "shm_threads", "shm_processes"},
     [FLAGS] = {"plain", "reproducible", "counts_known"},
-    [FORM] = {"started", "blocking", "persistent"},
+    [FORM] = {"started", "blocking", "persistent", "mixed"},
     [ROOT] = {"first", "middle", "last"},
     [COUNT] = {"zero", "one", "few", "to_eager", "over_eager", "below_large", "from_large", "pieces", "holes", "rising",
                "one_large"},
@@ -130,6 +130,16 @@ int point_root(const point *p)
 uint32_t point_flags(const point *p)
 {
     return flags_of[p->v[FLAGS]];
+}
+
+form point_form(const point *p, int rank)
+{
+    static const form forms[] = {STARTED, PERSISTENT, BLOCKING};
+    int some = p->v[TRANSPORT] == STEPPED ? 2 : 3;
+
+    if (p->algorithm >= 0)
+        return STARTED;
+    return p->v[FORM] == MIXED ? forms[((uint64_t)rank + p->seed) % (uint64_t)some] : (form)p->v[FORM];
 }
 
 int point_in_place(const point *p, int rank)

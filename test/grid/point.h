@@ -14,7 +14,7 @@ typedef enum dimension {
     OPERATION, RANKS, TRANSPORT, FLAGS, FORM, TYPE, OP, ROOT, COUNT, PLACE, DIMENSIONS
 } dimension;
 
-typedef enum form { STARTED, BLOCKING, PERSISTENT, FORMS } form;
+typedef enum form { STARTED, BLOCKING, PERSISTENT, MIXED, FORMS } form; /* MIXED: another one at each rank */
 typedef enum root { ROOT_FIRST, ROOT_MIDDLE, ROOT_LAST, ROOTS } root;
 typedef enum place { NOT_IN_PLACE, IN_PLACE, IN_PLACE_AT_SOME, PLACES } place;
 typedef enum transport { STEPPED, LOOPBACK_THREADS, SHM_THREADS, SHM_PROCESSES, TRANSPORTS } transport;
@@ -39,6 +39,8 @@ extern const nbcoll_comm_config point_limits;
 int point_ranks(const point *p);
 int point_root(const point *p);
 uint32_t point_flags(const point *p);
+/* Of this rank's call; never MIXED. */
+form point_form(const point *p, int rank);
 /* Does this rank pass NBCOLL_IN_PLACE? */
 int point_in_place(const point *p, int rank);
 /* Elements of the block from one rank to another; where blocks belong to one rank each, of that rank's. */

@@ -61,12 +61,20 @@ static void crashed(int number)
 
 /* ---- one call -------------------------------------------------------------------------------------------------- */
 
-static void start(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *request, nbcoll_schedule **schedule)
+/* Each form runs as often as the others of its point. A persistent request is made once. */
+static int rounds_of(const call *c)
+{
+    return c->p.algorithm < 0 && (c->p.v[FORM] == PERSISTENT || c->p.v[FORM] == MIXED) ? 2 : 1;
+}
+
+static void start(const call *c, int rank, int round, nbcoll_comm *comm, nbcoll_request *request,
+                  nbcoll_schedule **schedule)
 {
     if (c->p.algorithm >= 0) {
         WANTS(OK, call_by_schedule(c, rank, comm, request, schedule));
-    } else if (c->p.v[FORM] == PERSISTENT) {
-        WANTS(OK, call_init(c, rank, comm, request));
+    } else if (point_form(&c->p, rank) == PERSISTENT) {
+        if (round == 0)
+            WANTS(OK, call_init(c, rank, comm, request));
         WANTS(OK, nbcoll_start(request));
     } else {
         WANTS(OK, call_start(c, rank, comm, request));
@@ -75,12 +83,12 @@ static void start(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *re
 
 static void release(const call *c, int rank, nbcoll_request *request, nbcoll_schedule *schedule)
 {
-    if (c->p.algorithm < 0 && c->p.v[FORM] == PERSISTENT)
+    if (point_form(&c->p, rank) == PERSISTENT)
         WANTS(OK, nbcoll_request_free(request));
     WANTS(OK, nbcoll_schedule_free(schedule));
 }
 
-/* Where each rank has a thread. A persistent request runs twice. Returns whether something is wrong. */
+/* Where each rank has a thread. Returns whether something is wrong. */
 static int run_rank(const call *c, int rank, nbcoll_comm *comm)
 {
     nbcoll_request request;
@@ -88,23 +96,21 @@ static int run_rank(const call *c, int rank, nbcoll_comm *comm)
     int wrong = 0;
 
     running = c->text;
-    if (c->p.v[FORM] == BLOCKING && c->p.algorithm < 0) {
-        WANTS(OK, call_blocking(c, rank, comm, deadline));
-        return call_check(c, rank);
-    }
-    start(c, rank, comm, &request, &schedule);
-    WANTS(OK, nbcoll_wait(&request, deadline));
-    if (c->p.v[FORM] == PERSISTENT && c->p.algorithm < 0) {
-        wrong = call_check(c, rank);
+    for (int round = 0; round < rounds_of(c); round++) {
         call_restore(c, rank);
-        WANTS(OK, nbcoll_start(&request));
-        WANTS(OK, nbcoll_wait(&request, deadline));
+        if (point_form(&c->p, rank) == BLOCKING) {
+            WANTS(OK, call_blocking(c, rank, comm, deadline));
+        } else {
+            start(c, rank, round, comm, &request, &schedule);
+            WANTS(OK, nbcoll_wait(&request, deadline));
+        }
+        wrong |= call_check(c, rank);
     }
     release(c, rank, &request, schedule);
-    return wrong | call_check(c, rank);
+    return wrong;
 }
 
-/* The same where the ranks are stepped. What the first ones send comes too early for the last ones. */
+/* Where this thread steps all ranks. What the first ones send comes too early for the last ones. */
 static void step_to_end(world *w, nbcoll_request request[])
 {
     nbcoll_request active[WORLD_MOST];
@@ -116,14 +122,6 @@ static void step_to_end(world *w, nbcoll_request request[])
         WANTS(OK, status[rank]);
 }
 
-static int check_all(const call *c)
-{
-    int wrong = 0;
-    for (int rank = 0; rank < c->c.ranks; rank++)
-        wrong |= call_check(c, rank);
-    return wrong;
-}
-
 static int run_stepped(const call *c, world *w)
 {
     nbcoll_request request[WORLD_MOST];
@@ -131,23 +129,21 @@ static int run_stepped(const call *c, world *w)
     int wrong = 0;
 
     running = c->text;
-    for (int rank = 0; rank < w->ranks; rank++) {
-        start(c, rank, w->comm[rank], &request[rank], &schedule[rank]);
-        if (world_random(&w->random) % 2)
-            world_step(w);
-    }
-    step_to_end(w, request);
-    if (c->p.v[FORM] == PERSISTENT && c->p.algorithm < 0) {
-        wrong = check_all(c);
-        for (int rank = w->ranks - 1; rank >= 0; rank--) {
+    for (int round = 0; round < rounds_of(c); round++) {
+        for (int i = 0; i < w->ranks; i++) {
+            int rank = round ? w->ranks - 1 - i : i;
             call_restore(c, rank);
-            WANTS(OK, nbcoll_start(&request[rank]));
+            start(c, rank, round, w->comm[rank], &request[rank], &schedule[rank]);
+            if (world_random(&w->random) % 2)
+                world_step(w);
         }
         step_to_end(w, request);
+        for (int rank = 0; rank < w->ranks; rank++)
+            wrong |= call_check(c, rank);
     }
     for (int rank = 0; rank < w->ranks; rank++)
         release(c, rank, &request[rank], schedule[rank]);
-    return wrong | check_all(c);
+    return wrong;
 }
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
