@@ -39,9 +39,9 @@ static int end_report(struct shm_end *e)
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (e->peer[peer].gone == SHM_UNREPORTED) {
             e->peer[peer].gone = SHM_REPORTED;
-            e->unreported--;
             return peer;
         }
+    e->unreported = false;
     return -1;
 }
 

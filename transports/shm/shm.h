@@ -118,8 +118,8 @@ struct shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
-    int unreported;   /* peers that are SHM_UNREPORTED */
     int losses;       /* peers that are not SHM_HERE */
+    bool unreported;  /* some are SHM_UNREPORTED, or were until the last progress: the core may not know of them yet */
     bool armed;       /* by us, and not yet disarmed by us */
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
