@@ -63,11 +63,12 @@ void nbcolli_cache_clear(nbcoll_comm *comm)
 static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e, const nbcoll_args *a, uint32_t hash)
 {
     nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
-                                    .ranks = comm->size};
+                                    .ranks = comm->size, .shares = nbcoll_comm_shares, .shares_user = comm,
+                                    .cells = comm->config.cells};
 
     e->hash = hash;
     e->args = *a;
-    nbcoll_status s = nbcoll_build_schedule(nbcolli_select(a, comm->size, comm->config.large), a, &config,
+    nbcoll_status s = nbcoll_build_schedule(nbcolli_select(a, comm->size, comm->config.large, comm->shared), a, &config,
                                             &e->schedule);
     return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
 }

@@ -117,6 +117,15 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
+/* Does the run wait until it may write its cells, and for which reader of an earlier tag? */
+static int waits_for_cells(const nbcolli_run *run, uint64_t *before, int *reader)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++)
+        if (run->op[i].phase == NBCOLLI_REUSING)
+            return !nbcolli_may_reuse(run->comm, run->tag, before, reader);
+    return 0;
+}
+
 /* Why the request is not over: it waits for its slot, or for its peers. */
 static nbcoll_status expired(const nbcoll_request *request)
 {
@@ -126,7 +135,12 @@ static nbcoll_status expired(const nbcoll_request *request)
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && r->run && r->run->state == NBCOLLI_RUN_QUEUED) {
+    uint64_t before;
+    int reader;
+    if (r && r->run && waits_for_cells(r->run, &before, &reader)) {
+        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, reader, before, r->comm);
+        s = NBCOLL_ERR_NO_SLOT;
+    } else if (r && r->run && r->run->state == NBCOLLI_RUN_QUEUED) {
         const nbcolli_run *holder = nbcolli_slot_of(r->comm, r->run->tag)->active;
         int rank = -1;
         for (uint32_t i = 0; i < holder->schedule->ops; i++) {

@@ -7,18 +7,28 @@
  * X(OPERATION, operation, name, flags): src/algorithms/<operation>_<name>.c defines nbcolli_<operation>_<name>. */
 #define ALGORITHM_LIST(X)                                                                                              \
     X(BARRIER, barrier, dissemination, 0)                                                                              \
+    X(BARRIER, barrier, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                            \
     X(BCAST, bcast, binomial, 0)                                                                                       \
     X(BCAST, bcast, scatter_ring, 0)                                                                                   \
+    X(BCAST, bcast, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                                \
+    X(BCAST, bcast, slots_chain, NBCOLL_ALGORITHM_EXPOSES(1))                                                          \
     X(SCATTER, scatter, binomial, 0)                                                                                   \
     X(SCATTER, scatter, flat, 0)                                                                                       \
+    X(SCATTER, scatter, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                            \
     X(GATHER, gather, binomial, 0)                                                                                     \
     X(GATHER, gather, flat, 0)                                                                                         \
+    X(GATHER, gather, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                              \
     X(ALLGATHER, allgather, bruck, 0)                                                                                  \
     X(ALLGATHER, allgather, ring, 0)                                                                                   \
+    X(ALLGATHER, allgather, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                        \
     X(REDUCE, reduce, binomial, 0)                                                                                     \
     X(REDUCE, reduce, pairwise, 0)                                                                                     \
+    X(REDUCE, reduce, slots, NBCOLL_ALGORITHM_EXPOSES(1))                                                              \
     X(ALLREDUCE, allreduce, recursive_doubling, 0)                                                                     \
-    X(ALLREDUCE, allreduce, ring, NBCOLL_ALGORITHM_REORDERS)
+    X(ALLREDUCE, allreduce, ring, NBCOLL_ALGORITHM_REORDERS)                                                           \
+    X(ALLREDUCE, allreduce, slots, NBCOLL_ALGORITHM_EXPOSES(1))
+
+#define SLOTS_COMBINE 4096 /* bytes of a vector up to which reductions go through slots */
 
 #define ALGORITHM_BUILD(OPERATION, operation, name, flags) nbcoll_build nbcolli_##operation##_##name;
 ALGORITHM_LIST(ALGORITHM_BUILD)
@@ -45,13 +55,18 @@ const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const 
     return NULL;
 }
 
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large)
+const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, int shared)
 {
+    int combines = a->operation == NBCOLL_OPERATION_REDUCE || a->operation == NBCOLL_OPERATION_ALLREDUCE;
     int has_blocks = a->operation == NBCOLL_OPERATION_SCATTER || a->operation == NBCOLL_OPERATION_GATHER ||
                      a->operation == NBCOLL_OPERATION_ALLGATHER;
     size_t bytes = has_blocks ? a->bytes * (size_t)ranks : a->bytes;
     /* Every reduction there is commutes, so that those that reorder are eligible too. */
     const nbcoll_algorithm *chosen = bytes >= large ? nbcoll_algorithm_at(a->operation, 1) : NULL;
+    if (chosen && chosen->flags >> 16) /* there is no second one of messages alone */
+        chosen = NULL;
+    if (shared && !(combines && bytes > SLOTS_COMBINE)) /* one rank combines: many short vectors, not long ones */
+        chosen = nbcoll_algorithm_find(a->operation, "slots");
     return chosen ? chosen : nbcoll_algorithm_at(a->operation, 0);
 }
 
@@ -83,7 +98,14 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return NBCOLL_ERR_NULL;
     if (algorithm->operation != args.operation)
         return NBCOLL_ERR_ARGUMENT;
-    nbcoll_status status = nbcoll_builder_open(config, &b);
+    nbcoll_builder_config c = {0};
+    if (!config)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (c.cells && algorithm->size >= sizeof *algorithm && algorithm->flags >> 16 > c.cells)
+        c.shares = NULL;
+    nbcoll_status status = nbcoll_builder_open(&c, &b);
     if (status != NBCOLL_OK)
         return status;
     status = nbcoll_args_complete(&args, b->rank, b->ranks);
