@@ -143,13 +143,11 @@ static inline int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int r
            nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
 }
 
-/* [RAISE] Of an operation that failed here nothing more will be fetched. Not while an earlier one has the slot: the
- * words would speak for that one, too. */
-static inline void nbcolli_raise(nbcoll_comm *comm, nbcolli_slot *slot)
+/* [RAISE] This rank will fetch nothing more of `tag`, or of earlier ones in its slot. */
+static inline void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
 {
-    uint64_t tag = slot->failed - 1, all = nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+    uint64_t all = nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
 
-    slot->failed = 0;
     for (int owner = 0; owner < comm->size; owner++) {
         _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
         if (owner == comm->rank || atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
@@ -157,6 +155,21 @@ static inline void nbcolli_raise(nbcoll_comm *comm, nbcolli_slot *slot)
         atomic_store(word, all);
         nbcolli_shared_ring(comm, owner);
     }
+}
+
+/* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
+static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
+{
+    const nbcolli_run *next = slot->active;
+    uint64_t tag = slot->failed - 1;
+
+    if (!slot->failed || (next && (next->state != NBCOLLI_RUN_QUEUED || next->tag < comm->config.slots)))
+        return;
+    if (next && next->tag - comm->config.slots < tag)
+        tag = next->tag - comm->config.slots;
+    else
+        slot->failed = 0;
+    nbcolli_raise(comm, tag);
 }
 
 /* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before. */

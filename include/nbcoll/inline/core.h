@@ -204,7 +204,7 @@ typedef struct nbcolli_slot {
     nbcolli_stash *stash;
     nbcolli_doom *doom;
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
-    uint64_t failed;  /* 1 + the last tag that failed here and is to be raised; 0: none */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
 } nbcolli_slot;
 
 typedef struct nbcolli_peer {

@@ -466,10 +466,10 @@ static inline void nbcolli_cells_failed(nbcolli_run *run)
     nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
 
     nbcolli_expose_all(run);
-    if (slot->failed <= run->tag)
-        slot->failed = run->tag + 1;
     if (slot->active == run)
-        nbcolli_raise(run->comm, slot);
+        nbcolli_raise(run->comm, run->tag);
+    else if (slot->failed <= run->tag)
+        slot->failed = run->tag + 1;
 }
 
 /* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
@@ -489,8 +489,7 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
     else if (comm->area)
         nbcolli_cells_failed(run);
     nbcolli_slot_leave(run);
-    if (slot->failed && !(slot->active && slot->active->state != NBCOLLI_RUN_QUEUED))
-        nbcolli_raise(comm, slot);
+    nbcolli_raise_failed(comm, slot);
     if (run->status != NBCOLL_OK && comm->failed_floor <= run->tag)
         comm->failed_floor = run->tag + 1;
     comm->active--;
