@@ -392,6 +392,7 @@ OFFSET(nbcoll_grid, user, 56);
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
 VALUE(NBCOLL_LOOPBACK_LEND, 2);
+VALUE(NBCOLL_LOOPBACK_SHARED, 4);
 
 SIZE(nbcoll_loopback_config, 48);
 OFFSET(nbcoll_loopback_config, size, 0);
