@@ -111,9 +111,10 @@ NBCOLL_API nbcoll_step nbcoll_recv(nbcoll_builder *b, int peer, nbcoll_addr to, 
 NBCOLL_API void nbcoll_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
 
 /* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
- * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts. `parts` is copied. For a reader that
- * shares no memory the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on,
- * which nbcoll_number must not use): `nbcoll_after` on the returned step covers them. */
+ * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts; a reader counts as having one when it
+ * has fetched it and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory
+ * the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which nbcoll_number
+ * must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
@@ -129,12 +130,12 @@ NBCOLL_API nbcoll_step nbcoll_fetch(nbcoll_builder *b, int peer, nbcoll_addr to,
 /* An exposure that grows: regions of one length, of which the readers may fetch piece after piece, `piece` bytes each
  * (the last one may be shorter; no bytes are one piece). A reader fetches them one by one: its FETCHes match the pieces
  * in order, as if each were an exposure, but they take one cell. Returns the step that ends when the readers have all
- * of it. ERR_ARGUMENT: parts of different length, or piece 0. */
+ * of it. ERR_ARGUMENT: parts of different length, two for one reader, or piece 0. */
 NBCOLL_API nbcoll_step nbcoll_expose_growing(nbcoll_builder *b, size_t n, const nbcoll_part parts[], size_t piece);
 
 /* The step that makes piece i of a growing exposure readable; it follows that of piece i - 1. To be held back with
  * nbcoll_after. ERR_ARGUMENT: no growing exposure, no such piece. */
-NBCOLL_API nbcoll_step nbcoll_piece(nbcoll_builder *b, nbcoll_step exposure, size_t i);
+NBCOLL_API nbcoll_step nbcoll_grow(nbcoll_builder *b, nbcoll_step exposure, size_t i);
 
 typedef struct nbcoll_reduction {
     nbcoll_type type;

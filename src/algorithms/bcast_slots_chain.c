@@ -28,6 +28,6 @@ void nbcolli_bcast_slots_chain(nbcoll_builder *b, const nbcoll_args *a)
         size_t left = a->bytes - i * piece;
         nbcoll_step have = nbcoll_fetch(b, before, nbcoll_at(a->recv, i * piece), left < piece ? left : piece);
         if (shown != NBCOLL_START)
-            nbcoll_after(b, nbcoll_piece(b, shown, i), have);
+            nbcoll_after(b, nbcoll_grow(b, shown, i), have);
     }
 }

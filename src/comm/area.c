@@ -6,21 +6,6 @@
 
 enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits count */
 
-nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes)
-{
-    nbcolli_area *area = nbcolli_alloc(&link->context->host, sizeof *area, _Alignof(nbcolli_area));
-
-    if (!area)
-        return NULL;
-    if (link->shared.reserve(link->endpoint, bytes, &area->at) != NBCOLL_OK) {
-        nbcolli_free(&link->context->host, area, sizeof *area);
-        return NULL;
-    }
-    area->base = link->shared.map(link->endpoint, area->at, bytes);
-    area->ranks = 0;
-    return area;
-}
-
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
 {
     link->shared.release(link->endpoint, area->at);
@@ -50,6 +35,21 @@ static void areas_sweep(nbcolli_link *link)
     }
 }
 
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes)
+{
+    areas_sweep(link);
+    nbcolli_area *area = nbcolli_alloc(&link->context->host, sizeof *area, _Alignof(nbcolli_area));
+    if (!area)
+        return NULL;
+    if (link->shared.reserve(link->endpoint, bytes, &area->at) != NBCOLL_OK) {
+        nbcolli_free(&link->context->host, area, sizeof *area);
+        return NULL;
+    }
+    area->base = link->shared.map(link->endpoint, area->at, bytes);
+    area->ranks = 0;
+    return area;
+}
+
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link;
@@ -57,7 +57,6 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 
     if (!link->transport.shared || !link->transport.bulk)
         return 0;
-    areas_sweep(link);
     comm->offered = nbcolli_area_reserve(link, bytes);
     return comm->offered ? comm->offered->at : 0;
 }

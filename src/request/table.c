@@ -191,7 +191,8 @@ static nbcolli_run *run_take(nbcolli_request *r)
         op->cell = 0;
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
-        op->fin = op->refused = op->cts = op->keyed = op->recalled = op->suspects = 0;
+        op->fin = op->refused = op->cts = op->keyed = op->recalled = 0;
+        op->suspect = 0;
     }
     if (run->answered)
         memset(run->answered, 0, (size_t)s->ranks);

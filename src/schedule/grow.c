@@ -44,8 +44,10 @@ static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part p
     }
     uint32_t added = (uint32_t)(b->drafts.used - first);
     nbcoll_step end = nbcoll_join(&b->head);
-    for (nbcoll_step step = first; step < end && b->status == NBCOLL_OK; step++)
-        nbcoll_after(&b->head, end, step);
+    if (b->status != NBCOLL_OK)
+        return NBCOLL_START;
+    for (size_t i = 1; i <= pieces; i++) /* the last step of each piece ends it */
+        nbcoll_after(&b->head, end, first + (nbcoll_step)i * (added / (uint32_t)pieces) - 1);
     if (b->status != NBCOLL_OK)
         return NBCOLL_START;
     nbcolli_drafts(b)[end].members = added;
@@ -60,16 +62,20 @@ nbcoll_step nbcoll_expose_growing(nbcoll_builder *builder, size_t n, const nbcol
 
     if (!b || b->status != NBCOLL_OK)
         return NBCOLL_START;
-    for (size_t i = 0; wrong == NBCOLL_OK && i < n; i++)
+    for (size_t i = 0; wrong == NBCOLL_OK && i < n; i++) {
         if (parts[i].region.bytes != parts[0].region.bytes)
             wrong = NBCOLL_ERR_ARGUMENT;
+        for (size_t k = 0; k < i; k++) /* a reader's numbers are those of the pieces */
+            if (parts[k].peer == parts[i].peer)
+                wrong = NBCOLL_ERR_ARGUMENT;
+    }
     if (wrong != NBCOLL_OK)
         nbcoll_builder_fail(builder, wrong);
     nbcoll_part *slice = nbcoll_parts(builder, n);
     return slice ? grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
 }
 
-nbcoll_step nbcoll_piece(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
+nbcoll_step nbcoll_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 

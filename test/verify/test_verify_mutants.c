@@ -23,6 +23,9 @@ static const int ranks_tried[] = {2, 3, 5, 8};
 /* An odd count, so that blocks differ in length; more than a block for each rank. */
 #define COUNT 13
 
+/* Cuts them into four pieces. */
+#define SEGMENT 16
+
 typedef struct survivor {
     const char *algorithm;
     int ranks;
@@ -57,6 +60,23 @@ static const survivor survivors[] = {
 #define REASON "lowered, an EXPOSE of several parts is sends and a join of them, for which nothing waits"
     {"scatter/native", 3, MUTATION_EDGE, 8, REASON},         {"scatter/native", 5, MUTATION_EDGE, 16, REASON},
     {"scatter/native", 8, MUTATION_EDGE, 28, REASON},
+    {"barrier/slots", 3, MUTATION_EDGE, 2, REASON},          {"barrier/slots", 5, MUTATION_EDGE, 4, REASON},
+    {"barrier/slots", 8, MUTATION_EDGE, 7, REASON},
+    {"bcast/slots", 3, MUTATION_EDGE, 4, REASON},            {"bcast/slots", 5, MUTATION_EDGE, 8, REASON},
+    {"bcast/slots", 8, MUTATION_EDGE, 14, REASON},
+    {"scatter/slots", 3, MUTATION_EDGE, 8, REASON},          {"scatter/slots", 5, MUTATION_EDGE, 16, REASON},
+    {"scatter/slots", 8, MUTATION_EDGE, 28, REASON},
+    {"allgather/slots", 3, MUTATION_EDGE, 12, REASON},       {"allgather/slots", 5, MUTATION_EDGE, 40, REASON},
+    {"allgather/slots", 8, MUTATION_EDGE, 112, REASON},
+    {"allreduce/slots", 3, MUTATION_EDGE, 4, REASON},        {"allreduce/slots", 5, MUTATION_EDGE, 8, REASON},
+    {"allreduce/slots", 8, MUTATION_EDGE, 14, REASON},
+#undef REASON
+#define REASON "two ranks hear from each other directly: the second need not wait for the first"
+    {"barrier/slots", 2, MUTATION_EDGE, 4, REASON},
+#undef REASON
+#define REASON "pieces are shown in order, whatever holds them back (the root's: nothing); nothing waits for their end"
+    {"bcast/slots_chain", 2, MUTATION_EDGE, 44, REASON},     {"bcast/slots_chain", 3, MUTATION_EDGE, 72, REASON},
+    {"bcast/slots_chain", 5, MUTATION_EDGE, 128, REASON},    {"bcast/slots_chain", 8, MUTATION_EDGE, 212, REASON},
 #undef REASON
 #define REASON "the reduction is declared to take its operands in any order"
     {"allreduce/ring", 2, MUTATION_OPERANDS, 4, REASON},     {"allreduce/ring", 3, MUTATION_OPERANDS, 12, REASON},
@@ -150,7 +170,7 @@ static void try_ranks(const nbcoll_algorithm *algorithm, int ranks, tally tallie
     int has_root = operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_SCATTER ||
                    operation == NBCOLL_OPERATION_GATHER || operation == NBCOLL_OPERATION_REDUCE;
     int has_in_place = operation != NBCOLL_OPERATION_BARRIER && operation != NBCOLL_OPERATION_BCAST;
-    int has_native = strncmp(algorithm->name, "native", 6) == 0;
+    int has_native = !strncmp(algorithm->name, "native", 6) || !strncmp(algorithm->name, "slots", 5);
     for (int root = 0; root <= has_root; root++)
         for (int in_place = 0; in_place <= has_in_place; in_place++)
             for (int is_native = 0; is_native <= has_native; is_native++) {
@@ -160,7 +180,8 @@ static void try_ranks(const nbcoll_algorithm *algorithm, int ranks, tally tallie
                                        .root = root,
                                        .count = COUNT,
                                        .reduction = {NBCOLL_FLOAT, NBCOLL_SUM},
-                                       .in_place = in_place};
+                                       .in_place = in_place,
+                                       .segment = SEGMENT};
                 try_subject(&s, tallies);
             }
 }

@@ -66,8 +66,8 @@ static void shm_look_at_processes(struct shm_end *e)
 }
 
 /* Once a rank is lost, operations are being given up, and whoever has left will not answer for its part of them: then
- * it counts as lost too, when all that it had posted is taken; but not before the core has heard of the first loss, which
- * it is to name. */
+ * it counts as lost too, when all that it had posted is taken; but not before the core has heard of the first loss,
+ * which it is to name. */
 void nbcolli_shm_look_at_seats(struct shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {

@@ -127,20 +127,25 @@ static inline void nbcolli_acknowledge(nbcolli_run *run, int owner)
     nbcolli_shared_ring(comm, owner);
 }
 
-/* What this rank would acknowledge to itself says which operations it has ended well. Whoever waits for it in one of
- * those is out of step with it. */
-static inline void nbcolli_mark_end(const nbcoll_comm *comm, uint64_t tag)
+/* What this rank would acknowledge to itself says which operations it has ended well: in its slot that of the turn
+ * written, and those of the turns before, as many as the count says. Whoever waits for it in one of those is out of
+ * step with it; what failed here may be on its way to fail there, too. */
+static inline void nbcolli_mark_end(nbcoll_comm *comm, uint64_t tag)
 {
+    uint64_t turn = tag / comm->config.slots, since = nbcolli_slot_of(comm, tag)->well_since;
+    uint64_t turns = turn < since ? 1 : turn - since < NBCOLLI_ALL_FETCHED ? turn - since + 1 : NBCOLLI_ALL_FETCHED;
+
     /* release: its acknowledgements come before */
-    atomic_store_explicit(nbcolli_word(comm, tag, comm->rank, comm->rank),
-                          nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED), memory_order_release);
+    atomic_store_explicit(nbcolli_word(comm, tag, comm->rank, comm->rank), nbcolli_word_of(comm, tag, turns),
+                          memory_order_release);
 }
 
 static inline int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
     /* acquire: before what is looked at next */
-    return atomic_load_explicit(nbcolli_word(comm, tag, rank, rank), memory_order_acquire) >=
-           nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+    uint64_t word = atomic_load_explicit(nbcolli_word(comm, tag, rank, rank), memory_order_acquire);
+    uint64_t turn = tag / comm->config.slots, last = word >> 16;
+    return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
 }
 
 /* [RAISE] This rank will fetch nothing more of `tag`, or of earlier ones in its slot. */
@@ -272,6 +277,8 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
                 memcpy(cell->payload + part[i].key.word[0], memory, bytes);
             continue;
         }
+        if (!bytes)
+            continue; /* perhaps there is no memory either */
         nbcoll_status s = peer->link->transport.bulk->expose(peer->link->endpoint, peer->address, memory, bytes,
                                                              &part[i].key);
         if (s != NBCOLL_OK)

@@ -119,7 +119,7 @@ struct nbcolli_op {
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t keyed;             /* `key` is to be withdrawn */
     uint8_t recalled;          /* its lent post has been asked for */
-    uint8_t suspects;          /* its peer has ended the operation without what this waits for */
+    int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
 };
 
 typedef enum nbcolli_run_state {
@@ -205,6 +205,7 @@ typedef struct nbcolli_slot {
     nbcolli_doom *doom;
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
     uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
+    uint64_t well_since; /* the turn after the last one that failed here */
 } nbcolli_slot;
 
 typedef struct nbcolli_peer {

@@ -282,14 +282,18 @@ static inline void nbcolli_recv_start(nbcolli_op *op)
 
 /* ---- the phases of an exposure and of a fetch ------------------------------------------------------------------- */
 
-/* The op waits for `peer` and `tag`. If that has ended there, look once more, when its messages have been handled (it
- * may have revoked this); then the ranks are out of step. */
+/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
+ * the two looks that led here. If it is still not there, the ranks are out of step. */
 static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
 {
-    if (!nbcolli_has_ended(op->run->comm, tag, peer) || op->suspects++ == 0)
-        nbcolli_watch(op);
-    else
+    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
+
+    if (suspect && op->suspect == suspect) {
         nbcolli_run_fail(op->run, NBCOLL_ERR_MISMATCH, peer, 1);
+        return;
+    }
+    op->suspect = suspect;
+    nbcolli_watch(op);
 }
 
 /* Takes a REUSING or EXPOSED op as far as it can go now. */
@@ -320,6 +324,7 @@ static inline void nbcolli_expose_next(nbcolli_op *op)
         }
         first->moved++;
         op->phase = NBCOLLI_EXPOSED;
+        op->suspect = 0; /* that was of an earlier tag */
         nbcolli_cell_show(op, first->cell, piece);
         if (nbcolli_fits_inline(v)) {
             nbcolli_op_end(op);
@@ -353,7 +358,7 @@ static inline void nbcolli_fetch_next(nbcolli_op *op)
     const void *there = found.payload;
     if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
-    if (there) {
+    if (there || v->write.bytes == 0) {
         nbcolli_fetch_use(op, there);
         nbcolli_fetch_ended(op);
         return;
@@ -464,8 +469,11 @@ static inline void nbcolli_slot_leave(nbcolli_run *run)
 static inline void nbcolli_cells_failed(nbcolli_run *run)
 {
     nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
+    uint64_t turn = run->tag / run->comm->config.slots;
 
     nbcolli_expose_all(run);
+    if (slot->well_since <= turn)
+        slot->well_since = turn + 1;
     if (slot->active == run)
         nbcolli_raise(run->comm, run->tag);
     else if (slot->failed <= run->tag)
