@@ -26,8 +26,8 @@
  *   - nothing is read before it was written; nothing is written beyond what the meaning claims;
  *   - every claimed byte of every receive buffer is right: the input it must be, or the reduction of exactly the inputs
  *     it must be, each once, element by element, in rank order unless the meaning allows any;
- *   - where the meaning asks for it, the same bits on all ranks, the bracketing of NBCOLL_REPRODUCIBLE, and no rank that
- *     ends before all have started.
+ *   - where the meaning asks for it, the same bits on all ranks, the bracketing of NBCOLL_REPRODUCIBLE, and that no
+ *     rank ends before all have started.
  *
  * Assumed, not proved:
  *
@@ -193,7 +193,7 @@ typedef struct nbcoll_case {
     int node; /* that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered */
     size_t count; /* elements: of a block, or of the vector */
     nbcoll_reduction reduction;
-    int in_place; /* 1: every rank that can be; 2: where every rank can be, those of odd number; 0: none */
+    int in_place; /* 1: every rank that can be, or the root; 2: those of odd number, or the root; 0: none */
     /* Of the six operations above only: */
     nbcoll_spread spread;
     int apart; /* blocks lie by displacements, which differ between ranks: the last block first, with gaps. Else each
@@ -205,8 +205,8 @@ typedef struct nbcoll_case {
 } nbcoll_case;
 
 /* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
- * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE. Of types
- * that pack, nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK
+ * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE. Types
+ * that pack: nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK
  * (ranks < 1), ERR_ARGUMENT (no such operation or spread), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks,
  * with what lies between them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
@@ -248,8 +248,8 @@ typedef struct nbcoll_grid {
     int only_visit; /* nothing is proved: the cases are checked and visited */
 } nbcoll_grid;
 
-/* Verifies the algorithm in each case of the grid, which sets ranks, root, count and blocks of *c, and takes the rest of
- * it as it is; stops at the first that is not proved, and leaves it in *c. Errors: ERR_NULL, ERR_CONFIG (a size;
+/* Verifies the algorithm in each case of the grid, which sets ranks, root, count and blocks of *c, and takes its rest
+ * as it is; stops at the first that is not proved, and leaves it in *c. Errors: ERR_NULL, ERR_CONFIG (a size;
  * fewest < 1), and those of nbcoll_verify_algorithm. */
 NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_case *c,
                                             nbcoll_refutation *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allgather of short blocks, also of different known lengths: in each of ceil(log2 P) rounds a rank sends all it has and
- * doubles it. Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in
+ * Allgather of short blocks, also of different known lengths: in each of ceil(log2 P) rounds a rank sends all it has
+ * and doubles it. Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in
  * multiport message-passing systems" (1997), as in Inozemtsev's thesis (2014), section 4.2.2. The blocks gather in
  * scratch memory, this rank's own first, and are turned into rank order at the end. */
 #include "nbcoll/pattern.h"
@@ -40,8 +40,8 @@ void nbcolli_allgather_bruck(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_step give = nbcoll_send(b, below, room, bruck_bytes(b, a, me, more));
         for (int j = 0; j <= k; j++)
             nbcoll_after(b, give, got[j]);
-        got[k + 1] = nbcoll_recv(b, above, nbcoll_at(room, bruck_bytes(b, a, me, have)),
-                                 bruck_bytes(b, a, above, more));
+        got[k + 1] =
+            nbcoll_recv(b, above, nbcoll_at(room, bruck_bytes(b, a, me, have)), bruck_bytes(b, a, above, more));
     }
     for (int k = 0; k <= rounds; k++)
         nbcoll_after(b, all, got[k]);

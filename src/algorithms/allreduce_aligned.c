@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allreduce of short vectors by recursive doubling over aligned groups, for any number of ranks without folding: in round
- * k, neighbouring groups of 2^k ranks exchange their results. Where the upper one is cut short by the last rank, its
- * members serve all of the lower one by binomial trees. Operands are combined along the tree that splits n ranks behind
- * the largest power of two below n. At most ceil(log2 P) messages after each other. Source: recursive doubling as in
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); the trees are this
- * library's. */
+ * Allreduce of short vectors by recursive doubling over aligned groups, for any number of ranks without folding: in
+ * round k, neighbouring groups of 2^k ranks exchange their results. Where the upper one is cut short by the last rank,
+ * its members serve all of the lower one by binomial trees. Operands are combined along the tree that splits n ranks
+ * behind the largest power of two below n. At most ceil(log2 P) messages after each other. Source: recursive doubling
+ * as in Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); the trees
+ * are this library's. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * All-to-all of short blocks: a block with i ranks to go travels in the rounds k of the bits of i, 2^k ranks up in each;
- * all that travel in a round make one message. ceil(log2 P) messages after each other. Source: Bruck, Ho, Kipnis,
- * Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing systems" (1997).
+ * All-to-all of short blocks: a block with i ranks to go travels in the rounds k of the bits of i, 2^k ranks up in
+ * each; all that travel in a round make one message. ceil(log2 P) messages after each other. Source: Bruck, Ho,
+ * Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing systems"
+ * (1997).
  *
- * Block i is, at every rank, the one that has i ranks to go from its origin. What was received in a round stays where it
- * came, and is copied from there into the message of the next round in which it travels. */
+ * Block i is, at every rank, the one that has i ranks to go from its origin. What was received in a round stays where
+ * it came, and is copied from there into the message of the next round in which it travels. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
@@ -23,8 +24,8 @@ static size_t bruck_before(int i, int k)
 }
 
 /* Copies block i, as it is when the rounds below k are over, and before any of them as this rank's own. */
-static nbcoll_step bruck_copy(nbcoll_builder *b, const nbcoll_args *a, const bruck_round rounds[], nbcoll_addr to, int i,
-                              int k)
+static nbcoll_step bruck_copy(nbcoll_builder *b, const nbcoll_args *a, const bruck_round rounds[], nbcoll_addr to,
+                              int i, int k)
 {
     nbcoll_step step;
 
@@ -42,7 +43,7 @@ void nbcolli_alltoall_bruck(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks, rounds = nbcoll_rounds(ranks);
     bruck_round round[NBCOLL_ROUNDS_MAX];
-    nbcoll_step left = nbcoll_join(b); /* all has been copied into messages */
+    nbcoll_step left = a->in_place ? nbcoll_join(b) : NBCOLL_START; /* all has been copied into messages */
 
     for (int k = 0; k < rounds; k++) {
         size_t bytes = bruck_before(ranks, k) * a->bytes;
@@ -52,15 +53,14 @@ void nbcolli_alltoall_bruck(nbcoll_builder *b, const nbcoll_args *a)
             if (i >> k & 1) {
                 nbcoll_step pack = bruck_copy(b, a, round, nbcoll_at(out, bruck_before(i, k) * a->bytes), i, k);
                 nbcoll_after(b, give, pack);
-                nbcoll_after(b, left, pack);
+                if (a->in_place)
+                    nbcoll_after(b, left, pack);
             }
         round[k].in = nbcoll_scratch(b, bytes);
         round[k].took = nbcoll_recv(b, nbcoll_dissemination_from(me, k, ranks), round[k].in, bytes);
     }
     for (int i = a->in_place; i < ranks; i++) {
         nbcoll_addr to = nbcoll_recv_block(b, a, nbcoll_relative(me, i, ranks)).at;
-        nbcoll_step place = bruck_copy(b, a, round, to, i, rounds);
-        if (a->in_place)
-            nbcoll_after(b, place, left);
+        nbcoll_after(b, bruck_copy(b, a, round, to, i, rounds), left);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * All-to-all of long blocks, one partner at a time: in round k, rank r meets the rank (k - r) mod P, who so meets r too,
- * as in a round-robin tournament; at most one block of a rank is on its way. P rounds, also for the
- * rounds in which a rank meets itself. Serves bound blocks too. Source: the pairwise exchange of Thakur, Rabenseifner,
- * Gropp, "Optimization of collective communication operations in MPICH" (2005), where ranks meet by exclusive or, which
- * needs a power of two. */
+ * All-to-all of long blocks, one partner at a time: in round k, rank r meets the rank (k - r) mod P, who so meets r
+ * too, as in a round-robin tournament; at most one block of a rank is on its way. P rounds, in one of which
+ * a rank meets itself. Serves bound blocks too. Source: the pairwise exchange of Thakur, Rabenseifner, Gropp,
+ * "Optimization of collective communication operations in MPICH" (2005), where ranks meet by exclusive or, which needs
+ * a power of two. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

@@ -40,8 +40,8 @@ void nbcolli_gatherv_binomial(nbcoll_builder *b, const nbcoll_args *a)
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int blocks = nbcoll_binomial_size(child, ranks);
         nbcoll_addr at = nbcoll_at(room, gatherv_bytes(b, a, me, child - me));
-        nbcoll_step collect = nbcoll_recv(b, nbcoll_absolute(child, a->root, ranks), at,
-                                          gatherv_bytes(b, a, child, blocks));
+        nbcoll_step collect =
+            nbcoll_recv(b, nbcoll_absolute(child, a->root, ranks), at, gatherv_bytes(b, a, child, blocks));
         if (me)
             nbcoll_after(b, give, collect);
         else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Reduce-scatter of short vectors: reduced up a binomial tree to rank 0, then scattered down one. Operands stand in rank
- * order. At most 2 ceil(log2 P) messages after each other. Source: Thakur, Rabenseifner, Gropp, "Optimization of
+ * Reduce-scatter of short vectors: reduced up a binomial tree to rank 0, then scattered down one. Operands stand in
+ * rank order. At most 2 ceil(log2 P) messages after each other. Source: Thakur, Rabenseifner, Gropp, "Optimization of
  * collective communication operations in MPICH" (2005), its older way for operations that do not commute. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"

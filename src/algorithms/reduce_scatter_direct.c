@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Reductions of long vectors, each block combined by one rank: every rank sends every other one its operand of the block
- * that belongs there, and combines its own, along the tree that splits n ranks behind the largest power of two below n.
- * That is reduce-scatter; for reduce and allreduce, the finished block then goes to the root, or to all. No rank sends
- * more than the vector; in allreduce, twice the vector. Source: Thakur, Rabenseifner, Gropp, "Optimization of collective
- * communication operations in MPICH" (2005), reduce-scatter by pairwise exchange; the tree is this library's. */
+ * Reductions of long vectors, each block combined by one rank: every rank sends every other one its operand of the
+ * block that belongs there, and combines its own, along the tree that splits n ranks behind the largest power of two
+ * below n. That is reduce-scatter; for reduce and allreduce, the finished block then goes to the root, or to all. No
+ * rank sends more than the vector; in allreduce, twice the vector. Source: Thakur, Rabenseifner, Gropp, "Optimization
+ * of collective communication operations in MPICH" (2005), reduce-scatter by pairwise exchange; the tree is this
+ * library's. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
@@ -65,7 +66,7 @@ static direct_part direct_combine(const direct_plan *p, int first, int ranks)
     return (direct_part){to, step, 0};
 }
 
-/* The finished blocks of reduce and allreduce to where they are needed, in place when all operands have `left`. */
+/* The finished blocks of reduce and allreduce to where they are needed; in place, when all operands have `left`. */
 static void direct_share(const direct_plan *p, nbcoll_step finished, nbcoll_step left)
 {
     for (int i = 1; i < p->b->ranks; i++) {
@@ -75,8 +76,7 @@ static void direct_share(const direct_plan *p, nbcoll_step finished, nbcoll_step
         if (direct_needs_all(p->a, p->b->rank)) {
             nbcoll_region block = direct_block(p->b, p->a, p->a->recv, below);
             nbcoll_step take = nbcoll_recv(p->b, below, block.at, block.bytes);
-            if (p->a->in_place)
-                nbcoll_after(p->b, take, left);
+            nbcoll_after(p->b, take, left);
         }
     }
 }
@@ -85,7 +85,7 @@ void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks, is_scatter = direct_is_scatter(a);
     nbcoll_region own = direct_block(b, a, a->send, me), result = direct_block(b, a, a->recv, me);
-    nbcoll_step left = nbcoll_join(b);
+    nbcoll_step left = a->in_place ? nbcoll_join(b) : NBCOLL_START;
 
     if (is_scatter)
         result.at = a->recv;
@@ -103,11 +103,13 @@ void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
     for (int i = 1; i < ranks; i++) {
         int to = nbcoll_absolute(i, me, ranks);
         nbcoll_region block = direct_block(b, a, a->send, to);
-        nbcoll_after(b, left, nbcoll_send(b, to, block.at, block.bytes));
+        nbcoll_step give = nbcoll_send(b, to, block.at, block.bytes);
+        if (a->in_place)
+            nbcoll_after(b, left, give);
     }
     direct_part all = direct_combine(&p, 0, ranks);
-    if (a->in_place && is_scatter)
+    if (is_scatter)
         nbcoll_after(b, all.since, left);
-    if (!is_scatter)
+    else
         direct_share(&p, all.since, left);
 }

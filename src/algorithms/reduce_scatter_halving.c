@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Reduce-scatter by recursive halving: with each partner a rank exchanges half of what it still has to combine, the
- * farthest partner first; ranks in excess of a power of two are folded into a neighbour. For commutative operations. At
- * most floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than the vector. Source:
+ * farthest partner first; ranks in excess of a power of two are folded into a neighbour. For commutative operations.
+ * At most floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than the vector. Source:
  * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"

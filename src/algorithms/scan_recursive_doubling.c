@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Scan and exclusive scan by recursive doubling: in round k, the ranks of neighbouring groups of 2^k exchange the groups'
- * results; an upper group puts the lower one's in front of its prefixes too. Operands stand in rank order, and each
- * prefix of n ranks is combined along the tree that splits them behind the largest power of two below n. ceil(log2 P)
- * messages after each other. Source: Hillis, Steele, "Data parallel algorithms" (1986), made exchanges of groups as in
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
+ * Scan and exclusive scan by recursive doubling: in round k, the ranks of neighbouring groups of 2^k exchange the
+ * groups' results; an upper group puts the lower one's in front of its prefixes too. Operands stand in rank order, and
+ * each prefix of n ranks is combined along the tree that splits them behind the largest power of two below n.
+ * ceil(log2 P) messages after each other. Source: Hillis, Steele, "Data parallel algorithms" (1986), made exchanges of
+ * groups as in Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 

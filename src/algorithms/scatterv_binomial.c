@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Scatter of short blocks of different known lengths, down a binomial tree: each rank receives the blocks of its subtree
- * and passes on those of its children. At most ceil(log2 P) messages after each other. Source: as scatter_binomial; here
- * the root brings its blocks, which may lie anywhere, into relative order first. */
+ * Scatter of short blocks of different known lengths, down a binomial tree: each rank receives the blocks of its
+ * subtree and passes on those of its children. At most ceil(log2 P) messages after each other. Source: as
+ * scatter_binomial; here the root brings its blocks, which may lie anywhere, into relative order first. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
@@ -40,8 +40,8 @@ void nbcolli_scatterv_binomial(nbcoll_builder *b, const nbcoll_args *a)
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int blocks = nbcoll_binomial_size(child, ranks);
         nbcoll_addr at = nbcoll_at(room, scatterv_bytes(b, a, me, child - me));
-        nbcoll_step feed = nbcoll_send(b, nbcoll_absolute(child, a->root, ranks), at,
-                                       scatterv_bytes(b, a, child, blocks));
+        nbcoll_step feed =
+            nbcoll_send(b, nbcoll_absolute(child, a->root, ranks), at, scatterv_bytes(b, a, child, blocks));
         if (me)
             nbcoll_after(b, feed, take);
         else

@@ -63,10 +63,10 @@ typedef struct command_cases {
 
 /* What their helps say of the last three. */
 #define COMMAND_BLOCKS_HELP                                                                                            \
-    "  --blocks B        of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal, holes (every\n" \
-    "                    second block is empty), rising, or lone (one block of N elements, the others of one)\n"        \
-    "  --apart           blocks lie by displacements, with gaps between them\n"                                        \
-    "  --known           gatherv, scatterv: all ranks pass all counts\n"
+    "  --blocks B        of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal,\n"             \
+    "                    holes (every second block is empty), rising, or lone (one of N elements, others of one)\n"    \
+    "  --apart           these blocks lie by displacements, with gaps between them\n"                                  \
+    "  --known           gatherv, scatterv: all ranks pass all counts (always, where the algorithm reads them)\n"
 
 /* Takes one of those options, or the words OPERATION [ALGORITHM]. 0, or COMMAND_USAGE after naming what is wrong. */
 int command_take_option(const command *self, command_cases *cases, int option, const char *value);
@@ -75,8 +75,8 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
 /* A whole number of low..high in a word of decimal digits. 0 when it is none. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
 
-/* The case that the options say of this operation, with the most ranks, the first root and the first count. */
-nbcoll_case command_case(const command_cases *cases, nbcoll_operation operation);
+/* The case that the options say for an algorithm, with the most ranks, the first root and the first count. */
+nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
 
 /* Says why a case cannot be: COMMAND_USAGE. */
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);

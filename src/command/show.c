@@ -91,7 +91,7 @@ static int run(const command *self, int argc, char *argv[])
     if (refused)
         return refused;
 
-    nbcoll_case c = command_case(&p.cases, p.cases.algorithm->operation);
+    nbcoll_case c = command_case(&p.cases, p.cases.algorithm);
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_status status = nbcoll_meaning_of(&c, 0, &meaning);
     if (status)

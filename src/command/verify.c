@@ -61,7 +61,7 @@ static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
                         .counts = operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts, /* it moves no elements */
                         .count = c->count, .visit = only_visit ? measure_case : see_case, .user = v,
                         .only_visit = only_visit};
-    f->at = command_case(c, operation);
+    f->at = command_case(c, v->algorithm);
     f->why.size = sizeof f->why;
     v->seen = 0;
     return nbcoll_verify_grid(v->algorithm, &grid, &f->at, &f->why);
@@ -168,10 +168,10 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw), "text",
-                     f->why.text, "ranks", f->at.ranks, "root", f->at.root, "count", (json_int_t)f->at.count, "blocks",
-                     command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known, "places", places,
-                     "schedules", schedules);
+    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw),
+                     "text", f->why.text, "ranks", f->at.ranks, "root", f->at.root, "count", (json_int_t)f->at.count,
+                     "blocks", command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known, "places",
+                     places, "schedules", schedules);
     return status;
 }
 

@@ -42,7 +42,7 @@ nbcoll_status nbcolli_case_take(const nbcoll_case *c, nbcoll_case *out)
     return nbcoll_args_complete(&a, 0, out->ranks);
 }
 
-int nbcolli_case_in_place(const nbcoll_case *c, int rank)
+static int case_in_place(const nbcoll_case *c, int rank)
 {
     switch (nbcolli_kind_of(c->operation)->in_place) {
     case NBCOLLI_AT_ROOT:
@@ -60,7 +60,8 @@ nbcolli_part nbcolli_case_part(const nbcoll_case *c, int rank, int is_recv)
     return nbcolli_part_of(&a, rank, is_recv);
 }
 
-int nbcolli_case_is_known(const nbcoll_case *c, int rank)
+/* Do builders see the counts of blocks that may differ? */
+static int case_is_known(const nbcoll_case *c, int rank)
 {
     switch (nbcolli_kind_of(c->operation)->blocks) {
     case NBCOLLI_KNOWN:
@@ -68,7 +69,7 @@ int nbcolli_case_is_known(const nbcoll_case *c, int rank)
     case NBCOLLI_PROMISED:
         return c->known;
     case NBCOLLI_OWN:
-        return nbcolli_case_in_place(c, rank);
+        return case_in_place(c, rank);
     default:
         return 0;
     }
@@ -139,7 +140,7 @@ static nbcoll_region case_own_block(const nbcoll_case *c, int rank, int is_recv,
 nbcoll_region nbcolli_case_block(const nbcoll_case *c, int rank, int is_recv, int i)
 {
     nbcolli_part sends = nbcolli_case_part(c, rank, 0), receives = nbcolli_case_part(c, rank, 1);
-    if (!nbcolli_case_in_place(c, rank))
+    if (!case_in_place(c, rank))
         return case_own_block(c, rank, is_recv, i);
     if (sends == NBCOLLI_ONE && receives == NBCOLLI_ALL && !is_recv)
         return case_own_block(c, rank, 1, rank);
@@ -180,9 +181,9 @@ static nbcoll_args case_args(const nbcoll_case *c, int rank, size_t *number, nbc
     int is_recv = nbcolli_case_part(c, rank, 1) == NBCOLLI_ALL, is_typed = c->operation == NBCOLL_OPERATION_ALLTOALLW;
     size_t element = nbcoll_type_size(c->reduction.type);
     nbcoll_args a = {.size = sizeof a, .operation = c->operation, .root = c->root, .count = c->count,
-                     .reduction = c->reduction, .in_place = nbcolli_case_in_place(c, rank), .segment = c->segment,
+                     .reduction = c->reduction, .in_place = case_in_place(c, rank), .segment = c->segment,
                      .arity = c->arity, .ports = c->ports};
-    if (!nbcolli_case_is_known(c, rank))
+    if (!case_is_known(c, rank))
         return a;
     for (int i = 0; i < c->ranks; i++) {
         int is_odd = is_typed && i % 2;

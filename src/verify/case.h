@@ -10,10 +10,7 @@
 /* Copies a case of whatever size, and checks it. Errors: as those of nbcoll_meaning_of. */
 nbcoll_status nbcolli_case_take(const nbcoll_case *c, nbcoll_case *out);
 
-/* Of a case that was checked: is this rank in place? */
-int nbcolli_case_in_place(const nbcoll_case *c, int rank);
-
-/* What the send or receive buffer of a rank holds, were it not in place. */
+/* Of a case that was checked: what the send or receive buffer of a rank holds, were it not in place. */
 nbcolli_part nbcolli_case_part(const nbcoll_case *c, int rank, int is_recv);
 
 /* Block i of the send or receive side of a rank; where that side is one block or vector, that one whatever i is. In
@@ -22,9 +19,6 @@ nbcoll_region nbcolli_case_block(const nbcoll_case *c, int rank, int is_recv, in
 
 /* All blocks of the send side, from the beginning of the buffer. */
 nbcoll_region nbcolli_case_blocks(const nbcoll_case *c, int rank);
-
-/* Do builders see the counts of blocks that may differ? */
-int nbcolli_case_is_known(const nbcoll_case *c, int rank);
 
 /* The algorithm's schedules for all ranks; those that were built are to be freed in any case. */
 nbcoll_status nbcolli_case_build(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,

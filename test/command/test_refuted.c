@@ -54,14 +54,37 @@ static void hasty(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
 }
 
+/* A gather of blocks that puts them behind each other even where displacements say otherwise. */
+static void mislaid(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_region from = nbcoll_send_block(b, a, a->root);
+    size_t place = 0;
+    if (b->rank != a->root)
+        nbcoll_send(b, a->root, from.at, from.bytes);
+    for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++) {
+        nbcoll_addr to = nbcoll_at(a->recv, place);
+        size_t bytes = a->counts[rank] * a->element;
+        place += bytes;
+        if (rank != a->root)
+            nbcoll_recv(b, rank, to, bytes);
+        else if (!a->in_place)
+            nbcoll_copy(b, to, from.at, bytes);
+    }
+}
+
 static const nbcoll_algorithm table[] = {
     {sizeof(nbcoll_algorithm), "flat", NBCOLL_OPERATION_BCAST, flat, 0},
     {sizeof(nbcoll_algorithm), "forgetful", NBCOLL_OPERATION_BCAST, forgetful, 0},
     {sizeof(nbcoll_algorithm), "hasty", NBCOLL_OPERATION_BCAST, hasty, 0},
 };
 
+static const nbcoll_algorithm gatherv = {sizeof gatherv, "mislaid", NBCOLL_OPERATION_GATHERV, mislaid,
+                                         NBCOLL_ALGORITHM_COUNTS};
+
 const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
 {
+    if (operation == NBCOLL_OPERATION_GATHERV && i == 0)
+        return &gatherv;
     return operation == NBCOLL_OPERATION_BCAST && i < sizeof table / sizeof table[0] ? &table[i] : NULL;
 }
 
@@ -149,6 +172,18 @@ static void a_race_is_named_by_its_steps_and_bytes(void **state)
     assert_says(text, "3 SEND recv[0,24) -> rank 2 #0\n");
 }
 
+static void the_form_of_the_blocks_is_named(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "gatherv", "--count", "4", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    assert_says(text, "refuted: STRAY\n");
+    assert_says(text, "The smallest case: --ranks 2 --root 0 --count 4 --blocks equal --apart --known.");
+    assert_says(text, "schedule gatherv/mislaid: rank 0 of 2");
+    char *together[] = {"verify", "gatherv", "--blocks", "rising", NULL};
+    assert_int_equal(verify_with(text, sizeof text, together), COMMAND_OK);
+}
+
 static void the_refutation_is_there_as_json(void **state)
 {
     (void)state;
@@ -163,6 +198,9 @@ static void the_refutation_is_there_as_json(void **state)
     assert_int_equal(json_integer_value(json_object_get(why, "ranks")), 3);
     assert_int_equal(json_integer_value(json_object_get(why, "root")), 0);
     assert_int_equal(json_integer_value(json_object_get(why, "count")), 6);
+    assert_string_equal(json_string_value(json_object_get(why, "blocks")), "equal");
+    assert_true(json_is_false(json_object_get(why, "apart")));
+    assert_true(json_is_false(json_object_get(why, "known")));
     json_t *places = json_object_get(why, "places"), *first = json_array_get(places, 0);
     assert_int_equal(json_array_size(places), 2);
     assert_int_equal(json_integer_value(json_object_get(first, "rank")), 1);
@@ -180,6 +218,7 @@ int main(void)
         cmocka_unit_test(where_the_wrong_algorithm_is_right_it_is_proved),
         cmocka_unit_test(the_smallest_case_is_named_and_the_ranks_concerned_are_drawn),
         cmocka_unit_test(a_race_is_named_by_its_steps_and_bytes),
+        cmocka_unit_test(the_form_of_the_blocks_is_named),
         cmocka_unit_test(the_refutation_is_there_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

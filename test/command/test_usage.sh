@@ -62,7 +62,10 @@ refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
 # values that do not go together
 refuses "nbcoll verify: --root 16: there are at most 16 ranks" verify --root 16
 refuses "nbcoll verify: --op SUM: BYTE has no such reduction" verify --type BYTE
-refuses "nbcoll verify: --count 4611686018427387904: too many bytes for 16 ranks" verify --count 4611686018427387904
+refuses "nbcoll verify: --count 4611686018427387904: too many bytes for 16 ranks" \
+    verify --ranks 16 --count 4611686018427387904
+refuses "nbcoll verify: --count 18446744073709551615: too many bytes for 2 ranks" \
+    verify gatherv --ranks 2 --count 18446744073709551615
 refuses "nbcoll show: --rank 4: there are 4 ranks" show bcast binomial --ranks 4 --rank 4
 refuses "nbcoll show: --root 4: bcast of 4 ranks has no such root" show bcast binomial --ranks 4 --root 4
 refuses "nbcoll show: --root 1: alltoallv of 4 ranks has no such root" show alltoallv flat --ranks 4 --root 1

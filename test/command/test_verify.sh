@@ -31,6 +31,7 @@ succeeds verify gatherv flat --ranks 4 --count 9 --root 1
 prints 'gatherv              flat                      16  proved'
 succeeds verify gatherv flat --ranks 4 --count 9 --root 1 --blocks rising --apart --known
 prints 'gatherv              flat                       1  proved'
+succeeds verify --ranks 4 --blocks lone
 succeeds verify reduce_scatter direct --ranks 4 --count 9
 prints 'reduce_scatter       direct                     4  proved'
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * See pairs.h. Greedy: each point begins with a pair that is still missing; in each further dimension it takes the value
- * that adds most of the missing pairs, and steps back from dead ends. */
+ * See pairs.h. Greedy: each point begins with a pair that is still missing; in each further dimension it takes the
+ * value that adds most of the missing pairs, and steps back from dead ends. */
 #include <string.h>
 
 #include "pairs.h"

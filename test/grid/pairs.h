@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A small set of points of a grid that has every pair of values of any two dimensions, wherever a legal point has it. */
+ * A small set of points of a grid that has every pair of values of any two dimensions, if any legal point has it. */
 #ifndef PAIRS_H
 #define PAIRS_H
 

@@ -6,8 +6,8 @@
 
 #include "nbcoll/schedule.h"
 
-/* What one rank passes. Vectors in the v and w forms: counts and displacements, in bytes for alltoallw. What a rank does
- * not use may hold anything. */
+/* What one rank passes. Vectors in the v and w forms: counts and displacements, in bytes for alltoallw. What a rank
+ * does not use may hold anything. */
 typedef struct vector {
     const size_t *counts, *displs;
     const nbcoll_type *types;

@@ -6,16 +6,30 @@
 #include "point.h"
 
 typedef struct tally {
-    size_t runs, refused, wrong;
+    size_t runs, wrong;
 } tally;
 
-/* Points that share a world (ranks, transport, flags) and follow each other are run in one, up to a limit. A point whose
- * buffers are wrong at the end is printed and counted; a status that is not as it should be, or a crash, is printed with
- * its point and ends the program, since the ranks are no longer in step. `refused` are those that the library has no
- * algorithm for. */
+/* Sanitizers run every fourth point only. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { RUN_EVERY = 4 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { RUN_EVERY = 4 };
+#else
+enum { RUN_EVERY = 1 };
+#endif
+#else
+enum { RUN_EVERY = 1 };
+#endif
+
+/* Points that share a world (ranks, transport, flags) and follow each other are run in one, up to a limit. A point
+ * whose buffers are wrong at the end is printed and counted; a status that is not as it should be, or a crash, is
+ * printed with its point and ends the program, since the ranks are no longer in step. */
 typedef struct runner runner;
 runner *runner_open(void);
 void runner_add(runner *r, const point *p);
 tally runner_close(runner *r);
+/* What this thread is running, or ran last. */
+const char *runner_point(void);
 
 #endif

@@ -71,8 +71,8 @@ static int reduces(nbcoll_operation operation)
     return is_one_of(operation, reductions);
 }
 
-/* The elements of what goes between two ranks (alltoallv, alltoallw: as many both ways, as in place needs it), or of the
- * block of rank `to`. Some are none, unless there are none at all. */
+/* The elements of what goes between two ranks (alltoallv, alltoallw: as many both ways, as in place needs it), or of
+ * the block of rank `to`. Some are none. */
 static size_t length_of(nbcoll_operation operation, size_t n, int from, int to)
 {
     size_t f = (size_t)from, t = (size_t)to;
@@ -240,7 +240,8 @@ static nbcoll_schedule *build_rank(const world *w, int r)
 static world world_open(const nbcoll_algorithm *algorithm, nbcoll_args args, int ranks)
 {
     world w = {.algorithm = algorithm, .args = args, .ranks = ranks};
-    w.is_bound = is_one_of(args.operation, BIT(SCATTERV) | BIT(GATHERV)) && !(algorithm->flags & NBCOLL_ALGORITHM_COUNTS);
+    int has_counts = (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) != 0;
+    w.is_bound = !has_counts && is_one_of(args.operation, BIT(SCATTERV) | BIT(GATHERV));
     w.schedule = filled((size_t)ranks, sizeof *w.schedule, 0);
     w.base = filled((size_t)ranks + 1, sizeof *w.base, 0);
     for (int r = 0; r < ranks; r++) {
@@ -1048,8 +1049,8 @@ static void plain_arguments_begin_where_the_buffers_do(void **state)
         check_at(a.send, NBCOLL_BUFFER_SEND, 0);
         check_at(a.recv, NBCOLL_BUFFER_RECV, 0);
         size_t count = operation == NBCOLL_OPERATION_BARRIER || is_one_of((nbcoll_operation)operation, rows) ? 0
-                       : is_one_of((nbcoll_operation)operation, known)                                      ? 9
-                                                                                                            : 6;
+                       : is_one_of((nbcoll_operation)operation, known)                                       ? 9
+                                                                                                             : 6;
         assert_int_equal(a.bytes, 8 * count);
     }
 }
@@ -1302,8 +1303,7 @@ static void a_reproducible_algorithm_is_chosen_where_one_is_asked_for(void **sta
             assert_int_equal(nbcoll_args_complete(&a, 0, 3), NBCOLL_OK);
             const nbcoll_algorithm *algorithm = nbcolli_select(&a, 3, large, NBCOLL_REPRODUCIBLE, 0);
             assert_non_null(algorithm);
-            assert_true(!reduces((nbcoll_operation)operation) ||
-                        (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
+            assert_true(!reduces((nbcoll_operation)operation) || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
         }
 }
 
@@ -1483,10 +1483,9 @@ static void a_failed_allocation_is_reported_and_nothing_leaks(void **state)
 /* As many ranks as there can be: the counts of steps follow the logarithm, and no arithmetic overflows. */
 static void small_trees_can_be_built_for_the_most_ranks(void **state)
 {
-    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_BARRIER, NBCOLL_OPERATION_BCAST,
-                                                  NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
-                                                  NBCOLL_OPERATION_REDUCE,  NBCOLL_OPERATION_ALLREDUCE,
-                                                  NBCOLL_OPERATION_SCAN,    NBCOLL_OPERATION_EXSCAN};
+    static const nbcoll_operation operations[] = {
+        NBCOLL_OPERATION_BARRIER, NBCOLL_OPERATION_BCAST,     NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
+        NBCOLL_OPERATION_REDUCE,  NBCOLL_OPERATION_ALLREDUCE, NBCOLL_OPERATION_SCAN,    NBCOLL_OPERATION_EXSCAN};
     static const int ranks_of_note[] = {0, 1, INT_MAX / 2, INT_MAX / 2 + 1, INT_MAX - 1};
     (void)state;
     for (size_t i = 0; i <= LENGTH(operations); i++)
@@ -1502,69 +1501,70 @@ static void small_trees_can_be_built_for_the_most_ranks(void **state)
         }
 }
 
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(small_algorithms_have_at_most_rounds_plus_one_messages_after_each_other),
+    cmocka_unit_test(logarithmic_algorithms_need_no_round_more_for_any_number_of_ranks),
+    cmocka_unit_test(large_bcast_sends_at_most_the_vector_twice),
+    cmocka_unit_test(large_allreduce_sends_at_most_the_vector_twice),
+    cmocka_unit_test(large_reduce_sends_at_most_the_vector_once),
+    cmocka_unit_test(direct_reductions_send_no_more_than_other_large_ones),
+    cmocka_unit_test(pairwise_exchanges_send_one_block_at_a_time),
+    cmocka_unit_test(receives_are_posted_at_the_start_unless_in_place),
+    cmocka_unit_test(a_barrier_ends_nowhere_before_all_have_started),
+    cmocka_unit_test(barrier_ends_on_all_ranks),
+    cmocka_unit_test(bcast_gives_everyone_the_roots_vector),
+    cmocka_unit_test(scatter_gives_each_rank_its_block),
+    cmocka_unit_test(gather_gives_the_root_all_blocks),
+    cmocka_unit_test(allgather_gives_everyone_all_blocks),
+    cmocka_unit_test(reduce_gives_the_root_the_sum),
+    cmocka_unit_test(allreduce_gives_everyone_the_sum),
+    cmocka_unit_test(scatterv_gives_each_rank_its_block),
+    cmocka_unit_test(gatherv_gives_the_root_all_blocks),
+    cmocka_unit_test(allgatherv_gives_everyone_all_blocks),
+    cmocka_unit_test(alltoall_gives_each_rank_its_block_of_every_other),
+    cmocka_unit_test(alltoallv_gives_each_rank_its_block_of_every_other),
+    cmocka_unit_test(alltoallw_gives_each_rank_its_block_of_every_other),
+    cmocka_unit_test(reduce_scatter_gives_each_rank_its_block_of_the_sum),
+    cmocka_unit_test(reduce_scatter_block_gives_each_rank_its_block_of_the_sum),
+    cmocka_unit_test(scan_gives_each_rank_the_sum_up_to_its_own),
+    cmocka_unit_test(exscan_gives_each_rank_the_sum_below_its_own),
+    cmocka_unit_test(reductions_keep_rank_order_unless_they_say_otherwise),
+    cmocka_unit_test(reproducible_reductions_are_combined_along_the_tree),
+    cmocka_unit_test(each_reduction_has_a_reproducible_algorithm),
+    cmocka_unit_test(allreduce_gives_all_ranks_the_same_bits),
+    cmocka_unit_test(the_player_accepts_what_is_right),
+    cmocka_unit_test(the_player_notices_a_step_that_does_not_wait),
+    cmocka_unit_test(the_player_notices_a_deadlock),
+    cmocka_unit_test(plain_arguments_begin_where_the_buffers_do),
+    cmocka_unit_test(in_place_the_send_address_lies_in_the_receive_buffer),
+    cmocka_unit_test(in_place_the_receive_address_of_a_scatter_lies_in_the_send_buffer),
+    cmocka_unit_test(in_place_away_from_the_root_is_the_plain_form),
+    cmocka_unit_test(completing_again_changes_nothing),
+    cmocka_unit_test(a_barrier_needs_neither_type_nor_count),
+    cmocka_unit_test(bad_arguments_are_refused_and_unchanged),
+    cmocka_unit_test(fingerprints_differ_where_the_ranks_must_agree),
+    cmocka_unit_test(fingerprints_of_many_lengths_differ),
+    cmocka_unit_test(without_a_reduction_only_the_bytes_count),
+    cmocka_unit_test(each_operation_has_a_name),
+    cmocka_unit_test(each_algorithm_is_found_by_its_name),
+    cmocka_unit_test(unknown_algorithms_are_null),
+    cmocka_unit_test(from_large_on_the_second_algorithm_is_chosen),
+    cmocka_unit_test(the_blocks_of_all_ranks_count),
+    cmocka_unit_test(bound_blocks_go_directly_at_any_size),
+    cmocka_unit_test(a_reproducible_algorithm_is_chosen_where_one_is_asked_for),
+    cmocka_unit_test(the_only_algorithm_is_always_chosen),
+    cmocka_unit_test(an_algorithm_gets_complete_arguments),
+    cmocka_unit_test(arguments_beyond_their_size_take_their_defaults),
+    cmocka_unit_test(a_schedule_has_the_names_of_operation_and_algorithm),
+    cmocka_unit_test(the_schedules_of_all_ranks_have_the_same_fingerprint),
+    cmocka_unit_test(a_schedule_of_bad_arguments_is_refused),
+    cmocka_unit_test(an_algorithm_that_reads_counts_needs_all_of_them),
+    cmocka_unit_test(an_algorithms_own_error_is_reported),
+    cmocka_unit_test(a_failed_allocation_is_reported_and_nothing_leaks),
+    cmocka_unit_test(small_trees_can_be_built_for_the_most_ranks),
+};
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_algorithms_have_at_most_rounds_plus_one_messages_after_each_other),
-        cmocka_unit_test(logarithmic_algorithms_need_no_round_more_for_any_number_of_ranks),
-        cmocka_unit_test(large_bcast_sends_at_most_the_vector_twice),
-        cmocka_unit_test(large_allreduce_sends_at_most_the_vector_twice),
-        cmocka_unit_test(large_reduce_sends_at_most_the_vector_once),
-        cmocka_unit_test(direct_reductions_send_no_more_than_other_large_ones),
-        cmocka_unit_test(pairwise_exchanges_send_one_block_at_a_time),
-        cmocka_unit_test(receives_are_posted_at_the_start_unless_in_place),
-        cmocka_unit_test(a_barrier_ends_nowhere_before_all_have_started),
-        cmocka_unit_test(barrier_ends_on_all_ranks),
-        cmocka_unit_test(bcast_gives_everyone_the_roots_vector),
-        cmocka_unit_test(scatter_gives_each_rank_its_block),
-        cmocka_unit_test(gather_gives_the_root_all_blocks),
-        cmocka_unit_test(allgather_gives_everyone_all_blocks),
-        cmocka_unit_test(reduce_gives_the_root_the_sum),
-        cmocka_unit_test(allreduce_gives_everyone_the_sum),
-        cmocka_unit_test(scatterv_gives_each_rank_its_block),
-        cmocka_unit_test(gatherv_gives_the_root_all_blocks),
-        cmocka_unit_test(allgatherv_gives_everyone_all_blocks),
-        cmocka_unit_test(alltoall_gives_each_rank_its_block_of_every_other),
-        cmocka_unit_test(alltoallv_gives_each_rank_its_block_of_every_other),
-        cmocka_unit_test(alltoallw_gives_each_rank_its_block_of_every_other),
-        cmocka_unit_test(reduce_scatter_gives_each_rank_its_block_of_the_sum),
-        cmocka_unit_test(reduce_scatter_block_gives_each_rank_its_block_of_the_sum),
-        cmocka_unit_test(scan_gives_each_rank_the_sum_up_to_its_own),
-        cmocka_unit_test(exscan_gives_each_rank_the_sum_below_its_own),
-        cmocka_unit_test(reductions_keep_rank_order_unless_they_say_otherwise),
-        cmocka_unit_test(reproducible_reductions_are_combined_along_the_tree),
-        cmocka_unit_test(each_reduction_has_a_reproducible_algorithm),
-        cmocka_unit_test(allreduce_gives_all_ranks_the_same_bits),
-        cmocka_unit_test(the_player_accepts_what_is_right),
-        cmocka_unit_test(the_player_notices_a_step_that_does_not_wait),
-        cmocka_unit_test(the_player_notices_a_deadlock),
-        cmocka_unit_test(plain_arguments_begin_where_the_buffers_do),
-        cmocka_unit_test(in_place_the_send_address_lies_in_the_receive_buffer),
-        cmocka_unit_test(in_place_the_receive_address_of_a_scatter_lies_in_the_send_buffer),
-        cmocka_unit_test(in_place_away_from_the_root_is_the_plain_form),
-        cmocka_unit_test(completing_again_changes_nothing),
-        cmocka_unit_test(a_barrier_needs_neither_type_nor_count),
-        cmocka_unit_test(bad_arguments_are_refused_and_unchanged),
-        cmocka_unit_test(fingerprints_differ_where_the_ranks_must_agree),
-        cmocka_unit_test(fingerprints_of_many_lengths_differ),
-        cmocka_unit_test(without_a_reduction_only_the_bytes_count),
-        cmocka_unit_test(each_operation_has_a_name),
-        cmocka_unit_test(each_algorithm_is_found_by_its_name),
-        cmocka_unit_test(unknown_algorithms_are_null),
-        cmocka_unit_test(from_large_on_the_second_algorithm_is_chosen),
-        cmocka_unit_test(the_blocks_of_all_ranks_count),
-        cmocka_unit_test(bound_blocks_go_directly_at_any_size),
-        cmocka_unit_test(a_reproducible_algorithm_is_chosen_where_one_is_asked_for),
-        cmocka_unit_test(the_only_algorithm_is_always_chosen),
-        cmocka_unit_test(an_algorithm_gets_complete_arguments),
-        cmocka_unit_test(arguments_beyond_their_size_take_their_defaults),
-        cmocka_unit_test(a_schedule_has_the_names_of_operation_and_algorithm),
-        cmocka_unit_test(the_schedules_of_all_ranks_have_the_same_fingerprint),
-        cmocka_unit_test(a_schedule_of_bad_arguments_is_refused),
-        cmocka_unit_test(an_algorithm_that_reads_counts_needs_all_of_them),
-        cmocka_unit_test(an_algorithms_own_error_is_reported),
-        cmocka_unit_test(a_failed_allocation_is_reported_and_nothing_leaks),
-        cmocka_unit_test(small_trees_can_be_built_for_the_most_ranks),
-    };
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

@@ -260,10 +260,10 @@ static void run_call(world *w, const reduction *d)
 /* `large` is the least number of bytes that the communicator takes for large: small data and large give the same. */
 static void calls_sum_along_the_tree_at_any_size_when_asked(void **state)
 {
-    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE,
-                                                  NBCOLL_OPERATION_REDUCE_SCATTER,
-                                                  NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK, NBCOLL_OPERATION_SCAN,
-                                                  NBCOLL_OPERATION_EXSCAN};
+    static const nbcoll_operation operations[] = {
+        NBCOLL_OPERATION_REDUCE,         NBCOLL_OPERATION_ALLREDUCE,
+        NBCOLL_OPERATION_REDUCE_SCATTER, NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK,
+        NBCOLL_OPERATION_SCAN,           NBCOLL_OPERATION_EXSCAN};
     (void)state;
     for (int ranks = 1; ranks <= MOST_RANKS; ranks += ranks < 7 ? 1 : 5) {
         nbcoll_loopback_config loopback = world_variant(ranks % WORLD_VARIANTS, SEED);

@@ -99,12 +99,19 @@ static nbcoll_step mutant_add(mutant_walk *w, nbcoll_builder *b, const nbcoll_st
     return step;
 }
 
+/* Before a join for which nothing waits but the end, an edge says nothing. */
+static int mutant_is_idle(const nbcoll_schedule *s, nbcoll_step step)
+{
+    const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
+    return v->kind == NBCOLL_JOIN && !v->after_count;
+}
+
 static void mutant_add_edges(mutant_walk *w, nbcoll_builder *b, const nbcoll_schedule *s, uint32_t steps)
 {
     for (nbcoll_step step = 2; step < steps; step++) {
         const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
         for (uint32_t i = 0; i < v->after_count; i++)
-            if (!mutant_here(w, MUTATION_EDGE))
+            if (mutant_is_idle(s, v->after[i]) || !mutant_here(w, MUTATION_EDGE))
                 nbcoll_after(b, v->after[i], step);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * All algorithms of the library, and a few over shared memory, are proved for 1 to 33 ranks, all roots, counts from
  * none to large, blocks of equal and of different lengths in every form, plain, in place, and in place at every second
- * rank; algorithms that expose memory where no ranks share it, where all do, and up to 17 ranks also in nodes of four.
- * With --full, or NBCOLL_FULL=1 in the environment, blocks of different lengths get all of the counts too, and there are cases of 34 to
- * 130 ranks, with the first, second, middle and last root and two counts. */
+ * rank. Algorithms that expose memory: where no ranks share it, where all do, and up to 17 ranks also in nodes of four.
+ * With --full, or NBCOLL_FULL=1 in the environment, blocks of different lengths get all of the counts too, and there
+ * are cases of 34 to 130 ranks, with the first, second, middle and last root and two counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid
     for (int ranks = MOST + 1; ranks <= FULL_MOST; ranks++) {
         const int roots[] = {0, 1, ranks / 2, ranks - 1};
         grid.fewest = grid.most = ranks;
-        for (unsigned i = 0; i < 4; i++) {
+        for (unsigned i = 0; i < (nbcolli_kind_of(algorithm->operation)->has_root ? 4 : 1); i++) {
             grid.root = roots[i];
             prove_forms(algorithm, &grid, node);
         }

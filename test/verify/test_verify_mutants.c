@@ -36,34 +36,100 @@ typedef struct survivor {
 
 static const survivor survivors[] = {
 #define REASON "three ranks hear from each other directly, so that nothing need be passed on"
-    {"barrier/dissemination", 3, MUTATION_EDGE, 3, REASON},  {"barrier/native", 3, MUTATION_EDGE, 6, REASON},
+    {"barrier/dissemination", 3, MUTATION_EDGE, 3, REASON}, {"barrier/native", 3, MUTATION_EDGE, 6, REASON},
 #undef REASON
 #define REASON "in the last round of five ranks only the peer itself is news: all it passes on was heard before"
     {"barrier/dissemination", 5, MUTATION_EDGE, 10, REASON}, {"barrier/native", 5, MUTATION_EDGE, 20, REASON},
 #undef REASON
-#define REASON "steps wait for all parts received so far, though they read some of them only"
-    {"allgather/bruck", 2, MUTATION_EDGE, 8, REASON},        {"allgather/bruck", 3, MUTATION_EDGE, 24, REASON},
-    {"allgather/bruck", 5, MUTATION_EDGE, 58, REASON},       {"allgather/bruck", 8, MUTATION_EDGE, 56, REASON},
+#define REASON "in the last round a rank sends its own block only, though it waits for all that it has"
+    {"allgather/bruck", 3, MUTATION_EDGE, 6, REASON}, {"allgather/bruck", 5, MUTATION_EDGE, 20, REASON},
+    {"allgatherv/bruck", 3, MUTATION_EDGE, 6, REASON}, {"allgatherv/bruck", 5, MUTATION_EDGE, 20, REASON},
 #undef REASON
-#define REASON "rank 0 begins in rank order: the second of its last two copies is of no bytes"
-    {"allgather/bruck", 2, MUTATION_DUPLICATE, 2, REASON},   {"allgather/bruck", 3, MUTATION_DUPLICATE, 2, REASON},
-    {"allgather/bruck", 5, MUTATION_DUPLICATE, 2, REASON},   {"allgather/bruck", 8, MUTATION_DUPLICATE, 2, REASON},
-#undef REASON
-#define REASON "in place the last rank's first copy puts its own block where it already stands"
-    {"allgather/bruck", 2, MUTATION_LENGTH, 1, REASON},      {"allgather/bruck", 3, MUTATION_LENGTH, 1, REASON},
-    {"allgather/bruck", 5, MUTATION_LENGTH, 1, REASON},      {"allgather/bruck", 8, MUTATION_LENGTH, 1, REASON},
-#undef REASON
-#define REASON "these two copies: the one of no bytes (plain and in place), the one of what stands there (in place)"
-    {"allgather/bruck", 2, MUTATION_OMISSION, 3, REASON},    {"allgather/bruck", 3, MUTATION_OMISSION, 3, REASON},
-    {"allgather/bruck", 5, MUTATION_OMISSION, 3, REASON},    {"allgather/bruck", 8, MUTATION_OMISSION, 3, REASON},
-#undef REASON
-#define REASON "lowered, an EXPOSE of several parts is sends and a join of them, for which nothing waits"
-    {"scatter/native", 3, MUTATION_EDGE, 8, REASON},         {"scatter/native", 5, MUTATION_EDGE, 16, REASON},
-    {"scatter/native", 8, MUTATION_EDGE, 28, REASON},
+#define REASON "in place, a copy of this rank's own block alone puts it where it stands"
+    {"allgather/bruck", 2, MUTATION_LENGTH, 1, REASON}, {"allgather/bruck", 2, MUTATION_OMISSION, 1, REASON},
+    {"allgather/bruck", 3, MUTATION_LENGTH, 1, REASON}, {"allgather/bruck", 3, MUTATION_OMISSION, 1, REASON},
+    {"allgather/bruck", 5, MUTATION_LENGTH, 1, REASON}, {"allgather/bruck", 5, MUTATION_OMISSION, 1, REASON},
+    {"allgather/bruck", 8, MUTATION_LENGTH, 1, REASON}, {"allgather/bruck", 8, MUTATION_OMISSION, 1, REASON},
+    {"allgatherv/bruck", 2, MUTATION_LENGTH, 2, REASON}, {"allgatherv/bruck", 2, MUTATION_OMISSION, 2, REASON},
+    {"allgatherv/bruck", 3, MUTATION_LENGTH, 3, REASON}, {"allgatherv/bruck", 3, MUTATION_OMISSION, 3, REASON},
+    {"allgatherv/bruck", 5, MUTATION_LENGTH, 5, REASON}, {"allgatherv/bruck", 5, MUTATION_OMISSION, 5, REASON},
+    {"allgatherv/bruck", 8, MUTATION_LENGTH, 8, REASON}, {"allgatherv/bruck", 8, MUTATION_OMISSION, 8, REASON},
 #undef REASON
 #define REASON "the reduction is declared to take its operands in any order"
-    {"allreduce/ring", 2, MUTATION_OPERANDS, 4, REASON},     {"allreduce/ring", 3, MUTATION_OPERANDS, 12, REASON},
-    {"allreduce/ring", 5, MUTATION_OPERANDS, 40, REASON},    {"allreduce/ring", 8, MUTATION_OPERANDS, 112, REASON},
+    {"allreduce/ring", 2, MUTATION_OPERANDS, 4, REASON}, {"allreduce/ring", 3, MUTATION_OPERANDS, 12, REASON},
+    {"allreduce/ring", 5, MUTATION_OPERANDS, 40, REASON}, {"allreduce/ring", 8, MUTATION_OPERANDS, 112, REASON},
+    {"reduce_scatter/halving", 2, MUTATION_OPERANDS, 4, REASON},
+    {"reduce_scatter/halving", 3, MUTATION_OPERANDS, 6, REASON},
+    {"reduce_scatter/halving", 5, MUTATION_OPERANDS, 18, REASON},
+    {"reduce_scatter/halving", 8, MUTATION_OPERANDS, 48, REASON},
+    {"reduce_scatter_block/halving", 2, MUTATION_OPERANDS, 4, REASON},
+    {"reduce_scatter_block/halving", 3, MUTATION_OPERANDS, 6, REASON},
+    {"reduce_scatter_block/halving", 5, MUTATION_OPERANDS, 18, REASON},
+    {"reduce_scatter_block/halving", 8, MUTATION_OPERANDS, 48, REASON},
+#undef REASON
+#define REASON "in place, the result waits for what was given away, also where that lies behind it"
+    {"reduce_scatter/halving", 2, MUTATION_EDGE, 1, REASON}, {"reduce_scatter/halving", 5, MUTATION_EDGE, 1, REASON},
+    {"reduce_scatter/halving", 8, MUTATION_EDGE, 4, REASON},
+    {"reduce_scatter_block/halving", 2, MUTATION_EDGE, 1, REASON},
+    {"reduce_scatter_block/halving", 5, MUTATION_EDGE, 1, REASON},
+    {"reduce_scatter_block/halving", 8, MUTATION_EDGE, 4, REASON},
+#undef REASON
+#define REASON "a side that is one block has it at whatever index"
+    {"scatterv/flat", 2, MUTATION_BLOCK, 6, REASON}, {"scatterv/flat", 3, MUTATION_BLOCK, 10, REASON},
+    {"scatterv/flat", 5, MUTATION_BLOCK, 18, REASON}, {"scatterv/flat", 8, MUTATION_BLOCK, 30, REASON},
+    {"gatherv/flat", 2, MUTATION_BLOCK, 6, REASON}, {"gatherv/flat", 3, MUTATION_BLOCK, 10, REASON},
+    {"gatherv/flat", 5, MUTATION_BLOCK, 18, REASON}, {"gatherv/flat", 8, MUTATION_BLOCK, 30, REASON},
+#undef REASON
+#define REASON "in place, what is placed waits for all packing, also of what had come, and so for its coming twice"
+    {"alltoall/bruck", 5, MUTATION_EDGE, 10, REASON}, {"alltoall/bruck", 8, MUTATION_EDGE, 64, REASON},
+#undef REASON
+#define REASON "one partner at a time is a matter of pace"
+    {"alltoall/pairwise", 3, MUTATION_EDGE, 12, REASON}, {"alltoall/pairwise", 5, MUTATION_EDGE, 60, REASON},
+    {"alltoall/pairwise", 8, MUTATION_EDGE, 192, REASON}, {"alltoallv/pairwise", 3, MUTATION_EDGE, 12, REASON},
+    {"alltoallv/pairwise", 5, MUTATION_EDGE, 60, REASON}, {"alltoallv/pairwise", 8, MUTATION_EDGE, 192, REASON},
+    {"alltoallw/pairwise", 3, MUTATION_EDGE, 12, REASON}, {"alltoallw/pairwise", 5, MUTATION_EDGE, 60, REASON},
+    {"alltoallw/pairwise", 8, MUTATION_EDGE, 192, REASON},
+#undef REASON
+#define REASON "the stage between the two trees holds back more than it must"
+    {"reduce_scatter/binomial", 2, MUTATION_EDGE, 4, REASON},
+    {"reduce_scatter/binomial", 3, MUTATION_EDGE, 10, REASON},
+    {"reduce_scatter/binomial", 5, MUTATION_EDGE, 22, REASON},
+    {"reduce_scatter/binomial", 8, MUTATION_EDGE, 37, REASON},
+    {"reduce_scatter_block/binomial", 2, MUTATION_EDGE, 2, REASON},
+    {"reduce_scatter_block/binomial", 3, MUTATION_EDGE, 6, REASON},
+    {"reduce_scatter_block/binomial", 5, MUTATION_EDGE, 16, REASON},
+    {"reduce_scatter_block/binomial", 8, MUTATION_EDGE, 31, REASON},
+#undef REASON
+#define REASON "in place, the result waits for all that leaves, also for what lies behind it"
+    {"reduce_scatter/direct", 2, MUTATION_EDGE, 2, REASON}, {"reduce_scatter/direct", 3, MUTATION_EDGE, 4, REASON},
+    {"reduce_scatter/direct", 5, MUTATION_EDGE, 14, REASON}, {"reduce_scatter/direct", 8, MUTATION_EDGE, 44, REASON},
+    {"reduce_scatter_block/direct", 2, MUTATION_EDGE, 2, REASON},
+    {"reduce_scatter_block/direct", 3, MUTATION_EDGE, 5, REASON},
+    {"reduce_scatter_block/direct", 5, MUTATION_EDGE, 17, REASON},
+    {"reduce_scatter_block/direct", 8, MUTATION_EDGE, 50, REASON},
+#undef REASON
+#define REASON "in place, a combination waits for the operand to be aside, as what it is combined with has done"
+    {"scan/recursive_doubling", 5, MUTATION_EDGE, 1, REASON}, {"scan/recursive_doubling", 8, MUTATION_EDGE, 4, REASON},
+    {"exscan/recursive_doubling", 3, MUTATION_EDGE, 1, REASON},
+    {"exscan/recursive_doubling", 5, MUTATION_EDGE, 1, REASON},
+    {"exscan/recursive_doubling", 8, MUTATION_EDGE, 1, REASON},
+#undef REASON
+#define REASON "of five ranks, some combine what no rank above needs"
+    {"scan/recursive_doubling", 5, MUTATION_LENGTH, 4, REASON},
+    {"scan/recursive_doubling", 5, MUTATION_OMISSION, 4, REASON},
+    {"scan/recursive_doubling", 5, MUTATION_OPERANDS, 4, REASON},
+#undef REASON
+#define REASON "some combine what no rank above needs; in place, the last rank puts its operand aside for nobody"
+    {"exscan/recursive_doubling", 2, MUTATION_LENGTH, 1, REASON},
+    {"exscan/recursive_doubling", 2, MUTATION_OMISSION, 1, REASON},
+    {"exscan/recursive_doubling", 3, MUTATION_LENGTH, 3, REASON},
+    {"exscan/recursive_doubling", 3, MUTATION_OMISSION, 3, REASON},
+    {"exscan/recursive_doubling", 3, MUTATION_OPERANDS, 2, REASON},
+    {"exscan/recursive_doubling", 5, MUTATION_LENGTH, 7, REASON},
+    {"exscan/recursive_doubling", 5, MUTATION_OMISSION, 7, REASON},
+    {"exscan/recursive_doubling", 5, MUTATION_OPERANDS, 8, REASON},
+    {"exscan/recursive_doubling", 8, MUTATION_LENGTH, 1, REASON},
+    {"exscan/recursive_doubling", 8, MUTATION_OMISSION, 1, REASON},
 #undef REASON
 };
 

@@ -119,7 +119,7 @@ static void prove_case(const nbcoll_algorithm *algorithm, nbcoll_case *c)
                  c->ranks, c->root, c->in_place, nbcoll_status_name(status), why.text);
 }
 
-/* Plain, in place, and in place at odd ranks. Where blocks may be bound, they are known: the others take no such type. */
+/* Plain, in place, and in place at odd ranks. Blocks that may be bound are known: bound ones have no such type. */
 static void prove_forms(const nbcoll_algorithm *algorithm, int ranks, int root)
 {
     static const size_t counts[] = {0, 1, 13};
