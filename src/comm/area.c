@@ -58,7 +58,12 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     if (!link->transport.shared || !link->transport.bulk)
         return 0;
     comm->offered = nbcolli_area_reserve(link, bytes);
-    return comm->offered ? comm->offered->at : 0;
+    if (!comm->offered)
+        return 0;
+    /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
+     * where no checker can follow. */
+    atomic_store_explicit((_Atomic uint32_t *)(void *)comm->offered->base, 0, memory_order_release);
+    return comm->offered->at;
 }
 
 void nbcolli_area_take(nbcoll_comm *comm, uint64_t at)
@@ -69,6 +74,8 @@ void nbcolli_area_take(nbcoll_comm *comm, uint64_t at)
     if (at)
         comm->area = link->shared.map(link->endpoint, at,
                                       nbcolli_area_bytes((size_t)comm->size, comm->config.slots, comm->config.cells));
+    if (comm->area)
+        (void)atomic_load_explicit(nbcolli_area_left(comm, 0), memory_order_acquire); /* see nbcolli_area_offer */
     comm->shared = comm->area && comm->agreed.shares == SHARES_WITH_ALL;
     if (mine && mine->at == at) {
         mine->ranks = comm->size;

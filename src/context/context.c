@@ -314,7 +314,7 @@ static nbcoll_status arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    if (!nbcolli_look_again(c)) /* the second look of the bell's bargain */
+    if (!nbcolli_look_again(c)) /* [SLEEP] the second look of the bell's bargain */
         return NBCOLL_OK;
     nbcolli_drain(c);
     return NBCOLL_AGAIN;

@@ -286,7 +286,7 @@ static void what_is_cancelled_and_not_yet_known_is_no_mismatch(void **state)
     loopback.depth = 1;
     config.slots = 2;
     world_open(&w, RANKS, &loopback, NULL, &config);
-    for (int r = 0; r < RANKS; r++) { /* a chain from rank 2, which shows nothing before rank 1 has told it to, over 0 */
+    for (int r = 0; r < RANKS; r++) { /* a chain, 2 to 0 to 1, that begins when rank 1 has told it to: never */
         nbcoll_builder_config c = {.size = sizeof c, .rank = r, .ranks = RANKS, .shares = nbcoll_comm_shares,
                                    .shares_user = w.comm[r]};
         nbcoll_builder *b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * More native operations than slots: they finish whatever the order of waiting, across communicators, and one that
- * cannot go on says who has the slot. */
+ * cannot go on says who has the slot. NBCOLL_FULL=1 has every permutation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void all_orders(nbcoll_comm *first)
     nbcoll_comm *comm[2] = {first, NULL};
     EXPECT(OK, nbcoll_comm_dup(first, &comm[1], 30 * SECOND));
     assert_true(nbcoll_comm_shares(first, 0) && nbcoll_comm_shares(comm[1], 0));
-    for (int n = 0; n < ORDERS; n++)
+    for (int n = 0; n < ORDERS; n += is_full() ? 1 : 7)
         wait_in_order(comm, n);
     EXPECT(OK, nbcoll_barrier(comm[1], 30 * SECOND));
     EXPECT(OK, nbcoll_comm_free(comm[1]));

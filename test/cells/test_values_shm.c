@@ -14,7 +14,7 @@
 #include "play.h"
 
 static const size_t lengths[] = {1, 8, 80, 88, 5000, 300000, 1 << 20};
-enum { LENGTHS = 7, BOARDS = 30 };
+enum { LENGTHS = 7, BOARDS = 10 };
 
 struct plan {
     nbcoll_shm_config config;
@@ -83,11 +83,10 @@ static void take_part(int rank, void *user)
     member_leave(&m);
 }
 
-static void all_crews(uint32_t flags, uint32_t slots, int is_native)
+static void all_crews(size_t n, const crew crews[], uint32_t flags, uint32_t slots, int is_native)
 {
-    static const crew crews[] = {{{1, 1}}, {{2}}, {{1, 1, 1, 1}}, {{2, 2}}, {{1, 3, 1}}};
     uint64_t seed = seed_of_test();
-    for (size_t i = 0; i < sizeof crews / sizeof crews[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .flags = flags},
                          .limits = NBCOLL_COMM_DEFAULTS, .seed = random_of(&seed), .is_native = is_native};
         p.config.ranks = crew_ranks(&crews[i]);
@@ -99,20 +98,23 @@ static void all_crews(uint32_t flags, uint32_t slots, int is_native)
 
 static void native_schedules_between_processes_and_threads(void **state)
 {
+    static const crew crews[] = {{{1, 1}}, {{2}}, {{1, 1, 1, 1}}, {{2, 2}}, {{1, 3, 1}}};
     (void)state;
-    all_crews(0, 8, 1);
+    all_crews(5, crews, 0, 8, 1);
 }
 
 static void native_schedules_with_one_slot(void **state)
 {
+    static const crew crews[] = {{{1, 1}}, {{2, 1}}};
     (void)state;
-    all_crews(0, 1, 1);
+    all_crews(2, crews, 0, 1, 1);
 }
 
 static void native_schedules_among_threads_whose_processes_exchange_messages(void **state)
 {
+    static const crew crews[] = {{{2, 2}}, {{1, 3, 1}}};
     (void)state;
-    all_crews(NBCOLL_SHM_NO_CMA, 8, 0);
+    all_crews(2, crews, NBCOLL_SHM_NO_CMA, 8, 0);
 }
 
 int main(void)

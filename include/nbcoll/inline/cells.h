@@ -314,8 +314,8 @@ static inline void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t pie
         nbcolli_shared_ring(comm, v->parts[i].peer);
 }
 
-/* The run failed. Its readers may still be looking through its cells: before they are written again, each must have
- * raised its word. */
+/* [FAIL] The run failed. Its readers may still be looking through its cells: before they are written again, each must
+ * have raised its word. */
 static inline void nbcolli_expose_all(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;

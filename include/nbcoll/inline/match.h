@@ -212,7 +212,8 @@ static inline void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h
     }
 }
 
-/* The sender of this REVOKE wants to know when its memory is its own. If we run the operation, our words will say. */
+/* [ANSWER] The sender of this REVOKE wants to know when its memory is its own. If we run the operation, our words will
+ * say. */
 static inline void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
 {
     nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;

@@ -118,7 +118,8 @@ static inline void nbcolli_op_end(nbcolli_op *op)
     nbcolli_step_end(op->run, op->step);
 }
 
-/* What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation failed. */
+/* [READ] What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation
+ * failed. */
 static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
 {
     nbcolli_run *run = op->run;
@@ -602,7 +603,7 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
 }
 
-/* Asks the readers of what our cells lend to say when they will not read it (any more). */
+/* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
 static inline void nbcolli_exposure_recall(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -678,7 +679,7 @@ static inline int nbcolli_op_held(nbcolli_op *op)
     return 0;
 }
 
-/* Called for a failed run when something about it changed. */
+/* [SETTLE] Called for a failed run when something about it changed. */
 static inline void nbcolli_settle(nbcolli_run *run)
 {
     int held = 0, reads = 0;
