@@ -3,9 +3,9 @@
 #
 # sh examples/demo.sh [arguments for linescan]
 #
-# Installs what is missing (Debian 12, as root), builds linescan into build/demo and runs it with 4 ranks on
-# /usr/share/doc, or, where images come without documentation, on the text of some Debian packages, which it unpacks
-# into build/text and does not install. Prints what it runs.
+# Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and runs linescan as 4
+# processes on /usr/share/doc, or, where images come without documentation, on the text of some Debian packages, which
+# it unpacks into build/text and does not install. Prints what it runs.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -55,8 +55,8 @@ fetch_text() {
 
 install_missing
 run cmake -S "$root" -B "$root/build/demo" -DCMAKE_BUILD_TYPE=Release \
-    -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=OFF
-run cmake --build "$root/build/demo" --target linescan --parallel "$(nproc)"
+    -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=ON
+run cmake --build "$root/build/demo" --target linescan nbcoll_command --parallel "$(nproc)"
 
 # linescan reads /usr/share/doc unless files are named; where that holds little, name something that holds more.
 named=no
@@ -67,4 +67,4 @@ if [ $named = no ] && [ "$(text_below /usr/share/doc)" -lt 4000000 ]; then
     [ "$(text_below "$root/build/text")" -ge 4000000 ] || fetch_text "$root/build/text"
     set -- "$@" "$root/build/text"
 fi
-run "$root/build/demo/examples/linescan/linescan" --ranks 4 "$@"
+run "$root/build/demo/nbcoll" run -n 4 "$root/build/demo/examples/linescan/linescan" "$@"

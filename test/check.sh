@@ -15,7 +15,7 @@ esac
 
 missing=
 for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libjansson-dev \
-    zlib1g-dev graphviz; do
+    zlib1g-dev graphviz spin; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then

@@ -3,6 +3,7 @@
  * The command line of linescan.
  */
 #include "options.h"
+#include "ranks.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +21,7 @@ static const char usage[] =
     "A directory stands for the regular files below it whose names end in .gz, sorted by path (links are not\n"
     "followed). A file that is named may be plain text too. Without any: /usr/share/doc.\n"
     "\n"
-    "  --ranks N         ranks, as threads, 1 to 64 (4); under `nbcoll run -n N` they are N processes instead\n"
+    "  --ranks N         ranks, as threads, 1 to 64 (4); not under `nbcoll run -n N`, where they are N processes\n"
     "  --concurrent N    nonblocking scatters in flight, 1 to 16 (16)\n"
     "  --blocking        scatter with the blocking call: one at a time, whatever --concurrent says\n"
     "  --work N          dummy operations a line (0)\n"
@@ -76,6 +77,8 @@ static void apply(options *o, int which, const char *value)
 {
     switch (which) {
     case RANKS:
+        if (ranks_are_launched())
+            refuse("--ranks is for threads; the ranks of `nbcoll run -n N` are N processes");
         o->ranks = (int)number("ranks", value, 1, 64);
         break;
     case CONCURRENT:

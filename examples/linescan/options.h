@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct options {
-    int ranks;
+    int ranks;      /* as threads, unless this process was launched as one of several */
     int concurrent; /* scatters in flight; 1 with `blocking` */
     bool blocking;
     uint64_t work; /* dummy operations a line */

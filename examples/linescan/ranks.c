@@ -75,12 +75,17 @@ static int run_threads(int count, rank_main *body, const void *user)
     return result;
 }
 
+bool ranks_are_launched(void)
+{
+    nbcoll_shm_config config = {.size = sizeof config};
+    return nbcoll_launch_read(&config) != NBCOLL_ERR_UNSUPPORTED;
+}
+
 int ranks_run(int count, rank_main *body, const void *user)
 {
     nbcoll_endpoint *endpoint = NULL;
-    nbcoll_status status = nbcoll_launch_open(&endpoint);
-    if (status == NBCOLL_ERR_UNSUPPORTED) /* nobody launched us */
+    if (!ranks_are_launched())
         return run_threads(count, body, user);
-    must(status, "endpoint");
+    must(nbcoll_launch_open(&endpoint), "endpoint");
     return live(endpoint, body, user);
 }

@@ -7,9 +7,13 @@
 #define LINESCAN_RANKS_H
 
 #include <nbcoll/nbcoll.h>
+#include <stdbool.h>
 
 /* What each rank does. It shares nothing with the other ranks but `user`, which none of them changes. */
 typedef int rank_main(nbcoll_context *context, nbcoll_comm *comm, const void *user);
+
+/* Is this process one of several that `nbcoll run` has started? */
+bool ranks_are_launched(void);
 
 /* Runs body on `count` ranks as threads and returns what it returned on rank 0, which is the caller; or, in a process
  * that was launched as one of several ranks, runs it as that rank and returns what it returned. */

@@ -7,6 +7,9 @@
  *     nbcoll_context_create(NBCOLL_ABI, NULL, &context);
  *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
  *
+ * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
+ * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
+ *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text.
  */
 #ifndef NBCOLL_LAUNCH_H

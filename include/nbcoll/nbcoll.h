@@ -241,7 +241,9 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 typedef struct nbcoll_comm_config {
     size_t size;
     uint32_t slots;        /* K: operations in flight; further ones are queued. 1..65536 */
-    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256 */
+    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. The first rank's
+                              transport gives K * ranks * (40 * ranks + 128 * L) bytes or a little more, or the
+                              communicator works by messages alone */
     uint32_t credits;      /* messages with payload that one peer may have here unexpected. 1..65535 */
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
@@ -286,6 +288,14 @@ NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
 
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
+
+/* Memory that other ranks read where it lies, where the transport shares memory: in a container, say, where no process
+ * may read another's, large buffers of it are sent without copies through messages. It comes from what the transport
+ * has for this rank (shm: its quota), is aligned to 128 bytes and zeroed. Freed before the context, and not while an
+ * operation uses it; what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
+ * shares no memory), ERR_MEMORY; of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
+NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
+NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);
 
 /* ---- types and reductions -------------------------------------------------------------------------------------- */
 

@@ -83,12 +83,17 @@ typedef struct nbcoll_builder {
 /* Does this rank share memory with `peer`? Both ends of a pair must answer alike. */
 typedef int nbcoll_shares(void *user, int peer);
 
+/* A communicator (`user`) as an nbcoll_shares: does it run exposures between this rank and `peer` in place? Constant.
+ * Any thread. */
+NBCOLL_API int nbcoll_comm_shares(void *user, int peer);
+
 typedef struct nbcoll_builder_config {
     size_t size;
     const nbcoll_host *host; /* for memory; may be null; must outlive the schedule */
     int rank, ranks;
     nbcoll_shares *shares; /* null: with nobody, so that every EXPOSE and FETCH is lowered to SEND and RECV */
     void *shares_user;
+    uint32_t cells; /* nbcoll_build_schedule: algorithms that make more exposures are lowered; 0: no limit */
 } nbcoll_builder_config;
 
 /* Opens a builder. Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK, ERR_MEMORY. */
@@ -112,16 +117,31 @@ NBCOLL_API nbcoll_step nbcoll_recv(nbcoll_builder *b, int peer, nbcoll_addr to, 
 NBCOLL_API void nbcoll_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
 
 /* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
- * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts. `parts` is copied. For a reader that
- * shares no memory the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on,
- * which nbcoll_number must not use): `nbcoll_after` on the returned step covers them. */
+ * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts; a reader counts as having one when it
+ * has fetched it and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory
+ * the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which nbcoll_number
+ * must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
     nbcoll_region region;
 } nbcoll_part;
 NBCOLL_API nbcoll_step nbcoll_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
+/* The same bytes for every other rank. */
+NBCOLL_API nbcoll_step nbcoll_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
+/* Room for `n` parts, zeroed: the builder's, and gone when it is finished. Null when it has failed. */
+NBCOLL_API nbcoll_part *nbcoll_parts(nbcoll_builder *b, size_t n);
 NBCOLL_API nbcoll_step nbcoll_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+
+/* An exposure that grows: regions of one length, of which the readers may fetch piece after piece, `piece` bytes each
+ * (the last one may be shorter; no bytes are one piece). A reader fetches them one by one: its FETCHes match the pieces
+ * in order, as if each were an exposure, but they take one cell. Returns the step that ends when the readers have all
+ * of it. ERR_ARGUMENT: parts of different length, two for one reader, or piece 0. */
+NBCOLL_API nbcoll_step nbcoll_expose_growing(nbcoll_builder *b, size_t n, const nbcoll_part parts[], size_t piece);
+
+/* The step that makes piece i of a growing exposure readable; it follows that of piece i - 1. To be held back with
+ * nbcoll_after. ERR_ARGUMENT: no growing exposure, no such piece. */
+NBCOLL_API nbcoll_step nbcoll_grow(nbcoll_builder *b, nbcoll_step exposure, size_t i);
 
 typedef struct nbcoll_reduction {
     nbcoll_type type;
@@ -208,6 +228,8 @@ typedef struct nbcoll_step_view {
     uint32_t before;            /* how many steps it waits for, START not counted */
     uint32_t after_count;       /* how many wait for it, END not counted: after[0..after_count-1], rising */
     const nbcoll_step *after;
+    nbcoll_step grows;          /* EXPOSE: the one of the first piece, if it is a piece of a growing exposure */
+    size_t piece, whole;        /* of that exposure: bytes of a piece, of all pieces */
 } nbcoll_step_view;
 
 typedef struct nbcoll_schedule_info {
@@ -232,7 +254,9 @@ NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
  * null if the schedule does not touch it). It is an operation like any other: it takes the next tag, and all ranks
  * start theirs. The persistent form makes an inactive request. The schedule must stay until the request is released.
  * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
- * before), ERR_UNSUPPORTED (it has bound blocks: only collectives bind them), and those of nbcoll_start. */
+ * before), ERR_UNSUPPORTED (it has bound blocks: only collectives bind them; or an exposure or fetch, where the
+ * communicator does not share memory with all its peers), ERR_LIMIT (more exposures than the communicator's cells, more
+ * parts in them than it has ranks, more than 65534 parts from one rank to one other), and those of nbcoll_start. */
 NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                                nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
@@ -311,6 +335,8 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 #define NBCOLL_ALGORITHM_REORDERS 1u     /* combines operands in another order than rank order: commutative ops only */
 #define NBCOLL_ALGORITHM_REPRODUCIBLE 2u /* combines along the tree of NBCOLL_REPRODUCIBLE */
 #define NBCOLL_ALGORITHM_COUNTS 4u       /* reads args.counts: only where the counts of all ranks are known */
+#define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
+                                                             a communicator with fewer cells gets it lowered */
 
 typedef struct nbcoll_algorithm {
     size_t size;

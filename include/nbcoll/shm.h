@@ -61,7 +61,8 @@ typedef struct nbcoll_shm_config {
     uint32_t depth;   /* messages in flight from one rank to another, 1..4096, rounded up to a power of two; 0: what
                          makes about 1 MiB a receiver */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
-    size_t quota;     /* bytes of the segment that are each rank's own, for communicators; at most 1 GiB; 0: 256 KiB */
+    size_t quota;     /* bytes of the segment that are each rank's own, for the cells of communicators that it is
+                         the first rank of, and for nbcoll_mem_alloc; at most 1 GiB; 0: 1 MiB */
     uint32_t flags;
 } nbcoll_shm_config;
 

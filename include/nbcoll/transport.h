@@ -72,18 +72,38 @@ typedef struct nbcoll_key {
 
 typedef struct nbcoll_bulk {
     size_t size;
-    /* Makes [memory, memory + bytes) readable by `get` of peers. May fail for lack of resources: the core then sends
-     * the payload in pieces. OK or any error. */
-    nbcoll_status (*expose)(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out);
+    /* Makes [memory, memory + bytes) readable by `get` of `peer`. May fail, also for this peer alone: the core then
+     * sends the payload in pieces. OK or any error. */
+    nbcoll_status (*expose)(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out);
     /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
     void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);
     /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent record comes
      * back when `to` is complete, or will no longer be written. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                          nbcoll_record *record);
-    /* Can bulk data move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
+    /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
+    /* Where `bytes` bytes from `offset` behind what `peer` exposed lie for this rank, readable until they are
+     * withdrawn; null when they have no such place, or when the slot is. */
+    const void *(*view)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes);
 } nbcoll_bulk;
+
+/* ---- shared memory (optional group) ---------------------------------------------------------------------------- */
+
+/* Memory that all ranks of the endpoint read and write in place. With it, and with bulk data, exposures need no
+ * messages. */
+typedef struct nbcoll_shared {
+    size_t size;
+    /* Takes `bytes` zeroed bytes for this rank, aligned to 128; *at names them to all. ERR_MEMORY when there are no
+     * more. */
+    nbcoll_status (*reserve)(nbcoll_endpoint *ep, size_t bytes, uint64_t *at);
+    /* Gives back what this rank has reserved. Nobody touches it any more. */
+    void (*release)(nbcoll_endpoint *ep, uint64_t at);
+    /* Where what any rank has reserved lies for this one; null if there can be nothing there. */
+    void *(*map)(nbcoll_endpoint *ep, uint64_t at, size_t bytes);
+    /* To be called after a change (stored seq_cst) of shared memory that `peer` may wait for: ends its sleep. */
+    void (*ring)(nbcoll_endpoint *ep, int peer);
+} nbcoll_shared;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
 
@@ -93,7 +113,8 @@ typedef struct nbcoll_doorbell {
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep: from now on whoever delivers to it rings, and so does a record that
      * can come back. OK, or AGAIN when something waits already (then nothing is armed). Nobody rings when there is room
-     * again after NOT_NOW: the core does not arm then. Each progress call disarms and silences the descriptor. */
+     * again after NOT_NOW: the core does not arm then. It looks at shared memory once more after arming, so the arming
+     * is a seq_cst store. Each progress call disarms and silences the descriptor. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_doorbell;
 
@@ -118,6 +139,7 @@ typedef struct nbcoll_transport {
     /* optional groups */
     const nbcoll_bulk *bulk;
     const nbcoll_doorbell *doorbell;
+    const nbcoll_shared *shared;
 } nbcoll_transport;
 
 /* Promises, and a cost model (Hockney with overhead), in the units given. */

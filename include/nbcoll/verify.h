@@ -17,8 +17,9 @@
  * Proved, by reasoning about the graphs, whatever the counts of bytes:
  *
  *   - every SEND has one RECV of its length, every exposed part one FETCH or FETCH_REDUCE; nothing is left over;
- *   - nothing waits for itself, even if every SEND waits until its RECV has started (full rendezvous). So the transport
- *     needs no buffer for the operation to end;
+ *   - nothing waits for itself, even if every SEND waits until its RECV has started (full rendezvous), and every EXPOSE
+ *     until its readers have fetched their parts and those with lower numbers. So the transport needs no buffer for the
+ *     operation to end;
  *   - two steps of a rank that may run at the same time do not touch the same byte, unless both only read. SEND and
  *     EXPOSE read until they end, RECV writes from when it may start. What orders two steps of a rank is a path of its
  *     own edges and nothing else: not the exchange of messages with another rank;

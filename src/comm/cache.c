@@ -108,8 +108,10 @@ static nbcolli_cached *entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint3
 static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
-                                    .ranks = comm->size};
-    const nbcoll_algorithm *algorithm = nbcolli_select(&e->args, comm->size, comm->config.large, comm->config.flags);
+                                    .ranks = comm->size, .shares = nbcoll_comm_shares, .shares_user = comm,
+                                    .cells = comm->config.cells};
+    const nbcoll_algorithm *algorithm = nbcolli_select(&e->args, comm->size, comm->config.large, comm->config.flags,
+                                                       comm->shared);
 
     if (!algorithm)
         return NBCOLL_ERR_UNSUPPORTED;

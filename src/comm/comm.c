@@ -18,7 +18,9 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t ballot = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
-    size_t memory = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
+    size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
+    size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
+    size_t memory = exposed + nbcolli_lines(counts * sizeof(uint16_t));
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
     if (!block)
@@ -34,6 +36,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
+    comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->cache.buckets = buckets;
     comm->cache.limit = config->schedules;
     comm->sister_at = &c->comms;
@@ -84,6 +87,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     }
     if (comm->listed)
         unregister(comm);
+    nbcolli_area_leave(comm);
     *comm->sister_at = comm->sister;
     if (comm->sister)
         comm->sister->sister_at = comm->sister_at;

@@ -30,6 +30,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
         a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
         a->large = v->large > a->large ? v->large : a->large;
+        a->shares &= v->shares;
     }
     comm->config.slots = a->slots;
     comm->config.cells = a->cells;
@@ -63,6 +64,7 @@ static void settle_first(nbcoll_comm *comm)
     }
     for (int i = 0; i < comm->size; i++)
         comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
+    nbcolli_area_take(comm, comm->agreed.shares ? comm->votes[0].area : 0);
 }
 
 /* The members: those of my colour, by key, then by rank in the parent. */
@@ -90,6 +92,7 @@ static void settle_members(nbcoll_comm *comm)
         comm->link->losses += comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE; /* so that it learns of them */
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
+    nbcolli_area_take(comm, comm->agreed.shares ? votes[first].area : 0);
 }
 
 /* Messages that came before this rank knew the communicator. */
@@ -118,7 +121,8 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
     else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
         settle_members(comm);
         nbcolli_comm_register(comm);
-    }
+    } else if (s == NBCOLL_OK)
+        nbcolli_area_take(comm, 0);
     return s;
 }
 
@@ -173,7 +177,8 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
         .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1, .colour = colour,
         .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .flags = comm->config.flags, .large = comm->config.large};
+        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
+        .area = nbcolli_area_offer(comm, over->size)};
     s = ballot(over, &schedule);
     if (s != NBCOLL_OK)
         return s;
@@ -240,6 +245,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     nbcolli_comm_register(comm);
     s = vote(comm, comm, 0, comm->rank, out, request);
     if (s != NBCOLL_OK) {
+        nbcolli_area_take(comm, 0);
         nbcolli_comm_destroy(comm);
         nbcolli_link_drop(link);
     }
@@ -280,9 +286,10 @@ static nbcoll_status derive(nbcoll_comm *parent, int colour, int key, nbcoll_com
     comm->parent = parent;
     comm->agreed = parent->agreed;
     s = vote(comm, parent, colour, key, out, request);
-    if (s != NBCOLL_OK)
+    if (s != NBCOLL_OK) {
+        nbcolli_area_take(comm, 0);
         nbcolli_comm_destroy(comm);
-    else
+    } else
         parent->link->serial++;
     return s;
 }

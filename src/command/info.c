@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * `nbcoll info`: what this build of the library has. */
+ * `nbcoll info`: what this build of the library has, and what it finds on this machine. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "info.h"
 
 /* Both are the build's to say. */
 #ifndef NBCOLL_VERSION
@@ -83,6 +84,7 @@ static json_t *collect(void)
     json_object_set_new(all, "reductions", reductions());
     json_object_set_new(all, "transports", words(NBCOLL_TRANSPORTS));
     json_object_set_new(all, "vectors", features());
+    json_object_set_new(all, "copy_paths", info_paths());
     return all;
 }
 
@@ -95,6 +97,13 @@ static void print_list(const char *title, const json_t *list)
     json_array_foreach(list, i, name)
         printf(" %s", json_string_value(name));
     printf("%s\n", json_array_size(list) ? "" : " -");
+}
+
+static void print_path(const char *title, const json_t *found)
+{
+    const char *path = json_string_value(json_object_get(found, "path"));
+    const char *why = json_string_value(json_object_get(found, "why"));
+    printf("%-12s %s%s%s\n", title, path ? path : "not found out", *why ? ", since: " : "", why);
 }
 
 static void print_all(json_t *all)
@@ -113,6 +122,10 @@ static void print_all(json_t *all)
     print_list("reductions", json_object_get(all, "reductions"));
     print_list("transports", json_object_get(all, "transports"));
     print_list("vectors", json_object_get(all, "vectors"));
+    if (json_object_size(json_object_get(all, "copy_paths")))
+        puts("\nhow large data moves over shared memory, by trial:");
+    json_object_foreach(json_object_get(all, "copy_paths"), name, value)
+        print_path(name, value);
 }
 
 static int run(const command *self, int argc, char *argv[])
@@ -138,10 +151,13 @@ static int run(const command *self, int argc, char *argv[])
 
 const command command_info = {
     "info",
-    "lists operations, algorithms, types, reductions and transports",
+    "lists operations, algorithms, types, reductions, transports and copy paths",
     "usage: nbcoll info [--json]\n\n"
     "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
-    "reductions, transports, and the vector instructions of this processor that reductions use.\n\n"
+    "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
+    "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
+    "process_vm_readv, or pieces that travel as messages; whether all read memory of nbcoll_mem_alloc in place; and\n"
+    "why a path is not a better one.\n\n"
     "  --json            one object\n",
     run,
     ":",

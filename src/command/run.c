@@ -178,9 +178,10 @@ const command command_run = {
     .help =
         "usage: nbcoll run -n N [OPTION...] PROGRAM [ARGUMENT...]\n\n"
         "Starts N processes of a program, ranks 0 to N-1, that find each other by nbcoll/launch.h. Rank 0 has our\n"
-        "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least. When a\n"
-        "rank fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the\n"
-        "end, processes that a rank has started and left.\n\n"
+        "standard input, the others an empty one. Lines of output come whole, those of up to 64 KiB at least; but a\n"
+        "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"
+        "fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the end,\n"
+        "processes that a rank has started and left.\n\n"
         "  -n N              ranks, 1..256\n"
         "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
         "                    can have one, and the build has hwloc\n"

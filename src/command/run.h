@@ -66,7 +66,8 @@ typedef struct run_output run_output;
 run_output *run_output_new(int ranks, int is_prefixed);
 void run_output_free(run_output *output);
 
-/* Makes the pipe for what a rank writes to `descriptor` (1 or 2). Gives the rank's end; -1 and errno on failure. */
+/* Makes the pipe for what a rank writes to `descriptor` (1 or 2). Gives the rank's end, which for rank 0's standard
+ * error may be our own; -1 and errno on failure. */
 int run_output_open(run_output *output, int rank, int descriptor);
 
 /* Adds a line of our own to standard error: "nbcoll run: ...". */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Pipes from the ranks to our standard output and standard error, which pass whole lines. Each *stream* (what one rank
  * writes to one of the two) is collected until a line is complete; each *sink* (one of our two) takes complete lines
- * from its streams in turn. A sink that is not read from holds back its streams, and nothing else. */
+ * from its streams in turn. A sink that is not read from holds back its streams, and nothing else.
+ *
+ * A terminal is rank 0's own standard error, since a program draws (a bar, colours) only where it sees a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -43,6 +45,7 @@ struct run_output {
     int streams; /* two for each rank, then our own */
     stream *stream;
     sink sink[2];
+    int is_shared; /* rank 0 writes to our standard error itself */
 };
 
 static int is_same_file(int one, int other)
@@ -60,6 +63,7 @@ run_output *run_output_new(int ranks, int is_prefixed)
     o->stream = calloc((size_t)o->streams, sizeof *o->stream);
     o->sink[0].fd = STDOUT_FILENO;
     o->sink[1].fd = STDERR_FILENO;
+    o->is_shared = !is_prefixed && isatty(STDERR_FILENO);
     int is_one = is_same_file(STDOUT_FILENO, STDERR_FILENO); /* then a line of either is not cut by the other */
     int failed = !o->stream;
     for (int i = 0; !failed && i < o->streams; i++) {
@@ -94,6 +98,8 @@ void run_output_free(run_output *o)
 int run_output_open(run_output *o, int rank, int descriptor)
 {
     int ends[2];
+    if (o->is_shared && rank == 0 && descriptor == STDERR_FILENO)
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
     fcntl(ends[0], F_SETFL, O_NONBLOCK); /* this end only */
@@ -103,8 +109,8 @@ int run_output_open(run_output *o, int rank, int descriptor)
 
 void run_output_say(run_output *o, const char *format, ...)
 {
-    char text[2048] = "nbcoll run: ";
-    size_t begin = strlen(text);
+    char text[2048];
+    size_t begin = (size_t)sprintf(text, "%snbcoll run: ", o->is_shared ? "\n" : ""); /* rank 0 may be within a line */
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text + begin, sizeof text - begin - 1, format, arguments);

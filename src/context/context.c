@@ -120,6 +120,12 @@ static nbcoll_status table_read(nbcolli_link *link)
         if (!link->doorbell.fd || !link->doorbell.arm)
             return NBCOLL_ERR_ABI;
     }
+    if (t->shared) {
+        table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
+        t->shared = &link->shared;
+        if (!link->shared.reserve || !link->shared.release || !link->shared.map || !link->shared.ring)
+            return NBCOLL_ERR_ABI;
+    }
     return NBCOLL_OK;
 }
 
@@ -177,6 +183,16 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     return NBCOLL_OK;
 }
 
+/* The memory itself stays the transport's: others may still use it. */
+static void areas_forget(nbcoll_context *c, nbcolli_area *area)
+{
+    while (area) {
+        nbcolli_area *next = area->next;
+        nbcolli_free(&c->host, area, sizeof *area);
+        area = next;
+    }
+}
+
 void nbcolli_link_drop(nbcolli_link *link)
 {
     nbcoll_context *c = link->context;
@@ -192,6 +208,8 @@ void nbcolli_link_drop(nbcolli_link *link)
         link->orphans = s->next;
         nbcolli_stash_free(s);
     }
+    areas_forget(c, link->areas);
+    areas_forget(c, link->memory);
     if (link->transport.doorbell)
         epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.doorbell->fd(ep), NULL);
     else
@@ -296,7 +314,10 @@ static nbcoll_status arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    return NBCOLL_OK;
+    if (!nbcolli_look_again(c)) /* [SLEEP] the second look of the bell's bargain */
+        return NBCOLL_OK;
+    nbcolli_drain(c);
+    return NBCOLL_AGAIN;
 }
 
 nbcoll_status nbcoll_arm(nbcoll_context *c)

@@ -117,6 +117,30 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
+/* Does the run wait until it may write its cells, and for which reader of an earlier tag? */
+static int waits_for_cells(const nbcolli_run *run, uint64_t *before, int *reader)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++)
+        if (run->op[i].phase == NBCOLLI_REUSING)
+            return !nbcolli_may_reuse(run->comm, run->tag, before, reader);
+    return 0;
+}
+
+/* The lowest rank that the run waits for, or -1. */
+static int lowest_awaited(const nbcolli_run *run)
+{
+    int rank = -1;
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        int peer = run->schedule->step[op->step].peer;
+        int waits = op->phase == NBCOLLI_EXPOSED ? nbcolli_exposure_is_held(op, &peer)
+                                                 : op->phase != NBCOLLI_IDLE && op->phase != NBCOLLI_SETTLED;
+        if (waits && peer >= 0 && (rank < 0 || peer < rank))
+            rank = peer;
+    }
+    return rank;
+}
+
 /* Why the request is not over: it waits for its slot, or for its peers. */
 static nbcoll_status expired(const nbcoll_request *request)
 {
@@ -126,19 +150,19 @@ static nbcoll_status expired(const nbcoll_request *request)
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && r->run && r->run->state == NBCOLLI_RUN_QUEUED) {
-        const nbcolli_run *holder = nbcolli_slot_of(r->comm, r->run->tag)->active;
-        int rank = -1;
-        for (uint32_t i = 0; i < holder->schedule->ops; i++) {
-            int peer = holder->schedule->step[holder->op[i].step].peer;
-            int waits = holder->op[i].phase != NBCOLLI_IDLE && holder->op[i].phase != NBCOLLI_SETTLED;
-            if (waits && (rank < 0 || peer < rank))
-                rank = peer;
-        }
-        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, rank, holder->tag, r->comm);
+    const nbcolli_run *run = r ? r->run : NULL, *holder = run;
+    uint64_t before;
+    int reader;
+    if (run && run->state == NBCOLLI_RUN_QUEUED)
+        holder = nbcolli_slot_of(r->comm, run->tag)->active;
+    if (run && waits_for_cells(holder, &before, &reader)) {
+        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, reader, before, r->comm);
         s = NBCOLL_ERR_NO_SLOT;
-    } else if (r && r->run)
-        nbcolli_note_failure(c, s, -1, r->run->tag, r->comm);
+    } else if (holder != run) {
+        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, lowest_awaited(holder), holder->tag, r->comm);
+        s = NBCOLL_ERR_NO_SLOT;
+    } else if (run)
+        nbcolli_note_failure(c, s, -1, run->tag, r->comm);
     nbcolli_unlock(c);
     return s;
 }

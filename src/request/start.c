@@ -2,14 +2,33 @@
  * Starting the schedules of a program's own making. */
 #include "nbcoll/inline/context.h"
 
-static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *recv, const nbcoll_comm *comm)
+#define MOST_PARTS 65534u /* that a reader's word can count */
+
+static int shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
+{
+    int all = 1;
+    for (nbcoll_step i = 0; i < s->steps; i++) {
+        const nbcoll_step_view *v = &s->step[i];
+        if (v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE)
+            all &= nbcoll_comm_shares(comm, v->peer);
+        for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
+            all &= nbcoll_comm_shares(comm, v->parts[p].peer);
+    }
+    return all;
+}
+
+static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *recv, nbcoll_comm *comm)
 {
     if (s->rank != comm->rank || s->ranks != comm->size)
         return NBCOLL_ERR_RANK;
     if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
         return NBCOLL_ERR_BUFFER;
-    int is_bound = s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK];
-    return s->shared || is_bound ? NBCOLL_ERR_UNSUPPORTED : nbcolli_schedule_own(s, comm->context);
+    if (s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK] ||
+        (s->shared && !shares_all(s, comm)))
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (s->shared && (s->cells > comm->config.cells || s->shown > (uint32_t)comm->size || s->widest > MOST_PARTS))
+        return NBCOLL_ERR_LIMIT;
+    return nbcolli_schedule_own(s, comm->context);
 }
 
 static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,

@@ -137,7 +137,7 @@ static uint32_t most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-/* A run in one block: the struct, ops, pieces, counters, ready list, scratch. */
+/* A run in one block: the struct, ops, pieces, counters, ready list, answers, scratch. */
 static nbcolli_run *run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
@@ -145,22 +145,26 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
     size_t before = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
     size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
-    size_t fixed = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
+    size_t answered = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
+    size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
 
-    if (scratch > SIZE_MAX - fixed)
+    if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
         return NULL;
-    unsigned char *block = nbcolli_alloc(&s->host, fixed + scratch, 64);
+    size_t memory = fixed + nbcolli_lines(scratch) + s->bounce;
+    unsigned char *block = nbcolli_alloc(&s->host, memory, 64);
     if (!block)
         return NULL;
     memset(block, 0, fixed);
     nbcolli_run *run = (nbcolli_run *)(void *)block;
-    run->memory = fixed + scratch;
+    run->memory = memory;
     run->schedule = s;
     run->op = (nbcolli_op *)(void *)(block + ops);
     run->pieces = (nbcoll_piece *)(void *)(block + pieces);
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = (nbcoll_step *)(void *)(block + ready);
+    run->answered = s->cells ? block + answered : NULL;
     run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
+    run->bounce = block + fixed + nbcolli_lines(scratch);
     for (nbcoll_step i = 0; i < s->steps; i++)
         if (s->op[i] != UINT32_MAX) {
             nbcolli_op *op = &run->op[s->op[i]];
@@ -184,10 +188,15 @@ static nbcolli_run *run_take(nbcolli_request *r)
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         op->moved = 0;
+        op->cell = 0;
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
         op->fin = op->refused = op->cts = op->keyed = op->recalled = 0;
+        op->suspect = 0;
     }
+    if (run->answered)
+        memset(run->answered, 0, (size_t)s->ranks);
+    run->cells = run->parts = 0;
     run->next = NULL;
     run->comm = r->comm;
     run->request = r;
@@ -208,7 +217,8 @@ static nbcoll_status comm_can_start(const nbcoll_comm *comm)
         nbcolli_note_failure(comm->context, comm->broken, comm->culprit, comm->next_tag, comm);
         return comm->broken;
     }
-    return comm->next_tag == UINT64_MAX ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+    /* A reader's word has 48 bits for the tag's turn in its slot. */
+    return comm->next_tag / comm->config.slots >= UINT64_C(1) << 48 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_request_start(nbcolli_request *r)

@@ -247,6 +247,32 @@ nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part p
     return step;
 }
 
+nbcoll_part *nbcoll_parts(nbcoll_builder *builder, size_t n)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!builder_open(b) || !builder_require(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT))
+        return NULL;
+    size_t bytes = sizeof(nbcolli_room) + n * sizeof(nbcoll_part);
+    nbcolli_room *room = nbcolli_alloc(&b->host, bytes, 64);
+    if (!builder_require(b, room != NULL, NBCOLL_ERR_MEMORY))
+        return NULL;
+    memset(room, 0, bytes);
+    *room = (nbcolli_room){b->rooms, bytes};
+    b->rooms = room;
+    return (nbcoll_part *)(void *)(room + 1);
+}
+
+nbcoll_step nbcoll_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
+{
+    nbcolli_builder *b = builder_of(builder);
+    nbcoll_part *parts = b ? nbcoll_parts(builder, (size_t)b->head.ranks) : NULL;
+    size_t n = 0;
+    for (int peer = 0; parts && peer < b->head.ranks; peer++)
+        if (peer != b->head.rank)
+            parts[n++] = (nbcoll_part){.peer = peer, .region = nbcoll_span(at, bytes)};
+    return nbcoll_expose(builder, n, parts);
+}
+
 nbcoll_step nbcoll_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
@@ -483,6 +509,11 @@ void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
 static void builder_close(nbcolli_builder *b)
 {
     nbcoll_host host = b->host;
+    while (b->rooms) {
+        nbcolli_room *room = b->rooms;
+        b->rooms = room->next;
+        nbcolli_free(&host, room, room->bytes);
+    }
     nbcolli_free(&host, b->drafts.items, b->drafts.room * sizeof(nbcolli_draft));
     nbcolli_free(&host, b->edges.items, b->edges.room * sizeof(nbcolli_entry));
     nbcolli_free(&host, b->parts.items, b->parts.room * sizeof(nbcoll_part));

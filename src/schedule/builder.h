@@ -14,6 +14,12 @@ typedef struct nbcolli_array {
     size_t used, room;
 } nbcolli_array;
 
+/* Memory of nbcoll_parts, in front of it. */
+typedef struct nbcolli_room {
+    struct nbcolli_room *next;
+    size_t bytes;
+} nbcolli_room;
+
 /* Steps, edges and parts: 2^31 of each. */
 #define NBCOLLI_MOST ((size_t)1 << 31)
 
@@ -22,6 +28,7 @@ typedef struct nbcolli_draft {
     nbcoll_step_view view;
     uint32_t part;    /* EXPOSE, CALL: index of its first part */
     uint32_t members; /* a lowered step: how many steps just before it are its pieces */
+    uint32_t pieces;  /* the end of a growing exposure: how many it has, alike in steps, among its members */
     int is_lowered;   /* it stands for an EXPOSE, FETCH or FETCH_REDUCE, or a piece of one */
     int is_numbered;
 } nbcolli_draft;
@@ -37,6 +44,7 @@ typedef struct nbcolli_builder {
     nbcolli_array drafts; /* nbcolli_draft */
     nbcolli_array edges;  /* nbcolli_entry: earlier and later step in its key */
     nbcolli_array parts;  /* nbcoll_part */
+    struct nbcolli_room *rooms; /* lent to the algorithm */
     size_t scratch;       /* bytes given out */
     nbcoll_step stage;    /* first step of the open stage */
     nbcoll_step gate;     /* the end of the last dependent stage; START: none */

@@ -16,11 +16,14 @@ static void finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
     b->edges.used = kept;
 }
 
+/* FETCH_REDUCEs count as FETCHes. */
 static uint32_t finish_count(const nbcolli_builder *b, nbcoll_kind kind)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < b->drafts.used; i++)
-        n += nbcolli_drafts(b)[i].view.kind == kind;
+    for (size_t i = 0; i < b->drafts.used; i++) {
+        nbcoll_kind found = nbcolli_drafts(b)[i].view.kind;
+        n += found == kind || (kind == NBCOLL_FETCH && found == NBCOLL_FETCH_REDUCE);
+    }
     return n;
 }
 
@@ -37,6 +40,7 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
 {
     size_t total = 0, steps = b->drafts.used;
     uint32_t sends = finish_count(b, NBCOLL_SEND), recvs = finish_count(b, NBCOLL_RECV);
+    uint32_t fetches = finish_count(b, NBCOLL_FETCH), ops = sends + recvs + fetches + finish_count(b, NBCOLL_EXPOSE);
     finish_place(&total, 1, sizeof(nbcoll_schedule));
     size_t at_step = finish_place(&total, steps, sizeof(nbcoll_step_view));
     size_t at_before = finish_place(&total, steps, sizeof(uint32_t));
@@ -44,6 +48,8 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
     size_t at_after = finish_place(&total, b->edges.used, sizeof(nbcoll_step));
     size_t at_send = finish_place(&total, sends, sizeof(nbcolli_message));
     size_t at_recv = finish_place(&total, recvs, sizeof(nbcolli_message));
+    size_t at_fetch = finish_place(&total, fetches, sizeof(nbcolli_message));
+    size_t at_bounces = finish_place(&total, fetches ? ops : 0, sizeof(size_t));
     size_t at_parts = finish_place(&total, b->parts.used, sizeof(nbcoll_part));
     char *block = nbcolli_alloc(&b->host, total, FINISH_LINE);
     if (!block)
@@ -56,15 +62,18 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
                            .fingerprint = b->fingerprint,
-                           .ops = sends + recvs,
+                           .ops = ops,
                            .sends = sends,
-                           .recvs = recvs};
+                           .recvs = recvs,
+                           .fetches = fetches};
     memcpy(s->name, b->name, sizeof s->name);
     s->step = (nbcoll_step_view *)(block + at_step);
     s->before = (uint32_t *)(block + at_before);
     s->op = (uint32_t *)(block + at_op);
     s->send = (nbcolli_message *)(block + at_send);
     s->recv = (nbcolli_message *)(block + at_recv);
+    s->fetch = (nbcolli_message *)(block + at_fetch);
+    s->bounces = (size_t *)(block + at_bounces);
     *after = (nbcoll_step *)(block + at_after);
     *parts = (nbcoll_part *)(block + at_parts);
     return s;
@@ -78,6 +87,21 @@ static void finish_reach(nbcoll_schedule *s, nbcoll_region r)
         *extent = r.at.offset + r.bytes;
 }
 
+/* What a run of a step that shares memory needs. */
+static void finish_share(nbcoll_schedule *s, nbcoll_step i)
+{
+    const nbcoll_step_view *v = &s->step[i];
+    s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
+    if (v->kind == NBCOLL_EXPOSE && (v->grows == NBCOLL_START || v->grows == i)) {
+        s->cells++;
+        s->shown += v->part_count;
+    }
+    if (v->kind == NBCOLL_FETCH_REDUCE) {
+        s->bounces[s->op[i]] = s->bounce;
+        s->bounce += (v->write.bytes + FINISH_LINE - 1) / FINISH_LINE * FINISH_LINE; /* so much is in a buffer */
+    }
+}
+
 static void finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts)
 {
     uint32_t op = 0;
@@ -88,8 +112,8 @@ static void finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_pa
         nbcoll_step_view *v = &s->step[i];
         *v = draft->view;
         v->parts = v->part_count ? parts + draft->part : NULL;
-        s->op[i] = v->kind == NBCOLL_SEND || v->kind == NBCOLL_RECV ? op++ : UINT32_MAX;
-        s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
+        s->op[i] = v->peer >= 0 || v->kind == NBCOLL_EXPOSE ? op++ : UINT32_MAX;
+        finish_share(s, i);
         finish_reach(s, v->write);
         finish_reach(s, v->read[0]);
         finish_reach(s, v->read[1]);

@@ -60,7 +60,7 @@ static nbcoll_status number_family(nbcolli_entry *entries, uint32_t givens, uint
     return NBCOLL_OK;
 }
 
-/* Numbers the steps of one kind. `index`: null, or where to leave them sorted by peer and number. */
+/* Numbers the steps of one kind. `index`: where to leave them sorted by peer and number. */
 static nbcoll_status number_kind(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_kind kind, nbcolli_entry *work,
                                  nbcolli_message *index)
 {
@@ -71,8 +71,9 @@ static nbcoll_status number_kind(const nbcolli_builder *b, nbcoll_schedule *s, n
         uint32_t number = (uint32_t)work[i].key;
         nbcoll_step step = work[i].value;
         s->step[step].number = number;
-        if (index)
-            index[i] = (nbcolli_message){s->step[step].peer, number, step};
+        index[i] = (nbcolli_message){s->step[step].peer, number, step};
+        if (kind == NBCOLL_FETCH && s->widest <= number)
+            s->widest = number + 1;
     }
     return status;
 }
@@ -83,10 +84,14 @@ nbcoll_status nbcolli_number(const nbcolli_builder *b, nbcoll_schedule *s, nbcol
     if (status == NBCOLL_OK)
         status = number_kind(b, s, NBCOLL_RECV, work, s->recv);
     if (status == NBCOLL_OK)
-        status = number_kind(b, s, NBCOLL_FETCH, work, NULL);
+        status = number_kind(b, s, NBCOLL_FETCH, work, s->fetch);
     uint32_t n = number_parts(parts, b->parts.used, work);
     number_family(work, 0, n, work + n); /* none is given, so none is taken twice */
-    for (uint32_t i = 0; i < n; i++)
-        parts[work[i].value].number = (uint32_t)work[i].key;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t number = (uint32_t)work[i].key;
+        parts[work[i].value].number = number;
+        if (s->widest <= number)
+            s->widest = number + 1;
+    }
     return status;
 }

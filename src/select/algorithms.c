@@ -9,23 +9,32 @@
 #define REORDERS NBCOLL_ALGORITHM_REORDERS
 #define REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
 #define COUNTS NBCOLL_ALGORITHM_COUNTS
+#define EXPOSES NBCOLL_ALGORITHM_EXPOSES(1)
 #define ALGORITHM_LIST(X)                                                                                              \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
+    X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BCAST, bcast_binomial, binomial, 0)                                                                              \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
+    X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
+    X(BCAST, bcast_slots_chain, slots_chain, EXPOSES)                                                                  \
     X(SCATTER, scatter_binomial, binomial, 0)                                                                          \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
+    X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
     X(GATHER, gather_binomial, binomial, 0)                                                                            \
     X(GATHER, gather_flat, flat, 0)                                                                                    \
+    X(GATHER, gather_slots, slots, EXPOSES)                                                                            \
     X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
     X(ALLGATHER, allgather_ring, ring, 0)                                                                              \
+    X(ALLGATHER, allgather_slots, slots, EXPOSES)                                                                      \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
     X(REDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                             \
+    X(REDUCE, reduce_slots, slots, EXPOSES)                                                                            \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
     X(ALLREDUCE, allreduce_aligned, aligned, REPRODUCIBLE)                                                             \
     X(ALLREDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                          \
+    X(ALLREDUCE, allreduce_slots, slots, EXPOSES)                                                                      \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(GATHERV, gatherv_binomial, binomial, COUNTS)                                                                     \
@@ -49,6 +58,8 @@
     X(SCAN, scan_linear, linear, 0)                                                                                    \
     X(EXSCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                               \
     X(EXSCAN, exscan_linear, linear, 0)
+
+#define SLOTS_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
 
 #define ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 ALGORITHM_LIST(ALGORITHM_BUILD)
@@ -85,10 +96,22 @@ nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const n
     return (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) && !has_all_counts ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
 }
 
-static int algorithm_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
+static int algorithm_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags, int exposes)
 {
     int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
-    return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK && (!must_keep_tree || (algorithm->flags & REPRODUCIBLE));
+    return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK && !(algorithm->flags >> 16) == !exposes &&
+           (!must_keep_tree || (algorithm->flags & REPRODUCIBLE));
+}
+
+/* The first eligible one that exposes memory, or does not; or null. */
+static const nbcoll_algorithm *algorithm_first(const nbcoll_args *a, uint32_t flags, int exposes)
+{
+    const nbcoll_algorithm *algorithm;
+
+    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
+        if (algorithm_is_eligible(algorithm, a, flags, exposes))
+            break;
+    return algorithm;
 }
 
 /* Bytes that all ranks know alike. */
@@ -102,16 +125,17 @@ static size_t algorithm_bytes(const nbcoll_args *a, int ranks)
     return has_blocks && kind->blocks == NBCOLLI_EQUAL ? a->bytes * (size_t)ranks : a->bytes;
 }
 
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags)
+const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags, int shared)
 {
-    const nbcoll_algorithm *chosen = nbcoll_algorithm_at(a->operation, algorithm_bytes(a, ranks) >= large);
+    size_t bytes = algorithm_bytes(a, ranks);
+    const nbcoll_algorithm *chosen = NULL;
 
-    if (chosen && algorithm_is_eligible(chosen, a, flags))
+    if (shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > SLOTS_COMBINE))
+        chosen = algorithm_first(a, flags, 1);
+    if (chosen)
         return chosen;
-    for (unsigned i = 0; (chosen = nbcoll_algorithm_at(a->operation, i)); i++)
-        if (algorithm_is_eligible(chosen, a, flags))
-            break;
-    return chosen;
+    chosen = nbcoll_algorithm_at(a->operation, bytes >= large);
+    return chosen && algorithm_is_eligible(chosen, a, flags, 0) ? chosen : algorithm_first(a, flags, 0);
 }
 
 /* "<operation>/<algorithm>", as far as a schedule's name goes. */
@@ -144,7 +168,14 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return NBCOLL_ERR_NULL;
     if (whole.operation != args.operation)
         return NBCOLL_ERR_ARGUMENT;
-    nbcoll_status status = nbcoll_builder_open(config, &b);
+    nbcoll_builder_config c = {0};
+    if (!config)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (c.cells && algorithm->size >= sizeof *algorithm && algorithm->flags >> 16 > c.cells)
+        c.shares = NULL;
+    nbcoll_status status = nbcoll_builder_open(&c, &b);
     if (status != NBCOLL_OK)
         return status;
     status = nbcoll_args_complete(&args, b->rank, b->ranks);

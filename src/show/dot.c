@@ -45,7 +45,7 @@ static void dot_rank(nbcolli_printer *p, const nbcoll_schedule *s)
         const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
         unsigned long id = step;
         nbcolli_print(p, "        r%d_s%lu [label=\"%lu %s", info.rank, id, id, nbcoll_kind_name(v->kind));
-        nbcolli_print_step(p, step, v);
+        nbcolli_print_step(p, s, step);
         nbcolli_print(p, "\"]\n");
         for (uint32_t i = 0; i < v->after_count; i++)
             nbcolli_print(p, "        r%d_s%lu -> r%d_s%lu\n", info.rank, id, info.rank, (unsigned long)v->after[i]);

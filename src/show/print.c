@@ -86,9 +86,17 @@ static void print_operand(nbcolli_printer *p, const nbcoll_step_view *v, int sid
         print_region(p, v->read[side]);
 }
 
-void nbcolli_print_step(nbcolli_printer *p, nbcoll_step step, const nbcoll_step_view *v)
+static void print_piece(nbcolli_printer *p, const nbcoll_schedule *s, const nbcoll_step_view *v)
+{
+    size_t first = nbcoll_schedule_step(s, v->grows)->parts[0].region.at.offset;
+    size_t piece = v->whole ? (v->parts[0].region.at.offset - first) / v->piece : 0;
+    nbcolli_print(p, " as piece %zu of step %lu", piece, (unsigned long)v->grows);
+}
+
+void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_step step)
 {
     static const char *const lanes[] = {"caller", "progress", "queue", "rail"};
+    const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
     if (step <= NBCOLL_END)
         nbcolli_print(p, step == NBCOLL_START ? " start" : " end");
     if (v->kind == NBCOLL_SEND) {
@@ -110,6 +118,8 @@ void nbcolli_print_step(nbcolli_printer *p, nbcoll_step step, const nbcoll_step_
         nbcolli_print(p, " %s", nbcoll_type_name(v->reduction.type));
     }
     print_parts(p, v);
+    if (v->grows != NBCOLL_START)
+        print_piece(p, s, v);
     if (v->lane != NBCOLL_LANE_CALLER)
         nbcolli_print(p, " on %s", lanes[v->lane]);
 }

@@ -21,7 +21,7 @@ void nbcolli_print(nbcolli_printer *p, const char *format, ...) __attribute__((f
 void nbcolli_print_name(nbcolli_printer *p, const char *name, int is_quoted);
 
 /* Prints what a step does, beginning with a space, if there is anything to say beyond its kind. */
-void nbcolli_print_step(nbcolli_printer *p, nbcoll_step step, const nbcoll_step_view *v);
+void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_step step);
 
 /* Writes what is left, and tells how the printing went. */
 nbcoll_status nbcolli_print_end(nbcolli_printer *p);

@@ -18,7 +18,7 @@ nbcoll_status nbcoll_show_text(const nbcoll_schedule *schedule, nbcoll_write *wr
     for (nbcoll_step step = 0; step < info.steps && !p.is_stopped; step++) {
         const nbcoll_step_view *v = nbcoll_schedule_step(schedule, step);
         nbcolli_print(&p, "%4lu %s", (unsigned long)step, nbcoll_kind_name(v->kind));
-        nbcolli_print_step(&p, step, v);
+        nbcolli_print_step(&p, schedule, step);
         for (uint32_t i = 0; i < v->after_count; i++)
             nbcolli_print(&p, i ? " %lu" : " then %lu", (unsigned long)v->after[i]);
         nbcolli_print(&p, "\n");

@@ -23,8 +23,10 @@ static void barrier_listen(const nbcolli_proof *p, uint64_t *heard, uint64_t *at
         size_t index = nbcolli_index(p, item.rank, item.step);
         uint64_t *row = &heard[index * words];
         row[item.rank / 64] |= UINT64_C(1) << item.rank % 64;
-        if (barrier_is_taker(v))
+        if (barrier_is_taker(v)) { /* the giver has started, though it may end later */
+            row[v->peer / 64] |= UINT64_C(1) << v->peer % 64;
             barrier_hear(row, &heard[nbcolli_index(p, v->peer, p->mate[index]) * words], words);
+        }
         for (uint32_t after = 0; after < v->after_count; after++)
             barrier_hear(&heard[nbcolli_index(p, item.rank, v->after[after]) * words], row, words);
         barrier_hear(&at_end[(size_t)item.rank * words], row, words);

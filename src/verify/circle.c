@@ -14,20 +14,17 @@ static nbcolli_item circle_earlier(const nbcolli_proof *p, const uint8_t *state,
     return item;
 }
 
-/* A reader of the EXPOSE that has not fetched its part. */
+/* A fetch without which a reader does not tell that it has its part: of that part, or of one before it. */
 static nbcolli_item circle_reader(const nbcolli_proof *p, const uint8_t *state, nbcolli_item expose)
 {
     const nbcoll_step_view *v = nbcolli_view(p, expose.rank, expose.step);
     for (uint32_t i = 0; i < v->part_count; i++) {
-        int reader = v->parts[i].peer;
-        const nbcoll_schedule *s = p->schedules[reader];
-        for (nbcoll_step step = 0; step < s->steps; step++) {
-            nbcoll_kind kind = s->step[step].kind;
-            size_t index = nbcolli_index(p, reader, step);
-            if ((kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE) && s->step[step].peer == expose.rank &&
-                p->mate[index] == expose.step && state[index] != NBCOLLI_ENDED)
-                return (nbcolli_item){reader, step};
-        }
+        const nbcoll_part *part = &v->parts[i];
+        const nbcoll_schedule *s = p->schedules[part->peer];
+        uint32_t first = nbcolli_message_index(s->fetch, s->fetches, expose.rank, 0);
+        for (const nbcolli_message *fetch = s->fetch + first; fetch <= s->fetch + first + part->number; fetch++)
+            if (state[nbcolli_index(p, part->peer, fetch->step)] != NBCOLLI_ENDED)
+                return (nbcolli_item){part->peer, fetch->step};
     }
     return expose;
 }

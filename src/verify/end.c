@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Lets all steps end, in one order of the many that the graphs allow, and follows what memory holds. A SEND ends with
- * its RECV, an EXPOSE with its last fetch: what cannot end so waits in a circle. As no two steps race, every other
- * order gives the same contents. */
+ * its RECV; an EXPOSE when each reader has its part and all parts of that owner with lower numbers, because a reader
+ * only tells how many it has, in order. What cannot end so waits in a circle. As no two steps race, every other order
+ * gives the same contents. */
 #include "proof.h"
 
 #include "nbcoll/inline/reduce.h"
@@ -9,7 +10,8 @@
 typedef struct end_run {
     nbcolli_proof *p;
     uint8_t *state;      /* [all steps] of nbcolli_state */
-    uint32_t *before;    /* [all steps]: how many it still waits for; of an EXPOSE that has started: parts to fetch */
+    uint32_t *before;    /* [all steps]: how many it still waits for; of an EXPOSE that has started: parts not told */
+    uint8_t *is_told;    /* [all steps]: the owner knows that the FETCH has ended */
     nbcolli_item *next;  /* [all steps]: of an EXPOSE, the first FETCH that it holds back; of that, the next one */
     nbcolli_item *queue; /* [all steps] */
     size_t queued, ended;
@@ -145,15 +147,38 @@ static void end_finish(end_run *run, nbcolli_item item)
     }
 }
 
+/* A FETCH has ended. It is told, and those that waited for it to be, unless it has to wait itself. */
+static void end_tell(end_run *run, nbcolli_item taker)
+{
+    const nbcoll_schedule *s = run->p->schedules[taker.rank];
+    const nbcoll_step_view *v = end_view(run, taker);
+    nbcolli_item owner = {v->peer, NBCOLL_START};
+    uint32_t i = nbcolli_message_index(s->fetch, s->fetches, v->peer, v->number);
+
+    if (v->number && !run->is_told[nbcolli_index(run->p, taker.rank, s->fetch[i - 1].step)])
+        return;
+    for (; i < s->fetches && s->fetch[i].peer == v->peer; i++) {
+        size_t index = nbcolli_index(run->p, taker.rank, s->fetch[i].step);
+        if (run->state[index] != NBCOLLI_ENDED)
+            return;
+        run->is_told[index] = 1;
+        owner.step = run->p->mate[index];
+        if (!--run->before[end_index(run, owner)])
+            end_finish(run, owner);
+    }
+}
+
 /* Both ends have started. */
 static nbcoll_status end_pair(end_run *run, nbcolli_item giver, nbcolli_item taker)
 {
     nbcoll_status status = end_transfer(run, giver, taker);
     if (status != NBCOLL_OK)
         return status;
-    if (end_view(run, giver)->kind == NBCOLL_SEND || !--run->before[end_index(run, giver)])
-        end_finish(run, giver);
     end_finish(run, taker);
+    if (end_view(run, giver)->kind == NBCOLL_SEND)
+        end_finish(run, giver);
+    else
+        end_tell(run, taker);
     return NBCOLL_OK;
 }
 
@@ -201,9 +226,10 @@ static nbcoll_status end_open(end_run *run)
     size_t steps = p->first[p->ranks];
     run->state = nbcolli_take(p, steps, sizeof *run->state);
     run->before = nbcolli_take(p, steps, sizeof *run->before);
+    run->is_told = nbcolli_take(p, steps, sizeof *run->is_told);
     run->next = nbcolli_take(p, steps, sizeof *run->next);
     run->queue = nbcolli_take(p, steps, sizeof *run->queue);
-    if (!run->state || !run->before || !run->next || !run->queue)
+    if (!run->state || !run->before || !run->is_told || !run->next || !run->queue)
         return NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < p->ranks; rank++)
         for (nbcoll_step step = 0; step < p->schedules[rank]->steps; step++) {

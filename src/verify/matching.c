@@ -76,30 +76,20 @@ static nbcoll_status matching_walk(nbcolli_proof *p, const matching_ends *givers
     return NBCOLL_OK;
 }
 
-static uint32_t matching_ends_in(const nbcoll_step_view *v, int fetches)
-{
-    if (fetches)
-        return v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
-    return v->kind == NBCOLL_EXPOSE ? v->part_count : 0;
-}
-
-/* Lists a rank's exposed parts, or its fetches. */
-static nbcoll_status matching_list(nbcolli_proof *p, const nbcoll_schedule *s, int fetches, matching_ends *out)
+/* Lists a rank's exposed parts. */
+static nbcoll_status matching_list(nbcolli_proof *p, const nbcoll_schedule *s, matching_ends *out)
 {
     uint32_t n = 0, i = 0;
     for (nbcoll_step step = 0; step < s->steps; step++)
-        n += matching_ends_in(&s->step[step], fetches);
+        n += s->step[step].kind == NBCOLL_EXPOSE ? s->step[step].part_count : 0;
     nbcolli_entry *entries = nbcolli_take(p, 2 * (size_t)n, sizeof *entries);
     nbcolli_message *ends = nbcolli_take(p, n, sizeof *ends);
     if (!entries || !ends)
         return NBCOLL_ERR_MEMORY;
     for (nbcoll_step step = 0; step < s->steps; step++) {
         const nbcoll_step_view *v = &s->step[step];
-        for (uint32_t part = 0, last = matching_ends_in(v, fetches); part < last; part++) {
-            int peer = fetches ? v->peer : v->parts[part].peer;
-            uint32_t number = fetches ? v->number : v->parts[part].number;
-            entries[i++] = (nbcolli_entry){nbcolli_key((uint32_t)peer, number), step};
-        }
+        for (uint32_t part = 0; v->kind == NBCOLL_EXPOSE && part < v->part_count; part++)
+            entries[i++] = (nbcolli_entry){nbcolli_key((uint32_t)v->parts[part].peer, v->parts[part].number), step};
     }
     nbcolli_sort(entries, entries + n, n);
     for (i = 0; i < n; i++)
@@ -117,9 +107,9 @@ static nbcoll_status matching_parts(nbcolli_proof *p, matching_ends *givers, mat
     if (!shared)
         return NBCOLL_OK;
     for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
-        status = matching_list(p, p->schedules[rank], 0, &givers[rank]);
-        if (status == NBCOLL_OK)
-            status = matching_list(p, p->schedules[rank], 1, &takers[rank]);
+        const nbcoll_schedule *s = p->schedules[rank];
+        takers[rank] = (matching_ends){s->fetch, s->fetches, 0};
+        status = matching_list(p, s, &givers[rank]);
     }
     return status == NBCOLL_OK ? matching_walk(p, givers, takers) : status;
 }

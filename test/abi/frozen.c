@@ -248,13 +248,14 @@ SIZE(nbcoll_builder, 8);
 OFFSET(nbcoll_builder, rank, 0);
 OFFSET(nbcoll_builder, ranks, 4);
 
-SIZE(nbcoll_builder_config, 40);
+SIZE(nbcoll_builder_config, 48);
 OFFSET(nbcoll_builder_config, size, 0);
 OFFSET(nbcoll_builder_config, host, 8);
 OFFSET(nbcoll_builder_config, rank, 16);
 OFFSET(nbcoll_builder_config, ranks, 20);
 OFFSET(nbcoll_builder_config, shares, 24);
 OFFSET(nbcoll_builder_config, shares_user, 32);
+OFFSET(nbcoll_builder_config, cells, 40);
 
 SIZE(nbcoll_piece, 16);
 OFFSET(nbcoll_piece, at, 0);
@@ -269,7 +270,7 @@ SIZE(nbcoll_reduction, 16);
 OFFSET(nbcoll_reduction, type, 0);
 OFFSET(nbcoll_reduction, op, 8);
 
-SIZE(nbcoll_step_view, 160);
+SIZE(nbcoll_step_view, 184);
 OFFSET(nbcoll_step_view, kind, 0);
 OFFSET(nbcoll_step_view, lane, 4);
 OFFSET(nbcoll_step_view, peer, 8);
@@ -285,6 +286,9 @@ OFFSET(nbcoll_step_view, call_user, 136);
 OFFSET(nbcoll_step_view, before, 144);
 OFFSET(nbcoll_step_view, after_count, 148);
 OFFSET(nbcoll_step_view, after, 152);
+OFFSET(nbcoll_step_view, grows, 160);
+OFFSET(nbcoll_step_view, piece, 168);
+OFFSET(nbcoll_step_view, whole, 176);
 
 SIZE(nbcoll_schedule_info, 80);
 OFFSET(nbcoll_schedule_info, size, 0);
@@ -368,19 +372,27 @@ OFFSET(nbcoll_batch, lost, 16);
 SIZE(nbcoll_key, 16);
 OFFSET(nbcoll_key, word, 0);
 
-SIZE(nbcoll_bulk, 40);
+SIZE(nbcoll_bulk, 48);
 OFFSET(nbcoll_bulk, size, 0);
 OFFSET(nbcoll_bulk, expose, 8);
 OFFSET(nbcoll_bulk, withdraw, 16);
 OFFSET(nbcoll_bulk, get, 24);
 OFFSET(nbcoll_bulk, reaches, 32);
+OFFSET(nbcoll_bulk, view, 40);
+
+SIZE(nbcoll_shared, 40);
+OFFSET(nbcoll_shared, size, 0);
+OFFSET(nbcoll_shared, reserve, 8);
+OFFSET(nbcoll_shared, release, 16);
+OFFSET(nbcoll_shared, map, 24);
+OFFSET(nbcoll_shared, ring, 32);
 
 SIZE(nbcoll_doorbell, 24);
 OFFSET(nbcoll_doorbell, size, 0);
 OFFSET(nbcoll_doorbell, fd, 8);
 OFFSET(nbcoll_doorbell, arm, 16);
 
-SIZE(nbcoll_transport, 64);
+SIZE(nbcoll_transport, 72);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -390,6 +402,7 @@ OFFSET(nbcoll_transport, cancel, 32);
 OFFSET(nbcoll_transport, close, 40);
 OFFSET(nbcoll_transport, bulk, 48);
 OFFSET(nbcoll_transport, doorbell, 56);
+OFFSET(nbcoll_transport, shared, 64);
 
 SIZE(nbcoll_limits, 24);
 OFFSET(nbcoll_limits, payload, 0);
@@ -494,6 +507,7 @@ OFFSET(nbcoll_grid, only_visit, 64);
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
 VALUE(NBCOLL_LOOPBACK_LEND, 2);
+VALUE(NBCOLL_LOOPBACK_SHARED, 4);
 
 SIZE(nbcoll_loopback_config, 48);
 OFFSET(nbcoll_loopback_config, size, 0);

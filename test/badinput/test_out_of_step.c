@@ -36,9 +36,28 @@ static void check_own(const operation *o, const share *s, int rank, int ranks, n
 
 /* ---- stepped --------------------------------------------------------------------------------------------------- */
 
-/* After a mismatch: the next operation works on all ranks or is refused on all. Returns which. */
+/* What a rank has left in its cells for one that never came is noticed when the slot is to be used again, if not
+ * before. Returns whether it was. */
+static int is_noticed_when_the_slots_come_round(world *w)
+{
+    nbcoll_request q[MOST];
+    nbcoll_status s[MOST];
+    int noticed = 0;
+
+    for (uint32_t i = 0; i < limits.slots && !noticed; i++) {
+        for (int r = 0; r < w->ranks; r++)
+            EXPECT(OK, nbcoll_ibarrier(w->comm[r], &q[r]));
+        world_settle(w, (size_t)w->ranks, q, s);
+        for (int r = 0; r < w->ranks; r++)
+            noticed |= s[r] == NBCOLL_ERR_MISMATCH;
+    }
+    return noticed;
+}
+
+/* After a mismatch: the next operation works on all ranks or is refused on all. Returns whether they are told. */
 static int agrees_on_what_is_left(world *w)
 {
+    int told;
     nbcoll_request q[MOST];
     nbcoll_status first = NBCOLL_OK, s;
 
@@ -53,16 +72,18 @@ static int agrees_on_what_is_left(world *w)
     if (first == NBCOLL_OK) {
         world_finish(w, (size_t)w->ranks, q);
         works(w);
+        told = is_noticed_when_the_slots_come_round(w);
     } else {
         nbcoll_failure failure;
         EXPECT(ERR_MISMATCH, first);
         EXPECT(OK, nbcoll_last_failure(w->context[0], &failure));
         EXPECT(ERR_MISMATCH, failure.status);
         assert_in_range(failure.rank, 0, w->ranks - 1);
+        told = 1;
     }
     for (int r = 0; r < w->ranks; r++)
         EXPECT(OK, nbcoll_comm_free(w->comm[r]));
-    return first != NBCOLL_OK;
+    return told;
 }
 
 /* Looks until all have ended, or for so long that nothing more can happen. */

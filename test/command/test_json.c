@@ -1,39 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What `nbcoll info --json` and `nbcoll verify --json` print is one JSON object, with these members. */
-#define _POSIX_C_SOURCE 200809L
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 #include "nbcoll/schedule.h"
-
-/* Runs the command, which must succeed, and parses all that it prints. */
-static json_t *output_of(const char *arguments)
-{
-    char line[512];
-    json_error_t error;
-    const char *binary = getenv("NBCOLL_BINARY");
-    assert_non_null(binary);
-    snprintf(line, sizeof line, "%s/nbcoll", binary);
-    if (access(line, X_OK) != 0)
-        skip();
-    snprintf(line, sizeof line, "'%s/nbcoll' %s", binary, arguments);
-    FILE *pipe = popen(line, "r");
-    assert_non_null(pipe);
-    json_t *root = json_loadf(pipe, JSON_REJECT_DUPLICATES, &error);
-    assert_int_equal(pclose(pipe), 0);
-    if (!root)
-        fail_msg("%s: line %d: %s", line, error.line, error.text);
-    return root;
-}
+#include "output.h"
 
 static void info_lists_what_the_library_has(void **state)
 {

@@ -29,10 +29,10 @@ static struct world *bulk_world(void **state, int ranks)
     return w;
 }
 
-static nbcoll_key expose(struct player *p, const void *memory, size_t bytes)
+static nbcoll_key expose(struct player *p, int reader, const void *memory, size_t bytes)
 {
     nbcoll_key key = {{0, 0}};
-    assert_int_equal(p->ep->transport->bulk->expose(p->ep, memory, bytes, &key), NBCOLL_OK);
+    assert_int_equal(p->ep->transport->bulk->expose(p->ep, reader, memory, bytes, &key), NBCOLL_OK);
     assert_true(key.word[0] || key.word[1]);
     return key;
 }
@@ -64,7 +64,7 @@ static void get(struct player *p, int peer, nbcoll_key key, size_t offset, void 
 static bool reaches(const struct player *p, int peer)
 {
     const nbcoll_bulk *bulk = p->ep->transport->bulk;
-    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(p->ep, peer);
+    return !bulk->reaches || bulk->reaches(p->ep, peer);
 }
 
 void both_ranks_say_the_same_of_their_reach(void **state)
@@ -87,7 +87,7 @@ void get_copies_any_part_of_what_is_exposed(void **state)
         if (!reaches(reader, owner->rank))
             continue;
         expected_payload(w, owner->rank, 1, memory, EXPOSED);
-        nbcoll_key key = expose(owner, memory, EXPOSED);
+        nbcoll_key key = expose(owner, reader->rank, memory, EXPOSED);
         for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
             size_t offset = random_next(&w->random) % (EXPOSED - lengths[k] + 1);
             memset(to, BLANK, EXPOSED + 2 * MARGIN);
@@ -114,7 +114,7 @@ void exposures_have_keys_of_their_own_and_can_be_withdrawn(void **state)
     nbcoll_key key[N];
     for (int i = 0; i < N; i++) {
         expected_payload(w, 0, (uint64_t)i, memory[i], BYTES);
-        key[i] = expose(owner, memory[i], BYTES);
+        key[i] = expose(owner, 1, memory[i], BYTES);
         for (int k = 0; k < i; k++)
             assert_memory_not_equal(&key[i], &key[k], sizeof key[i]);
     }
@@ -127,7 +127,7 @@ void exposures_have_keys_of_their_own_and_can_be_withdrawn(void **state)
         }
         for (int i = round % 2; i < N; i += 2) {
             memory[i][7]++; /* what is read is what is there now */
-            key[i] = expose(owner, memory[i], BYTES);
+            key[i] = expose(owner, 1, memory[i], BYTES);
             get(reader, 0, key[i], 0, to, BYTES);
             assert_memory_equal(to, memory[i], BYTES);
         }
@@ -146,7 +146,7 @@ void a_cancelled_get_writes_nothing_more(void **state)
     bool lent = false;
     expected_payload(w, 1, 1, memory, EXPOSED);
     memset(blank, BLANK, EXPOSED);
-    nbcoll_key key = expose(&w->player[1], memory, EXPOSED);
+    nbcoll_key key = expose(&w->player[1], 0, memory, EXPOSED);
     for (int round = 0; round < 20; round++) {
         get_start(reader, 1, key, 0, to, EXPOSED, &loan);
         if (!loan.lent)

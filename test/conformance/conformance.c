@@ -15,8 +15,10 @@ int nbcoll_conformance_run(const nbcoll_conformance *c)
 {
     void *state = (void *)(uintptr_t)c; /* read only, as every test knows */
 #define SUITE_TEST(name) {#name, name, NULL, NULL, state},
-    const struct CMUnitTest tests[] = {SUITE(SUITE_TEST)};
+    const struct CMUnitTest all[] = {SUITE(SUITE_TEST)}, concurrent[] = {CONCURRENT(SUITE_TEST)};
 #undef SUITE_TEST
     print_message("%s: seed %llu\n", c->name, (unsigned long long)suite_seed());
-    return _cmocka_run_group_tests(c->name, tests, sizeof tests / sizeof tests[0], NULL, NULL);
+    if (c->promises & NBCOLL_CONFORMANCE_PROCESSES)
+        return _cmocka_run_group_tests(c->name, concurrent, sizeof concurrent / sizeof concurrent[0], NULL, NULL);
+    return _cmocka_run_group_tests(c->name, all, sizeof all / sizeof all[0], NULL, NULL);
 }

@@ -2,7 +2,9 @@
  *
  * The conformance suite: what transport.h asks of a transport, asked of any. A transport's test says how its endpoints
  * are made, calls nbcoll_conformance_run, and is done (test_conformance_loopback.c is one). Every rank lives in this
- * process. The seed of the random parts is printed; the environment variable NBCOLL_TEST_SEED sets another.
+ * process; or, for a transport between processes, each in one of its own, for those tests that need no more than that
+ * all ranks run at once. The seed of the random parts is printed; the environment variable NBCOLL_TEST_SEED sets
+ * another.
  */
 #ifndef NBCOLL_TEST_CONFORMANCE_H
 #define NBCOLL_TEST_CONFORMANCE_H
@@ -15,6 +17,9 @@
 #define NBCOLL_CONFORMANCE_DOORBELL 4u /* it has the doorbell group */
 #define NBCOLL_CONFORMANCE_LENDS 8u    /* some posts are answered LENT */
 #define NBCOLL_CONFORMANCE_REFUSES 16u /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
+/* Each rank is a process, forked after `make`, which opens no end; `user` points to an nbcoll_conformance_process. */
+#define NBCOLL_CONFORMANCE_PROCESSES 32u
+#define NBCOLL_CONFORMANCE_SHARED 64u /* it has the shared group */
 
 typedef struct nbcoll_conformance nbcoll_conformance;
 struct nbcoll_conformance {
@@ -26,6 +31,13 @@ struct nbcoll_conformance {
     void (*destroy)(const nbcoll_conformance *c, void *made);
     const void *user;
 };
+
+typedef struct nbcoll_conformance_process {
+    /* Opens the end of a rank in its process; null when that failed. */
+    nbcoll_endpoint *(*open)(const nbcoll_conformance *c, void *made, int rank, int ranks);
+    size_t payload; /* the ends' limits.payload */
+    const void *user;
+} nbcoll_conformance_process;
 
 /* Runs the suite and returns how many of its tests failed. */
 int nbcoll_conformance_run(const nbcoll_conformance *c);

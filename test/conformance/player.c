@@ -251,18 +251,20 @@ struct world *world_open(void **state, int ranks)
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->c = *state;
+    w->process = w->c->promises & NBCOLL_CONFORMANCE_PROCESSES ? w->c->user : NULL;
     w->ranks = ranks;
     w->seed = suite_seed();
     w->random = w->seed;
     w->made = w->c->make(w->c, ranks, w->seed, end);
     assert_non_null(w->made);
     for (int i = 0; i < ranks; i++) {
-        assert_non_null(end[i]);
+        assert_true(w->process || end[i]);
         w->player[i].world = w;
         w->player[i].ep = end[i];
         w->player[i].rank = i;
         w->player[i].must_order = w->c->promises & NBCOLL_CONFORMANCE_ORDERED;
     }
+    w->payload = w->process ? w->process->payload : end[0]->limits.payload;
     return w;
 }
 

@@ -48,8 +48,10 @@ struct player {
 
 struct world {
     const nbcoll_conformance *c;
+    const nbcoll_conformance_process *process; /* null: all ranks live here */
     void *made;
     int ranks;
+    size_t payload; /* limits.payload of the ends */
     uint64_t seed, random;
     atomic_bool wrong; /* some player has noted something: everyone stops */
     struct player player[MAX_RANKS];
@@ -59,12 +61,14 @@ uint64_t suite_seed(void);
 uint64_t random_next(uint64_t *state);
 uint64_t now_ns(void);
 
-/* A world of players without letters. `state` is cmocka's. */
+/* A world of players without letters; without ends too where processes open them. `state` is cmocka's. */
 struct world *world_open(void **state, int ranks);
 /* Checks that every letter not revoked has arrived once; closes and frees. */
 void world_close(struct world *w);
 /* Closes one endpoint early: its player no longer takes part. */
 void world_close_end(struct world *w, int rank);
+/* Runs main for each player at once, on threads or in processes; main is silent, or notes what is wrong. */
+void world_run(struct world *w, void (*main)(struct player *p));
 /* Steps all players until their letters have arrived and their records are back. */
 void world_settle(struct world *w);
 /* Fails the test when a player has noted something. */
@@ -109,12 +113,20 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(get_copies_any_part_of_what_is_exposed)                                                                          \
     X(exposures_have_keys_of_their_own_and_can_be_withdrawn)                                                           \
     X(a_cancelled_get_writes_nothing_more)                                                                             \
+    X(reserved_memory_is_zeroed_aligned_and_nobody_elses)                                                              \
+    X(all_ranks_find_what_one_has_reserved)                                                                            \
+    X(memory_that_is_used_up_comes_back)                                                                               \
+    X(a_change_of_shared_memory_ends_a_sleep)                                                                          \
     X(arm_tells_what_waits)                                                                                            \
     X(a_descriptor_is_readable_only_when_armed_and_rung)                                                               \
     X(a_sleeper_leaves_room_to_be_woken)                                                                               \
     X(a_sleeper_is_woken_by_another_thread)                                                                            \
+    CONCURRENT(X)
+/* Those whose ranks may be processes. */
+#define CONCURRENT(X)                                                                                                  \
     X(no_ring_is_lost_between_two_sleepers)                                                                            \
-    X(threads_exchange_random_messages)                                                                                \
+    X(ranks_at_once_exchange_random_messages)                                                                          \
+    X(ranks_at_once_read_what_is_exposed)                                                                              \
     X(an_end_closes_while_others_still_talk)
 #define SUITE_DECLARE(name) void name(void **state);
 SUITE(SUITE_DECLARE)

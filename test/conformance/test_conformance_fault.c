@@ -46,6 +46,8 @@ int main(void)
                               worst = {.flags = NBCOLL_FAULT_REORDER, .not_now = 300, .hold = 300, .longest = 9};
     const nbcoll_conformance moods[] = {
         {"fault, idle", ORDERED | GROUPS | REFUSES, make, destroy, &(struct mood){kind, idle}},
+        {"fault, idle, over shared memory", ORDERED | GROUPS | REFUSES | NBCOLL_CONFORMANCE_SHARED, make, destroy,
+         &(struct mood){LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED), idle}},
         {"fault, idle, over an unkind one", GROUPS | LENDS, make, destroy, &(struct mood){unkind, idle}},
         {"fault, holding in order", ORDERED | GROUPS, make, destroy, &(struct mood){kind, holds}},
         {"fault, at its worst", GROUPS | REFUSES, make, destroy, &(struct mood){kind, worst}},

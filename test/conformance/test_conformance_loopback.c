@@ -24,6 +24,7 @@ enum {
     BULK = NBCOLL_CONFORMANCE_BULK,
     LENDS = NBCOLL_CONFORMANCE_LENDS,
     REFUSES = NBCOLL_CONFORMANCE_REFUSES,
+    SHARED = NBCOLL_CONFORMANCE_SHARED,
     LEND = NBCOLL_LOOPBACK_LEND
 };
 
@@ -36,6 +37,8 @@ int main(void)
         {"seeded", RINGS | BULK | REFUSES, make, destroy, LOOPBACK(.seed = 1)},
         {"seeded, lends", RINGS | BULK | LENDS, make, destroy, LOOPBACK(.seed = 1, .flags = LEND)},
         {"depth 1", ORDERED | RINGS | BULK | REFUSES, make, destroy, LOOPBACK(.depth = 1, .payload = 256)},
+        {"shared", ORDERED | RINGS | BULK | REFUSES | SHARED, make, destroy,
+         LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)},
         {"depth 1, lends", RINGS | BULK | LENDS, make, destroy, LOOPBACK(.depth = 1, .flags = LEND)},
     };
     int failed = 0;

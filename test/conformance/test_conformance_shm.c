@@ -49,16 +49,17 @@ static void destroy(const nbcoll_conformance *c, void *made)
 
 #define SHM(...) (&(const nbcoll_shm_config){.size = sizeof(nbcoll_shm_config), __VA_ARGS__})
 #define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_REFUSES)
+#define SHARES (NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_SHARED)
 
 int main(void)
 {
     const nbcoll_conformance moods[] = {
-        {"shm", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy, SHM(.flags = 0)},
-        {"shm, no CMA", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy, SHM(.flags = NBCOLL_SHM_NO_CMA)},
+        {"shm", PROMISES | SHARES, make, destroy, SHM(.flags = 0)},
+        {"shm, no CMA", PROMISES | SHARES, make, destroy, SHM(.flags = NBCOLL_SHM_NO_CMA)},
         {"shm, no bulk", PROMISES, make, destroy, SHM(.flags = NBCOLL_SHM_NO_BULK)},
-        {"shm, depth 1, payload 256", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy,
+        {"shm, depth 1, payload 256", PROMISES | SHARES, make, destroy,
          SHM(.depth = 1, .payload = 256)},
-        {"shm, depth 3, payload 65536", PROMISES | NBCOLL_CONFORMANCE_BULK, make, destroy,
+        {"shm, depth 3, payload 65536", PROMISES | SHARES, make, destroy,
          SHM(.depth = 3, .payload = 65536)},
     };
     int failed = 0;

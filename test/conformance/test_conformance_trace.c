@@ -33,8 +33,9 @@ static void destroy(const nbcoll_conformance *c, void *world)
 int main(void)
 {
     const uint32_t groups = NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_BULK;
-    const nbcoll_conformance kind = {"trace", NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_REFUSES | groups, make,
-                                     destroy, LOOPBACK(.seed = 0)};
+    const uint32_t kindness = NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED;
+    const nbcoll_conformance kind = {"trace", kindness | groups, make, destroy,
+                                     LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)};
     const nbcoll_conformance unkind = {"trace over an unkind one", NBCOLL_CONFORMANCE_LENDS | groups, make, destroy,
                                        LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND)};
     return nbcoll_conformance_run(&kind) + nbcoll_conformance_run(&unkind) != 0;

@@ -198,9 +198,9 @@ static void the_nth_expose_or_get_fails(void **state)
     nbcoll_key key;
     (void)state;
     assert_int_equal(post_word(ep, 1, 1, &t.record[0]), NBCOLL_POST_DONE); /* does not count */
-    assert_int_equal(bulk->expose(ep, memory, 8, &key), NBCOLL_OK);
-    assert_int_equal(bulk->expose(ep, memory, 8, &key), NBCOLL_ERR_TRANSPORT);
-    assert_int_equal(bulk->expose(ep, memory, 8, &key), NBCOLL_OK);
+    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
+    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_ERR_TRANSPORT);
+    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
     assert_int_equal(nbcoll_fault_calls(ep), 3);
     nbcoll_fault_set(
         ep, FAULT(.fail = NBCOLL_FAULT_GET | NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));

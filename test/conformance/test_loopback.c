@@ -22,7 +22,7 @@ static void a_bad_configuration_is_refused(void **state)
         {.size = sizeof bad[0], .ranks = 2, .payload = 255},
         {.size = sizeof bad[0], .ranks = 2, .payload = 65537},
         {.size = sizeof bad[0], .ranks = 2, .depth = 65537},
-        {.size = sizeof bad[0], .ranks = 2, .flags = 4},
+        {.size = sizeof bad[0], .ranks = 2, .flags = 8},
         {.size = sizeof bad[0], .ranks = 2, .host = &(const nbcoll_host){.size = 0}},
     };
     nbcoll_loopback *world = NULL;
@@ -238,8 +238,8 @@ static void what_no_peer_or_key_can_take_fails(void **state)
     assert_int_equal(post_word(end[0], -1, 1, &record), NBCOLL_POST_FAILED);
     assert_int_equal(t->post(end[0], 1, &header, memory, 257, &record), NBCOLL_POST_FAILED);
     assert_int_equal(t->bulk->get(end[0], 1, key, 0, to, 0, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->bulk->expose(end[1], NULL, 1, &key), NBCOLL_ERR_BUFFER);
-    assert_int_equal(t->bulk->expose(end[1], memory, 300, &key), NBCOLL_OK);
+    assert_int_equal(t->bulk->expose(end[1], 0, NULL, 1, &key), NBCOLL_ERR_BUFFER);
+    assert_int_equal(t->bulk->expose(end[1], 0, memory, 300, &key), NBCOLL_OK);
     assert_int_equal(t->bulk->get(end[0], 1, key, 1, to, 300, &record), NBCOLL_POST_FAILED);
     assert_int_equal(t->bulk->get(end[0], 1, key, 301, to, 0, &record), NBCOLL_POST_FAILED);
     assert_int_equal(t->bulk->get(end[0], 1, key, SIZE_MAX, to, 2, &record), NBCOLL_POST_FAILED);

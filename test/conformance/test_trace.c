@@ -124,7 +124,7 @@ static void bulk_calls_are_told(void **state)
     (void)state;
     traced_open(&t, LOOPBACK(.depth = 1));
     const nbcoll_bulk *bulk = t.end[0]->transport->bulk;
-    assert_int_equal(bulk->expose(t.end[0], memory, 100, &key), NBCOLL_OK);
+    assert_int_equal(bulk->expose(t.end[0], 1, memory, 100, &key), NBCOLL_OK);
     e = the_event(&t, NBCOLL_TRACE_EXPOSE);
     assert_ptr_equal(e->payload, memory);
     assert_int_equal(e->bytes, 100);
@@ -137,7 +137,7 @@ static void bulk_calls_are_told(void **state)
     assert_int_equal(e->bytes, 8);
     assert_ptr_equal(e->payload, to);
     assert_string_equal(to, "to read");
-    assert_int_equal(bulk->expose(t.end[0], NULL, 100, &key), NBCOLL_ERR_BUFFER);
+    assert_int_equal(bulk->expose(t.end[0], 1, NULL, 100, &key), NBCOLL_ERR_BUFFER);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_EXPOSE)->status, NBCOLL_ERR_BUFFER);
     bulk->withdraw(t.end[0], key);
     assert_memory_equal(&the_event(&t, NBCOLL_TRACE_WITHDRAW)->key, &key, sizeof key);

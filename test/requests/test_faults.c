@@ -103,10 +103,10 @@ static int live_with(int ranks, int variant, uint32_t what, uint64_t n)
     return reached;
 }
 
-static void whichever_call(uint32_t what, const char *name)
+static void whichever_call(uint32_t what, const char *name, int variants)
 {
     for (int ranks = 2; ranks <= MOST; ranks++)
-        for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        for (int variant = 0; variant < variants; variant++) {
             uint64_t n = 1;
             while (live_with(ranks, variant, what, n))
                 n++;
@@ -117,19 +117,46 @@ static void whichever_call(uint32_t what, const char *name)
 static void whichever_post_fails_all_ranks_learn_of_it(void **state)
 {
     (void)state;
-    whichever_call(NBCOLL_FAULT_POST, "posts");
+    whichever_call(NBCOLL_FAULT_POST, "posts", WORLD_VARIANTS);
 }
 
 static void whichever_get_fails_all_ranks_learn_of_it(void **state)
 {
     (void)state;
-    whichever_call(NBCOLL_FAULT_GET, "gets");
+    whichever_call(NBCOLL_FAULT_GET, "gets", WORLD_VARIANTS);
 }
 
-static void an_exposure_that_fails_changes_nothing(void **state)
+static void an_exposure_that_fails_changes_nothing_where_messages_replace_it(void **state)
 {
     (void)state;
-    whichever_call(NBCOLL_FAULT_EXPOSE, "exposures");
+    whichever_call(NBCOLL_FAULT_EXPOSE, "exposures", WORLD_SHARED);
+}
+
+static void an_exposure_in_a_cell_that_fails_ends_the_operation_on_all_ranks(void **state)
+{
+    (void)state;
+    for (int variant = WORLD_SHARED; variant < WORLD_VARIANTS; variant++) {
+        const nbcoll_fault_config fault = {.size = sizeof fault, .fail = NBCOLL_FAULT_EXPOSE, .fail_at = 1,
+                                           .fail_with = NBCOLL_POST_FAILED};
+        const operation o = {.what = NBCOLL_OPERATION_BCAST, .count = 100, .how = {NBCOLL_INT64, NBCOLL_SUM}};
+        nbcoll_request q[MOST];
+        nbcoll_status status[MOST];
+        share s[MOST];
+        world w;
+        open_faulty(&w, MOST, variant);
+        EXPECT(OK, nbcoll_fault_set(w.endpoint[0], &fault));
+        for (int r = 0; r < MOST; r++) {
+            s[r] = share_make(&o, r, MOST);
+            EXPECT(OK, operation_start(&o, &s[r], w.comm[r], &q[r]));
+        }
+        world_settle(&w, MOST, q, status);
+        for (int r = 0; r < MOST; r++) {
+            EXPECT(ERR_TRANSPORT, status[r]);
+            share_free(&s[r]);
+        }
+        assert_true(run(&w, &o)); /* the communicator goes on */
+        world_close(&w);
+    }
 }
 
 /* ---- a rank dies ----------------------------------------------------------------------------------------------- */
@@ -222,7 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_post_fails_all_ranks_learn_of_it),
         cmocka_unit_test(whichever_get_fails_all_ranks_learn_of_it),
-        cmocka_unit_test(an_exposure_that_fails_changes_nothing),
+        cmocka_unit_test(an_exposure_that_fails_changes_nothing_where_messages_replace_it),
+        cmocka_unit_test(an_exposure_in_a_cell_that_fails_ends_the_operation_on_all_ranks),
         cmocka_unit_test(the_death_of_a_rank_ends_its_operations_with_its_name),
         cmocka_unit_test(a_communicator_made_while_a_member_dies_knows_of_it),
     };

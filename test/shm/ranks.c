@@ -1,158 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See ranks.h. */
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "ranks.h"
 
-int crew_processes(const crew *c)
+void member_join_limited(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context,
+                         const nbcoll_comm_config *limits)
 {
-    int n = 0;
-    while (c->threads[n])
-        n++;
-    return n;
-}
-
-int crew_ranks(const crew *c)
-{
-    int n = 0;
-    for (int i = 0; c->threads[i]; i++)
-        n += c->threads[i];
-    return n;
-}
-
-/* ---- inside ---------------------------------------------------------------------------------------------------- */
-
-void rank_fails(const char *file, int line, const char *what)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, what);
-    _exit(3);
-}
-
-void rank_wants(const char *file, int line, const char *what, nbcoll_status wanted, nbcoll_status is)
-{
-    char text[400];
-    if (is == wanted)
-        return;
-    snprintf(text, sizeof text, "%s is %s, not %s", what, nbcoll_status_name(is), nbcoll_status_name(wanted));
-    rank_fails(file, line, text);
-}
-
-struct body {
-    rank_main *main;
-    void *user;
-    int rank;
-};
-
-static void *body_main(void *argument)
-{
-    struct body *b = argument;
-    b->main(b->rank, b->user);
-    return NULL;
-}
-
-static void process_main(rank_main *main, void *user, int first, int ranks)
-{
-    pthread_t thread[RANKS_MOST];
-    struct body body[RANKS_MOST];
-    int before = descriptors();
-
-    for (int i = 0; i < ranks; i++) {
-        body[i] = (struct body){main, user, first + i};
-        if (ranks == 1)
-            body_main(&body[0]);
-        else if (pthread_create(&thread[i], NULL, body_main, &body[i]) != 0)
-            rank_fails(__FILE__, __LINE__, "no thread");
-    }
-    for (int i = 0; i < ranks && ranks > 1; i++)
-        pthread_join(thread[i], NULL);
-    CHECK(descriptors() == before);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(config, &m->endpoint));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, context, &m->context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, limits, &m->comm, 30 * SECOND));
 }
 
 void member_join(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context)
 {
-    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(config, &m->endpoint));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, context, &m->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, NULL, &m->comm, 30 * SECOND));
+    member_join_limited(m, config, context, NULL);
 }
 
 void member_leave(member *m)
 {
     nbcoll_status s;
-    for (int i = 0; (s = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY && i < 1000000; i++)
-        nbcoll_progress(m->context);
+    for (uint64_t start = clock_ns(); (s = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY; sched_yield())
+        CHECK(clock_ns() - start < 10 * SECOND);
     CHECK_STATUS(NBCOLL_OK, s);
-}
-
-/* ---- outside --------------------------------------------------------------------------------------------------- */
-
-bool crew_run(const crew *c, rank_main *main, void *user, int status[])
-{
-    int n = crew_processes(c), first = 0, left = n;
-    pid_t pid[RANKS_MOST];
-    struct pollfd fd[RANKS_MOST];
-    uint64_t start = clock_ns();
-
-    fflush(NULL);
-    for (int i = 0; i < n; first += c->threads[i++]) {
-        pid[i] = fork();
-        assert_true(pid[i] >= 0);
-        if (pid[i] == 0) {
-            process_main(main, user, first, c->threads[i]);
-            exit(0); /* the leak checker looks */
-        }
-        fd[i] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid[i], 0), POLLIN, 0};
-    }
-    while (left && clock_ns() - start < RANKS_SECONDS * SECOND) {
-        poll(fd, (nfds_t)n, 1000);
-        for (int i = 0; i < n; i++)
-            if (fd[i].fd >= 0 && fd[i].revents) {
-                close(fd[i].fd);
-                fd[i].fd = -1;
-                left--;
-            }
-    }
-    for (int i = 0; i < n; i++) {
-        if (fd[i].fd >= 0) {
-            kill(pid[i], SIGKILL);
-            close(fd[i].fd);
-        }
-        waitpid(pid[i], &status[i], 0);
-    }
-    return left == 0;
-}
-
-void crew_succeeds(const crew *c, rank_main *main, void *user)
-{
-    int status[RANKS_MOST];
-    bool ended = crew_run(c, main, user, status);
-
-    for (int i = 0; i < crew_processes(c); i++)
-        if (status[i] != 0)
-            fail_msg("process %d of %d ended with 0x%x%s", i, crew_processes(c), (unsigned)status[i],
-                     ended ? "" : " (killed at the deadline)");
-}
-
-void *shared_memory(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    return memory;
 }
 
 nbcoll_shm_id fresh_id(void)
@@ -160,37 +35,4 @@ nbcoll_shm_id fresh_id(void)
     nbcoll_shm_id id;
     assert_int_equal(nbcoll_shm_id_make(&id), NBCOLL_OK);
     return id;
-}
-
-uint64_t seed_of_test(void)
-{
-    const char *given = getenv("NBCOLL_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 20261121;
-    print_message("seed %llu\n", (unsigned long long)seed);
-    return seed;
-}
-
-uint64_t random_of(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
-int descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int n = -1; /* that of the folder */
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n - 2; /* . and .. */
 }

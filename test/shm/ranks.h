@@ -1,64 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks as processes, as threads, or both: runs them, collects how they ended, and kills what is left at a deadline, so
- * that a test that hangs fails. Include cmocka.h first.
+ * A crew whose ranks meet over shm. Include cmocka.h first.
  */
 #ifndef TEST_SHM_RANKS_H
 #define TEST_SHM_RANKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "nbcoll/nbcoll.h"
 #include "nbcoll/shm.h"
 
-enum { RANKS_MOST = 100, RANKS_SECONDS = 60 };
+#include "crew.h"
 
-/* What a rank does. It fails by CHECK, which ends its process, or by dying. */
-typedef void rank_main(int rank, void *user);
-
-/* How many ranks each process has; {1, 3}: rank 0 in one, ranks 1 to 3 as threads of another. Ends with 0. */
-typedef struct crew {
-    int threads[RANKS_MOST + 1];
-} crew;
-
-#define CREW(...) ((crew){{__VA_ARGS__, 0}})
-#define PROCESSES_2 CREW(1, 1)
-#define PROCESSES_3 CREW(1, 1, 1)
-
-int crew_ranks(const crew *c);
-int crew_processes(const crew *c);
-
-/* Forks a process for each element, each of which runs main for its ranks and exits. Returns when all have ended;
- * status[] is as waitpid gives it. A process that kept a descriptor fails. False if some had to be killed. */
-bool crew_run(const crew *c, rank_main *main, void *user, int status[]);
-/* All must end with exit status 0; else the test fails. */
-void crew_succeeds(const crew *c, rank_main *main, void *user);
-
-/* In a rank. */
-#define CHECK(condition) ((condition) ? (void)0 : rank_fails(__FILE__, __LINE__, #condition))
-#define CHECK_STATUS(status, call) rank_wants(__FILE__, __LINE__, #call, status, call)
-_Noreturn void rank_fails(const char *file, int line, const char *what);
-void rank_wants(const char *file, int line, const char *what, nbcoll_status wanted, nbcoll_status is);
-
-/* A rank with a context and a communicator of all. */
+/* A rank with a context and a communicator of all. The configurations of context and communicator may be null. */
 typedef struct member {
     nbcoll_endpoint *endpoint;
     nbcoll_context *context;
     nbcoll_comm *comm;
 } member;
 void member_join(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context);
+void member_join_limited(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context,
+                         const nbcoll_comm_config *limits);
 void member_leave(member *m);
 
-/* Memory that forked processes share. */
-void *shared_memory(size_t bytes);
 nbcoll_shm_id fresh_id(void);
-uint64_t seed_of_test(void); /* printed; NBCOLL_TEST_SEED sets another */
-uint64_t random_of(uint64_t *state);
-uint64_t clock_ns(void);
-/* Open descriptors of this process. */
-int descriptors(void);
-
-#define SECOND UINT64_C(1000000000)
 
 #endif

@@ -77,8 +77,8 @@ static void take_part(int rank, void *user)
 
 static void all_crews(nbcoll_shm_config config, uint32_t flags_of_odd_ranks)
 {
-    static const crew crews[] = {{{1, 1}},    {{2}},          {{1, 1, 1}}, {{3}}, {{1, 1, 1, 1}}, {{2, 1, 2}},
-                                 {{1, 4, 1}}, {{1, 1, 1, 1, 1, 1, 1, 1}}, {{8}}, {{3, 3, 2}}};
+    static const crew crews[] = {{{1, 1}},    {{2}},          {{1, 1, 1}}, {{3}}, {{1, 1, 1, 1}}, {{1, 2, 2}},
+                                 {{1, 4, 1}}, {{1, 1, 1, 1, 1, 1, 1, 1}}, {{8}}, {{1, 3, 2, 2}}};
     for (size_t i = 0; i < sizeof crews / sizeof crews[0]; i++) {
         struct plan p = {config, flags_of_odd_ranks, crew_ranks(&crews[i]), 60000};
         p.config.size = sizeof p.config;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A rank that is killed: every survivor learns who it was within a second, also from its sleep, and nothing is left. A
- * rank that leaves is no loss.
+ * rank that leaves is no loss. NBCOLL_FULL=1 kills 1,000.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 #include "ranks.h"
 
-enum { ROUNDS = 40, MOST = 40000 };
+enum { ROUNDS = 40, ROUNDS_FULL = 1000, MOST = 40000 };
 
 struct plan {
     nbcoll_shm_config config;
@@ -30,6 +30,7 @@ struct plan {
     int partner; /* a rank of the same process, or the victim again */
     uint64_t seed;
     _Atomic uint64_t death; /* when */
+    atomic_int here, known; /* how many survivors have joined, and have noticed */
 };
 
 static void die(struct plan *p)
@@ -125,12 +126,12 @@ static void survivors_name_the_dead_within_a_second(void **state)
         crew c;
         int of, victim, partner;
     } cases[] = {{{{1, 1}}, 1, 1, 1},       {{{1, 1, 1, 1}}, 0, 0, 0},    {{{1, 1, 1, 1}}, 2, 2, 2},
-                 {{{3, 1}}, 1, 3, 3},       {{{1, 2, 1}}, 1, 2, 1},       {{{1, 1, 1, 1, 1, 1, 1, 1}}, 5, 5, 5},
-                 {{{2, 1, 2, 1}}, 3, 5, 5}, {{{1, 1, 1}}, 2, 2, 2}};
+                 {{{1, 3}}, 0, 0, 0},       {{{1, 2, 1}}, 1, 2, 1},       {{{1, 1, 1, 1, 1, 1, 1, 1}}, 5, 5, 5},
+                 {{{1, 2, 1, 2}}, 2, 3, 3}, {{{1, 1, 1}}, 2, 2, 2}};
     struct plan *p = shared_memory(sizeof *p);
     uint64_t seed = seed_of_test();
     (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < (is_full() ? ROUNDS_FULL : ROUNDS); round++) {
         size_t i = (size_t)round % (sizeof cases / sizeof cases[0]);
         p->victim = cases[i].victim;
         p->partner = cases[i].partner;
@@ -179,6 +180,55 @@ static void a_death_wakes_an_event_loop(void **state)
     assert_true(crew_run(&three, sleep_until_someone_dies, p, status));
     assert_int_equal(status[0], 0);
     assert_int_equal(status[2], 0);
+    munmap(p, sizeof *p);
+}
+
+/* Rank 0 waits for data of rank 1, which lives and is elsewhere until rank 0 knows of rank 2. */
+static void wait_only_for_the_living(int rank, void *user)
+{
+    struct plan *p = user;
+    nbcoll_shm_config config = p->config;
+    nbcoll_failure failure;
+    int value = 0;
+    member m;
+
+    config.rank = rank;
+    member_join(&m, &config, NULL);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    if (rank == 2) {
+        while (atomic_load(&p->here) < 2)
+            poll(NULL, 0, 1);
+        die(p);
+    }
+    atomic_fetch_add(&p->here, 1);
+    while (atomic_load(&p->known) < rank)
+        poll(NULL, 0, 1);
+    nbcoll_status s = rank == 0 ? nbcoll_bcast(&value, 1, NBCOLL_INT32, 1, m.comm, 10 * SECOND)
+                                : nbcoll_barrier(m.comm, 10 * SECOND);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
+    CHECK(rank || clock_ns() - atomic_load(&p->death) < SECOND);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(m.context, &failure));
+    CHECK(failure.rank == 2);
+    atomic_fetch_add(&p->known, 1);
+    while (atomic_load(&p->known) < 2) /* leaving would be another loss */
+        poll(NULL, 0, 1);
+    member_leave(&m);
+}
+
+static void those_that_wait_only_for_the_living_learn_of_it_too(void **state)
+{
+    static const crew crews[] = {{{1, 1, 1}}, {{2, 1}}};
+    struct plan *p = shared_memory(sizeof *p);
+    int status[RANKS_MOST];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 3};
+        atomic_store(&p->here, 0);
+        atomic_store(&p->known, 0);
+        assert_true(crew_run(&crews[i], wait_only_for_the_living, p, status));
+        for (int k = 0; k < crew_processes(&crews[i]) - 1; k++)
+            assert_int_equal(status[k], 0);
+    }
     munmap(p, sizeof *p);
 }
 
@@ -272,13 +322,63 @@ static void leaving_is_not_dying(void **state)
     munmap(p, sizeof *p);
 }
 
+/* Rank 2 dies, and rank 1 leaves because of that. Rank 0, which knows nothing yet, must not take rank 1 for
+ * dead. */
+static void talk_to_one_who_left_for_a_death(int rank, void *user)
+{
+    struct plan *p = user;
+    nbcoll_header header = {{0}};
+    nbcoll_record record = {0};
+    nbcoll_endpoint *ep;
+    nbcoll_posted said;
+    nbcoll_batch batch;
+
+    open_end(p, rank, &ep);
+    if (rank == 2)
+        die(p);
+    while (rank == 0 && !atomic_load(&p->known))
+        poll(NULL, 0, 1);
+    if (rank == 0) {
+        while ((said = ep->transport->post(ep, 1, &header, NULL, 0, &record)) == NBCOLL_POST_DONE)
+            ;
+        CHECK(said == NBCOLL_POST_NOT_NOW);
+    }
+    do {
+        batch = (nbcoll_batch){NULL, NULL, -1};
+        ep->transport->progress(ep, &batch);
+    } while (batch.lost < 0);
+    CHECK(batch.lost == 2);
+    if (rank == 0) { /* in the same pass as the core heard of rank 2, it still must not hear of rank 1 */
+        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &record) == NBCOLL_POST_NOT_NOW);
+        ep->transport->progress(ep, &batch);
+        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &record) == NBCOLL_POST_LOST);
+    }
+    nbcoll_endpoint_close(ep);
+    atomic_fetch_add(&p->known, 1);
+}
+
+static void who_left_for_a_death_is_not_named_before_the_dead(void **state)
+{
+    crew three = PROCESSES_3;
+    struct plan *p = shared_memory(sizeof *p);
+    int status[RANKS_MOST];
+    (void)state;
+    p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 3, .depth = 4};
+    assert_true(crew_run(&three, talk_to_one_who_left_for_a_death, p, status));
+    assert_int_equal(status[0], 0);
+    assert_int_equal(status[1], 0);
+    munmap(p, sizeof *p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(survivors_name_the_dead_within_a_second),
+        cmocka_unit_test(those_that_wait_only_for_the_living_learn_of_it_too),
         cmocka_unit_test(a_death_wakes_an_event_loop),
         cmocka_unit_test(a_post_to_the_dead_says_lost),
         cmocka_unit_test(leaving_is_not_dying),
+        cmocka_unit_test(who_left_for_a_death_is_not_named_before_the_dead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

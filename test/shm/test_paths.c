@@ -126,7 +126,7 @@ static void own_large(nbcoll_endpoint *ep)
 
     for (size_t i = 0; i < BYTES; i++)
         memory[i] = byte(i);
-    CHECK_STATUS(NBCOLL_OK, ep->transport->bulk->expose(ep, memory, BYTES, &key));
+    CHECK_STATUS(NBCOLL_OK, ep->transport->bulk->expose(ep, 1, memory, BYTES, &key));
     tell(ep, 1, &key);
     await(ep);
     ep->transport->bulk->withdraw(ep, key);
@@ -204,8 +204,8 @@ static void bad_keys(int rank, void *user)
     open_end(user, rank, &ep);
     const nbcoll_bulk *bulk = ep->transport->bulk;
     if (rank == 0) {
-        CHECK_STATUS(NBCOLL_ERR_BUFFER, bulk->expose(ep, NULL, 1, &key));
-        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, memory, sizeof memory, &key));
+        CHECK_STATUS(NBCOLL_ERR_BUFFER, bulk->expose(ep, 1, NULL, 1, &key));
+        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, 1, memory, sizeof memory, &key));
         tell(ep, 1, &key);
         await(ep);
     } else {
@@ -245,7 +245,7 @@ static void vanished(int rank, void *user)
     const nbcoll_bulk *bulk = ep->transport->bulk;
     if (rank == 0) {
         char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, memory, BYTES, &key));
+        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, 1, memory, BYTES, &key));
         munmap(memory + (1 << 20), BYTES - (1 << 20));
         tell(ep, 1, &key);
         await(ep);

@@ -1256,7 +1256,7 @@ static unsigned selected(nbcoll_operation operation, size_t count, int ranks, si
 {
     nbcoll_args a = args_of(small_one((int)operation), count, 0);
     assert_int_equal(nbcoll_args_complete(&a, 0, ranks), NBCOLL_OK);
-    const nbcoll_algorithm *algorithm = nbcolli_select(&a, ranks, large, 0);
+    const nbcoll_algorithm *algorithm = nbcolli_select(&a, ranks, large, 0, 0);
     assert_true(algorithm == small_one((int)operation) || algorithm == large_one((int)operation));
     return algorithm == large_one((int)operation);
 }
@@ -1290,7 +1290,7 @@ static void bound_blocks_go_directly_at_any_size(void **state)
     for (size_t large = 0; large < 2; large++) {
         nbcoll_args a = args_of(small_one(NBCOLL_OPERATION_GATHERV), 9, 0);
         assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
-        assert_string_equal(nbcolli_select(&a, 4, large, 0)->name, "flat");
+        assert_string_equal(nbcolli_select(&a, 4, large, 0, 0)->name, "flat");
     }
 }
 
@@ -1301,7 +1301,7 @@ static void a_reproducible_algorithm_is_chosen_where_one_is_asked_for(void **sta
         for (size_t large = 0; large < 1000; large += 999) {
             nbcoll_args a = with_arrays(args_of(small_one(operation), 9, 0));
             assert_int_equal(nbcoll_args_complete(&a, 0, 3), NBCOLL_OK);
-            const nbcoll_algorithm *algorithm = nbcolli_select(&a, 3, large, NBCOLL_REPRODUCIBLE);
+            const nbcoll_algorithm *algorithm = nbcolli_select(&a, 3, large, NBCOLL_REPRODUCIBLE, 0);
             assert_non_null(algorithm);
             assert_true(!reduces((nbcoll_operation)operation) || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
         }

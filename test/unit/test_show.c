@@ -133,6 +133,26 @@ static nbcoll_schedule *mixed(int rank)
     return finished(b);
 }
 
+/* A broadcast of 40 bytes in pieces of 16 down a chain whose last rank shares no memory with the one before. */
+static int not_the_last(void *user, int peer)
+{
+    return *(int *)user < 2 && peer < 2;
+}
+
+static nbcoll_schedule *growing(int rank)
+{
+    const nbcoll_part next = {.peer = rank + 1, .region = nbcoll_span(in_recv(0), 40)};
+    nbcoll_builder *b = opened(rank, 3, not_the_last, &rank);
+    nbcoll_name(b, "growing");
+    nbcoll_step shown = rank < 2 ? nbcoll_expose_growing(b, 1, &next, 16) : NBCOLL_START;
+    for (size_t i = 0; rank > 0 && i < 3; i++) {
+        nbcoll_step have = nbcoll_fetch(b, rank - 1, in_recv(16 * i), i < 2 ? 16 : 8);
+        if (rank < 2)
+            nbcoll_after(b, nbcoll_grow(b, shown, i), have);
+    }
+    return finished(b);
+}
+
 /* Text of each rank, then the drawing of all, against golden/<name>.txt and .dot. */
 static void assert_prints_as(nbcoll_schedule *build(int rank), int ranks, const char *name)
 {
@@ -162,6 +182,12 @@ static void every_kind_of_step_prints_as_golden(void **state)
 {
     (void)state;
     assert_prints_as(mixed, 3, "mixed");
+}
+
+static void pieces_of_a_growing_exposure_print_as_golden(void **state)
+{
+    (void)state;
+    assert_prints_as(growing, 3, "growing");
 }
 
 static void the_example_in_the_header_is_true(void **state)
@@ -353,6 +379,7 @@ static void schedules_that_are_not_of_one_operation_are_refused(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_binomial_broadcast_prints_as_golden),
     cmocka_unit_test(every_kind_of_step_prints_as_golden),
+    cmocka_unit_test(pieces_of_a_growing_exposure_print_as_golden),
     cmocka_unit_test(the_example_in_the_header_is_true),
     cmocka_unit_test(a_drawing_of_one_rank_has_no_messages),
     cmocka_unit_test(the_order_of_the_ranks_is_the_callers),

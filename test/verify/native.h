@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Algorithms for ranks that share memory, from EXPOSE, FETCH and FETCH_REDUCE: what the verifier's tests add to the
- * library's own, which exchange messages. Lowered, they do too. */
+ * Algorithms for ranks that share memory, from EXPOSE, FETCH and FETCH_REDUCE, in other shapes than the library's own:
+ * rounds and chains, and several exposures of a rank. Lowered, they exchange messages. */
 #ifndef TEST_VERIFY_NATIVE_H
 #define TEST_VERIFY_NATIVE_H
 

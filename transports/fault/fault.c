@@ -159,11 +159,11 @@ static void fault_close(nbcoll_endpoint *ep)
     nbcolli_free(&host, e, sizeof *e + (size_t)e->base.ranks);
 }
 
-static nbcoll_status fault_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status fault_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct fault_end *e = fault_end_of(ep);
     return fault_fails(e, NBCOLL_FAULT_EXPOSE) ? NBCOLL_ERR_TRANSPORT
-                                               : e->call.bulk->expose(e->inner, memory, bytes, out);
+                                               : e->call.bulk->expose(e->inner, peer, memory, bytes, out);
 }
 
 static void fault_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
@@ -184,7 +184,39 @@ static int fault_reaches(nbcoll_endpoint *ep, int peer)
 {
     struct fault_end *e = fault_end_of(ep);
     const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(e->inner, peer);
+    return bulk->size < offsetof(nbcoll_bulk, view) || !bulk->reaches || bulk->reaches(e->inner, peer);
+}
+
+static const void *fault_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+{
+    struct fault_end *e = fault_end_of(ep);
+    const nbcoll_bulk *bulk = e->call.bulk;
+    return bulk->size < sizeof *bulk || !bulk->view ? NULL : bulk->view(e->inner, peer, key, offset, bytes);
+}
+
+/* Shared memory is the inner one's, unharmed. */
+static nbcoll_status fault_shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    struct fault_end *e = fault_end_of(ep);
+    return e->call.shared->reserve(e->inner, bytes, at);
+}
+
+static void fault_shared_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    struct fault_end *e = fault_end_of(ep);
+    e->call.shared->release(e->inner, at);
+}
+
+static void *fault_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    struct fault_end *e = fault_end_of(ep);
+    return e->call.shared->map(e->inner, at, bytes);
+}
+
+static void fault_shared_ring(nbcoll_endpoint *ep, int peer)
+{
+    struct fault_end *e = fault_end_of(ep);
+    e->call.shared->ring(e->inner, peer);
 }
 
 static int fault_fd(nbcoll_endpoint *ep)
@@ -200,7 +232,10 @@ static nbcoll_status fault_arm(nbcoll_endpoint *ep)
     return e->held || e->config.lost_at ? NBCOLL_AGAIN : e->call.doorbell->arm(e->inner);
 }
 
-static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches};
+static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches,
+                                       fault_view};
+static const nbcoll_shared fault_shared = {sizeof fault_shared, fault_shared_reserve, fault_shared_release,
+                                           fault_shared_map, fault_shared_ring};
 static const nbcoll_doorbell fault_doorbell = {sizeof fault_doorbell, fault_fd, fault_arm};
 
 /* Completes and checks a configuration, which may be null. */
@@ -255,9 +290,10 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     e->held_end = &e->held;
     fault_begin(e, &c);
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "fault", fault_post, fault_progress,
-                                  fault_cancel, fault_close,     NULL,    NULL};
+                                  fault_cancel, fault_close,     NULL,    NULL,     NULL};
     e->table.bulk = call.bulk ? &fault_bulk : NULL;
     e->table.doorbell = call.doorbell ? &fault_doorbell : NULL;
+    e->table.shared = call.shared ? &fault_shared : NULL;
     e->base.transport = &e->table;
     *out = &e->base;
     return NBCOLL_OK;

@@ -18,6 +18,7 @@
 
 #define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 #define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
+#define LOOPBACK_FLAGS (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED)
 #define LOOPBACK_MAX_RANKS 1024
 #define LOOPBACK_MAX_DEPTH 65536
 
@@ -37,6 +38,7 @@ struct loopback_port {
     _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
     int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
+    struct loopback_area *areas; /* the rank's; others may use them until the world is freed */
     _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
 };
 
@@ -286,9 +288,10 @@ static void loopback_close(nbcoll_endpoint *ep)
     atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
 }
 
-static nbcoll_status loopback_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status loopback_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     (void)ep;
+    (void)peer;
     if (!memory)
         return NBCOLL_ERR_BUFFER;
     out->word[0] = (uintptr_t)memory;
@@ -302,18 +305,78 @@ static void loopback_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
     (void)key;
 }
 
+static const void *loopback_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+{
+    (void)ep;
+    (void)peer;
+    if (!key.word[0] || offset > key.word[1] || bytes > key.word[1] - offset)
+        return NULL;
+    return (const char *)(uintptr_t)key.word[0] + offset;
+}
+
 static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                                   nbcoll_record *record)
 {
     struct loopback_end *e = loopback_end_of(ep);
-    if (!key.word[0] || offset > key.word[1] || bytes > key.word[1] - offset)
+    const void *from = loopback_view(ep, peer, key, offset, bytes);
+    if (!from)
         return NBCOLL_POST_FAILED;
-    const void *from = (const char *)(uintptr_t)key.word[0] + offset;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
         return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, record);
     memcpy(to, from, bytes);
     return NBCOLL_POST_DONE;
 }
+
+/* ---- shared memory --------------------------------------------------------------------------------------------- */
+
+/* Before what is reserved. `at` is the address behind it: all ranks are in one process. */
+struct loopback_area {
+    _Alignas(LOOPBACK_LINE) struct loopback_area *next;
+    size_t bytes;
+};
+
+static nbcoll_status loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    struct loopback_end *e = loopback_end_of(ep);
+    if (bytes > SIZE_MAX - sizeof(struct loopback_area))
+        return NBCOLL_ERR_MEMORY;
+    bytes += sizeof(struct loopback_area);
+    struct loopback_area *area = nbcolli_alloc(e->world->config.host, bytes, LOOPBACK_LINE);
+    if (!area)
+        return NBCOLL_ERR_MEMORY;
+    memset(area, 0, bytes);
+    area->bytes = bytes;
+    area->next = e->port->areas;
+    e->port->areas = area;
+    *at = (uintptr_t)(area + 1);
+    return NBCOLL_OK;
+}
+
+static void loopback_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    struct loopback_end *e = loopback_end_of(ep);
+    struct loopback_area **link = &e->port->areas, *area = (struct loopback_area *)(uintptr_t)at - 1;
+    while (*link && *link != area)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    *link = area->next;
+    nbcolli_free(e->world->config.host, area, area->bytes);
+}
+
+static void *loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    (void)ep;
+    (void)bytes;
+    return (void *)(uintptr_t)at;
+}
+
+static void loopback_shared_ring(nbcoll_endpoint *ep, int peer)
+{
+    loopback_ring_bell(&loopback_end_of(ep)->world->port[peer]);
+}
+
+/* ---- sleeping -------------------------------------------------------------------------------------------------- */
 
 static int loopback_fd(nbcoll_endpoint *ep)
 {
@@ -346,15 +409,22 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
     return NBCOLL_AGAIN;
 }
 
-static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL};
+static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL,
+                                          loopback_view};
+static const nbcoll_shared loopback_shared = {sizeof loopback_shared, loopback_reserve, loopback_release, loopback_map,
+                                              loopback_shared_ring};
 static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loopback_fd, loopback_arm};
 
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
                                                 loopback_post,  loopback_progress,     loopback_cancel,
-                                                loopback_close, &loopback_bulk,        &loopback_doorbell};
+                                                loopback_close, &loopback_bulk,        &loopback_doorbell,
+                                                NULL};
+static const nbcoll_transport loopback_table_shared = {
+    NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
+    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
-    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell};
+    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
@@ -372,7 +442,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     c.depth = c.depth ? c.depth : 16;
     c.payload = c.payload ? c.payload : 4096;
     if (c.ranks < 1 || c.ranks > LOOPBACK_MAX_RANKS || c.depth > LOOPBACK_MAX_DEPTH || c.payload < 256 ||
-        c.payload > 65536 || c.flags & ~(NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND))
+        c.payload > 65536 || c.flags & ~LOOPBACK_FLAGS)
         return NBCOLL_ERR_CONFIG;
     nbcoll_loopback *w = nbcolli_alloc(&memory, sizeof *w + (size_t)c.ranks * sizeof w->port[0], LOOPBACK_LINE);
     if (!w)
@@ -383,6 +453,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     w->stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
     for (int i = 0; i < c.ranks; i++) {
         atomic_init(&w->port[i].rings, NULL);
+        w->port[i].areas = NULL;
         atomic_init(&w->port[i].state, LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
@@ -412,7 +483,9 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     }
     memset(e, 0, sizeof *e + ranks * sizeof e->ring[0]);
     e->base = (nbcoll_endpoint){
-        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK ? &loopback_table_without_bulk : &loopback_table,
+        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &loopback_table_without_bulk
+                     : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &loopback_table_shared
+                                                                : &loopback_table,
         .rank = rank,
         .ranks = w->config.ranks,
         .limits = {.payload = w->config.payload, .alpha_ns = 300, .beta_ps = 150, .overhead_ns = 100},
@@ -438,6 +511,10 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
         for (struct loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
             next = r->next;
             nbcolli_free(&memory, r, loopback_ring_bytes(w));
+        }
+        for (struct loopback_area *area = w->port[i].areas, *next; area; area = next) {
+            next = area->next;
+            nbcolli_free(&memory, area, area->bytes);
         }
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);

@@ -23,7 +23,7 @@ void nbcolli_shm_lose(struct shm_end *e, int peer)
     if (p->gone != SHM_HERE)
         return;
     p->gone = SHM_UNREPORTED;
-    e->unreported++;
+    e->unreported = true;
     e->losses++;
     if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, SHM_FAILED))
         nbcolli_shm_ring_all(e);
@@ -66,12 +66,14 @@ static void shm_look_at_processes(struct shm_end *e)
 }
 
 /* Once a rank is lost, operations are being given up, and whoever has left will not answer for its part of them: then
- * it counts as lost too, when all that it had posted is taken. */
+ * it counts as lost too, when all that it had posted is taken; but not before the core has heard of the first loss,
+ * which it is to name. */
 void nbcolli_shm_look_at_seats(struct shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
         uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
-        if (state == SHM_FAILED || (state == SHM_LEFT && e->losses && nbcolli_shm_has_taken(e, peer)))
+        bool is_in_vain = state == SHM_LEFT && e->losses && !e->unreported && nbcolli_shm_has_taken(e, peer);
+        if (state == SHM_FAILED || is_in_vain)
             nbcolli_shm_lose(e, peer);
     }
 }

@@ -17,9 +17,11 @@
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 /* A key is address and length, 48 bits each, and a check over both under the ranks' secret: one that was damaged on its
- * way through the segment is noticed before anything is read. */
+ * way through the segment is noticed before anything is read. The uppermost bit of the length says that the memory is
+ * in the segment, which every rank reads where it has mapped it; the address is its offset then. */
 #define SHM_KEY_BITS 48
 #define SHM_KEY_MASK ((UINT64_C(1) << SHM_KEY_BITS) - 1)
+#define SHM_KEY_SEGMENT (UINT64_C(1) << (SHM_KEY_BITS - 1))
 
 /* splitmix64's finish */
 static uint64_t shm_mix(uint64_t z)
@@ -35,13 +37,27 @@ static nbcoll_key shm_key(const struct shm_end *e, uint64_t address, uint64_t by
     return (nbcoll_key){{address | check << SHM_KEY_BITS, bytes | (check >> 16) << SHM_KEY_BITS}};
 }
 
-static nbcoll_status bulk_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+static int bulk_reaches(nbcoll_endpoint *ep, int peer)
 {
+    return peer >= 0 && peer < ep->ranks && nbcolli_shm_end(ep)->peer[peer].reaches;
+}
+
+static nbcoll_status bulk_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
+{
+    struct shm_end *e = nbcolli_shm_end(ep);
+    const struct shm_layout *l = &e->home->layout;
+    uintptr_t at = (uintptr_t)memory - (uintptr_t)e->home->segment;
+
     if (!memory)
         return NBCOLL_ERR_BUFFER;
-    if ((uintptr_t)memory > SHM_KEY_MASK || bytes > SHM_KEY_MASK)
+    if ((uintptr_t)memory > SHM_KEY_MASK || bytes >= SHM_KEY_SEGMENT)
         return NBCOLL_ERR_LIMIT;
-    *out = shm_key(nbcolli_shm_end(ep), (uintptr_t)memory, bytes);
+    if (at >= l->quotas && at <= l->bytes && bytes <= l->bytes - at)
+        *out = shm_key(e, at, bytes | SHM_KEY_SEGMENT);
+    else if (bulk_reaches(ep, peer))
+        *out = shm_key(e, (uintptr_t)memory, bytes);
+    else
+        return NBCOLL_ERR_UNSUPPORTED;
     return NBCOLL_OK;
 }
 
@@ -49,6 +65,42 @@ static void bulk_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
 {
     (void)ep;
     (void)key;
+}
+
+/* A place in a peer's memory. */
+struct shm_there {
+    uint64_t address;
+    bool here; /* it is one of this process */
+};
+
+static bool shm_locate(struct shm_end *e, int peer, nbcoll_key key, size_t offset, size_t bytes,
+                       struct shm_there *out)
+{
+    const struct shm_layout *l = &e->home->layout;
+    uint64_t address = key.word[0] & SHM_KEY_MASK, all = key.word[1] & SHM_KEY_MASK;
+    nbcoll_key good = shm_key(e, address, all);
+    bool in_segment = all & SHM_KEY_SEGMENT;
+
+    all &= ~SHM_KEY_SEGMENT;
+    if (peer < 0 || peer >= e->base.ranks || !address || memcmp(&good, &key, sizeof key) != 0 || offset > all ||
+        bytes > all - offset)
+        return false;
+    if (in_segment && (address > l->bytes || all > l->bytes - address))
+        return false;
+    if (!in_segment && !e->peer[peer].reaches)
+        return false;
+    out->here = in_segment || e->home->place[peer].pid == e->home->pid;
+    out->address = offset + (in_segment ? (uintptr_t)e->home->segment + address : address);
+    return true;
+}
+
+static const void *bulk_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+{
+    struct shm_there there;
+
+    if (!shm_locate(nbcolli_shm_end(ep), peer, key, offset, bytes, &there) || !there.here)
+        return NULL;
+    return (const void *)(uintptr_t)there.address;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -69,37 +121,33 @@ static int shm_read(int pid, uint64_t from, void *to, size_t bytes)
 }
 
 /* The process is looked at after the reading: until then its number cannot have become another's. */
-static nbcoll_posted shm_fetch(struct shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
+static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there there, void *to, size_t bytes)
 {
-    const struct shm_place *place = &e->home->place[peer];
-
-    if (place->pid == e->home->pid) {
-        memcpy(to, (const void *)(uintptr_t)from, bytes);
+    if (there.here) {
+        memcpy(to, (const void *)(uintptr_t)there.address, bytes);
         return NBCOLL_POST_DONE;
     }
-    int error = shm_read(place->pid, from, to, bytes);
+    int error = shm_read(e->home->place[peer].pid, there.address, to, bytes);
     if (!nbcolli_shm_is_alive(e, peer))
         return NBCOLL_POST_LOST;
     return error == 0 ? NBCOLL_POST_DONE : error == ESRCH ? NBCOLL_POST_LOST : NBCOLL_POST_FAILED;
 }
 
-/* A get under way: scratch is peer, from, to, bytes left. */
+/* A get under way: scratch is peer and whether it is here, from, to, bytes left. */
 static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                               nbcoll_record *record)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
-    uint64_t address = key.word[0] & SHM_KEY_MASK, all = key.word[1] & SHM_KEY_MASK;
-    nbcoll_key good = shm_key(e, address, all);
+    struct shm_there there;
 
-    if (peer < 0 || peer >= ep->ranks || !e->peer[peer].reaches || !address ||
-        memcmp(&good, &key, sizeof key) != 0 || offset > all || bytes > all - offset)
+    if (!shm_locate(e, peer, key, offset, bytes, &there))
         return NBCOLL_POST_FAILED;
     if (e->peer[peer].gone != SHM_HERE)
         return NBCOLL_POST_LOST;
     if (bytes <= SHM_CHUNK)
-        return shm_fetch(e, peer, address + offset, to, bytes);
-    record->scratch[0] = (uint64_t)peer;
-    record->scratch[1] = address + offset;
+        return shm_fetch(e, peer, there, to, bytes);
+    record->scratch[0] = (uint64_t)peer << 1 | there.here;
+    record->scratch[1] = there.address;
     record->scratch[2] = (uintptr_t)to;
     record->scratch[3] = bytes;
     nbcolli_shm_append(&e->gets, record);
@@ -110,8 +158,9 @@ void nbcolli_shm_copy_some(struct shm_end *e)
 {
     nbcoll_record *record = e->gets.first;
     size_t bytes = record->scratch[3] < SHM_CHUNK ? record->scratch[3] : SHM_CHUNK;
-    nbcoll_posted posted = shm_fetch(e, (int)record->scratch[0], record->scratch[1],
-                                     (void *)(uintptr_t)record->scratch[2], bytes);
+    struct shm_there there = {record->scratch[1], record->scratch[0] & 1};
+    nbcoll_posted posted = shm_fetch(e, (int)(record->scratch[0] >> 1), there, (void *)(uintptr_t)record->scratch[2],
+                                     bytes);
 
     record->scratch[1] += bytes;
     record->scratch[2] += bytes;
@@ -164,11 +213,6 @@ void nbcolli_shm_tried(struct shm_end *e)
             atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == 1;
 }
 
-static int bulk_reaches(nbcoll_endpoint *ep, int peer)
-{
-    return peer >= 0 && peer < ep->ranks && nbcolli_shm_end(ep)->peer[peer].reaches;
-}
-
 const char *nbcolli_shm_why(const struct shm_end *e, int peer)
 {
     if (e->peer[peer].reaches)
@@ -188,4 +232,5 @@ const char *nbcolli_shm_why(const struct shm_end *e, int peer)
     }
 }
 
-const nbcoll_bulk nbcolli_shm_bulk = {sizeof nbcolli_shm_bulk, bulk_expose, bulk_withdraw, bulk_get, bulk_reaches};
+const nbcoll_bulk nbcolli_shm_bulk = {sizeof nbcolli_shm_bulk, bulk_expose, bulk_withdraw, bulk_get, bulk_reaches,
+                                      bulk_view};

@@ -29,10 +29,13 @@ static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
     p->done = head;
     if (p->sent - head < depth)
         return NBCOLL_POST_DONE;
-    /* Nobody will take from a ring whose receiver has left. */
-    return atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_LEFT
-               ? NBCOLL_POST_LOST
-               : NBCOLL_POST_NOT_NOW;
+    /* Nobody will take from a ring whose receiver has left. If that was for the loss of another, that one is to be
+     * reported first; acquire: what it wrote down of it. */
+    if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != SHM_LEFT)
+        return NBCOLL_POST_NOT_NOW;
+    if (!e->losses)
+        nbcolli_shm_look_at_seats(e);
+    return e->unreported ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_LOST;
 }
 
 nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,

@@ -17,7 +17,7 @@
 #include "shm.h"
 
 #define SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
-#define SHM_QUOTA (256u << 10)
+#define SHM_QUOTA (1u << 20)
 #define SHM_MOST_QUOTA (1u << 30)
 #define SHM_MOST_DEPTH 4096u
 #define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

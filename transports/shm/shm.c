@@ -39,9 +39,9 @@ static int end_report(struct shm_end *e)
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (e->peer[peer].gone == SHM_UNREPORTED) {
             e->peer[peer].gone = SHM_REPORTED;
-            e->unreported--;
             return peer;
         }
+    e->unreported = false;
     return -1;
 }
 
@@ -95,6 +95,7 @@ static void end_free(struct shm_end *e, enum shm_state state)
             if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
                 nbcolli_shm_ring_all(e);
         }
+        nbcolli_shm_release_all(e);
         nbcolli_shm_home_leave(e->home);
     }
     if (e->ready >= 0)
@@ -113,9 +114,10 @@ static void end_close(nbcoll_endpoint *ep)
 
 static const nbcoll_transport shm_table = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
-    &nbcolli_shm_doorbell};
+    &nbcolli_shm_doorbell, &nbcolli_shm_shared};
 static const nbcoll_transport shm_table_without_bulk = {
-    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell};
+    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell,
+    NULL};
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of messages
  *     doorbell.c    ringing and arming
+ *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data, and the trial that tells how it can move
  *     alive.c       deaths
  *     shm.c         opening, the table, closing
@@ -105,6 +106,12 @@ struct shm_peer {
     int error;             /* errno of our trial */
 };
 
+/* Of its quota; offsets in the segment. */
+struct shm_taken {
+    struct shm_taken *next;
+    size_t at, bytes;
+};
+
 struct shm_records {
     nbcoll_record *first, **end;
 };
@@ -118,14 +125,15 @@ struct shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
-    int unreported;   /* peers that are SHM_UNREPORTED */
     int losses;       /* peers that are not SHM_HERE */
+    bool unreported;  /* some are SHM_UNREPORTED, or were until the last progress: the core may not know of them yet */
     bool armed;       /* by us, and not yet disarmed by us */
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t token;   /* read by peers, to try whether they can */
     struct shm_records gets, finished;
+    struct shm_taken *taken; /* in order of place */
     nbcoll_arrival arrival[SHM_ARRIVALS];
     struct shm_peer peer[];
 };
@@ -188,6 +196,10 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
 bool nbcolli_shm_waiting(struct shm_end *e);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct shm_end *e, int peer);
+
+/* quota.c */
+extern const nbcoll_shared nbcolli_shm_shared;
+void nbcolli_shm_release_all(struct shm_end *e);
 
 /* doorbell.c */
 extern const nbcoll_doorbell nbcolli_shm_doorbell;

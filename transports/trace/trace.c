@@ -91,11 +91,12 @@ static void trace_close(nbcoll_endpoint *ep)
     nbcolli_free(&host, e, sizeof *e);
 }
 
-static nbcoll_status trace_expose(nbcoll_endpoint *ep, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status trace_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_status status = e->call.bulk->expose(e->inner, memory, bytes, out);
+    nbcoll_status status = e->call.bulk->expose(e->inner, peer, memory, bytes, out);
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_EXPOSE,
+                                       .peer = peer,
                                        .status = status,
                                        .payload = memory,
                                        .bytes = bytes,
@@ -131,7 +132,39 @@ static int trace_reaches(nbcoll_endpoint *ep, int peer)
 {
     struct trace_end *e = trace_end_of(ep);
     const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < sizeof *bulk || !bulk->reaches || bulk->reaches(e->inner, peer);
+    return bulk->size < offsetof(nbcoll_bulk, view) || !bulk->reaches || bulk->reaches(e->inner, peer);
+}
+
+static const void *trace_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+{
+    struct trace_end *e = trace_end_of(ep);
+    const nbcoll_bulk *bulk = e->call.bulk;
+    return bulk->size < sizeof *bulk || !bulk->view ? NULL : bulk->view(e->inner, peer, key, offset, bytes);
+}
+
+/* Shared memory is the inner one's, untold. */
+static nbcoll_status trace_shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    struct trace_end *e = trace_end_of(ep);
+    return e->call.shared->reserve(e->inner, bytes, at);
+}
+
+static void trace_shared_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.shared->release(e->inner, at);
+}
+
+static void *trace_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    struct trace_end *e = trace_end_of(ep);
+    return e->call.shared->map(e->inner, at, bytes);
+}
+
+static void trace_shared_ring(nbcoll_endpoint *ep, int peer)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.shared->ring(e->inner, peer);
 }
 
 static int trace_fd(nbcoll_endpoint *ep)
@@ -148,7 +181,10 @@ static nbcoll_status trace_arm(nbcoll_endpoint *ep)
     return status;
 }
 
-static const nbcoll_bulk trace_bulk = {sizeof trace_bulk, trace_expose, trace_withdraw, trace_get, trace_reaches};
+static const nbcoll_bulk trace_bulk = {sizeof trace_bulk, trace_expose, trace_withdraw, trace_get, trace_reaches,
+                                       trace_view};
+static const nbcoll_shared trace_shared = {sizeof trace_shared, trace_shared_reserve, trace_shared_release,
+                                           trace_shared_map, trace_shared_ring};
 static const nbcoll_doorbell trace_doorbell = {sizeof trace_doorbell, trace_fd, trace_arm};
 
 nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
@@ -177,9 +213,10 @@ nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoi
         return NBCOLL_ERR_MEMORY;
     *e = (struct trace_end){.base = *inner, .inner = inner, .call = call, .config = c, .host = host};
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "trace", trace_post, trace_progress,
-                                  trace_cancel, trace_close,     NULL,    NULL};
+                                  trace_cancel, trace_close,     NULL,    NULL,     NULL};
     e->table.bulk = call.bulk ? &trace_bulk : NULL;
     e->table.doorbell = call.doorbell ? &trace_doorbell : NULL;
+    e->table.shared = call.shared ? &trace_shared : NULL;
     e->base.transport = &e->table;
     *out = &e->base;
     return NBCOLL_OK;

@@ -11,11 +11,12 @@
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-/* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can get
- * it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in DATA
- * pieces. REVOKE ends an operation, LOST a communicator. CREDIT only carries credits, as any message may. */
+/* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can
+ * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in DATA
+ * pieces. REVOKE ends an operation, LOST a communicator. REVOKED answers a REVOKE whose sender has lent memory through
+ * a cell: this rank will not read it. CREDIT only carries credits, as any message may. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
-                            NBCOLLI_LOST, NBCOLLI_CREDIT } nbcolli_type;
+                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
@@ -26,7 +27,8 @@ typedef struct nbcolli_header {
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
     uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused */
-    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins */
+    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
+                         is wanted */
     nbcoll_key key;   /* RTS */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t unused;
@@ -48,7 +50,10 @@ static inline nbcolli_header nbcolli_unpack(const nbcoll_header *wire)
     return h;
 }
 
+#define NBCOLLI_APART 128 /* bytes between words that different ranks write: two cache lines, fetched together */
+
 typedef struct nbcolli_link nbcolli_link;
+typedef struct nbcolli_cell nbcolli_cell;
 typedef struct nbcolli_op nbcolli_op;
 typedef struct nbcolli_request nbcolli_request;
 
@@ -84,7 +89,7 @@ typedef struct nbcolli_stash {
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
 
-/* What a SEND or RECV is doing. The phase ends when its post is free and, where noted, an answer has come. */
+/* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
 typedef enum nbcolli_phase {
     NBCOLLI_IDLE,       /* its step is not ready */
     NBCOLLI_SENT_EAGER, /* send */
@@ -94,6 +99,10 @@ typedef enum nbcolli_phase {
     NBCOLLI_GETTING,    /* receive: a get */
     NBCOLLI_SENT_FIN,   /* receive */
     NBCOLLI_SENT_CTS,   /* receive; then all pieces */
+    NBCOLLI_REUSING,    /* exposure: an earlier one's readers are not through */
+    NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
+    NBCOLLI_LOOKING,    /* fetch: its part is not there */
+    NBCOLLI_FETCHING,   /* fetch: a get */
     NBCOLLI_SETTLED     /* over, well or not */
 } nbcolli_phase;
 
@@ -101,13 +110,16 @@ struct nbcolli_op {
     nbcolli_post post;
     nbcolli_run *run;
     nbcolli_stash *early; /* the message, if it came before the RECV was ready */
-    size_t moved;         /* bytes of pieces sent or arrived */
-    nbcoll_key key;       /* of what we expose */
+    size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins */
+    nbcoll_key key;       /* of what we expose, or get */
+    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory */
     nbcoll_step step;
-    uint8_t phase;          /* nbcolli_phase */
+    uint32_t cell; /* exposure: its own; fetch: where it looks */
+    uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t keyed;             /* `key` is to be withdrawn */
     uint8_t recalled;          /* its lent post has been asked for */
+    int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
 };
 
 typedef enum nbcolli_run_state {
@@ -134,6 +146,9 @@ struct nbcolli_run {
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_piece *pieces; /* for the CALL with most regions */
+    unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
+    uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
+    uint32_t cells, parts; /* of those that this rank may write: used */
     nbcoll_status status;
     int cause;
     uint8_t state; /* nbcolli_run_state */
@@ -197,6 +212,9 @@ typedef struct nbcolli_slot {
     nbcolli_run *queue; /* rising tags */
     nbcolli_stash *stash;
     nbcolli_doom *doom;
+    uint64_t exposed; /* 1 + the last tag that wrote our cells */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
+    uint64_t well_since; /* the turn after the last one that failed here */
 } nbcolli_slot;
 
 typedef struct nbcolli_peer {
@@ -228,8 +246,19 @@ typedef struct nbcolli_vote {
     uint32_t slots, cells, credits;
     uint32_t alpha_ns, beta_ps, overhead_ns;
     uint32_t flags;
+    uint32_t shares; /* see src/comm/area.c */
+    uint32_t unused;
     uint64_t large;
+    uint64_t area;   /* its offer of memory for cells; 0: none */
 } nbcolli_vote;
+
+/* Shared memory that this rank has reserved: for the cells of a communicator, or for the program. */
+typedef struct nbcolli_area {
+    struct nbcolli_area *next;
+    uint64_t at;
+    unsigned char *base;
+    int ranks; /* that will leave it, once its communicator is freed */
+} nbcolli_area;
 
 struct nbcoll_comm {
     nbcoll_comm *next;                /* in its bucket of the link */
@@ -250,6 +279,10 @@ struct nbcoll_comm {
     nbcolli_slot *slot;
     nbcolli_request *persistent;
     nbcolli_cache cache;
+    unsigned char *area;   /* of the cells; null: there are none */
+    int shared;            /* exposures between any two of its ranks need no messages */
+    nbcolli_area *offered; /* reserved by this rank; kept if it is the first */
+    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
     /* while it is being made */
     nbcoll_comm *parent; /* null: the first of its link */
     nbcolli_vote *votes; /* [parent's size] */
@@ -272,6 +305,9 @@ struct nbcolli_link {
     nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
     nbcoll_bulk bulk;
     nbcoll_doorbell doorbell;
+    nbcoll_shared shared;
+    nbcolli_area *areas;  /* of freed communicators, which others may still use */
+    nbcolli_area *memory; /* the program's */
     nbcolli_post *backlog, **backlog_end;
     nbcolli_stash *orphans; /* messages of communicators that are being made */
     uint32_t creating;
@@ -298,6 +334,7 @@ struct nbcoll_context {
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
+    nbcolli_op *watched;         /* that wait for shared memory */
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* the request table: they never move */
     atomic_uint chunks;          /* as a request's state */
     nbcolli_request *free_requests;

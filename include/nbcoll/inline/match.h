@@ -201,6 +201,29 @@ static inline void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in
     nbcolli_advance(run);
 }
 
+/* A reader of our cells will not read what they lend. */
+static inline void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
+
+    if (run && run->status != NBCOLL_OK && run->answered) {
+        run->answered[h->source] = 1;
+        nbcolli_to_settle(run);
+    }
+}
+
+/* [ANSWER] The sender of this REVOKE wants to know when its memory is its own. If we run the operation, our words will
+ * say. */
+static inline void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
+
+    if (run && run->state != NBCOLLI_RUN_QUEUED)
+        return;
+    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
+    nbcolli_control_to(comm, (int)h->source, &answer);
+}
+
 /* Another rank has ended the operation. */
 static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
@@ -298,10 +321,11 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
         }
         nbcolli_mark_lost(link, in->source, NBCOLLI_CUT);
     }
-    if (m->type == NBCOLLI_RTS) {
-        nbcolli_header fin = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
-                              .type = NBCOLLI_FIN, .status = NBCOLL_ERR_MISMATCH};
-        nbcolli_control(link, in->source, &fin);
+    if (m->type == NBCOLLI_RTS || (m->type == NBCOLLI_REVOKE && m->bytes)) {
+        nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
+                                 .type = m->type == NBCOLLI_RTS ? NBCOLLI_FIN : NBCOLLI_REVOKED,
+                                 .status = NBCOLL_ERR_MISMATCH};
+        nbcolli_control(link, in->source, &answer);
     }
     nbcolli_done_with(in);
 }
@@ -336,6 +360,11 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         break;
     case NBCOLLI_REVOKE:
         nbcolli_revoke_in(comm, h);
+        if (h->bytes)
+            nbcolli_revoke_answer(comm, h);
+        break;
+    case NBCOLLI_REVOKED:
+        nbcolli_revoked_in(comm, h);
         break;
     case NBCOLLI_LOST:
         if (h->number < (uint32_t)comm->size) /* who has lost us is lost to us */

@@ -55,7 +55,7 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
     link->backlog_end = &link->backlog;
     for (nbcolli_post *post = list; post; post = next) {
         next = post->next;
-        if (post->op && post->op->phase == NBCOLLI_GETTING)
+        if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
             nbcolli_op_get(post->op);
         else
             nbcolli_post_send(post);
@@ -123,6 +123,8 @@ static inline void nbcolli_pass(nbcoll_context *c)
         if (link->backlog)
             nbcolli_backlog_retry(link);
     }
+    if (c->watched)
+        nbcolli_look_again(c);
     nbcolli_drain(c);
 }
 

@@ -4,6 +4,7 @@
 #ifndef NBCOLL_INLINE_RUN_H
 #define NBCOLL_INLINE_RUN_H
 
+#include "cells.h"
 #include "post.h"
 #include "reduce.h"
 
@@ -117,6 +118,41 @@ static inline void nbcolli_op_end(nbcolli_op *op)
     nbcolli_step_end(op->run, op->step);
 }
 
+/* [READ] What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation
+ * failed. */
+static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    void *to = nbcolli_resolve(run, v->write).at;
+    const void *left = v->side == NBCOLL_LEFT ? found : to, *right = v->side == NBCOLL_LEFT ? to : found;
+    size_t bytes = v->write.bytes;
+
+    if (bytes && v->kind == NBCOLL_FETCH)
+        memcpy(to, found, bytes);
+    else if (bytes && nbcolli_reduce(v->reduction, to, left, right,
+                                     bytes / nbcolli_packed_size(v->reduction.type)) != NBCOLL_OK) {
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+        return 0;
+    }
+    return 1;
+}
+
+static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    return run->bounce + run->schedule->bounces[run->schedule->op[op->step]];
+}
+
+/* [READ] is over, [ACK] follows. `found`: what is still to be used, or null. */
+static inline void nbcolli_fetch_end(nbcolli_op *op, const void *found)
+{
+    if (found && !nbcolli_fetch_use(op, found))
+        return;
+    nbcolli_op_end(op);
+    nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
+}
+
 /* Takes the op's finished post one phase on. Returns whether something was sent. */
 static inline int nbcolli_op_turn(nbcolli_op *op)
 {
@@ -143,6 +179,9 @@ static inline int nbcolli_op_turn(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, piece);
         return 1;
     }
+    case NBCOLLI_FETCHING:
+        nbcolli_fetch_end(op, op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE ? nbcolli_bounce(op) : NULL);
+        return 0;
     case NBCOLLI_GETTING:
         op->phase = NBCOLLI_SENT_FIN;
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
@@ -167,12 +206,6 @@ static inline void nbcolli_op_next(nbcolli_op *op)
         ;
 }
 
-static inline int nbcolli_bulk_reaches(const nbcolli_peer *peer)
-{
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    return bulk && (!bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address));
-}
-
 static inline void nbcolli_send_start(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -190,13 +223,18 @@ static inline void nbcolli_send_start(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
-        op->keyed = nbcolli_bulk_reaches(peer) &&
-                    bulk->expose(peer->link->endpoint, memory, bytes, &op->key) == NBCOLL_OK;
+        op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
         if (!op->keyed)
             op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
         nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
     }
     nbcolli_op_next(op);
+}
+
+static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
+{
+    int reduces = op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
+    return reduces ? nbcolli_bounce(op) : nbcolli_op_memory(op);
 }
 
 static inline void nbcolli_op_get(nbcolli_op *op)
@@ -205,8 +243,8 @@ static inline void nbcolli_op_get(nbcolli_op *op)
     if (link->loss[op->post.peer] != NBCOLLI_HERE)
         op->post.where = NBCOLLI_STUCK;
     else
-        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, 0,
-                                                             nbcolli_op_memory(op), nbcolli_op_bytes(op),
+        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
+                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
                                                              &op->post.record));
 }
 
@@ -223,7 +261,7 @@ static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, 
             nbcolli_credit_back(op->run->comm, (int)m->source);
         }
         nbcolli_op_end(op);
-    } else if (nbcolli_bulk_reaches(peer) && (m->key.word[0] | m->key.word[1])) {
+    } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
         op->phase = NBCOLLI_GETTING;
         op->key = m->key;
         nbcolli_op_get(op);
@@ -243,6 +281,98 @@ static inline void nbcolli_recv_start(nbcolli_op *op)
         nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
         nbcolli_stash_free(s);
     }
+}
+
+/* ---- the phases of an exposure and of a fetch ------------------------------------------------------------------- */
+
+/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
+ * the two looks that led here. If it is still not there, the ranks are out of step. */
+static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
+{
+    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
+
+    if (suspect && op->suspect == suspect) {
+        nbcolli_run_fail(op->run, NBCOLL_ERR_MISMATCH, peer, 1);
+        return;
+    }
+    op->suspect = suspect;
+    nbcolli_watch(op);
+}
+
+/* Takes a REUSING or EXPOSED op as far as it can go now. */
+static inline void nbcolli_expose_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
+    uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    uint64_t before;
+    int reader;
+
+    if (op->phase == NBCOLLI_REUSING) {
+        nbcoll_status s = NBCOLL_OK;
+        if (first->moved != piece) {
+            nbcolli_watch(op);
+            return;
+        }
+        if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+            nbcolli_wait_for(op, reader, before);
+            return;
+        }
+        if (first == op)
+            s = nbcolli_cell_write(op);
+        if (s != NBCOLL_OK) {
+            nbcolli_run_fail(run, s, run->comm->rank, 1);
+            return;
+        }
+        first->moved++;
+        op->phase = NBCOLLI_EXPOSED;
+        op->suspect = 0; /* that was of an earlier tag */
+        nbcolli_cell_show(op, first->cell, piece);
+        if (nbcolli_fits_inline(v)) {
+            nbcolli_op_end(op);
+            return;
+        }
+    }
+    if (nbcolli_exposure_is_held(op, &reader))
+        nbcolli_wait_for(op, reader, run->tag);
+    else
+        nbcolli_op_end(op);
+}
+
+/* Takes a LOOKING op as far as it can go now. */
+static inline void nbcolli_fetch_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcolli_found found;
+    nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
+
+    if (s == NBCOLL_PENDING) {
+        nbcolli_wait_for(op, v->peer, run->tag);
+        return;
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_run_fail(run, s, v->peer, 1);
+        return;
+    }
+    const void *there = found.payload;
+    if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
+        there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
+    if (there || v->write.bytes == 0) {
+        nbcolli_fetch_end(op, there);
+        return;
+    }
+    op->phase = NBCOLLI_FETCHING;
+    op->key = found.key;
+    op->moved = found.offset;
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->recalled = 0;
+    nbcolli_op_get(op);
+    nbcolli_op_next(op);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
@@ -289,14 +419,24 @@ static inline void nbcolli_copy_start(nbcolli_run *run, nbcoll_step step)
 static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcolli_op *op = run->schedule->op[step] == UINT32_MAX ? NULL : &run->op[run->schedule->op[step]];
 
     nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
     switch (v->kind) {
     case NBCOLL_SEND:
-        nbcolli_send_start(&run->op[run->schedule->op[step]]);
+        nbcolli_send_start(op);
         return;
     case NBCOLL_RECV:
-        nbcolli_recv_start(&run->op[run->schedule->op[step]]);
+        nbcolli_recv_start(op);
+        return;
+    case NBCOLL_EXPOSE:
+        op->phase = NBCOLLI_REUSING;
+        nbcolli_expose_next(op);
+        return;
+    case NBCOLL_FETCH:
+    case NBCOLL_FETCH_REDUCE:
+        op->phase = NBCOLLI_LOOKING;
+        nbcolli_fetch_next(op);
         return;
     case NBCOLL_CALL:
         nbcolli_call_start(run, step);
@@ -307,7 +447,7 @@ static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
     case NBCOLL_REDUCE:
         nbcolli_reduce_start(run, step);
         return;
-    default: /* JOIN; schedules that share memory are refused at the start */
+    default: /* JOIN */
         break;
     }
     nbcolli_step_end(run, step);
@@ -351,18 +491,39 @@ static inline void nbcolli_slot_leave(nbcolli_run *run)
     }
 }
 
+/* An operation that failed here reads no more. One that never had the slot is raised when that is free. */
+static inline void nbcolli_cells_failed(nbcolli_run *run)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
+    uint64_t turn = run->tag / run->comm->config.slots;
+
+    nbcolli_expose_all(run);
+    if (slot->well_since <= turn)
+        slot->well_since = turn + 1;
+    if (slot->active == run)
+        nbcolli_raise(run->comm, run->tag);
+    else if (slot->failed <= run->tag)
+        slot->failed = run->tag + 1;
+}
+
 /* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
 static inline void nbcolli_run_finish(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
     nbcolli_request *r = run->request;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
     if (run->status == NBCOLL_OK) {
         nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_END);
         nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_END);
     }
     nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
+    if (comm->area && run->status == NBCOLL_OK)
+        nbcolli_mark_end(comm, run->tag);
+    else if (comm->area)
+        nbcolli_cells_failed(run);
     nbcolli_slot_leave(run);
+    nbcolli_raise_failed(comm, slot);
     if (run->status != NBCOLL_OK && comm->failed_floor <= run->tag)
         comm->failed_floor = run->tag + 1;
     comm->active--;
@@ -388,6 +549,35 @@ static inline void nbcolli_advance(nbcolli_run *run)
         nbcolli_run_finish(run);
 }
 
+/* Looks again for what waits for shared memory. Returns how much went on. */
+static inline int nbcolli_look_again(nbcoll_context *c)
+{
+    nbcolli_op *list = c->watched;
+    int moved = 0, reader;
+
+    c->watched = NULL;
+    if (list)
+        list->watch_at = &list;
+    while (list) {
+        nbcolli_op *op = list;
+        nbcolli_run *run = op->run;
+        nbcolli_unwatch(op);
+        if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))
+            nbcolli_watch(op);
+        else if (run->status != NBCOLL_OK)
+            nbcolli_to_settle(run);
+        else if (op->phase == NBCOLLI_LOOKING)
+            nbcolli_fetch_next(op);
+        else
+            nbcolli_expose_next(op);
+        if (op->watch_at)
+            continue;
+        moved++;
+        nbcolli_advance(run);
+    }
+    return moved;
+}
+
 /* ---- settling -------------------------------------------------------------------------------------------------- */
 
 static inline void nbcolli_op_refuse_early(nbcolli_op *op)
@@ -405,7 +595,7 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
     nbcolli_header h = nbcolli_unpack(&op->post.wire);
 
     nbcolli_backlog_remove(&op->post);
-    if (op->phase == NBCOLLI_GETTING)
+    if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
         return;
     op->run->comm->peer[h.to].owed += h.credits;
     if (op->phase == NBCOLLI_SENT_EAGER && op->post.bytes)
@@ -413,10 +603,31 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
 }
 
+/* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
+static inline void nbcolli_exposure_recall(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        int reader = v->parts[i].peer;
+        if (nbcolli_has_fetched(run->comm, run->tag, reader, (uint64_t)v->parts[i].number + 1))
+            continue;
+        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
+        h.number = (uint32_t)run->cause;
+        h.status = (uint8_t)run->status;
+        h.bytes = 1;
+        nbcolli_control_to(run->comm, reader, &h);
+    }
+}
+
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
 static inline void nbcolli_op_stop(nbcolli_op *op)
 {
     nbcolli_op_refuse_early(op);
+    nbcolli_unwatch(op);
+    if (op->phase == NBCOLLI_EXPOSED)
+        nbcolli_exposure_recall(op);
     if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN)
         nbcolli_op_unsend(op);
 }
@@ -426,7 +637,8 @@ static inline void nbcolli_op_stop(nbcolli_op *op)
 static inline void nbcolli_op_recall(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
-    if (!op->recalled && (op->phase == NBCOLLI_GETTING || link->loss[op->post.peer] == NBCOLLI_DEAD)) {
+    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
+    if (!op->recalled && (gets || link->loss[op->post.peer] == NBCOLLI_DEAD)) {
         op->recalled = 1;
         link->transport.cancel(link->endpoint, &op->post.record);
     }
@@ -443,6 +655,8 @@ static inline int nbcolli_op_owes_fin(const nbcolli_op *op)
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
 static inline int nbcolli_op_held(nbcolli_op *op)
 {
+    int reader;
+
     if (op->post.where == NBCOLLI_LENT)
         nbcolli_op_recall(op);
     if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
@@ -457,14 +671,18 @@ static inline int nbcolli_op_held(nbcolli_op *op)
     if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
         op->post.link->loss[op->post.peer] != NBCOLLI_DEAD)
         return 1;
+    if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
+        nbcolli_watch(op);
+        return 1;
+    }
     nbcolli_op_settled(op);
     return 0;
 }
 
-/* Called for a failed run when something about it changed. */
+/* [SETTLE] Called for a failed run when something about it changed. */
 static inline void nbcolli_settle(nbcolli_run *run)
 {
-    int held = 0;
+    int held = 0, reads = 0;
 
     if (run->state != NBCOLLI_RUN_SETTLING) {
         nbcolli_stash_drop(run->comm, run->tag, NBCOLL_ERR_CANCELLED);
@@ -476,8 +694,12 @@ static inline void nbcolli_settle(nbcolli_run *run)
         for (uint32_t i = 0; i < run->schedule->ops; i++)
             nbcolli_op_stop(&run->op[i]);
     }
-    for (uint32_t i = 0; i < run->schedule->ops; i++)
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
         held += nbcolli_op_held(&run->op[i]);
+        reads |= run->op[i].phase == NBCOLLI_FETCHING;
+    }
+    if (run->comm->area && !reads) /* before the others are through: each may wait for all */
+        nbcolli_cells_failed(run);
     if (!held)
         nbcolli_run_finish(run);
 }

@@ -23,11 +23,16 @@ struct nbcoll_schedule {
     size_t extent[NBCOLL_BUFFER_COUNT];
     nbcoll_step_view *step; /* [steps] */
     uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */
-    uint32_t *op;           /* [steps]: index of a SEND's or RECV's operation in a run, below ops; else UINT32_MAX */
+    uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
-    uint32_t sends, recvs;
-    nbcolli_message *send, *recv; /* [sends], [recvs] */
-    int shared;                   /* it has an EXPOSE, FETCH or FETCH_REDUCE */
+    uint32_t sends, recvs, fetches;
+    nbcolli_message *send, *recv, *fetch; /* [sends], [recvs], [fetches]: FETCH_REDUCE too */
+    int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
+    uint32_t cells;  /* that a run writes; with so many parts */
+    uint32_t shown;
+    uint32_t widest; /* 1 + the greatest number of a part or fetch */
+    size_t bounce;   /* bytes for all FETCH_REDUCEs; each one's begins at bounces[its op] */
+    size_t *bounces; /* [ops] */
 
     nbcoll_context *owner; /* whose runs are pooled here; null before the first start */
     nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
@@ -46,8 +51,8 @@ static inline int nbcolli_is_block(nbcoll_addr a)
 nbcoll_status nbcolli_forked(const nbcoll_context *context);
 void nbcolli_schedule_disown(nbcoll_schedule *s);
 
-/* The step that (peer, number) means in `index`, or NBCOLL_START when there is none. */
-static inline nbcoll_step nbcolli_find_message(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
+/* The position of the first message in `index` that is not before (peer, number). */
+static inline uint32_t nbcolli_message_index(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
 {
     uint32_t low = 0, high = n;
     while (low < high) {
@@ -58,7 +63,14 @@ static inline nbcoll_step nbcolli_find_message(const nbcolli_message *index, uin
         else
             high = middle;
     }
-    return low < n && index[low].peer == peer && index[low].number == number ? index[low].step : NBCOLL_START;
+    return low;
+}
+
+/* The step that (peer, number) means in `index`, or NBCOLL_START when there is none. */
+static inline nbcoll_step nbcolli_find_message(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
+{
+    uint32_t i = nbcolli_message_index(index, n, peer, number);
+    return i < n && index[i].peer == peer && index[i].number == number ? index[i].step : NBCOLL_START;
 }
 
 #endif

@@ -35,8 +35,9 @@ size_t nbcolli_block_place(const nbcoll_args *a, int i);
 
 /* The algorithm for complete arguments and the communicator's flags, or null when none is eligible: the operation's
  * second when `large` bytes or more are to be moved in all (the vector; the blocks of all ranks), else its first; where
- * that one is not eligible, the first that is. */
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags);
+ * that one is not eligible, the first that is. `shared`: all ranks share memory; one that exposes it comes before all
+ * others, but for reductions of long vectors. Only then one that does is eligible. */
+const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags, int shared);
 
 /* May the algorithm serve these complete arguments? ERR_OP: the operation does not commute. ERR_UNSUPPORTED: counts are
  * bound. */

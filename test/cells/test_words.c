@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What an owner concludes from its readers' words, which the test writes in their stead: so it can put a reader's last
+ * word between the two looks that an owner takes, where threads come only now and then. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/inline/cells.h"
+#include "world.h"
+
+enum { BYTES = 1000, RANKS = 3 };
+
+/* Rank 0 has shown `data` to the others, and waits. Returns the tag. */
+static uint64_t show(world *w, unsigned char *data, nbcoll_request *q)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0);
+    nbcoll_failure f;
+
+    world_open(w, RANKS, &loopback, NULL, NULL);
+    EXPECT(OK, nbcoll_ibcast(data, BYTES, NBCOLL_BYTE, 0, w->comm[0], q));
+    EXPECT(ERR_TIMEOUT, nbcoll_wait(q, 0));
+    EXPECT(OK, nbcoll_last_failure(w->context[0], &f));
+    return f.tag;
+}
+
+static void fetched(world *w, uint64_t tag, int reader)
+{
+    atomic_store(nbcolli_word(w->comm[reader], tag, reader, 0), nbcolli_word_of(w->comm[reader], tag, 1));
+}
+
+static void ended(world *w, uint64_t tag, int reader)
+{
+    nbcolli_mark_end(w->comm[reader], tag);
+}
+
+/* Each time the owner looks, a reader's word is not there yet, but its end is, when the owner looks for that. */
+static void readers_may_end_one_after_the_other_behind_a_look(void **state)
+{
+    unsigned char data[BYTES] = {0};
+    nbcoll_request q;
+    world w;
+    (void)state;
+    uint64_t tag = show(&w, data, &q);
+    for (int reader = 1; reader < RANKS; reader++) {
+        ended(&w, tag, reader);
+        EXPECT(PENDING, nbcoll_test(&q));
+        fetched(&w, tag, reader);
+    }
+    EXPECT(OK, nbcoll_test(&q));
+    world_close(&w);
+}
+
+static void a_reader_that_ended_and_left_its_part_is_out_of_step(void **state)
+{
+    unsigned char data[BYTES] = {0};
+    nbcoll_failure failure;
+    nbcoll_request q;
+    world w;
+    (void)state;
+    uint64_t tag = show(&w, data, &q);
+    fetched(&w, tag, 1);
+    ended(&w, tag, 2);
+    EXPECT(PENDING, nbcoll_test(&q));
+    nbcoll_progress(w.context[0]);
+    EXPECT(OK, nbcoll_last_failure(w.context[0], &failure));
+    EXPECT(ERR_MISMATCH, failure.status);
+    assert_int_equal(failure.rank, 2);
+    fetched(&w, tag, 2); /* so that its memory comes back */
+    EXPECT(ERR_MISMATCH, nbcoll_test(&q));
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_may_end_one_after_the_other_behind_a_look),
+        cmocka_unit_test(a_reader_that_ended_and_left_its_part_is_out_of_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

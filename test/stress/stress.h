@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a rank does under stress, over any transport: many operations in flight on several communicators, started in an
+ * order of the rank's own (the same within a communicator) and waited for in another. */
+#ifndef STRESS_H
+#define STRESS_H
+
+#include <stdint.h>
+
+#include "nbcoll/nbcoll.h"
+#include "operation.h"
+
+enum { STRESS_RANKS = 8, STRESS_COMMS = 3, STRESS_OPERATIONS = 1000 };
+
+typedef struct stress {
+    uint64_t seed;
+    nbcoll_comm_config limits;
+    operation operation[STRESS_OPERATIONS];
+    int comm[STRESS_OPERATIONS]; /* of each */
+} stress;
+
+/* The same for all ranks. Prints the seed. */
+void stress_make(stress *s, uint64_t seed);
+
+/* Runs it all on this rank, whose end is given away, and checks each value. When something is wrong, or nothing has
+ * ended for a minute, it says so, dumps the unfinished steps, and aborts. */
+void stress_run(const stress *s, int rank, nbcoll_endpoint *ep);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shared memory for the core: each rank takes from its own quota of the segment and from no other, so that no lock is
+ * shared. What is taken is written down in the rank's own memory, in order of place; first fit.
+ */
+#include "shm.h"
+
+static nbcoll_status quota_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    struct shm_end *e = nbcolli_shm_end(ep);
+    const struct shm_layout *l = &e->home->layout;
+    size_t begin = l->quotas + (size_t)ep->rank * l->quota, end = begin + l->quota;
+    struct shm_taken **next = &e->taken, *taken;
+
+    if (bytes == 0 || bytes > l->quota)
+        return NBCOLL_ERR_MEMORY;
+    bytes = (bytes + SHM_LINE - 1) / SHM_LINE * SHM_LINE;
+    for (; *next && (*next)->at - begin < bytes; next = &(*next)->next)
+        begin = (*next)->at + (*next)->bytes;
+    if (!*next && end - begin < bytes)
+        return NBCOLL_ERR_MEMORY;
+    taken = nbcolli_alloc(&e->host, sizeof *taken, _Alignof(struct shm_taken));
+    if (!taken)
+        return NBCOLL_ERR_MEMORY;
+    *taken = (struct shm_taken){*next, begin, bytes};
+    *next = taken;
+    memset(e->home->segment + begin, 0, bytes);
+    *at = begin;
+    return NBCOLL_OK;
+}
+
+static void quota_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    struct shm_end *e = nbcolli_shm_end(ep);
+
+    for (struct shm_taken **next = &e->taken; *next; next = &(*next)->next)
+        if ((*next)->at == at) {
+            struct shm_taken *taken = *next;
+            *next = taken->next;
+            nbcolli_free(&e->host, taken, sizeof *taken);
+            return;
+        }
+}
+
+void nbcolli_shm_release_all(struct shm_end *e)
+{
+    while (e->taken)
+        quota_release(&e->base, e->taken->at);
+}
+
+static void *quota_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    const struct shm_home *h = nbcolli_shm_end(ep)->home;
+
+    if (at < h->layout.quotas || at > h->layout.bytes || bytes > h->layout.bytes - at || at % SHM_LINE)
+        return NULL;
+    return h->segment + at;
+}
+
+static void quota_ring(nbcoll_endpoint *ep, int peer)
+{
+    nbcolli_shm_ring_bell(nbcolli_shm_end(ep), peer);
+}
+
+const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, quota_reserve, quota_release, quota_map,
+                                          quota_ring};
