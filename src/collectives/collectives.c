@@ -6,18 +6,18 @@
 #include "nbcoll/inline/select.h"
 
 /* What a program passed. */
-typedef struct call {
+typedef struct collective_call {
     nbcoll_args args;
     const void *send;
     void *recv;
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
-} call;
+} collective_call;
 
-typedef enum form { NOW, LATER, AND_WAIT } form;
+typedef enum collective_form { NOW, LATER, AND_WAIT } collective_form;
 
 /* How a call is to be carried out. */
 typedef struct manner {
-    form form;
+    collective_form form;
     nbcoll_request *request; /* NOW, LATER */
     uint64_t timeout;        /* AND_WAIT */
 } manner;
@@ -31,7 +31,7 @@ static int gives_out(const nbcolli_kind *kind)
 }
 
 /* Notes whether the call is in place, and refuses it where that means nothing. */
-static nbcoll_status take_in_place(call *c, const nbcolli_kind *kind, int rank)
+static nbcoll_status take_in_place(collective_call *c, const nbcolli_kind *kind, int rank)
 {
     int may_be = kind->in_place == NBCOLLI_EVERYWHERE || (kind->in_place == NBCOLLI_AT_ROOT && rank == c->args.root);
     int uses_send = nbcolli_part_of(&c->args, rank, 0) != NBCOLLI_NONE && c->send == NBCOLL_IN_PLACE;
@@ -50,7 +50,7 @@ static nbcoll_status take_in_place(call *c, const nbcolli_kind *kind, int rank)
 }
 
 /* Decides which counts the schedule is built from; the others are bound. */
-static nbcoll_status take_counts(call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+static nbcoll_status take_counts(collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
     const nbcolli_blocks *vector = &c->blocks[!gives_out(kind)];
     int is_known = kind->blocks == NBCOLLI_KNOWN || (kind->blocks == NBCOLLI_OWN && c->args.in_place) ||
@@ -106,7 +106,7 @@ static size_t elements_of(const nbcoll_args *a, nbcolli_part part, int rank)
 }
 
 /* Checks one side's blocks, if they are bound, and its buffer. */
-static nbcoll_status check_side(call *c, const nbcolli_kind *kind, int is_recv, const nbcoll_comm *comm)
+static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, int is_recv, const nbcoll_comm *comm)
 {
     nbcolli_part part = nbcolli_part_of(&c->args, comm->rank, is_recv);
     int is_in_place = c->args.in_place && is_recv == gives_out(kind);
@@ -132,7 +132,7 @@ static nbcoll_status check_side(call *c, const nbcolli_kind *kind, int is_recv, 
 }
 
 /* Is what a rank keeps for itself as long at both of its ends? */
-static int keeps_all(const call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
     int is_bound = kind->blocks != NBCOLLI_EQUAL && !c->args.counts;
     int keeps = !c->args.in_place && (!kind->has_root || comm->rank == c->args.root);
@@ -141,7 +141,7 @@ static int keeps_all(const call *c, const nbcolli_kind *kind, const nbcoll_comm 
 }
 
 /* All that can be said before the ranks meet. */
-static nbcoll_status check(call *c, const nbcoll_comm *comm)
+static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
 {
     const nbcolli_kind *kind = nbcolli_kind_of(c->args.operation);
     nbcoll_status s;
@@ -159,7 +159,7 @@ static nbcoll_status check(call *c, const nbcoll_comm *comm)
     return s == NBCOLL_OK && !keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
 }
 
-static nbcoll_status carry_out(call *c, nbcoll_comm *comm, manner how)
+static nbcoll_status carry_out(collective_call *c, nbcoll_comm *comm, manner how)
 {
     nbcoll_request mine, *request = how.form == AND_WAIT ? &mine : how.request;
     nbcoll_schedule *schedule;
@@ -263,17 +263,17 @@ static nbcoll_status carry_out(call *c, nbcoll_comm *comm, manner how)
 #define FORMS(name, NAME)                                                                                              \
     nbcoll_status nbcoll_i##name(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                         \
     {                                                                                                                  \
-        call c = NAME##_CALL;                                                                                          \
+        collective_call c = NAME##_CALL;                                                                               \
         return carry_out(&c, comm, (manner){NOW, request, 0});                                                         \
     }                                                                                                                  \
     nbcoll_status nbcoll_##name##_init(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                   \
     {                                                                                                                  \
-        call c = NAME##_CALL;                                                                                          \
+        collective_call c = NAME##_CALL;                                                                               \
         return carry_out(&c, comm, (manner){LATER, request, 0});                                                       \
     }                                                                                                                  \
     nbcoll_status nbcoll_##name(NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                                 \
     {                                                                                                                  \
-        call c = NAME##_CALL;                                                                                          \
+        collective_call c = NAME##_CALL;                                                                               \
         return carry_out(&c, comm, (manner){AND_WAIT, NULL, timeout});                                                 \
     }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See reference.h. */
-#include <string.h>
-
 #include "elements.h"
 #include "reference.h"
 
@@ -18,6 +16,13 @@ static void move(const collective *c, void *to, size_t at, const void *from, siz
         element_pack(c->type, element_of(c, from, first + i), travelling);
         element_unpack(c->type, travelling, (char *)to + (at + i) * element_size(c->type));
     }
+}
+
+/* In the w form, where no type packs. */
+static void move_bytes(void *to, size_t at, const void *from, size_t first, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((char *)to)[at + i] = ((const char *)from)[first + i];
 }
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
@@ -73,9 +78,9 @@ static void alltoall(const collective *c, const passed by[], void *const results
                 move(c, results[m], (size_t)r * by[m].count, from, (size_t)m * by[m].count, by[m].count);
             else if (c->what == NBCOLL_OPERATION_ALLTOALLV)
                 move(c, results[m], mine->displs[r], from, theirs->displs[m], mine->counts[r]);
-            else /* no type packs here: bytes */
-                memcpy((char *)results[m] + mine->displs[r], (const char *)from + theirs->displs[m],
-                       mine->counts[r] * (mine->types[r] == NBCOLL_BYTE ? 1 : element_size(c->type)));
+            else
+                move_bytes(results[m], mine->displs[r], from, theirs->displs[m],
+                           mine->counts[r] * (mine->types[r] == NBCOLL_BYTE ? 1 : element_size(c->type)));
         }
 }
 
