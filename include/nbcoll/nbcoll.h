@@ -275,6 +275,12 @@ NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int k
 NBCOLL_API nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
                                            uint64_t timeout);
 
+/* Split by shared node: a communicator of the ranks whose transport gives them memory in common (shm: all that are on
+ * one machine), ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. */
+NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out,
+                                                   nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);
+
 /* Frees a communicator here; not collective. Null is accepted. Its schedules and persistent requests end with it (the
  * requests' handles become stale). Errors: ERR_BUSY (an operation is active, or a callback is still to be called),
  * ERR_FORKED. */

@@ -309,6 +309,27 @@ nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_c
     return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }
 
+/* The lowest rank that has memory in common with this one: constant, so that no lock is needed. */
+static int shared_colour(const nbcoll_comm *comm)
+{
+    const nbcolli_link *mine = comm->peer[comm->rank].link;
+    int rank = 0;
+
+    while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].link == mine))
+        rank++;
+    return rank;
+}
+
+nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
+{
+    return comm ? nbcoll_comm_isplit(comm, shared_colour(comm), key, out, request) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
+{
+    return comm ? nbcoll_comm_split(comm, shared_colour(comm), key, out, timeout) : NBCOLL_ERR_NULL;
+}
+
 nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
     return comm ? nbcoll_comm_isplit(comm, 0, comm->rank, out, request) : NBCOLL_ERR_NULL;

@@ -108,6 +108,31 @@ static void all_ranks_may_stay_out_of_a_split(void **state)
     world_close(&w);
 }
 
+static void split_shared_keeps_those_together_that_have_memory_in_common(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        nbcoll_loopback_config loopback = world_variant(shared ? WORLD_SHARED : 0, 1);
+        nbcoll_comm *part[4], *together[4];
+        nbcoll_request q[4];
+        world w;
+        world_open(&w, 4, &loopback, NULL, NULL);
+        for (int r = 0; r < 4; r++)
+            EXPECT(OK, nbcoll_comm_isplit_shared(w.comm[r], -r, &part[r], &q[r]));
+        world_finish(&w, 4, q);
+        for (int r = 0; r < 4; r++)
+            together[3 - r] = part[r];
+        if (shared)
+            works(&w, together, 4);
+        for (int r = 0; r < 4; r++) {
+            if (!shared)
+                works(&w, &part[r], 1);
+            EXPECT(OK, nbcoll_comm_free(part[r]));
+        }
+        world_close(&w);
+    }
+}
+
 static void a_split_of_a_split_down_to_single_ranks_works(void **state)
 {
     nbcoll_comm *level[5][MOST];
@@ -435,6 +460,7 @@ int main(void)
         cmocka_unit_test(a_dup_has_the_same_ranks_and_messages_of_its_own),
         cmocka_unit_test(split_groups_by_colour_and_orders_by_key_then_rank),
         cmocka_unit_test(all_ranks_may_stay_out_of_a_split),
+        cmocka_unit_test(split_shared_keeps_those_together_that_have_memory_in_common),
         cmocka_unit_test(a_split_of_a_split_down_to_single_ranks_works),
         cmocka_unit_test(a_dup_may_be_made_while_operations_run_on_the_parent),
         cmocka_unit_test(dups_of_two_communicators_may_cross),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the tests of algorithms share: kinds of operations, arguments, and the first two algorithms of each operation. */
+ * What the tests of algorithms share: kinds of operations, arguments, and the first two algorithms of each. */
 #ifndef TEST_UNIT_ALGORITHMS_H
 #define TEST_UNIT_ALGORITHMS_H
 
@@ -14,7 +14,8 @@ static inline int is_one_of(nbcoll_operation operation, uint64_t bits)
     return (int)(bits >> operation & 1);
 }
 
-__attribute__((unused)) static const uint64_t scatters = BIT(SCATTER) | BIT(SCATTERV), gathers = BIT(GATHER) | BIT(GATHERV),
+__attribute__((unused)) /* not every test has a use for each */
+static const uint64_t scatters = BIT(SCATTER) | BIT(SCATTERV), gathers = BIT(GATHER) | BIT(GATHERV),
                       allgathers = BIT(ALLGATHER) | BIT(ALLGATHERV),
                       alltoalls = BIT(ALLTOALL) | BIT(ALLTOALLV) | BIT(ALLTOALLW),
                       reduce_scatters = BIT(REDUCE_SCATTER) | BIT(REDUCE_SCATTER_BLOCK),

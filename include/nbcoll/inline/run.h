@@ -138,6 +138,11 @@ static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
     return 1;
 }
 
+static inline int nbcolli_reduces(const nbcolli_op *op)
+{
+    return op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
+}
+
 static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
 {
     const nbcolli_run *run = op->run;
@@ -180,7 +185,7 @@ static inline int nbcolli_op_turn(nbcolli_op *op)
         return 1;
     }
     case NBCOLLI_FETCHING:
-        nbcolli_fetch_end(op, op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE ? nbcolli_bounce(op) : NULL);
+        nbcolli_fetch_end(op, nbcolli_reduces(op) ? nbcolli_bounce(op) : NULL);
         return 0;
     case NBCOLLI_GETTING:
         op->phase = NBCOLLI_SENT_FIN;
@@ -233,8 +238,7 @@ static inline void nbcolli_send_start(nbcolli_op *op)
 
 static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
 {
-    int reduces = op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
-    return reduces ? nbcolli_bounce(op) : nbcolli_op_memory(op);
+    return nbcolli_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
 }
 
 static inline void nbcolli_op_get(nbcolli_op *op)
