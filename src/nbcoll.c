@@ -21,6 +21,7 @@
 #include "algorithms/alltoall_bruck.c"
 #include "algorithms/alltoall_flat.c"
 #include "algorithms/alltoall_pairwise.c"
+#include "algorithms/alltoall_slots.c"
 #include "algorithms/barrier_dissemination.c"
 #include "algorithms/barrier_slots.c"
 #include "algorithms/bcast_binomial.c"

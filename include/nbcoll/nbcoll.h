@@ -494,6 +494,9 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * already stands where its result belongs; where operands are combined, and in alltoall, alltoallv and alltoallw: that
  * the receive buffer holds the contribution and the result replaces it. Each rank chooses for itself.
  *
+ * Ranks may use different forms for the same operation. In scatterv and gatherv a type that packs needs
+ * NBCOLL_COUNTS_KNOWN, else ERR_TYPE: no length would be known beforehand.
+ *
  * All ranks pass the same root, op, count and size of an element (packed elements, where the type packs). A difference
  * ends the operation with ERR_MISMATCH. Where each rank passes counts of its own, what a rank sends to another must be
  * as many bytes as that one receives from it: else ERR_MISMATCH, before any of these bytes is written.

@@ -168,6 +168,7 @@
 #define nbcolli_alltoall_bruck NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_alltoall_bruck)
 #define nbcolli_alltoall_flat NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_alltoall_flat)
 #define nbcolli_alltoall_pairwise NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_alltoall_pairwise)
+#define nbcolli_alltoall_slots NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_alltoall_slots)
 #define nbcolli_area_leave NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_area_leave)
 #define nbcolli_area_offer NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_area_offer)
 #define nbcolli_area_release NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_area_release)

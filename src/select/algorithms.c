@@ -44,6 +44,7 @@
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
     X(ALLTOALL, alltoall_flat, flat, 0)                                                                                \
+    X(ALLTOALL, alltoall_slots, slots, EXPOSES)                                                                        \
     X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
     X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
     X(ALLTOALLW, alltoall_flat, flat, 0)                                                                               \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * All algorithms of the library, and a few over shared memory, are proved for 1 to 33 ranks, all roots, counts from
  * none to large, blocks of equal and of different lengths in every form, plain, in place, and in place at every second
- * rank. Algorithms that expose memory: where no ranks share it, where all do, and up to 17 ranks also in nodes of four.
- * With --full, or NBCOLL_FULL=1 in the environment, blocks of different lengths get all of the counts too, and there
- * are cases of 34 to 130 ranks, with the first, second, middle and last root and two counts. */
+ * rank. Those that expose memory: where no ranks share it, where all do, and where nodes of four do; those whose
+ * exposures grow also in pieces of several lengths, up to 12 ranks. With --full, or NBCOLL_FULL=1 in the environment,
+ * blocks of different lengths get all of the counts too, and there are cases of 34 to 130 ranks, with the first,
+ * second, middle and last root and two counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,15 +21,24 @@
 #include "native.h"
 
 #define MOST 33
-#define NODES_MOST 17
+#define CUT_MOST 12
 #define FULL_MOST 130
 #define ALGORITHMS 256
+#define DEFAULT_SEGMENT 0
 
 static const size_t counts[] = {0, 1, 2, 7, 31, 64, 1000, 65536, 1000003};
 static const size_t few_counts[] = {0, 1, 7};
 static const size_t full_counts[] = {1, 1000003};
+static const size_t cut_counts[] = {0, 1, 2, 7, 31}; /* of floats, in pieces of so many bytes: */
+static const size_t segments[] = {1, 4, 12, 64};
 static const nbcoll_reduction reductions[] = {{NBCOLL_FLOAT, NBCOLL_SUM}, {NBCOLL_BYTE, NBCOLL_BXOR}};
 static const int nodes[] = {0, FULL_MOST, 4}; /* ranks that share memory */
+
+/* What an algorithm makes where all ranks share memory. */
+typedef struct habits {
+    unsigned exposures; /* the most of one rank; one that grows counts once */
+    int grows, sends;
+} habits;
 
 static int is_full;
 
@@ -40,18 +50,19 @@ static void count_visits(void *user, const nbcoll_case *c)
 
 /* Verifies the cases of a grid, and says which failed. */
 static void prove(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, int node, nbcoll_reduction reduction,
-                  int in_place)
+                  int in_place, size_t segment)
 {
     nbcoll_case c = {.size = sizeof c,
                      .operation = algorithm->operation,
                      .node = node,
                      .reduction = reduction,
-                     .in_place = in_place};
+                     .in_place = in_place,
+                     .segment = segment};
     nbcoll_refutation why = {.size = sizeof why};
     nbcoll_status status = nbcoll_verify_grid(algorithm, grid, &c, &why);
     if (status != NBCOLL_OK)
-        fail_msg("%s/%s: %d ranks, root %d, count %zu, in place %d, node %d, spread %d%s%s: %s: %s",
-                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, in_place, node,
+        fail_msg("%s/%s: %d ranks, root %d, count %zu, segment %zu, in place %d, node %d, spread %d%s%s: %s: %s",
+                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, segment, in_place, node,
                  c.spread, c.apart ? ", apart" : "", c.known ? ", known" : "", nbcoll_status_name(status), why.text);
 }
 
@@ -61,10 +72,19 @@ static void prove_forms(const nbcoll_algorithm *algorithm, const nbcoll_grid *gr
     static const int forms[] = {[NBCOLLI_NOWHERE] = 0, [NBCOLLI_AT_ROOT] = 1, [NBCOLLI_EVERYWHERE] = 2};
     const nbcolli_kind *kind = nbcolli_kind_of(algorithm->operation);
     for (int in_place = 0; in_place <= forms[kind->in_place]; in_place++) {
-        prove(algorithm, grid, node, reductions[0], in_place);
+        prove(algorithm, grid, node, reductions[0], in_place, DEFAULT_SEGMENT);
         if (kind->reduces && !node)
-            prove(algorithm, grid, node, reductions[1], in_place);
+            prove(algorithm, grid, node, reductions[1], in_place, DEFAULT_SEGMENT);
     }
+}
+
+static void prove_pieces(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node)
+{
+    grid.most = CUT_MOST;
+    grid.counts = sizeof cut_counts / sizeof *cut_counts;
+    grid.count = cut_counts;
+    for (unsigned i = 0; i < sizeof segments / sizeof *segments; i++)
+        prove(algorithm, &grid, node, reductions[0], 0, segments[i]);
 }
 
 static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid, int node)
@@ -81,59 +101,74 @@ static void prove_more_ranks(const nbcoll_algorithm *algorithm, nbcoll_grid grid
     }
 }
 
-static int has_exposure(const nbcoll_schedule *s)
+static void look_at(const nbcoll_schedule *s, habits *h)
 {
     const nbcoll_step_view *v;
-    int found = 0;
-    for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++)
-        found |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
-    return found;
+    unsigned exposures = 0;
+    for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++) {
+        int is_piece = v->grows != NBCOLL_START;
+        exposures += v->kind == NBCOLL_EXPOSE && !is_piece;
+        h->grows |= is_piece;
+        h->sends |= v->kind == NBCOLL_SEND;
+    }
+    h->exposures = exposures > h->exposures ? exposures : h->exposures;
 }
 
-/* Does the algorithm ask who shares memory? If not, its schedules are the same in every node. */
-static int exposes(const nbcoll_algorithm *algorithm)
+static habits habits_of(const nbcoll_algorithm *algorithm)
 {
-    int found = 0;
-    for (int ranks = 1; ranks <= MOST && !found; ranks++)
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-            for (int rank = 0; rank < ranks; rank += ranks > 1 ? ranks - 1 : 1) {
-                nbcoll_schedule *schedule;
-                nbcoll_case c = {.size = sizeof c,
-                                 .operation = algorithm->operation,
-                                 .ranks = ranks,
-                                 .node = ranks,
-                                 .count = counts[i],
-                                 .reduction = reductions[0],
-                                 .known = 1};
-                assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &schedule), NBCOLL_OK);
-                found |= has_exposure(schedule);
-                nbcoll_schedule_free(schedule);
-            }
-    return found;
+    habits h = {0};
+    nbcoll_case c = {.size = sizeof c,
+                     .operation = algorithm->operation,
+                     .ranks = 3,
+                     .node = 3,
+                     .count = 3,
+                     .reduction = reductions[0],
+                     .known = 1};
+    for (int rank = 0; rank < c.ranks; rank++) {
+        nbcoll_schedule *s;
+        assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &s), NBCOLL_OK);
+        look_at(s, &h);
+        nbcoll_schedule_free(s);
+    }
+    return h;
+}
+
+/* Whoever exposes memory sends nothing to ranks that share it, and exposes no more often than the table says. */
+static void check_habits(const nbcoll_algorithm *algorithm, const habits *h)
+{
+    int is_native = !strncmp(algorithm->name, "native", 6); /* theirs are in no table */
+    assert_int_equal(h->exposures > 0, is_native || !strncmp(algorithm->name, "slots", 5));
+    assert_int_equal(h->sends, !h->exposures);
+    if (!is_native)
+        assert_int_equal(h->exposures, algorithm->flags >> 16);
 }
 
 static void test_the_algorithm_is_proved(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
+    habits h = habits_of(algorithm);
     unsigned long cases = 0;
     int has_few = !is_full && nbcolli_kind_of(algorithm->operation)->blocks != NBCOLLI_EQUAL;
     nbcoll_grid grid = {.size = sizeof grid,
                         .fewest = 1,
+                        .most = MOST,
                         .root = -1,
                         .all_blocks = 1,
                         .visit = count_visits,
                         .user = &cases,
                         .counts = has_few ? sizeof few_counts / sizeof *few_counts : sizeof counts / sizeof *counts,
                         .count = has_few ? few_counts : counts};
-    unsigned placements = exposes(algorithm) ? sizeof nodes / sizeof *nodes : 1;
-    for (unsigned i = 0; i < placements; i++) {
-        grid.most = nodes[i] == 4 ? NODES_MOST : MOST;
+    size_t placements = h.exposures ? sizeof nodes / sizeof *nodes : 1; /* without exposures they are all the same */
+    check_habits(algorithm, &h);
+    for (size_t i = 0; i < placements; i++) {
         prove_forms(algorithm, &grid, nodes[i]);
-        if (is_full && grid.most == MOST)
+        if (h.grows)
+            prove_pieces(algorithm, grid, nodes[i]);
+        if (is_full)
             prove_more_ranks(algorithm, grid, nodes[i]);
     }
-    print_message("%lu cases%s\n", cases, placements > 1 ? ", also over shared memory" : "");
-    assert_true(cases >= grid.counts * MOST);
+    print_message("%lu cases%s%s\n", cases, h.exposures ? ", exposes" : "", h.grows ? ", grows" : "");
+    assert_true(cases >= grid.counts * placements * MOST);
 }
 
 /* An algorithm that does nothing is refuted, so that no operation is without a meaning. */

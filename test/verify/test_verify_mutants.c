@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Small mistakes in the schedule of one rank: each mutant of each algorithm must be refuted, for a few numbers of
  * ranks, two roots, plain and in place, blocks of rising length with gaps between them, bound and known, as messages
- * and over shared memory. The mutants that are right all the same are
- * counted in a table, with the reason why they are; one more or fewer fails. */
+ * and over shared memory. The mutants that are right all the same are counted in a table, with the reason why they are;
+ * one more or fewer fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,9 @@ static const int ranks_tried[] = {2, 3, 5, 8};
 
 /* An odd count, so that blocks differ in length; more than a block for each rank. */
 #define COUNT 13
+
+/* Cuts them into four pieces. */
+#define SEGMENT 16
 
 typedef struct survivor {
     const char *algorithm;
@@ -216,14 +219,15 @@ static void try_blocks(const nbcoll_algorithm *algorithm, nbcoll_case at, tally 
 static void try_ranks(const nbcoll_algorithm *algorithm, int ranks, tally tallies[MUTATION_COUNT])
 {
     const nbcolli_kind *kind = nbcolli_kind_of(algorithm->operation);
-    int has_native = strncmp(algorithm->name, "native", 6) == 0;
+    int has_native = !strncmp(algorithm->name, "native", 6) || !strncmp(algorithm->name, "slots", 5);
     nbcoll_case at = {.size = sizeof at,
                       .operation = algorithm->operation,
                       .ranks = ranks,
                       .count = COUNT,
                       .reduction = {NBCOLL_FLOAT, NBCOLL_SUM},
                       .spread = NBCOLL_SPREAD_RISING,
-                      .apart = 1};
+                      .apart = 1,
+                      .segment = SEGMENT};
     for (at.root = 0; at.root <= kind->has_root; at.root++)
         for (at.in_place = 0; at.in_place <= (kind->in_place != NBCOLLI_NOWHERE); at.in_place++)
             for (int is_native = 0; is_native <= has_native; is_native++) {
