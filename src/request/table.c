@@ -189,6 +189,7 @@ static nbcolli_run *run_take(nbcolli_request *r)
         nbcolli_op *op = &run->op[i];
         op->moved = 0;
         op->cell = 0;
+        op->keys = 0;
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
         op->fin = op->refused = op->cts = op->keyed = op->recalled = 0;

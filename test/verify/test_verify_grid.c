@@ -106,9 +106,9 @@ static void look_at(const nbcoll_schedule *s, habits *h)
     const nbcoll_step_view *v;
     unsigned exposures = 0;
     for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++) {
-        int is_piece = v->grows != NBCOLL_START;
-        exposures += v->kind == NBCOLL_EXPOSE && !is_piece;
-        h->grows |= is_piece;
+        int is_later_piece = v->grows != NBCOLL_START && v->grows != step;
+        exposures += v->kind == NBCOLL_EXPOSE && !is_later_piece;
+        h->grows |= v->grows != NBCOLL_START;
         h->sends |= v->kind == NBCOLL_SEND;
     }
     h->exposures = exposures > h->exposures ? exposures : h->exposures;

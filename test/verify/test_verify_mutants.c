@@ -44,6 +44,13 @@ static const survivor survivors[] = {
 #define REASON "in the last round of five ranks only the peer itself is news: all it passes on was heard before"
     {"barrier/dissemination", 5, MUTATION_EDGE, 10, REASON}, {"barrier/native", 5, MUTATION_EDGE, 20, REASON},
 #undef REASON
+#define REASON "two ranks hear from each other directly: the second need not wait for the first"
+    {"barrier/slots", 2, MUTATION_EDGE, 4, REASON},
+#undef REASON
+#define REASON "pieces are shown in order, though each might be as soon as it is there (the root's: at once)"
+    {"bcast/slots_chain", 2, MUTATION_EDGE, 28, REASON}, {"bcast/slots_chain", 3, MUTATION_EDGE, 40, REASON},
+    {"bcast/slots_chain", 5, MUTATION_EDGE, 64, REASON}, {"bcast/slots_chain", 8, MUTATION_EDGE, 100, REASON},
+#undef REASON
 #define REASON "in the last round a rank sends its own block only, though it waits for all that it has"
     {"allgather/bruck", 3, MUTATION_EDGE, 6, REASON}, {"allgather/bruck", 5, MUTATION_EDGE, 20, REASON},
     {"allgatherv/bruck", 3, MUTATION_EDGE, 6, REASON}, {"allgatherv/bruck", 5, MUTATION_EDGE, 20, REASON},
@@ -85,6 +92,10 @@ static const survivor survivors[] = {
 #undef REASON
 #define REASON "in place, what is placed waits for all packing, also of what had come, and so for its coming twice"
     {"alltoall/bruck", 5, MUTATION_EDGE, 10, REASON}, {"alltoall/bruck", 8, MUTATION_EDGE, 64, REASON},
+#undef REASON
+#define REASON "in place, all blocks go aside in one copy: the last rank's own, which nobody fetches, is the end of it"
+    {"alltoall/slots", 2, MUTATION_LENGTH, 2, REASON}, {"alltoall/slots", 3, MUTATION_LENGTH, 2, REASON},
+    {"alltoall/slots", 5, MUTATION_LENGTH, 2, REASON}, {"alltoall/slots", 8, MUTATION_LENGTH, 2, REASON},
 #undef REASON
 #define REASON "one partner at a time is a matter of pace"
     {"alltoall/pairwise", 3, MUTATION_EDGE, 12, REASON}, {"alltoall/pairwise", 5, MUTATION_EDGE, 60, REASON},

@@ -265,6 +265,7 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     size_t end = 0;
 
+    op->part = run->parts;
     cell->inlined = (uint32_t)nbcolli_fits_inline(v);
     for (uint32_t i = 0; i < v->part_count; i++) {
         const nbcolli_peer *peer = &comm->peer[v->parts[i].peer];
@@ -283,6 +284,7 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
                                                              &part[i].key);
         if (s != NBCOLL_OK)
             return s;
+        op->keys = i + 1;
     }
     cell->fingerprint = run->schedule->fingerprint;
     cell->piece = v->grows ? v->piece : 0;
@@ -292,6 +294,23 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     op->cell = run->cells++;
     run->parts += v->part_count;
     return NBCOLL_OK;
+}
+
+/* The run is over: what its cells lent is the program's again. */
+static inline void nbcolli_cells_withdraw(nbcolli_run *run)
+{
+    const nbcolli_cell_part *table = nbcolli_table(run->comm, run->tag, run->comm->rank);
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        const nbcoll_step_view *v = &run->schedule->step[op->step];
+        for (uint32_t k = 0; k < op->keys; k++) {
+            const nbcolli_peer *peer = &run->comm->peer[v->parts[k].peer];
+            nbcoll_key key = table[op->part + k].key;
+            if (key.word[0] | key.word[1])
+                peer->link->transport.bulk->withdraw(peer->link->endpoint, key);
+        }
+    }
 }
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */

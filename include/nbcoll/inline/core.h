@@ -114,7 +114,8 @@ struct nbcolli_op {
     nbcoll_key key;       /* of what we expose, or get */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory */
     nbcoll_step step;
-    uint32_t cell; /* exposure: its own; fetch: where it looks */
+    uint32_t cell;       /* exposure: its own; fetch: where it looks */
+    uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t keyed;             /* `key` is to be withdrawn */

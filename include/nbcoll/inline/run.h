@@ -522,6 +522,8 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_END);
     }
     nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
+    if (run->schedule->cells)
+        nbcolli_cells_withdraw(run);
     if (comm->area && run->status == NBCOLL_OK)
         nbcolli_mark_end(comm, run->tag);
     else if (comm->area)
