@@ -11,6 +11,13 @@
 /* The i-th algorithm with exposures, of the library and of the verifier's tests; null beyond the last. */
 const nbcoll_algorithm *exposing_algorithm(unsigned i);
 
+/* Of those that such algorithms are for. */
+static inline int play_has_root(nbcoll_operation what)
+{
+    return what == NBCOLL_OPERATION_BCAST || what == NBCOLL_OPERATION_SCATTER || what == NBCOLL_OPERATION_GATHER ||
+           what == NBCOLL_OPERATION_REDUCE;
+}
+
 /* The operation's schedule for this rank of the communicator, whose buffers are like the share's. */
 nbcoll_schedule *play_schedule(const nbcoll_algorithm *algorithm, const operation *o, const share *s,
                                nbcoll_comm *comm, size_t segment);

@@ -30,10 +30,8 @@ static nbcoll_comm_config config_of(const struct limits *l)
 static operation operation_of(const nbcoll_algorithm *a, size_t count, int ranks, uint64_t *random)
 {
     operation o = operation_random(random, ranks, 1);
-    int has_root = a->operation != NBCOLL_OPERATION_BARRIER && a->operation != NBCOLL_OPERATION_ALLGATHER &&
-                   a->operation != NBCOLL_OPERATION_ALLREDUCE;
     o.what = a->operation;
-    o.root = has_root ? (int)(world_random(random) % (uint64_t)ranks) : 0;
+    o.root = play_has_root(a->operation) ? (int)(world_random(random) % (uint64_t)ranks) : 0;
     o.count = a->operation == NBCOLL_OPERATION_BARRIER ? 0 : count;
     return o;
 }

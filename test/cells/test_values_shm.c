@@ -25,10 +25,9 @@ struct plan {
 
 static operation operation_of(const nbcoll_algorithm *a, size_t bytes, int ranks)
 {
-    int has_root = a->operation != NBCOLL_OPERATION_BARRIER && a->operation != NBCOLL_OPERATION_ALLGATHER &&
-                   a->operation != NBCOLL_OPERATION_ALLREDUCE;
-    operation o = {.what = a->operation, .root = has_root ? (int)(bytes / 8) % ranks : 0, .count = bytes,
-                   .how = {NBCOLL_UINT8, NBCOLL_SUM}, .seed = bytes};
+    int root = play_has_root(a->operation) ? (int)(bytes / 8) % ranks : 0;
+    operation o = {.what = a->operation, .root = root, .count = bytes, .how = {NBCOLL_UINT8, NBCOLL_SUM},
+                   .seed = bytes};
     if (bytes % 8 == 0) {
         o.count = bytes / 8;
         o.how = (nbcoll_reduction){NBCOLL_INT64, NBCOLL_MAX};
