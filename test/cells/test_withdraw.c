@@ -23,7 +23,8 @@ typedef struct tally {
 static void count(void *user, const nbcoll_trace_event *e)
 {
     tally *t = user;
-    int exposes = e->call == NBCOLL_TRACE_EXPOSE && e->status == NBCOLL_OK, withdraws = e->call == NBCOLL_TRACE_WITHDRAW;
+    int exposes = e->call == NBCOLL_TRACE_EXPOSE && e->status == NBCOLL_OK;
+    int withdraws = e->call == NBCOLL_TRACE_WITHDRAW;
     t->exposed += exposes;
     t->withdrawn += withdraws;
     if (exposes || withdraws)
