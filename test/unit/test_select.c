@@ -21,11 +21,12 @@ static void check_at(nbcoll_addr at, nbcoll_buffer buffer, size_t offset)
     assert_int_equal(at.offset, offset);
 }
 
-/* What the operations with blocks of different lengths need beside a count, for 3 ranks. */
+/* What the operations with blocks of different lengths need beside a count, for 3 ranks, or up to 9. */
 static nbcoll_args with_arrays(nbcoll_args a)
 {
-    static const size_t counts[] = {2, 3, 4}, displs[] = {0, 16, 40};
-    static const nbcoll_type types[] = {NBCOLL_INT64, NBCOLL_DOUBLE, NBCOLL_UINT64};
+    static const size_t counts[9] = {2, 3, 4, 1, 0, 2, 5, 1, 3}, displs[9] = {0, 16, 40, 72, 80, 80, 96, 136, 144};
+    static const nbcoll_type types[9] = {NBCOLL_INT64,  NBCOLL_DOUBLE, NBCOLL_UINT64, NBCOLL_INT64, NBCOLL_INT64,
+                                         NBCOLL_DOUBLE, NBCOLL_UINT64, NBCOLL_INT64,  NBCOLL_INT64};
     a.counts = is_one_of(a.operation, known | rows) ? counts : NULL;
     a.displs = a.operation == NBCOLL_OPERATION_ALLTOALLW ? displs : NULL;
     a.types = a.operation == NBCOLL_OPERATION_ALLTOALLW ? types : NULL;
