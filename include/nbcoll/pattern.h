@@ -154,6 +154,13 @@ static inline size_t nbcoll_block_length(size_t n, int parts, int i)
     return n / (size_t)parts + ((size_t)i < n % (size_t)parts);
 }
 
+/* The block that element `at` < n lies in. */
+static inline int nbcoll_block_holding(size_t n, int parts, size_t at)
+{
+    size_t p = (size_t)parts, length = n / p, longer = n % p;
+    return (int)(at < longer * (length + 1) ? at / (length + 1) : (at - longer) / length);
+}
+
 /* Of blocks with different lengths: the sum of `blocks` of them, from that of rank `first` on, past the last rank to 0.
  */
 static inline size_t nbcoll_block_sum(const size_t length[], int first, int blocks, int ranks)

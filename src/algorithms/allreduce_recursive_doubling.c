@@ -2,20 +2,22 @@
  * Allreduce of short vectors by recursive doubling; ranks in excess of a power of two are folded into a neighbour, who
  * sends them the result. Operands stand in rank order, and both ends of an exchange combine the same two in the same
  * order, so that all ranks get the same bits. At most ceil(log2 P) + 1 messages after each other. Source: Thakur,
- * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005).
+ * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); BDE in Ramos et al.,
+ * Table I, in whose sequential form a rank posts one exchange at a time.
  *
  * Each round has scratch memory of its own, which also takes its result: receives are posted from the start, and no
  * combination waits for a send to end. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_allreduce_recursive_doubling;
+nbcoll_build nbcolli_allreduce_recursive_doubling, nbcolli_allreduce_recursive_doubling_sequential;
 
 /* What this rank has combined so far, and since which step. */
 typedef struct allreduce_state {
     nbcoll_addr sum;
     nbcoll_step since;
     nbcoll_step first_send; /* reads the operand where it was */
+    int is_sequential;
 } allreduce_state;
 
 /* Combines with what `peer` sends, which stands to the left or right of what is known. */
@@ -29,6 +31,8 @@ static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_st
     nbcoll_after(b, combine, d->since);
     if (is_last && a->in_place)
         nbcoll_after(b, combine, d->first_send);
+    if (d->is_sequential)
+        nbcoll_after(b, take, d->since);
     d->sum = result;
     d->since = combine;
 }
@@ -40,11 +44,11 @@ static nbcoll_step allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const
     return give;
 }
 
-void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
+static void doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     int power = nbcoll_power(ranks);
-    allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START};
+    allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START, is_sequential};
 
     if (me < 0) {
         nbcoll_step give = allreduce_give(b, a, &d, pair), take = nbcoll_recv(b, pair, a->recv, a->bytes);
@@ -62,7 +66,19 @@ void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *
         if (mask == 1 && pair < 0)
             d.first_send = give;
         allreduce_take(b, a, &d, peer, mask == power - mask);
+        if (is_sequential)
+            nbcoll_after(b, d.since, give);
     }
     if (pair >= 0)
         allreduce_give(b, a, &d, pair);
+}
+
+void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
+{
+    doubling_allreduce(b, a, 0);
+}
+
+void nbcolli_allreduce_recursive_doubling_sequential(nbcoll_builder *b, const nbcoll_args *a)
+{
+    doubling_allreduce(b, a, 1);
 }

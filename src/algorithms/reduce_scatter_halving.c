@@ -2,11 +2,12 @@
  * Reduce-scatter by recursive halving: with each partner a rank exchanges half of what it still has to combine, the
  * farthest partner first; ranks in excess of a power of two are folded into a neighbour. For commutative operations.
  * At most floor(log2 P) + 2 messages after each other; but for the folding no rank sends more than the vector. Source:
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005). */
+ * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005); BDE in Ramos et
+ * al., Table I, in whose sequential form a rank posts one exchange at a time. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_reduce_scatter_halving;
+nbcoll_build nbcolli_reduce_scatter_halving, nbcolli_reduce_scatter_halving_sequential;
 
 /* The partial results of the blocks of the ranks numbered (as nbcoll_fold does) low .. high - 1, and since which step;
  * with each of these goes the block of a rank folded into it. */
@@ -14,6 +15,7 @@ typedef struct halving_state {
     int low, high;
     nbcoll_addr at;
     nbcoll_step since;
+    int is_sequential;
 } halving_state;
 
 static size_t halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int low, int high)
@@ -31,6 +33,8 @@ static void halving_take(nbcoll_builder *b, const nbcoll_args *a, halving_state 
     nbcoll_step combine = nbcoll_combine(b, in, in, kept, bytes / a->element, a->reduction);
     nbcoll_after(b, combine, take);
     nbcoll_after(b, combine, s->since);
+    if (s->is_sequential)
+        nbcoll_after(b, take, s->since);
     s->at = in;
     s->since = combine;
 }
@@ -46,14 +50,16 @@ static nbcoll_step halving_exchange(nbcoll_builder *b, const nbcoll_args *a, hal
     nbcoll_after(b, give, s->since);
     halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
     *(is_upper ? &s->low : &s->high) = middle;
+    if (s->is_sequential)
+        nbcoll_after(b, s->since, give);
     return give;
 }
 
-void nbcolli_reduce_scatter_halving(nbcoll_builder *b, const nbcoll_args *a)
+static void halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     size_t own = nbcoll_send_block(b, a, b->rank).bytes;
-    halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START};
+    halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START, is_sequential};
     nbcoll_step left = NBCOLL_START; /* the operands that went from where they were */
 
     if (me < 0) {
@@ -78,4 +84,14 @@ void nbcolli_reduce_scatter_halving(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_after(b, place, s.since);
     if (a->in_place)
         nbcoll_after(b, place, left);
+}
+
+void nbcolli_reduce_scatter_halving(nbcoll_builder *b, const nbcoll_args *a)
+{
+    halving_build(b, a, 0);
+}
+
+void nbcolli_reduce_scatter_halving_sequential(nbcoll_builder *b, const nbcoll_args *a)
+{
+    halving_build(b, a, 1);
 }

@@ -5,7 +5,8 @@
 #include "nbcoll/inline/select.h"
 
 /* Append-only within an operation: the one for small data first, the one for large data second.
- * X(OPERATION, function, name, flags): src/algorithms/<function>.c defines nbcolli_<function>. */
+ * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
+ * that of the builder which it shares with others. */
 #define REORDERS NBCOLL_ALGORITHM_REORDERS
 #define REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
 #define COUNTS NBCOLL_ALGORITHM_COUNTS
@@ -13,52 +14,113 @@
 #define ALGORITHM_LIST(X)                                                                                              \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
+    X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
+    X(BARRIER, barrier_gather_bcast, gather_bcast, 0)                                                                  \
+    X(BARRIER, barrier_exotic, exotic, 0)                                                                              \
+    X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
+    X(BARRIER, barrier_dissemination_ports, dissemination_ports, 0)                                                    \
     X(BCAST, bcast_binomial, binomial, 0)                                                                              \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
     X(BCAST, bcast_slots_chain, slots_chain, EXPOSES)                                                                  \
+    X(BCAST, bcast_spanning_tree, spanning_tree, 0)                                                                    \
+    X(BCAST, bcast_flat, flat, 0)                                                                                      \
+    X(BCAST, bcast_flat_sequential, flat_sequential, 0)                                                                \
+    X(BCAST, bcast_tree, tree, 0)                                                                                      \
+    X(BCAST, bcast_tree_pipelined, tree_pipelined, 0)                                                                  \
+    X(BCAST, bcast_chain_pipelined, chain_pipelined, 0)                                                                \
     X(SCATTER, scatter_binomial, binomial, 0)                                                                          \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
     X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
+    X(SCATTER, scatter_spanning_tree, spanning_tree, 0)                                                                \
+    X(SCATTER, scatter_flat_sequential, flat_sequential, 0)                                                            \
     X(GATHER, gather_binomial, binomial, 0)                                                                            \
     X(GATHER, gather_flat, flat, 0)                                                                                    \
     X(GATHER, gather_slots, slots, EXPOSES)                                                                            \
+    X(GATHER, gather_spanning_tree, spanning_tree, 0)                                                                  \
+    X(GATHER, gather_flat_sequential, flat_sequential, 0)                                                              \
     X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
     X(ALLGATHER, allgather_ring, ring, 0)                                                                              \
     X(ALLGATHER, allgather_slots, slots, EXPOSES)                                                                      \
+    X(ALLGATHER, allgather_flat, flat, 0)                                                                              \
+    X(ALLGATHER, allgather_recursive_doubling, recursive_doubling, 0)                                                  \
+    X(ALLGATHER, allgather_ring_sequential, ring_sequential, 0)                                                        \
+    X(ALLGATHER, allgather_gather_bcast, gather_bcast, 0)                                                              \
+    X(ALLGATHER, allgather_exchange, exchange, 0)                                                                      \
+    X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, 0)                                                  \
+    X(ALLGATHER, allgather_bruck_ports, bruck_ports, 0)                                                                \
+    X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, 0)                                                        \
+    X(ALLGATHER, allgather_exotic, exotic, 0)                                                                          \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
     X(REDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                             \
     X(REDUCE, reduce_slots, slots, EXPOSES)                                                                            \
+    X(REDUCE, combine_flat, flat, 0)                                                                                   \
+    X(REDUCE, combine_flat_sequential, flat_sequential, 0)                                                             \
+    X(REDUCE, reduce_spanning_tree, spanning_tree, 0)                                                                  \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
     X(ALLREDUCE, allreduce_aligned, aligned, REPRODUCIBLE)                                                             \
     X(ALLREDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                          \
     X(ALLREDUCE, allreduce_slots, slots, EXPOSES)                                                                      \
+    X(ALLREDUCE, combine_flat, flat, 0)                                                                                \
+    X(ALLREDUCE, allreduce_binomial, binomial, REPRODUCIBLE)                                                           \
+    X(ALLREDUCE, allreduce_recursive_doubling_sequential, recursive_doubling_sequential, 0)                            \
+    X(ALLREDUCE, allreduce_exotic, exotic, REPRODUCIBLE)                                                               \
+    X(ALLREDUCE, allreduce_reduce_bcast, reduce_bcast, 0)                                                              \
+    X(ALLREDUCE, allreduce_halving, halving, 0)                                                                        \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
+    X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
     X(GATHERV, gatherv_binomial, binomial, COUNTS)                                                                     \
     X(GATHERV, gather_flat, flat, 0)                                                                                   \
+    X(GATHERV, gather_flat_sequential, flat_sequential, 0)                                                             \
     X(ALLGATHERV, allgather_bruck, bruck, COUNTS)                                                                      \
     X(ALLGATHERV, allgather_ring, ring, COUNTS)                                                                        \
+    X(ALLGATHERV, allgather_flat, flat, COUNTS)                                                                        \
+    X(ALLGATHERV, allgather_recursive_doubling, recursive_doubling, COUNTS)                                            \
+    X(ALLGATHERV, allgather_ring_sequential, ring_sequential, COUNTS)                                                  \
+    X(ALLGATHERV, allgather_gather_bcast, gather_bcast, COUNTS)                                                        \
+    X(ALLGATHERV, allgather_exchange, exchange, COUNTS)                                                                \
+    X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS)                                            \
+    X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS)                                                          \
+    X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS)                                                  \
+    X(ALLGATHERV, allgather_exotic, exotic, COUNTS)                                                                    \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
     X(ALLTOALL, alltoall_flat, flat, 0)                                                                                \
     X(ALLTOALL, alltoall_slots, slots, EXPOSES)                                                                        \
+    X(ALLTOALL, alltoall_flat_sequential, flat_sequential, 0)                                                          \
+    X(ALLTOALL, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                              \
+    X(ALLTOALL, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                        \
     X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
     X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0)                                                         \
+    X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
+    X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                       \
     X(ALLTOALLW, alltoall_flat, flat, 0)                                                                               \
     X(ALLTOALLW, alltoall_pairwise, pairwise, 0)                                                                       \
+    X(ALLTOALLW, alltoall_flat_sequential, flat_sequential, 0)                                                         \
+    X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
+    X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                       \
     X(REDUCE_SCATTER, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                                 \
     X(REDUCE_SCATTER, reduce_scatter_direct, direct, REPRODUCIBLE)                                                     \
     X(REDUCE_SCATTER, reduce_scatter_halving, halving, REORDERS)                                                       \
+    X(REDUCE_SCATTER, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                                 \
+    X(REDUCE_SCATTER, reduce_scatter_ring, ring, REORDERS)                                                             \
+    X(REDUCE_SCATTER, reduce_scatter_ring_sequential, ring_sequential, REORDERS)                                       \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                           \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_direct, direct, REPRODUCIBLE)                                               \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, halving, REORDERS)                                                 \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                           \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_ring, ring, REORDERS)                                                       \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_ring_sequential, ring_sequential, REORDERS)                                 \
     X(SCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                                 \
     X(SCAN, scan_linear, linear, 0)                                                                                    \
+    X(SCAN, combine_flat, flat, 0)                                                                                     \
     X(EXSCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                               \
-    X(EXSCAN, exscan_linear, linear, 0)
+    X(EXSCAN, exscan_linear, linear, 0)                                                                                \
+    X(EXSCAN, combine_flat, flat, 0)
 
 #define SLOTS_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
 

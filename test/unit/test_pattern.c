@@ -253,6 +253,18 @@ static void blocks_cover_all_elements_and_the_first_have_the_odd_ones(void **sta
         }
 }
 
+static void each_element_is_in_the_block_that_holds_it(void **state)
+{
+    (void)state;
+    for (int parts = 1; parts <= MOST; parts++)
+        for (size_t n = 1; n <= 100; n++)
+            for (size_t at = 0; at < n; at++) {
+                int i = nbcoll_block_holding(n, parts, at);
+                size_t first = nbcoll_block_offset(n, parts, i);
+                assert_true(i >= 0 && i < parts && first <= at && at < first + nbcoll_block_length(n, parts, i));
+            }
+}
+
 static void blocks_of_the_largest_vector_do_not_overflow(void **state)
 {
     int last = MOST - 1;
@@ -316,6 +328,7 @@ int main(void)
         cmocka_unit_test(whoever_is_folded_goes_to_the_rank_below),
         cmocka_unit_test(folding_the_most_ranks_does_not_overflow),
         cmocka_unit_test(blocks_cover_all_elements_and_the_first_have_the_odd_ones),
+        cmocka_unit_test(each_element_is_in_the_block_that_holds_it),
         cmocka_unit_test(blocks_of_the_largest_vector_do_not_overflow),
         cmocka_unit_test(blocks_of_different_lengths_are_summed_round_the_end),
         cmocka_unit_test(segments_are_as_few_as_keep_their_size),

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Allreduce of short vectors along the exotic binomial tree: the one with two roots that barrier_binomial describes.
+ * Each half is reduced to its root, the two exchange what they have, and both hand the result down. Operands stand in
+ * rank order, combined along the tree that splits n ranks behind the largest power of two below n. At most
+ * 2 ceil(log2 P) - 1 messages after each other. Source: Ramos et al., Table I, names BTe for allreduce; what was built
+ * here is this library's. */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_allreduce_exotic;
+
+/* What this rank has combined, and since which step; the step that last reads the operand where it was. */
+typedef struct exotic_sum {
+    nbcoll_addr at;
+    nbcoll_step since, used;
+} exotic_sum;
+
+/* Combines with what `peer` sends; a rank below stands to the left. */
+static void exotic_combine(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer, int is_result)
+{
+    nbcoll_addr in = nbcoll_scratch(b, a->bytes), to = is_result ? a->recv : in;
+    nbcoll_step take = nbcoll_recv(b, peer, in, a->bytes);
+    nbcoll_step step = peer < b->rank ? nbcoll_combine(b, to, in, s->at, a->count, a->reduction)
+                                      : nbcoll_combine(b, to, s->at, in, a->count, a->reduction);
+    nbcoll_after(b, step, take);
+    nbcoll_after(b, step, s->since);
+    if (s->since == NBCOLL_START) {
+        if (a->in_place)
+            nbcoll_after(b, step, s->used);
+        s->used = step;
+    }
+    s->at = to;
+    s->since = step;
+}
+
+static void exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer)
+{
+    nbcoll_step give = nbcoll_send(b, peer, s->at, a->bytes);
+    nbcoll_after(b, give, s->since);
+    if (s->since == NBCOLL_START)
+        s->used = give;
+}
+
+void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int me = b->rank, ranks = b->ranks, second = nbcoll_binomial_first(0, ranks), is_root = !me || me == second;
+    int size = me ? nbcoll_binomial_size(me, ranks) : second;
+    int above = is_root ? second - me : nbcoll_binomial_parent(me);
+    exotic_sum s = {a->send, NBCOLL_START, NBCOLL_START};
+
+    if (ranks == 1) {
+        if (!a->in_place)
+            nbcoll_copy(b, a->recv, a->send, a->bytes);
+        return;
+    }
+    /* The nearest child first: it has the ranks just above those combined so far. */
+    for (int gap = 1; gap < size; gap = gap < size - gap ? 2 * gap : size)
+        exotic_combine(b, a, &s, me + gap, 0);
+    exotic_send_up(b, a, &s, above);
+    if (is_root) {
+        exotic_combine(b, a, &s, above, 1);
+    } else {
+        s.since = nbcoll_recv(b, above, a->recv, a->bytes);
+        if (a->in_place)
+            nbcoll_after(b, s.since, s.used);
+    }
+    for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
+        if (child != second)
+            nbcoll_after(b, nbcoll_send(b, child, a->recv, a->bytes), s.since);
+}

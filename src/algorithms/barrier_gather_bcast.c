@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Barrier by a flat gather and a flat broadcast of nothing: rank 0 hears of all, then tells all. Two messages after
+ * each other, 2 (P - 1) of them at rank 0. Source: Ramos et al., Table I, Gather + Bcast. */
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_barrier_gather_bcast;
+
+void nbcolli_barrier_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
+{
+    if (b->rank) {
+        nbcoll_send(b, 0, a->recv, 0);
+        nbcoll_recv(b, 0, a->recv, 0);
+        return;
+    }
+    nbcoll_step all = nbcoll_join(b);
+    for (int peer = 1; peer < b->ranks; peer++) {
+        nbcoll_after(b, all, nbcoll_recv(b, peer, a->recv, 0));
+        nbcoll_after(b, nbcoll_send(b, peer, a->recv, 0), all);
+    }
+}

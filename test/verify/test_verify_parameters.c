@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Algorithms with parameters are proved for 1 to 33 ranks with ports from one to more than there are ranks, trees of
+ * one to many children a rank, and segments from single bytes on; and the parameters do something. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <nbcoll/verify.h>
+
+#define MOST 33
+
+static const size_t counts[] = {0, 13};
+static const unsigned few[] = {1, 2, 3, 5, 40, UINT32_MAX};
+static const size_t segments[] = {1, 5, 16, 1000};
+
+#define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+static void prove(nbcoll_operation operation, const char *name, nbcoll_case c)
+{
+    const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(operation, name);
+    nbcoll_grid grid = {.size = sizeof grid, .fewest = 1, .most = MOST, .root = -1, .all_blocks = 1,
+                        .counts = LENGTH(counts), .count = counts};
+    nbcoll_refutation why = {.size = sizeof why};
+    assert_non_null(algorithm);
+    c.size = sizeof c;
+    c.operation = operation;
+    c.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_SUM};
+    nbcoll_status status = nbcoll_verify_grid(algorithm, &grid, &c, &why);
+    if (status != NBCOLL_OK)
+        fail_msg("%s/%s: %d ranks, root %d, count %zu, in place %d, segment %zu, arity %u, ports %u: %s: %s",
+                 nbcoll_operation_name(operation), name, c.ranks, c.root, c.count, c.in_place, c.segment, c.arity,
+                 c.ports, nbcoll_status_name(status), why.text);
+}
+
+static void any_number_of_ports_will_do(void **state)
+{
+    static const char *const names[] = {"exchange", "exchange_pipelined", "bruck_ports", "bruck_pipelined"};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(few); i++) {
+        prove(NBCOLL_OPERATION_BARRIER, "dissemination_ports", (nbcoll_case){.ports = few[i]});
+        for (size_t k = 0; k < LENGTH(names); k++)
+            for (int in_place = 0; in_place < (i < 3 ? 3 : 1); in_place++) {
+                nbcoll_case c = {.ports = few[i], .in_place = in_place};
+                prove(NBCOLL_OPERATION_ALLGATHER, names[k], c);
+                if (i < 3)
+                    prove(NBCOLL_OPERATION_ALLGATHERV, names[k], c);
+            }
+    }
+}
+
+static void trees_have_any_number_of_children(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(few); i++) {
+        prove(NBCOLL_OPERATION_BCAST, "tree", (nbcoll_case){.arity = few[i]});
+        prove(NBCOLL_OPERATION_BCAST, "tree_pipelined", (nbcoll_case){.arity = few[i], .segment = 16});
+    }
+}
+
+static void pipelines_have_segments_of_any_length(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(segments); i++) {
+        prove(NBCOLL_OPERATION_BCAST, "tree_pipelined", (nbcoll_case){.segment = segments[i]});
+        prove(NBCOLL_OPERATION_BCAST, "chain_pipelined", (nbcoll_case){.segment = segments[i]});
+    }
+}
+
+/* The messages that rank `rank` of 27 sends, with 13 floats a block. */
+static unsigned sends_of(nbcoll_operation operation, const char *name, int rank, nbcoll_case c)
+{
+    nbcoll_schedule *s;
+    const nbcoll_step_view *v;
+    unsigned sends = 0;
+    c.size = sizeof c;
+    c.operation = operation;
+    c.ranks = 27;
+    c.count = 13;
+    c.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_SUM};
+    assert_int_equal(nbcoll_build_case(nbcoll_algorithm_find(operation, name), &c, rank, NULL, &s), NBCOLL_OK);
+    for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++)
+        sends += v->kind == NBCOLL_SEND;
+    nbcoll_schedule_free(s);
+    return sends;
+}
+
+static void each_round_uses_all_ports(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 27; rank++) { /* 27 = 3^3: three rounds of two */
+        assert_int_equal(sends_of(NBCOLL_OPERATION_ALLGATHER, "exchange", rank, (nbcoll_case){.ports = 2}), 6);
+        assert_int_equal(sends_of(NBCOLL_OPERATION_ALLGATHER, "bruck_ports", rank, (nbcoll_case){.ports = 2}), 6);
+        assert_int_equal(sends_of(NBCOLL_OPERATION_BARRIER, "dissemination_ports", rank, (nbcoll_case){.ports = 2}), 6);
+        assert_int_equal(sends_of(NBCOLL_OPERATION_ALLGATHER, "bruck_ports", rank, (nbcoll_case){.ports = 26}), 26);
+    }
+}
+
+/* Without concatenation, a rank sends as many blocks as before, each by itself. */
+static void without_concatenation_each_block_is_a_message(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 27; rank++) {
+        nbcoll_case c = {.ports = 2};
+        assert_int_equal(sends_of(NBCOLL_OPERATION_ALLGATHER, "exchange_pipelined", rank, c), 26);
+        assert_int_equal(sends_of(NBCOLL_OPERATION_ALLGATHER, "bruck_pipelined", rank, c), 26);
+    }
+}
+
+static void arity_and_segment_count_the_messages_of_the_root(void **state)
+{
+    (void)state;
+    assert_int_equal(sends_of(NBCOLL_OPERATION_BCAST, "tree", 0, (nbcoll_case){.arity = 0}), 4);
+    assert_int_equal(sends_of(NBCOLL_OPERATION_BCAST, "tree", 0, (nbcoll_case){.arity = 3}), 3);
+    assert_int_equal(sends_of(NBCOLL_OPERATION_BCAST, "chain_pipelined", 0, (nbcoll_case){.segment = 13}), 4);
+    nbcoll_case halves = {.arity = 2, .segment = 26};
+    assert_int_equal(sends_of(NBCOLL_OPERATION_BCAST, "tree_pipelined", 0, halves), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_ports_will_do),
+        cmocka_unit_test(trees_have_any_number_of_children),
+        cmocka_unit_test(pipelines_have_segments_of_any_length),
+        cmocka_unit_test(each_round_uses_all_ports),
+        cmocka_unit_test(without_concatenation_each_block_is_a_message),
+        cmocka_unit_test(arity_and_segment_count_the_messages_of_the_root),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
