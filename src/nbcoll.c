@@ -5,7 +5,8 @@
  *     cc -O2 -I nbcoll/include -DNBCOLL_WITH_LOOPBACK -DNBCOLL_PREFIX=acme_ -c nbcoll/src/nbcoll.c
  *
  * Transports come in by name (NBCOLL_WITH_LOOPBACK, NBCOLL_WITH_TRACE, NBCOLL_WITH_FAULT): a host that has its own
- * needs none. NBCOLL_PREFIX renames every external symbol (nbcoll/prefix.h).
+ * needs none. NBCOLL_WITH_TUNING brings in tuning files, which need libinih. NBCOLL_PREFIX renames every external
+ * symbol (nbcoll/prefix.h, nbcoll/tuning.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -86,7 +87,10 @@
 #include "schedule/sort.c"
 #include "select/algorithms.c"
 #include "select/args.c"
+#include "select/choose.c"
+#include "select/cost.c"
 #include "select/pack.c"
+#include "select/rules.c"
 #include "show/dot.c"
 #include "show/print.c"
 #include "show/text.c"
@@ -105,6 +109,10 @@
 #include "verify/refute.c"
 #include "verify/result.c"
 #include "verify/value.c"
+
+#ifdef NBCOLL_WITH_TUNING
+#include "tuning/tuning.c"
+#endif
 
 #ifdef NBCOLL_WITH_FAULT
 #include "../transports/fault/fault.c"

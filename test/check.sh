@@ -14,7 +14,7 @@ case "$#${1-}" in
 esac
 
 missing=
-for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libjansson-dev \
+for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libinih-dev libjansson-dev \
     zlib1g-dev graphviz spin; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done

@@ -121,6 +121,7 @@ typedef struct nbcoll_comm nbcoll_comm;
 typedef struct nbcoll_endpoint nbcoll_endpoint; /* transport.h */
 typedef struct nbcoll_schedule nbcoll_schedule; /* schedule.h */
 typedef struct nbcoll_observer nbcoll_observer; /* schedule.h */
+typedef struct nbcoll_rule nbcoll_rule;         /* select.h */
 
 /* Context flags. */
 #define NBCOLL_ANY_THREAD 1u /* any thread may call at any time */
@@ -237,6 +238,9 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
 
+/* A limit between small and large data that stands for none: the cost model decides (select.h). */
+#define NBCOLL_BY_COST SIZE_MAX
+
 /* All ranks of a communicator must start its operations in the same order. */
 typedef struct nbcoll_comm_config {
     size_t size;
@@ -247,19 +251,23 @@ typedef struct nbcoll_comm_config {
     uint32_t credits;      /* messages with payload that one peer may have here unexpected. 1..65535 */
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
-    size_t large;          /* bytes from which the algorithms for large data are chosen */
-    uint32_t flags;        /* of those below */
+    size_t large;          /* NBCOLL_BY_COST: the cheapest algorithm of the cost model. Else bytes from which the
+                              algorithms for large data are chosen */
+    uint32_t flags;        /* of those above */
+    const nbcoll_rule *rules; /* which algorithms to prefer, the strongest first: copied. See select.h */
+    size_t rule_count;        /* 0..NBCOLL_RULES. The same rules on all ranks */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, 65536, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, NBCOLL_BY_COST, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots, cells and credits; the
- * largest `large`, costs), whatever each passed. *out is written when the request ends with OK. `config` may be null.
- * A call that is refused leaves the endpoint the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's
- * table), ERR_BUSY (the context has the endpoint already: dup its communicator), ERR_FOREIGN (another context has it),
- * ERR_TRANSPORT (no descriptor), ERR_MEMORY. Through the request also ERR_ABI, ERR_PEER_LOST. */
+ * largest `large`, costs), whatever each passed. Only the rules must be the same: else all ranks get ERR_MISMATCH. *out
+ * is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint the
+ * caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the endpoint
+ * already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor), ERR_MEMORY,
+ * those of nbcoll_rules_check. Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                              const nbcoll_comm_config *config, nbcoll_comm **out,
                                              nbcoll_request *request);

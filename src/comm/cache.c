@@ -2,7 +2,7 @@
  * The bounded cache of a communicator's schedules, under everything that their builders read. The one used longest ago
  * makes room; if a request still holds it, that request frees it. */
 #include "nbcoll/inline/context.h"
-#include "nbcoll/inline/select.h"
+#include "nbcoll/select.h"
 
 static uint32_t mix(uint32_t hash, uint64_t value)
 {
@@ -110,12 +110,18 @@ static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e)
     nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
                                     .ranks = comm->size, .shares = nbcoll_comm_shares, .shares_user = comm,
                                     .cells = comm->config.cells};
-    const nbcoll_algorithm *algorithm = nbcolli_select(&e->args, comm->size, comm->config.large, comm->config.flags,
-                                                       comm->shared);
+    nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_choice choice = {.size = sizeof choice};
+    nbcoll_args args = e->args;
 
-    if (!algorithm)
-        return NBCOLL_ERR_UNSUPPORTED;
-    nbcoll_status s = nbcoll_build_schedule(algorithm, &e->args, &config, &e->schedule);
+    nbcoll_comm_terms(comm, &terms);
+    nbcoll_status s = nbcoll_select(&terms, &args, &choice);
+    if (s != NBCOLL_OK)
+        return s;
+    args.segment = choice.segment;
+    args.arity = choice.arity;
+    args.ports = choice.ports;
+    s = nbcoll_build_schedule(choice.algorithm, &args, &config, &e->schedule);
     return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
 }
 

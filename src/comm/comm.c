@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators: their memory, their end, what they say of themselves. */
 #include "nbcoll/inline/context.h"
+#include "nbcoll/select.h"
 
 static uint32_t buckets_for(uint32_t schedules)
 {
@@ -20,7 +21,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
-    size_t memory = exposed + nbcolli_lines(counts * sizeof(uint16_t));
+    size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
+    size_t memory = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
     if (!block)
@@ -37,6 +39,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
+    if (config->rule_count)
+        comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
     comm->cache.buckets = buckets;
     comm->cache.limit = config->schedules;
     comm->sister_at = &c->comms;
@@ -127,6 +131,20 @@ int nbcoll_comm_size(const nbcoll_comm *comm)
 uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
 {
     return comm->config.flags;
+}
+
+nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
+                          comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
+                          comm->config.rule_count};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
+    return NBCOLL_OK;
 }
 
 size_t nbcoll_comm_active(const nbcoll_comm *comm)

@@ -4,6 +4,7 @@
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
  * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
 #include "nbcoll/inline/context.h"
+#include "nbcoll/inline/select.h"
 
 #define FIRST_CREDITS 4 /* of a first communicator until its ranks have agreed */
 
@@ -116,6 +117,8 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
     for (int i = 0; s == NBCOLL_OK && i < voters; i++)
         if (comm->votes[i].abi != NBCOLL_ABI)
             s = NBCOLL_ERR_ABI;
+        else if (comm->votes[i].rules != comm->votes[0].rules)
+            s = NBCOLL_ERR_MISMATCH;
     if (s == NBCOLL_OK && !comm->parent)
         settle_first(comm);
     else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
@@ -178,6 +181,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
         .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
         .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
+        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
         .area = nbcolli_area_offer(comm, over->size)};
     s = ballot(over, &schedule);
     if (s != NBCOLL_OK)
@@ -218,7 +222,7 @@ static nbcoll_status comm_config_read(const nbcoll_comm_config *given, nbcoll_co
         config->credits < 1 || config->credits > 65535 || config->schedules < 1 || config->schedules > 65536 ||
         config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN))
         return NBCOLL_ERR_CONFIG;
-    return NBCOLL_OK;
+    return nbcoll_rules_check(config->rules, config->rule_count, NULL);
 }
 
 static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,

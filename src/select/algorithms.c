@@ -122,8 +122,6 @@
     X(EXSCAN, exscan_linear, linear, 0)                                                                                \
     X(EXSCAN, combine_flat, flat, 0)
 
-#define SLOTS_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
-
 #define ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 ALGORITHM_LIST(ALGORITHM_BUILD)
 
@@ -157,48 +155,6 @@ nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const n
     if (kind->reduces && (algorithm->flags & REORDERS) && !nbcolli_commutes(a->reduction.op))
         return NBCOLL_ERR_OP;
     return (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) && !has_all_counts ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
-}
-
-static int algorithm_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags, int exposes)
-{
-    int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
-    return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK && !(algorithm->flags >> 16) == !exposes &&
-           (!must_keep_tree || (algorithm->flags & REPRODUCIBLE));
-}
-
-/* The first eligible one that exposes memory, or does not; or null. */
-static const nbcoll_algorithm *algorithm_first(const nbcoll_args *a, uint32_t flags, int exposes)
-{
-    const nbcoll_algorithm *algorithm;
-
-    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
-        if (algorithm_is_eligible(algorithm, a, flags, exposes))
-            break;
-    return algorithm;
-}
-
-/* Bytes that all ranks know alike. */
-static size_t algorithm_bytes(const nbcoll_args *a, int ranks)
-{
-    const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
-    int has_blocks = kind->send[0] == NBCOLLI_ALL || kind->recv[0] == NBCOLLI_ALL;
-
-    if (kind->blocks == NBCOLLI_OWN)
-        return 0;
-    return has_blocks && kind->blocks == NBCOLLI_EQUAL ? a->bytes * (size_t)ranks : a->bytes;
-}
-
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags, int shared)
-{
-    size_t bytes = algorithm_bytes(a, ranks);
-    const nbcoll_algorithm *chosen = NULL;
-
-    if (shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > SLOTS_COMBINE))
-        chosen = algorithm_first(a, flags, 1);
-    if (chosen)
-        return chosen;
-    chosen = nbcoll_algorithm_at(a->operation, bytes >= large);
-    return chosen && algorithm_is_eligible(chosen, a, flags, 0) ? chosen : algorithm_first(a, flags, 0);
 }
 
 /* "<operation>/<algorithm>", as far as a schedule's name goes. */

@@ -9,6 +9,8 @@
 #include <nbcoll/schedule.h>
 #include <nbcoll/pattern.h>
 #include <nbcoll/transport.h>
+#include <nbcoll/select.h>
+#include <nbcoll/tuning.h>
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
 #include <nbcoll/loopback.h>
@@ -31,6 +33,7 @@ VALUE(NBCOLL_ABI, 1);
 VALUE(NBCOLL_ANY_THREAD, 1);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_COUNTS_KNOWN, 2);
+VALUE(NBCOLL_BY_COST, ~0ul);
 VALUE(NBCOLL_FOREVER, ~0ul);
 VALUE(NBCOLL_OK, 0);
 VALUE(NBCOLL_PENDING, 1);
@@ -142,7 +145,7 @@ OFFSET(nbcoll_request, context, 0);
 OFFSET(nbcoll_request, index, 8);
 OFFSET(nbcoll_request, generation, 12);
 
-SIZE(nbcoll_comm_config, 48);
+SIZE(nbcoll_comm_config, 64);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -151,6 +154,8 @@ OFFSET(nbcoll_comm_config, schedules, 20);
 OFFSET(nbcoll_comm_config, eager, 24);
 OFFSET(nbcoll_comm_config, large, 32);
 OFFSET(nbcoll_comm_config, flags, 40);
+OFFSET(nbcoll_comm_config, rules, 48);
+OFFSET(nbcoll_comm_config, rule_count, 56);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);
@@ -347,6 +352,61 @@ SIZE(nbcoll_observer, 24);
 OFFSET(nbcoll_observer, size, 0);
 OFFSET(nbcoll_observer, user, 8);
 OFFSET(nbcoll_observer, event, 16);
+
+/* ---- select.h ---------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_RULES, 4096);
+VALUE(NBCOLL_ANY_TOPOLOGY, 0);
+VALUE(NBCOLL_SHARED, 1);
+VALUE(NBCOLL_NOT_SHARED, 2);
+VALUE(NBCOLL_REASON_RULE, 0);
+VALUE(NBCOLL_REASON_SHARED, 1);
+VALUE(NBCOLL_REASON_COST, 2);
+VALUE(NBCOLL_REASON_SIZE, 3);
+VALUE(NBCOLL_REASON_ONLY, 4);
+
+SIZE(nbcoll_rule, 56);
+OFFSET(nbcoll_rule, algorithm, 0);
+OFFSET(nbcoll_rule, fewest, 8);
+OFFSET(nbcoll_rule, most, 12);
+OFFSET(nbcoll_rule, from, 16);
+OFFSET(nbcoll_rule, below, 24);
+OFFSET(nbcoll_rule, topology, 32);
+OFFSET(nbcoll_rule, line, 36);
+OFFSET(nbcoll_rule, segment, 40);
+OFFSET(nbcoll_rule, arity, 48);
+OFFSET(nbcoll_rule, ports, 52);
+
+SIZE(nbcoll_terms, 56);
+OFFSET(nbcoll_terms, size, 0);
+OFFSET(nbcoll_terms, ranks, 8);
+OFFSET(nbcoll_terms, shared, 12);
+OFFSET(nbcoll_terms, flags, 16);
+OFFSET(nbcoll_terms, alpha_ns, 20);
+OFFSET(nbcoll_terms, beta_ps, 24);
+OFFSET(nbcoll_terms, overhead_ns, 28);
+OFFSET(nbcoll_terms, large, 32);
+OFFSET(nbcoll_terms, rules, 40);
+OFFSET(nbcoll_terms, rule_count, 48);
+
+SIZE(nbcoll_choice, 56);
+OFFSET(nbcoll_choice, size, 0);
+OFFSET(nbcoll_choice, algorithm, 8);
+OFFSET(nbcoll_choice, reason, 16);
+OFFSET(nbcoll_choice, arity, 20);
+OFFSET(nbcoll_choice, ports, 24);
+OFFSET(nbcoll_choice, segment, 32);
+OFFSET(nbcoll_choice, rule, 40);
+OFFSET(nbcoll_choice, bytes, 48);
+
+/* ---- tuning.h ---------------------------------------------------------------------------------------------------- */
+SIZE(nbcoll_tuning, 16);
+OFFSET(nbcoll_tuning, rules, 0);
+OFFSET(nbcoll_tuning, count, 8);
+
+SIZE(nbcoll_tuning_problem, 176);
+OFFSET(nbcoll_tuning_problem, size, 0);
+OFFSET(nbcoll_tuning_problem, line, 8);
+OFFSET(nbcoll_tuning_problem, text, 12);
 
 /* ---- pattern.h --------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ROUNDS_MAX, 31);

@@ -12,6 +12,7 @@
 
 #include "algorithms.h"
 #include "nbcoll/inline/schedule.h"
+#include "nbcoll/select.h"
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 
@@ -245,11 +246,20 @@ static void unknown_algorithms_are_null(void **state)
     assert_null(nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, NULL));
 }
 
+/* The choice with a limit between small and large data. */
+static const nbcoll_algorithm *chosen(const nbcoll_args *a, int ranks, size_t large, uint32_t flags, int shared)
+{
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = ranks, .shared = shared, .flags = flags, .large = large};
+    nbcoll_choice choice = {.size = sizeof choice};
+    assert_int_equal(nbcoll_select(&terms, a, &choice), NBCOLL_OK);
+    return choice.algorithm;
+}
+
 static unsigned selected(nbcoll_operation operation, size_t count, int ranks, size_t large)
 {
     nbcoll_args a = args_of(small_one((int)operation), count, 0);
     assert_int_equal(nbcoll_args_complete(&a, 0, ranks), NBCOLL_OK);
-    const nbcoll_algorithm *algorithm = nbcolli_select(&a, ranks, large, 0, 0);
+    const nbcoll_algorithm *algorithm = chosen(&a, ranks, large, 0, 0);
     assert_true(algorithm == small_one((int)operation) || algorithm == large_one((int)operation));
     return algorithm == large_one((int)operation);
 }
@@ -283,7 +293,7 @@ static void bound_blocks_go_directly_at_any_size(void **state)
     for (size_t large = 0; large < 2; large++) {
         nbcoll_args a = args_of(small_one(NBCOLL_OPERATION_GATHERV), 9, 0);
         assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
-        assert_string_equal(nbcolli_select(&a, 4, large, 0, 0)->name, "flat");
+        assert_string_equal(chosen(&a, 4, large, 0, 0)->name, "flat");
     }
 }
 
@@ -294,7 +304,7 @@ static void a_reproducible_algorithm_is_chosen_where_one_is_asked_for(void **sta
         for (size_t large = 0; large < 1000; large += 999) {
             nbcoll_args a = with_arrays(args_of(small_one(operation), 9, 0));
             assert_int_equal(nbcoll_args_complete(&a, 0, 3), NBCOLL_OK);
-            const nbcoll_algorithm *algorithm = nbcolli_select(&a, 3, large, NBCOLL_REPRODUCIBLE, 0);
+            const nbcoll_algorithm *algorithm = chosen(&a, 3, large, NBCOLL_REPRODUCIBLE, 0);
             assert_non_null(algorithm);
             assert_true(!reduces((nbcoll_operation)operation) || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
         }
@@ -508,7 +518,7 @@ static void where_all_share_memory_slots_are_chosen_but_not_to_combine_long_vect
         for (size_t count = 1; count <= 100000; count *= 10) {
             nbcoll_args a = args_of(small_one(operation), count, 0);
             assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
-            const char *name = nbcolli_select(&a, 4, 800, 0, 1)->name;
+            const char *name = chosen(&a, 4, 800, 0, 1)->name;
             assert_int_equal(strcmp(name, "slots") == 0, !combines || count <= 100);
         }
     }

@@ -248,7 +248,7 @@ typedef struct nbcolli_vote {
     uint32_t alpha_ns, beta_ps, overhead_ns;
     uint32_t flags;
     uint32_t shares; /* see src/comm/area.c */
-    uint32_t unused;
+    uint32_t rules;  /* their hash: the same in all votes */
     uint64_t large;
     uint64_t area;   /* its offer of memory for cells; 0: none */
 } nbcolli_vote;

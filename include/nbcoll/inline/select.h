@@ -4,7 +4,7 @@
 #ifndef NBCOLL_INLINE_SELECT_H
 #define NBCOLL_INLINE_SELECT_H
 
-#include "../schedule.h"
+#include "../select.h"
 
 /* Where `in place` means something. */
 typedef enum nbcolli_place_of { NBCOLLI_NOWHERE, NBCOLLI_AT_ROOT, NBCOLLI_EVERYWHERE } nbcolli_place_of;
@@ -33,11 +33,14 @@ nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv);
 size_t nbcolli_block_count(const nbcoll_args *a, int i);
 size_t nbcolli_block_place(const nbcoll_args *a, int i);
 
-/* The algorithm for complete arguments and the communicator's flags, or null when none is eligible: the operation's
- * second when `large` bytes or more are to be moved in all (the vector; the blocks of all ranks), else its first; where
- * that one is not eligible, the first that is. `shared`: all ranks share memory; one that exposes it comes before all
- * others, but for reductions of long vectors. Only then one that does is eligible. */
-const nbcoll_algorithm *nbcolli_select(const nbcoll_args *a, int ranks, size_t large, uint32_t flags, int shared);
+/* Does a call of these complete arguments, of so many bytes, fit the rule? */
+int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll_operation operation, size_t bytes);
+
+/* A number that differs (but for one chance in 2^32) when the rules do; 0 when there are none. */
+uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n);
+
+/* What the cost model says, in picoseconds, UINT64_MAX or more; or 0: not known. */
+uint64_t nbcolli_cost(const nbcoll_terms *terms, const nbcoll_algorithm *algorithm, size_t bytes);
 
 /* May the algorithm serve these complete arguments? ERR_OP: the operation does not commute. ERR_UNSUPPORTED: counts are
  * bound. */

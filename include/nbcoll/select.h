@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Selection: which algorithm serves a call, and why. The choice is made once, when a communicator builds the schedule
+ * of a collective; starting a cached one asks nothing. It reads only what the ranks agreed on when the communicator was
+ * made, and arguments that all of them pass alike, so that all choose alike. The strongest reason first:
+ *
+ *   RULE       the first rule of the communicator that fits, and whose algorithm may serve the call. Rules come from
+ *              the host: written in code, read from a file (tuning.h), or both, the stronger ones first
+ *   SHARED     all ranks share memory: the operation's algorithm for that, but for reductions of more than 4096 bytes
+ *   COST       the algorithm that the cost model finds cheapest; of equal ones, the first in the table
+ *   SIZE       the communicator has a limit (`large`), or no cost is known: the algorithm for small or for large data
+ *   ONLY       that one may not serve the call: the first that may
+ *
+ * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
+ * and keeps the tree of NBCOLL_REPRODUCIBLE where that was asked for. But for rules, one that exposes memory is only
+ * chosen where all ranks share it.
+ *
+ * The cost model: messages that wait for each other take alpha_ns each, every send and receive that one rank posts one
+ * after the other takes overhead_ns, every byte that is sent, copied or combined one after the other takes beta_ps. A
+ * message of more than 4096 bytes, which is announced, asked for and answered, counts as three.
+ * These three are the largest that any rank's transport names (nbcoll_limits). The formulas, one for each algorithm,
+ * stand in src/select/cost.c. Networks that are busy elsewhere are not in it.
+ */
+#ifndef NBCOLL_SELECT_H
+#define NBCOLL_SELECT_H
+
+#include "schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- rules ----------------------------------------------------------------------------------------------------- */
+
+/* Whether all ranks share memory. */
+typedef enum nbcoll_topology { NBCOLL_ANY_TOPOLOGY, NBCOLL_SHARED, NBCOLL_NOT_SHARED } nbcoll_topology;
+
+/* "Calls of the algorithm's operation, with so many ranks and bytes, are served by it, with these parameters." Zeroed
+ * members limit nothing, so that {.algorithm = nbcoll_algorithm_find(...)} fits every call of its operation.
+ *
+ * Bytes are those that all ranks know alike: of the vector; of the blocks of all ranks together (scatter, gather,
+ * allgather, alltoall, reduce_scatter and those with known counts); 0 for barrier, alltoallv, alltoallw, and where
+ * counts are bound. */
+struct nbcoll_rule {
+    const nbcoll_algorithm *algorithm; /* the library's, or the host's own, which outlives the communicators then. One
+                                          that exposes memory is run by messages between ranks that do not share it */
+    int fewest, most;                  /* ranks; most 0: no limit */
+    size_t from, below;                /* bytes: from <= bytes < below; below 0: no limit */
+    nbcoll_topology topology;
+    unsigned line;                     /* of the file that it comes from, or 0: the one member that ranks need not
+                                          agree on */
+    size_t segment;                    /* parameters that the algorithm gets in its arguments; 0: its own defaults */
+    unsigned arity, ports;
+};
+
+#define NBCOLL_RULES 4096 /* at most so many in a communicator */
+
+/* Can these rules stand in a communicator? Any thread. Errors: ERR_NULL (rules, or an algorithm), ERR_LIMIT (more than
+ * NBCOLL_RULES), ERR_CONFIG (a range that is empty, a negative number of ranks, no such topology, an algorithm of no
+ * operation, or whose size, name or function is missing); *which, if it is not null, is the first rule refused. */
+NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *which);
+
+/* ---- choosing -------------------------------------------------------------------------------------------------- */
+
+/* What the choice reads beside the arguments. */
+typedef struct nbcoll_terms {
+    size_t size;
+    int ranks;
+    int shared;     /* all ranks share memory */
+    uint32_t flags; /* of the communicator */
+    uint32_t alpha_ns, beta_ps, overhead_ns;
+    size_t large;   /* NBCOLL_BY_COST, or bytes from which algorithms for large data are chosen */
+    const nbcoll_rule *rules;
+    size_t rule_count;
+} nbcoll_terms;
+
+/* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,
+ * ERR_CONFIG (size). */
+NBCOLL_API nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out);
+
+/* Append-only. */
+#define NBCOLL_REASON_LIST(X)                                                                                          \
+    X(RULE, "a rule says so")                                                                                          \
+    X(SHARED, "all ranks share memory")                                                                                \
+    X(COST, "the cost model finds it cheapest")                                                                        \
+    X(SIZE, "so many bytes are on its side of the limit")                                                              \
+    X(ONLY, "the one that the size asks for may not serve this call")
+typedef enum nbcoll_reason {
+#define NBCOLLI_REASON_ENUM(name, text) NBCOLL_REASON_##name,
+    NBCOLL_REASON_LIST(NBCOLLI_REASON_ENUM)
+#undef NBCOLLI_REASON_ENUM
+        NBCOLL_REASON_COUNT
+} nbcoll_reason;
+
+/* "RULE", and the text. Never null; any value is accepted. Any thread. */
+NBCOLL_API const char *nbcoll_reason_name(nbcoll_reason reason);
+NBCOLL_API const char *nbcoll_reason_text(nbcoll_reason reason);
+
+typedef struct nbcoll_choice {
+    size_t size;
+    const nbcoll_algorithm *algorithm;
+    nbcoll_reason reason;
+    unsigned arity, ports;
+    size_t segment; /* these three: as the rule says, else those of the arguments */
+    size_t rule;    /* RULE: its index; else rule_count */
+    size_t bytes;   /* as rules count them */
+} nbcoll_choice;
+
+/* Which algorithm serves a call with these arguments, completed by nbcoll_args_complete for any rank, and why: what a
+ * communicator of these terms does. Any thread. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_ARGUMENT (no such
+ * operation), ERR_RANK (no ranks), ERR_UNSUPPORTED (no algorithm may serve it), those of nbcoll_rules_check. */
+NBCOLL_API nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *out);
+
+/* What the cost model says of an algorithm, in nanoseconds (UINT64_MAX: or more). May be asked of any algorithm, chosen
+ * or not. Any thread. Errors: those of nbcoll_select but for the rules', which are not looked at; ERR_OP (it reorders,
+ * and the reduction does not commute), ERR_UNSUPPORTED (its formula is not known, or it needs counts that are bound).
+ */
+NBCOLL_API nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *a,
+                                        const nbcoll_algorithm *algorithm, uint64_t *ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll bench`: how long operations take, and how much of that disappears under computation. */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bar.h"
+#include "bench.h"
+
+#define MOST_RANKS 256 /* of shared memory */
+
+typedef struct benchmark {
+    const command *self;
+    command_cases cases; /* ranks, root, counts and reduction are read */
+    bench_plan plan;
+    const char *algorithms; /* names, separated by commas */
+    int buffers;            /* 1: reused, 2: changing, 3: both */
+    bench_format format;
+    const char *plot;
+    int operations;
+    nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
+    json_t *results;
+    command_bar bar;
+} benchmark;
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+static int take_number(const command *self, const char *option, const char *value, int low, int high, int *out)
+{
+    unsigned long long number;
+    if (!command_number(value, (unsigned long long)low, (unsigned long long)high, &number))
+        return command_refuse(self, "--%s takes a number of %d..%d, not '%s'", option, low, high, value);
+    *out = (int)number;
+    return 0;
+}
+
+static int take_real(const command *self, const char *option, const char *value, double *out)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end || !(number >= 0 && number <= 1e6))
+        return command_refuse(self, "--%s takes a number of 0..1000000, not '%s'", option, value);
+    *out = number;
+    return 0;
+}
+
+static int take_buffers(const command *self, const char *value, int *out)
+{
+    static const char *const names[] = {"reused", "changing", "both"};
+    for (*out = 1; *out <= 3; ++*out)
+        if (strcmp(value, names[*out - 1]) == 0)
+            return 0;
+    return command_refuse(self, "--buffers is reused, changing or both, not '%s'", value);
+}
+
+static int take_bind(const command *self, const char *value, const char **out)
+{
+    *out = value;
+    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
+        return 0;
+    return command_refuse(self, "--bind is core, l3 or none, not '%s'", value);
+}
+
+static int take_option(benchmark *b, int option, const char *value)
+{
+    switch (option) {
+    case 'a':
+        b->algorithms = value;
+        return 0;
+    case 'T':
+        b->plan.are_threads = 1;
+        return 0;
+    case 'B':
+        return take_buffers(b->self, value, &b->buffers);
+    case 'm':
+        return take_number(b->self, "instances", value, 1, 1000, &b->plan.instances);
+    case 's':
+        return take_number(b->self, "tests", value, 0, 1000000, &b->plan.tests);
+    case 'R':
+        return take_number(b->self, "rounds", value, 1, 10000, &b->plan.rounds);
+    case 'I':
+        return take_number(b->self, "iterations", value, 1, 10000, &b->plan.iterations);
+    case 'C':
+        return take_real(b->self, "compute", value, &b->plan.compute);
+    case 'l':
+        return take_real(b->self, "late", value, &b->plan.late);
+    case 'N':
+        return take_real(b->self, "noise", value, &b->plan.noise);
+    case 'w':
+        return take_bind(b->self, value, &b->plan.bind);
+    case 'v':
+        b->format = BENCH_CSV;
+        return 0;
+    case 'j':
+        b->format = BENCH_JSON;
+        return 0;
+    case 'P':
+        b->plot = value;
+        return bench_can_plot(b->self, value);
+    default:
+        return command_take_option(b->self, &b->cases, option, value);
+    }
+}
+
+static int take_options(benchmark *b, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'p'},      {"root", required_argument, NULL, 'r'},
+        {"count", required_argument, NULL, 'c'},      {"type", required_argument, NULL, 't'},
+        {"op", required_argument, NULL, 'o'},         {"algorithm", required_argument, NULL, 'a'},
+        {"threads", no_argument, NULL, 'T'},          {"buffers", required_argument, NULL, 'B'},
+        {"instances", required_argument, NULL, 'm'},  {"tests", required_argument, NULL, 's'},
+        {"rounds", required_argument, NULL, 'R'},     {"iterations", required_argument, NULL, 'I'},
+        {"compute", required_argument, NULL, 'C'},    {"late", required_argument, NULL, 'l'},
+        {"noise", required_argument, NULL, 'N'},      {"bind", required_argument, NULL, 'w'},
+        {"csv", no_argument, NULL, 'v'},              {"json", no_argument, NULL, 'j'},
+        {"plot", required_argument, NULL, 'P'},       {NULL, 0, NULL, 0}};
+    int option, status = 0;
+    while (!status && (option = command_next(b->self, argc, argv, options)) != -1)
+        status = take_option(b, option, optarg);
+    if (!status && b->cases.most > MOST_RANKS)
+        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", MOST_RANKS);
+    if (!status && optind == argc)
+        status = command_refuse(b->self, "it takes operations; nbcoll info lists them");
+    for (int i = optind; i < argc && !status; i++) {
+        command_cases word = {.operation = -1};
+        status = command_take_words(b->self, &word, 1, &argv[i]);
+        for (int j = 0; j < b->operations && !status; j++)
+            if (b->operation[j] == (nbcoll_operation)word.operation)
+                status = command_refuse(b->self, "'%s' stands there twice", argv[i]);
+        if (!status)
+            b->operation[b->operations++] = (nbcoll_operation)word.operation;
+    }
+    return status;
+}
+
+/* ---- what is compared ------------------------------------------------------------------------------------------ */
+
+static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
+{
+    for (int is_changing = 0; is_changing < 2; is_changing++) {
+        if (!(b->buffers & 1 << is_changing))
+            continue;
+        if (b->plan.entries == BENCH_ENTRIES)
+            return command_refuse(b->self, "--algorithm: too many of them");
+        b->plan.entry[b->plan.entries++] = (bench_entry){algorithm, is_changing};
+    }
+    return 0;
+}
+
+/* The next of the names; an empty text at the end. */
+static const char *next_name(const char *at, char name[64])
+{
+    size_t length = strcspn(at, ",");
+    snprintf(name, 64, "%.*s", (int)length, at);
+    return at + length + (at[length] == ',');
+}
+
+/* Makes the entries of an operation: of the algorithms named, those that it has. */
+static int list_entries(benchmark *b, nbcoll_operation operation)
+{
+    char name[64];
+    int status = 0;
+    b->plan.operation = operation;
+    b->plan.entries = 0;
+    for (const char *at = next_name(b->algorithms, name); *name && !status; at = next_name(at, name)) {
+        const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(operation, name);
+        int is_default = strcmp(name, "default") == 0;
+        if (algorithm && !bench_can_force(operation))
+            status = command_refuse(b->self, "%s binds its blocks when it is called: no algorithm can be forced",
+                                    nbcoll_operation_name(operation));
+        else if (algorithm || is_default)
+            status = add_entry(b, algorithm);
+    }
+    if (!status && !b->plan.entries)
+        status = command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
+                                nbcoll_operation_name(operation), b->algorithms);
+    return status;
+}
+
+/* Each algorithm named is one of an operation named. */
+static int check_algorithms(const benchmark *b)
+{
+    char name[64];
+    for (const char *at = next_name(b->algorithms, name); *name; at = next_name(at, name)) {
+        int is_known = strcmp(name, "default") == 0;
+        for (int i = 0; i < b->operations; i++)
+            is_known |= nbcoll_algorithm_find(b->operation[i], name) != NULL;
+        if (!is_known && b->operations > 1)
+            return command_refuse(b->self, "none of the operations has an algorithm '%s'; nbcoll info lists them",
+                                  name);
+        if (!is_known)
+            return command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
+                                  nbcoll_operation_name(b->operation[0]), name);
+    }
+    return 0;
+}
+
+/* Would the operation be refused in this size? */
+static int check_size(benchmark *b)
+{
+    nbcoll_case c = command_case(&b->cases, nbcoll_algorithm_at(b->plan.operation, 0));
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    c.ranks = b->plan.ranks;
+    c.count = b->plan.count;
+    c.root = b->plan.root;
+    nbcoll_status why = nbcoll_meaning_of(&c, 0, &meaning);
+    return why ? command_refuse_case(b->self, &c, why) : 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static int measure(benchmark *b)
+{
+    bench_result results[BENCH_ENTRIES];
+    bench_mood mood[2];
+    mood[0] = bench_probe(b->self, b->plan.bind);
+    int status = bench_run(b->self, &b->plan, results);
+    mood[1] = bench_probe(b->self, b->plan.bind);
+    for (size_t e = 0; e < b->plan.entries && !status; e++) {
+        json_t *row = bench_row(&b->plan, e, &results[e], mood);
+        command_bar_clear(&b->bar);
+        bench_print_row(b->format, row);
+        json_array_append_new(b->results, row);
+    }
+    command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.operation));
+    return status;
+}
+
+static int check_run(benchmark *b)
+{
+    b->bar.total++;
+    return check_size(b);
+}
+
+/* Calls a function for each run. */
+static int each_run(benchmark *b, int (*function)(benchmark *))
+{
+    int status = 0;
+    for (int i = 0; i < b->operations && !status; i++) {
+        int is_barrier = b->operation[i] == NBCOLL_OPERATION_BARRIER;
+        status = list_entries(b, b->operation[i]);
+        for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
+            for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
+                b->plan.ranks = ranks;
+                b->plan.root = bench_has_root(b->operation[i]) ? b->cases.root : 0;
+                b->plan.count = is_barrier ? 0 : b->cases.count[c];
+                b->plan.reduction = b->cases.reduction;
+                status = function(b);
+            }
+    }
+    return status;
+}
+
+static void print_results(benchmark *b)
+{
+    json_t *all = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:O}", "abi", (int)NBCOLL_ABI, "instances",
+                            b->plan.instances, "tests", b->plan.tests, "rounds", b->plan.rounds, "iterations",
+                            b->plan.iterations, "compute", b->plan.compute, "late", b->plan.late, "noise",
+                            b->plan.noise, "results", b->results);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    puts("");
+    json_decref(all);
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    benchmark b = {.self = self,
+                   .cases = {.fewest = 2, .most = 2, .root = 0, .counts = 5, .spread = -1,
+                             .count = {2, 256, 4096, 16384, 262144}, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
+                   .plan = {.instances = 1, .tests = 8, .rounds = 20, .iterations = 50, .compute = 1},
+                   .algorithms = "default",
+                   .buffers = 1};
+    int status = take_options(&b, argc, argv);
+    if (!status)
+        status = check_algorithms(&b);
+    if (!status)
+        status = each_run(&b, check_run);
+    if (status)
+        return status;
+    b.results = json_array();
+    command_bar_begin(&b.bar, b.bar.total);
+    bench_print_head(b.format);
+    status = each_run(&b, measure);
+    command_bar_clear(&b.bar);
+    if (!status && b.format == BENCH_JSON)
+        print_results(&b);
+    if (!status && b.plot)
+        status = bench_plot(self, b.plot, b.results);
+    json_decref(b.results);
+    return status;
+}
+
+const command command_bench = {
+    "bench",
+    "measures how long operations take, and how much of that computation hides",
+    "usage: nbcoll bench OPERATION... [OPTION...]\n\n"
+    "Measures each operation among ranks of this machine, over shared memory, in microseconds: of the blocking call;\n"
+    "of start and wait; of start, computation with tests inside, and wait; and of the same computation alone. An\n"
+    "iteration begins when all ranks are ready; its time is that of the slowest rank, from its own start. Algorithms,\n"
+    "buffers and these forms take turns, batch by batch, in one run. Medians, with the least and the most. Then, of\n"
+    "the medians:\n\n"
+    "  left       what the operation adds to the computation beside it: overlapped - computing, at least 0\n"
+    "  overlap    1 - left / (start + wait)\n"
+    "  saved      1 - left / blocking\n"
+    "  mood       how long a line takes from one core to another before and after the run, with its letter: S, C\n"
+    "             or X. Compare only what was measured in one mood\n\n"
+    "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
+    "  --ranks A..B      numbers of ranks, or one number (2)\n"
+    "  --threads         the ranks are threads of one process, not processes\n"
+    "  --bind W          ranks to core, l3 or none (core, if there are as many)\n"
+    "  --algorithm A,... force these, each operation those that it has; default is the library's own choice, which\n"
+    "                    is measured through its calls (default). The blocking form of a forced one is its start\n"
+    "                    with its wait\n"
+    "  --root R          (0)\n"
+    "  --count N,...     elements: of one rank's block, or of the vector (2,256,4096,16384,262144)\n"
+    "  --type T          their type (FLOAT)\n"
+    "  --op O            the reduction (SUM)\n"
+    "  --buffers B       reused in each iteration, changing (16 MiB of them in turn), or both (reused)\n"
+    "  --instances M     operations in flight at once; all of them are one iteration (1)\n"
+    "  --compute F       the computation takes F times as long as start and wait of the slowest algorithm (1)\n"
+    "  --tests N         calls of test inside it (8)\n"
+    "  --late US         one rank, in turn, comes so many microseconds late (0)\n"
+    "  --noise US        each rank comes late at random, by so many at most (0); seeded\n"
+    "  --rounds N        (20) of\n"
+    "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
+    "  --csv, --json     instead of the table\n"
+    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf\n",
+    run,
+    ":",
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of `nbcoll bench` share. A *run* is one operation of one size, measured by one crew of ranks: all that
+ * is compared (algorithms, kinds of buffers, forms of the call) takes turns in it.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <jansson.h>
+
+#include "command.h"
+
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
+
+/* The forms of a call. An iteration is measured from the start on, when all ranks are ready, to the end on the slowest
+ * of them. */
+typedef enum bench_form {
+    BENCH_BLOCKING,
+    BENCH_NONBLOCKING, /* start, and wait at once */
+    BENCH_OVERLAPPED,  /* start, compute with tests inside, wait */
+    BENCH_COMPUTING,   /* the same computation alone */
+    BENCH_FORMS
+} bench_form;
+
+/* One of what is compared. */
+typedef struct bench_entry {
+    const nbcoll_algorithm *algorithm; /* null: the library's choice, through its calls */
+    int is_changing;                   /* buffers, between iterations; else they are reused */
+} bench_entry;
+
+#define BENCH_ENTRIES 64
+
+typedef struct bench_plan {
+    nbcoll_operation operation;
+    int ranks, root, are_threads;
+    size_t count; /* elements: of a block, or of the vector */
+    nbcoll_reduction reduction;
+    size_t entries;
+    bench_entry entry[BENCH_ENTRIES];
+    int instances;          /* operations in flight at once */
+    int tests;              /* calls of test inside the computation */
+    int rounds, iterations; /* each round has so many iterations of each form of each entry */
+    double compute;         /* the computation's length, in times of a start with its wait */
+    double late, noise;     /* us that one rank, in turn, comes late; that each rank does, at random, at most */
+    const char *bind;       /* as in run_bind_find */
+} bench_plan;
+
+/* Microseconds of one iteration. */
+typedef struct bench_spread {
+    double least, median, most;
+} bench_spread;
+
+typedef struct bench_result {
+    bench_spread form[BENCH_FORMS];
+} bench_result;
+
+/* ---- bench_calls.c: the call of an operation ------------------------------------------------------------------- */
+
+/* An operation as one rank calls it: through the public calls, or as a schedule of a certain algorithm. */
+typedef struct bench_call {
+    const bench_plan *plan;
+    nbcoll_comm *comm;
+    nbcoll_schedule *schedule; /* null: the public calls */
+    size_t *counts, *displs, *offsets; /* of equal blocks; displs in elements, offsets in bytes */
+    nbcoll_type *types;
+} bench_call;
+
+nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, const nbcoll_algorithm *algorithm,
+                              nbcoll_comm *comm);
+void bench_call_close(bench_call *call);
+
+nbcoll_status bench_start(const bench_call *call, void *send, void *recv, nbcoll_request *request);
+nbcoll_status bench_block(const bench_call *call, void *send, void *recv, uint64_t timeout);
+
+/* Can it be measured with a certain algorithm? Not where blocks are bound in the call. */
+int bench_can_force(nbcoll_operation operation);
+int bench_has_root(nbcoll_operation operation);
+/* The bytes of a send or a receive buffer that are enough for any rank. */
+size_t bench_buffer_bytes(const bench_plan *plan);
+
+/* ---- bench_rank.c: what each rank does ------------------------------------------------------------------------- */
+
+/* What the ranks of a crew share: each its own row of samples. */
+typedef struct bench_shared bench_shared;
+
+size_t bench_shared_bytes(const bench_plan *plan);
+void bench_shared_init(const bench_plan *plan, bench_shared *shared); /* zeroed before */
+/* The life of a rank, between opening its end and closing it. */
+nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
+/* Notes that a rank has failed, so that the others give up. The first status stays. */
+void bench_fail(bench_shared *shared, nbcoll_status status);
+nbcoll_status bench_failure(bench_shared *shared);
+/* Once, when the crew has ended. */
+void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
+
+/* ---- bench_crew.c: the ranks as processes or threads ----------------------------------------------------------- */
+
+/* Runs a crew; results[plan->entries]. 0, or an exit status after naming what is wrong. */
+int bench_run(const command *self, const bench_plan *plan, bench_result results[]);
+
+/* ---- bench_mood.c ---------------------------------------------------------------------------------------------- */
+
+/* How far apart two cores are at the moment: microseconds of a line one way, and a letter for it, S (below 0.038), C
+ * (below 0.13) or X; '-' where this process may use one core only. */
+typedef struct bench_mood {
+    char letter;
+    double us;
+} bench_mood;
+
+bench_mood bench_probe(const command *self, const char *bind);
+int bench_cores(void);  /* that this process may use */
+double bench_now(void); /* us */
+/* Sorts n of them. */
+bench_spread bench_spread_of(double sample[], size_t n);
+
+/* ---- bench_output.c -------------------------------------------------------------------------------------------- */
+
+typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
+
+/* One entry's result as an object. */
+json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
+void bench_print_head(bench_format format);
+void bench_print_row(bench_format format, json_t *row);
+
+/* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
+int bench_can_plot(const command *self, const char *file);
+int bench_plot(const command *self, const char *file, json_t *rows);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What `nbcoll bench` found: as a table, as CSV, as JSON, and as a picture drawn by gnuplot. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "overlapped", "computing"};
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static json_t *spread_object(const bench_spread *s)
+{
+    return json_pack("{s:f, s:f, s:f}", "min", s->least, "median", s->median, "max", s->most);
+}
+
+static json_t *mood_object(const bench_mood *mood)
+{
+    if (mood->letter == '-')
+        return json_null();
+    return json_pack("{s:s#, s:f}", "letter", &mood->letter, 1, "us", mood->us);
+}
+
+json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2])
+{
+    const bench_entry *e = &plan->entry[entry];
+    const bench_spread *form = result->form;
+    double left = form[BENCH_OVERLAPPED].median - form[BENCH_COMPUTING].median;
+    size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
+    json_t *row = json_pack("{s:s, s:s, s:i, s:s, s:I, s:I, s:s}", "operation", nbcoll_operation_name(plan->operation),
+                            "algorithm", e->algorithm ? e->algorithm->name : "default", "ranks", plan->ranks, "kind",
+                            plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count, "bytes",
+                            (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused");
+    for (int i = 0; i < BENCH_FORMS; i++)
+        json_object_set_new(row, form_names[i], spread_object(&form[i]));
+    left = left > 0 ? left : 0; /* the difference of two medians */
+    json_object_set_new(row, "left", json_real(left));
+    if (form[BENCH_NONBLOCKING].median > 0)
+        json_object_set_new(row, "overlap", json_real(1 - left / form[BENCH_NONBLOCKING].median));
+    if (form[BENCH_BLOCKING].median > 0)
+        json_object_set_new(row, "saved", json_real(1 - left / form[BENCH_BLOCKING].median));
+    json_object_set_new(row, "mood_before", mood_object(&mood[0]));
+    json_object_set_new(row, "mood_after", mood_object(&mood[1]));
+    return row;
+}
+
+static const char *text_of(const json_t *row, const char *key)
+{
+    return json_string_value(json_object_get(row, key));
+}
+
+static long long number_of(const json_t *row, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(row, key));
+}
+
+static double real_of(const json_t *row, const char *key)
+{
+    return json_real_value(json_object_get(row, key));
+}
+
+static double time_of(const json_t *row, const char *form, const char *key)
+{
+    return real_of(json_object_get(row, form), key);
+}
+
+/* "C 0.051", or "-". */
+static const char *mood_text(const json_t *row, const char *when, char text[16])
+{
+    const json_t *mood = json_object_get(row, when);
+    snprintf(text, 16, "-");
+    if (json_is_object(mood))
+        snprintf(text, 16, "%s %.3f", text_of(mood, "letter"), real_of(mood, "us"));
+    return text;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+void bench_print_head(bench_format format)
+{
+    if (format == BENCH_TABLE)
+        printf("%-20s %-18s %5s %9s %-8s %22s %22s %22s %8s %7s %7s  %s\n", "operation", "algorithm", "ranks", "bytes",
+               "buffers", "blocking, us", "start + wait", "start + compute + wait", "left", "overlap", "saved", "mood");
+    if (format != BENCH_CSV)
+        return;
+    printf("operation,algorithm,ranks,kind,count,bytes,buffers");
+    for (int i = 0; i < BENCH_FORMS; i++)
+        printf(",%s_min,%s_median,%s_max", form_names[i], form_names[i], form_names[i]);
+    puts(",left,overlap,saved,mood_before,mood_after");
+}
+
+/* Digits behind the point that are worth printing. */
+static int digits(double us)
+{
+    return us < 10 ? 2 : us < 100 ? 1 : 0;
+}
+
+static void print_table_row(const json_t *row)
+{
+    char times[64], before[16], after[16];
+    printf("%-20s %-18s %5lld %9lld %-8s", text_of(row, "operation"), text_of(row, "algorithm"),
+           number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"));
+    for (int i = 0; i < BENCH_COMPUTING; i++) {
+        double least = time_of(row, form_names[i], "min"), median = time_of(row, form_names[i], "median");
+        double most = time_of(row, form_names[i], "max");
+        snprintf(times, sizeof times, "%.*f (%.*f..%.*f)", digits(median), median, digits(least), least, digits(most),
+                 most);
+        printf(" %22s", times);
+    }
+    printf(" %8.2f %6.0f%% %6.0f%%  %s, %s\n", real_of(row, "left"), 100 * real_of(row, "overlap"),
+           100 * real_of(row, "saved"), mood_text(row, "mood_before", before), mood_text(row, "mood_after", after));
+}
+
+static void print_csv_row(const json_t *row)
+{
+    char before[16], after[16];
+    printf("%s,%s,%lld,%s,%lld,%lld,%s", text_of(row, "operation"), text_of(row, "algorithm"), number_of(row, "ranks"),
+           text_of(row, "kind"), number_of(row, "count"), number_of(row, "bytes"), text_of(row, "buffers"));
+    for (int i = 0; i < BENCH_FORMS; i++)
+        printf(",%.4f,%.4f,%.4f", time_of(row, form_names[i], "min"), time_of(row, form_names[i], "median"),
+               time_of(row, form_names[i], "max"));
+    printf(",%.4f,%.4f,%.4f,%s,%s\n", real_of(row, "left"), real_of(row, "overlap"), real_of(row, "saved"),
+           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after));
+}
+
+void bench_print_row(bench_format format, json_t *row)
+{
+    if (format == BENCH_TABLE)
+        print_table_row(row);
+    if (format == BENCH_CSV)
+        print_csv_row(row);
+    fflush(stdout); /* the next one may take a while */
+}
+
+/* ---- pictures -------------------------------------------------------------------------------------------------- */
+
+static const char *terminal_of(const char *file)
+{
+    static const char *const terminals[][2] = {{".svg", "svg"}, {".png", "pngcairo"}, {".pdf", "pdfcairo"}};
+    const char *end = strrchr(file, '.');
+    for (size_t i = 0; end && i < sizeof terminals / sizeof *terminals; i++)
+        if (strcmp(end, terminals[i][0]) == 0)
+            return terminals[i][1];
+    return NULL;
+}
+
+/* Is there such a program on the path? */
+static int is_installed(const char *name)
+{
+    char file[4096];
+    const char *path = getenv("PATH");
+    for (size_t length; path && *path; path += length + (path[length] == ':')) {
+        length = strcspn(path, ":");
+        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
+            access(file, X_OK) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int bench_can_plot(const command *self, const char *file)
+{
+    if (!terminal_of(file))
+        return command_refuse(self, "--plot takes a file that ends in .svg, .png or .pdf, not '%s'", file);
+    if (is_installed("gnuplot"))
+        return 0;
+    command_refuse(self, "--plot %s: gnuplot is not installed", file);
+    return COMMAND_FAILED;
+}
+
+static int same_text(const json_t *a, const json_t *b, const char *key)
+{
+    return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+static int same_picture(const json_t *a, const json_t *b)
+{
+    return same_text(a, b, "operation") && same_text(a, b, "ranks");
+}
+
+static int same_entry(const json_t *a, const json_t *b)
+{
+    return same_picture(a, b) && same_text(a, b, "algorithm") && same_text(a, b, "buffers");
+}
+
+/* Is row i the first that is the same as itself? */
+static int is_first(json_t *rows, size_t i, int (*same)(const json_t *, const json_t *))
+{
+    size_t j = 0;
+    while (!same(json_array_get(rows, j), json_array_get(rows, i)))
+        j++;
+    return j == i;
+}
+
+static double point_of(const json_t *row, int form)
+{
+    return form == BENCH_OVERLAPPED ? real_of(row, "left") : time_of(row, form_names[form], "median");
+}
+
+/* Does something to each line of the picture of row `first`: an entry in a form. */
+static void each_line(FILE *out, json_t *rows, size_t first, int are_points)
+{
+    static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
+    json_t *picture = json_array_get(rows, first);
+    const char *comma = "plot ";
+    for (size_t i = first; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        if (!same_picture(row, picture) || !is_first(rows, i, same_entry))
+            continue;
+        for (int form = 0; form < BENCH_COMPUTING; form++, comma = ", ") {
+            if (!are_points)
+                fprintf(out, "%s'-' using 1:2 with linespoints title '%s, %s, %s'", comma, text_of(row, "algorithm"),
+                        text_of(row, "buffers"), titles[form]);
+            for (size_t j = i; are_points && j < json_array_size(rows); j++)
+                if (same_entry(json_array_get(rows, j), row))
+                    fprintf(out, "%lld %g\n", number_of(json_array_get(rows, j), "bytes"),
+                            point_of(json_array_get(rows, j), form));
+            if (are_points)
+                fputs("e\n", out);
+        }
+    }
+    fputs(are_points ? "" : "\n", out);
+}
+
+static void write_script(FILE *out, const char *file, json_t *rows)
+{
+    int pictures = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        pictures += is_first(rows, i, same_picture);
+    int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
+    fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
+            pictures * (is_pdf ? 6 : 600));
+    fputs("set output '", out);
+    for (const char *c = file; *c; c++)
+        fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
+    fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
+                 "set multiplot layout %d,1\n", pictures);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (is_first(rows, i, same_picture)) {
+            json_t *row = json_array_get(rows, i);
+            fprintf(out, "set title '%s, %lld ranks' noenhanced\n", text_of(row, "operation"), number_of(row, "ranks"));
+            each_line(out, rows, i, 0);
+            each_line(out, rows, i, 1);
+        }
+    fputs("unset multiplot\n", out);
+}
+
+int bench_plot(const command *self, const char *file, json_t *rows)
+{
+    FILE *out = popen("exec gnuplot", "w");
+    if (out)
+        write_script(out, file, rows);
+    if (out && pclose(out) == 0)
+        return 0;
+    command_refuse(self, "--plot %s: gnuplot failed", file);
+    return COMMAND_FAILED;
+}

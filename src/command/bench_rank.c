@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What each rank of a benchmark does. All ranks go through the same iterations; before each they meet, and while they
+ * wait there they progress, because others may still need that. What is compared takes turns: a batch of iterations of
+ * each form of each entry, and so on for so many rounds. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { WARM = 100, WARM_BATCH = 2, CALIBRATION = 100000 };
+
+#define PATIENCE 1000                   /* looks at the others until one may have lost its core to other programs */
+#define POOL ((size_t)16 << 20)         /* bytes of the changing buffers: more than a private cache holds */
+#define DEADLINE UINT64_C(120000000000) /* ns for one operation */
+
+struct bench_shared {
+    _Alignas(128) atomic_int failed;
+    int is_crowded; /* fewer cores than ranks */
+    double loops;   /* of work(): in a microsecond; then in the computation */
+    _Alignas(128) atomic_ulong met;
+    _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
+};
+
+typedef struct rank {
+    const bench_plan *plan;
+    bench_shared *shared;
+    nbcoll_context *context;
+    int number;
+    unsigned long meetings;
+    uint64_t random;
+    size_t calls; /* those opened */
+    bench_call call[BENCH_ENTRIES];
+    uint64_t loops;                /* of the computation */
+    nbcoll_request *request;       /* [instances] */
+    unsigned char *send, *recv;
+    size_t stride, buffers, next; /* bytes from one buffer to the next; how many; where the next iteration begins */
+} rank;
+
+/* ---- what the ranks share -------------------------------------------------------------------------------------- */
+
+static size_t samples_of(const bench_plan *plan)
+{
+    return (size_t)plan->rounds * (size_t)plan->iterations;
+}
+
+static double *row(const bench_plan *plan, bench_shared *s, int number, size_t entry, bench_form form)
+{
+    return s->sample + (((size_t)number * plan->entries + entry) * BENCH_FORMS + form) * samples_of(plan);
+}
+
+size_t bench_shared_bytes(const bench_plan *plan)
+{
+    return sizeof(bench_shared) + (size_t)plan->ranks * plan->entries * BENCH_FORMS * samples_of(plan) * sizeof(double);
+}
+
+void bench_shared_init(const bench_plan *plan, bench_shared *s)
+{
+    s->is_crowded = bench_cores() < plan->ranks;
+}
+
+void bench_fail(bench_shared *s, nbcoll_status status)
+{
+    int none = NBCOLL_OK;
+    atomic_compare_exchange_strong(&s->failed, &none, (int)status);
+}
+
+nbcoll_status bench_failure(bench_shared *s)
+{
+    return (nbcoll_status)atomic_load(&s->failed);
+}
+
+/* Makes rank 0's samples those of the slowest rank in each iteration. */
+static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, bench_form form, size_t n)
+{
+    double *most = row(plan, s, 0, entry, form);
+    for (int r = 1; r < plan->ranks; r++) {
+        const double *other = row(plan, s, r, entry, form);
+        for (size_t i = 0; i < n; i++)
+            most[i] = other[i] > most[i] ? other[i] : most[i];
+    }
+    return most;
+}
+
+void bench_collect(const bench_plan *plan, bench_shared *s, bench_result results[])
+{
+    size_t n = samples_of(plan);
+    for (size_t e = 0; e < plan->entries; e++)
+        for (int form = 0; form < BENCH_FORMS; form++)
+            results[e].form[form] = bench_spread_of(slowest(plan, s, e, (bench_form)form, n), n);
+}
+
+static nbcoll_status meet(rank *me)
+{
+    unsigned long all = ++me->meetings * (unsigned long)me->plan->ranks;
+    nbcoll_status status = NBCOLL_OK;
+    int looks = 0;
+    atomic_fetch_add(&me->shared->met, 1);
+    while (atomic_load_explicit(&me->shared->met, memory_order_acquire) < all && status == NBCOLL_OK) {
+        status = nbcoll_progress(me->context);
+        if (status == NBCOLL_OK)
+            status = bench_failure(me->shared);
+        if (me->shared->is_crowded || ++looks > PATIENCE)
+            sched_yield();
+    }
+    return status;
+}
+
+/* ---- one iteration --------------------------------------------------------------------------------------------- */
+
+static void work(uint64_t loops)
+{
+    uint64_t x = loops;
+    while (loops--) {
+        x = x * 6364136223846793005u + 1;
+        __asm__ volatile("" : "+r"(x));
+    }
+}
+
+static void spin(double us)
+{
+    double until = bench_now() + us;
+    while (bench_now() < until)
+        ;
+}
+
+/* Comes late, where that is asked for. */
+static void dawdle(rank *me)
+{
+    const bench_plan *plan = me->plan;
+    if (plan->late > 0 && me->meetings % (unsigned long)plan->ranks == (unsigned long)me->number)
+        spin(plan->late);
+    if (plan->noise > 0) {
+        me->random = me->random * 6364136223846793005u + 1442695040888963407u;
+        spin(plan->noise * (double)(me->random >> 40) / (double)(1 << 24));
+    }
+}
+
+/* The first buffer of an iteration. */
+static size_t take_buffers(rank *me, size_t entry)
+{
+    size_t instances = (size_t)me->plan->instances;
+    if (!me->plan->entry[entry].is_changing)
+        return 0;
+    size_t first = me->next + instances <= me->buffers ? me->next : 0;
+    me->next = first + instances;
+    return first;
+}
+
+static nbcoll_status start_all(rank *me, size_t entry, size_t buffer)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
+        status = bench_start(&me->call[entry], me->send + buffer * me->stride, me->recv + buffer * me->stride,
+                             &me->request[i]);
+    return status;
+}
+
+static nbcoll_status block_all(rank *me, size_t entry, size_t buffer)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
+        status = bench_block(&me->call[entry], me->send + buffer * me->stride, me->recv + buffer * me->stride,
+                             DEADLINE);
+    return status;
+}
+
+static nbcoll_status wait_all(rank *me)
+{
+    if (me->plan->instances == 1)
+        return nbcoll_wait(me->request, DEADLINE);
+    return nbcoll_wait_all((size_t)me->plan->instances, me->request, NULL, DEADLINE);
+}
+
+/* Computes, and tests in between if asked to. */
+static nbcoll_status compute(rank *me, int is_testing)
+{
+    uint64_t parts = (uint64_t)me->plan->tests + 1;
+    nbcoll_status status = NBCOLL_PENDING;
+    for (uint64_t i = 0; i < parts; i++) {
+        work(me->loops / parts);
+        if (is_testing && i + 1 < parts && status == NBCOLL_PENDING)
+            status = me->plan->instances == 1
+                         ? nbcoll_test(me->request)
+                         : nbcoll_test_all((size_t)me->plan->instances, me->request, NULL);
+    }
+    return status == NBCOLL_PENDING ? NBCOLL_OK : status;
+}
+
+static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us)
+{
+    size_t buffer = take_buffers(me, entry);
+    nbcoll_status status = meet(me);
+    if (status != NBCOLL_OK)
+        return status;
+    dawdle(me);
+    double at = bench_now();
+    if (form == BENCH_BLOCKING)
+        status = block_all(me, entry, buffer);
+    if (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED)
+        status = start_all(me, entry, buffer);
+    if (status == NBCOLL_OK && (form == BENCH_OVERLAPPED || form == BENCH_COMPUTING))
+        status = compute(me, form == BENCH_OVERLAPPED);
+    if (status == NBCOLL_OK && (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED))
+        status = wait_all(me);
+    *us = bench_now() - at;
+    return status;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
+
+/* How fast work() is, while all ranks do it; rank 0's is taken. */
+static nbcoll_status time_work(rank *me)
+{
+    double sample[5];
+    for (int i = 0; i < 5; i++) {
+        double at = bench_now();
+        work(CALIBRATION);
+        sample[i] = bench_now() - at;
+    }
+    if (me->number == 0)
+        me->shared->loops = CALIBRATION / bench_spread_of(sample, 5).least;
+    return meet(me);
+}
+
+/* Warms an entry up, and sees how long it takes. */
+static nbcoll_status try_entry(rank *me, size_t entry, size_t n)
+{
+    double us = 0, *to = row(me->plan, me->shared, me->number, entry, BENCH_NONBLOCKING);
+    nbcoll_status status = NBCOLL_OK;
+    for (int i = 0; i < WARM && status == NBCOLL_OK; i++)
+        status = iterate(me, entry, BENCH_NONBLOCKING, &us);
+    for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
+        status = iterate(me, entry, BENCH_NONBLOCKING, &to[i]);
+    return status;
+}
+
+/* Warms all up, and gives the computation its length, the same on all ranks, after the slowest entry. */
+static nbcoll_status calibrate(rank *me)
+{
+    const bench_plan *plan = me->plan;
+    size_t n = samples_of(plan) < WARM ? samples_of(plan) : WARM;
+    double us = 0;
+    nbcoll_status status = NBCOLL_OK;
+    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
+        status = try_entry(me, e, n);
+    if (status == NBCOLL_OK)
+        status = meet(me);
+    if (status == NBCOLL_OK && me->number == 0) {
+        for (size_t e = 0; e < plan->entries; e++) {
+            double median = bench_spread_of(slowest(plan, me->shared, e, BENCH_NONBLOCKING, n), n).median;
+            us = median > us ? median : us;
+        }
+        me->shared->loops *= us * plan->compute;
+    }
+    if (status == NBCOLL_OK)
+        status = meet(me);
+    me->loops = (uint64_t)me->shared->loops;
+    return status;
+}
+
+static nbcoll_status batch(rank *me, size_t entry, bench_form form, int round)
+{
+    const bench_plan *plan = me->plan;
+    double us = 0, *to = row(plan, me->shared, me->number, entry, form) + (size_t)round * (size_t)plan->iterations;
+    nbcoll_status status = NBCOLL_OK;
+    for (int i = 0; i < WARM_BATCH && status == NBCOLL_OK; i++)
+        status = iterate(me, entry, form, &us);
+    for (int i = 0; i < plan->iterations && status == NBCOLL_OK; i++)
+        status = iterate(me, entry, form, &to[i]);
+    return status;
+}
+
+static nbcoll_status measure(rank *me)
+{
+    nbcoll_status status = time_work(me);
+    if (status == NBCOLL_OK)
+        status = calibrate(me);
+    for (int round = 0; round < me->plan->rounds; round++)
+        for (size_t e = 0; e < me->plan->entries; e++)
+            for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) /* each comes first in its turn */
+                status = batch(me, e, (bench_form)((i + round) % BENCH_FORMS), round);
+    return status == NBCOLL_OK ? meet(me) : status;
+}
+
+static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
+{
+    const bench_plan *plan = me->plan;
+    size_t instances = (size_t)plan->instances, bytes = bench_buffer_bytes(plan);
+    nbcoll_status status = NBCOLL_OK;
+    me->stride = bytes ? (bytes + 127) / 128 * 128 : 128;
+    me->buffers = instances;
+    for (size_t e = 0; e < plan->entries; e++)
+        if (plan->entry[e].is_changing)
+            me->buffers = POOL / me->stride > 2 * instances ? POOL / me->stride : 2 * instances;
+    if (me->buffers > SIZE_MAX / 2 / me->stride)
+        return NBCOLL_ERR_MEMORY;
+    me->request = calloc(instances, sizeof *me->request);
+    me->send = aligned_alloc(128, me->buffers * me->stride);
+    me->recv = aligned_alloc(128, me->buffers * me->stride);
+    if (!me->request || !me->send || !me->recv)
+        return NBCOLL_ERR_MEMORY;
+    memset(me->send, 0x3c, me->buffers * me->stride); /* a page that was never written is no memory yet */
+    memset(me->recv, 0x3c, me->buffers * me->stride);
+    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
+        status = bench_call_open(&me->call[me->calls++], plan, plan->entry[e].algorithm, comm);
+    return status;
+}
+
+nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context *context, nbcoll_comm *comm)
+{
+    rank me = {.plan = plan, .shared = s, .context = context, .number = nbcoll_comm_rank(comm)};
+    me.random = (uint64_t)me.number + 1;
+    nbcoll_status status = prepare(&me, comm);
+    if (status == NBCOLL_OK)
+        status = measure(&me);
+    if (status != NBCOLL_OK)
+        return status; /* peers may still read what is lent to them: the process ends, and takes all with it */
+    while (me.calls > 0)
+        bench_call_close(&me.call[--me.calls]);
+    free(me.request);
+    free(me.send);
+    free(me.recv);
+    return NBCOLL_OK;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The choice among the algorithms of an operation: by rule, by memory, by cost, by size, by what is left. */
+#include "nbcoll/inline/host.h"
+#include "nbcoll/inline/reduce.h"
+#include "nbcoll/inline/select.h"
+
+#define SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
+#define USUAL_LARGE 65536   /* where neither a limit nor a cost is known */
+
+/* Does the algorithm suit the arguments, and keep the tree of NBCOLL_REPRODUCIBLE where that is asked for? */
+static int choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
+{
+    int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
+    return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK &&
+           (!must_keep_tree || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
+}
+
+/* Bytes that all ranks know alike, as rules count them. */
+static size_t choose_bytes(const nbcoll_args *a, int ranks)
+{
+    const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
+    int has_blocks = kind->send[0] == NBCOLLI_ALL || kind->recv[0] == NBCOLLI_ALL;
+
+    if (kind->blocks == NBCOLLI_OWN)
+        return 0;
+    return has_blocks && kind->blocks == NBCOLLI_EQUAL ? a->bytes * (size_t)ranks : a->bytes;
+}
+
+const char *nbcoll_reason_name(nbcoll_reason reason)
+{
+    static const char *const names[] = {
+#define REASON_NAME(name, text) #name,
+        NBCOLL_REASON_LIST(REASON_NAME)};
+    return (unsigned)reason < NBCOLL_REASON_COUNT ? names[reason] : "?";
+}
+
+const char *nbcoll_reason_text(nbcoll_reason reason)
+{
+    static const char *const texts[] = {
+#define REASON_TEXT(name, text) text,
+        NBCOLL_REASON_LIST(REASON_TEXT)};
+    return (unsigned)reason < NBCOLL_REASON_COUNT ? texts[reason] : "?";
+}
+
+static int choose_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags, int exposes)
+{
+    return choose_suits(algorithm, a, flags) && !(algorithm->flags >> 16) == !exposes;
+}
+
+/* The first eligible one that exposes memory, or does not; or null. */
+static const nbcoll_algorithm *choose_first(const nbcoll_args *a, uint32_t flags, int exposes)
+{
+    const nbcoll_algorithm *algorithm;
+
+    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
+        if (choose_is_eligible(algorithm, a, flags, exposes))
+            break;
+    return algorithm;
+}
+
+/* The cheapest eligible one, or null where no cost is known. */
+static const nbcoll_algorithm *choose_cheapest(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
+{
+    const nbcoll_algorithm *algorithm, *cheapest = NULL;
+    uint64_t least = 0;
+
+    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
+        uint64_t cost = choose_is_eligible(algorithm, a, terms->flags, 0) ? nbcolli_cost(terms, algorithm, bytes) : 0;
+        if (cost && (!cheapest || cost < least)) {
+            cheapest = algorithm;
+            least = cost;
+        }
+    }
+    return cheapest;
+}
+
+static int choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+{
+    for (c->rule = 0; c->rule < terms->rule_count; c->rule++) {
+        const nbcoll_rule *rule = &terms->rules[c->rule];
+        if (!nbcolli_rule_fits(rule, terms, a->operation, c->bytes) ||
+            !choose_suits(rule->algorithm, a, terms->flags))
+            continue;
+        c->algorithm = rule->algorithm;
+        c->segment = rule->segment;
+        c->arity = rule->arity;
+        c->ports = rule->ports;
+        return 1;
+    }
+    return 0;
+}
+
+static void choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+{
+    int may_expose = terms->shared && !(nbcolli_kind_of(a->operation)->reduces && c->bytes > SHARED_COMBINE);
+
+    c->reason = NBCOLL_REASON_RULE;
+    if (choose_by_rule(terms, a, c))
+        return;
+    c->reason = NBCOLL_REASON_SHARED;
+    c->algorithm = may_expose ? choose_first(a, terms->flags, 1) : NULL;
+    if (c->algorithm)
+        return;
+    c->reason = NBCOLL_REASON_COST;
+    c->algorithm = terms->large == NBCOLL_BY_COST ? choose_cheapest(terms, a, c->bytes) : NULL;
+    if (c->algorithm)
+        return;
+    c->reason = NBCOLL_REASON_SIZE;
+    size_t large = terms->large == NBCOLL_BY_COST ? USUAL_LARGE : terms->large;
+    c->algorithm = nbcoll_algorithm_at(a->operation, c->bytes >= large);
+    if (c->algorithm && choose_is_eligible(c->algorithm, a, terms->flags, 0))
+        return;
+    c->reason = NBCOLL_REASON_ONLY;
+    c->algorithm = choose_first(a, terms->flags, 0);
+}
+
+/* Reads terms and complete arguments into whole ones. */
+static nbcoll_status choose_read(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_terms *t, nbcoll_args *args)
+{
+    if (!terms || !a)
+        return NBCOLL_ERR_NULL;
+    *t = (nbcoll_terms){.large = NBCOLL_BY_COST};
+    *args = (nbcoll_args){0};
+    if (nbcolli_copy_tagged(t, terms, sizeof *t) != NBCOLL_OK ||
+        nbcolli_copy_tagged(args, a, sizeof *args) != NBCOLL_OK || a->size < offsetof(nbcoll_args, segment))
+        return NBCOLL_ERR_CONFIG;
+    if ((unsigned)args->operation >= NBCOLL_OPERATION_COUNT)
+        return NBCOLL_ERR_ARGUMENT;
+    return t->ranks < 1 ? NBCOLL_ERR_RANK : NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, nbcoll_choice *out)
+{
+    nbcoll_terms t;
+    nbcoll_args a;
+
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = out->size < sizeof out->size ? NBCOLL_ERR_CONFIG : choose_read(terms, args, &t, &a);
+    if (s == NBCOLL_OK)
+        s = nbcoll_rules_check(t.rules, t.rule_count, NULL);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcoll_choice c = {.size = out->size, .arity = a.arity, .ports = a.ports, .segment = a.segment,
+                       .bytes = choose_bytes(&a, t.ranks)};
+    choose(&t, &a, &c);
+    if (!c.algorithm)
+        return NBCOLL_ERR_UNSUPPORTED;
+    memcpy(out, &c, c.size < sizeof c ? c.size : sizeof c);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args, const nbcoll_algorithm *algorithm,
+                             uint64_t *ns)
+{
+    nbcoll_terms t;
+    nbcoll_args a;
+
+    if (!algorithm || !ns)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = choose_read(terms, args, &t, &a);
+    if (s == NBCOLL_OK && algorithm->operation != a.operation)
+        s = NBCOLL_ERR_ARGUMENT;
+    if (s == NBCOLL_OK)
+        s = nbcolli_algorithm_suits(algorithm, &a);
+    if (s != NBCOLL_OK)
+        return s;
+    uint64_t cost = nbcolli_cost(&t, algorithm, choose_bytes(&a, t.ranks));
+    if (!cost)
+        return NBCOLL_ERR_UNSUPPORTED;
+    *ns = cost == UINT64_MAX ? cost : cost / 1000;
+    return NBCOLL_OK;
+}

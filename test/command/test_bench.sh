@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll bench` explains itself, refuses a bad argument by one line that names it before anything is measured, and
+# prints a row for each algorithm and size. How long anything took is not looked at.
+. "$(dirname "$0")/check.sh"
+tiny="--rounds 2 --iterations 3"
+
+succeeds help bench
+grep -q "^usage: nbcoll bench OPERATION" "$work/out" || fail "no usage"
+
+# what is measured
+refuses "nbcoll bench: it takes operations; nbcoll info lists them" bench
+refuses "nbcoll bench: unknown operation 'cast'; nbcoll info lists them" bench bcast cast
+refuses "nbcoll bench: 'bcast' stands there twice" bench bcast bcast
+refuses "nbcoll bench: bcast has no algorithm 'x'; nbcoll info lists them" bench bcast --algorithm slots,x
+refuses "nbcoll bench: none of the operations has an algorithm 'x'; nbcoll info lists them" \
+    bench bcast scatter --algorithm x
+refuses "nbcoll bench: alltoall has no algorithm 'recursive_doubling'; nbcoll info lists them" \
+    bench allreduce alltoall --algorithm recursive_doubling
+refuses "nbcoll bench: gatherv binds its blocks when it is called: no algorithm can be forced" \
+    bench gatherv --algorithm flat
+refuses "nbcoll bench: --root 2: bcast of 2 ranks has no such root" bench bcast --root 2
+refuses "nbcoll bench: --op SUM: BYTE has no such reduction" bench reduce --type BYTE
+
+# options
+refuses "nbcoll bench: --ranks: there are at most 256 over shared memory" bench bcast --ranks 300
+refuses "nbcoll bench: --tests takes a number of 0..1000000, not '-1'" bench bcast --tests -1
+refuses "nbcoll bench: --compute takes a number of 0..1000000, not 'much'" bench bcast --compute much
+refuses "nbcoll bench: --buffers is reused, changing or both, not 'new'" bench bcast --buffers new
+refuses "nbcoll bench: --bind is core, l3 or none, not 'l2'" bench bcast --bind l2
+refuses "nbcoll bench: --plot takes a file that ends in .svg, .png or .pdf, not 'x.gif'" bench bcast --plot x.gif
+
+# without gnuplot that is said, and nothing is measured
+status=0
+PATH=/nonexistent "$nbcoll" bench bcast --plot x.svg >"$work/out" 2>"$work/err" || status=$?
+[ "$status" -eq 3 ] || fail "without gnuplot: exit status $status"
+[ "$(cat "$work/err")" = "nbcoll bench: --plot x.svg: gnuplot is not installed" ] || fail "instead of a reason:"
+
+# without shared memory there are no ranks
+"$nbcoll" info | grep -q '^transports.* shm' || exit 0
+
+# a table: a title, and two algorithms in two sizes
+succeeds bench bcast --algorithm slots,default --count 1,300 $tiny
+[ "$(wc -l <"$work/out")" -eq 5 ] || fail "not five lines"
+[ "$(grep -c '^bcast  *slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
+
+# CSV: as many fields in each line as it has titles
+succeeds bench barrier scan --count 9 --csv --threads $tiny
+[ "$(wc -l <"$work/out")" -eq 3 ] || fail "not three lines"
+awk -F, 'NR == 1 { fields = NF } NF != fields { exit 1 }' "$work/out" || fail "lines differ in their fields"
+
+# every operation, and several of it at once, late and among changing buffers
+"$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' | while read -r operation algorithms; do
+    succeeds bench "$operation" --ranks 3 --count 5 --instances 3 --late 3 --noise 2 --buffers both --csv $tiny
+    [ "$(grep -c "^$operation,default,3," "$work/out")" -eq 2 ] || fail "not two rows of $operation"
+done
+
+# a picture
+command -v gnuplot >/dev/null || exit 0
+succeeds bench bcast scatter --algorithm default,binomial --count 1,300 $tiny --plot "$work/it's.svg"
+[ "$(grep -c '<svg' "$work/it's.svg")" -eq 1 ] || fail "no picture"

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What `nbcoll bench --json` prints is one JSON object with a result for each algorithm, kind of buffers and size,
+ * whose numbers agree with each other. How long anything took is not looked at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "output.h"
+
+/* A member that is a real number. */
+static double number(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    assert_true(json_is_real(value));
+    return json_real_value(value);
+}
+
+/* The median of a form, between its least and its most. */
+static double median(const json_t *row, const char *form)
+{
+    const json_t *spread = json_object_get(row, form);
+    assert_true(number(spread, "min") >= 0);
+    assert_true(number(spread, "min") <= number(spread, "median"));
+    assert_true(number(spread, "median") <= number(spread, "max"));
+    return number(spread, "median");
+}
+
+/* A letter and the time it stands for, or null where there is one core. */
+static void check_mood(const json_t *mood)
+{
+    if (json_is_null(mood))
+        return;
+    assert_true(number(mood, "us") > 0);
+    assert_non_null(strchr("SCX", json_string_value(json_object_get(mood, "letter"))[0]));
+}
+
+static void check_row(const json_t *row)
+{
+    double left = median(row, "overlapped") - median(row, "computing");
+    left = left > 0 ? left : 0;
+    assert_true(json_is_string(json_object_get(row, "algorithm")));
+    assert_true(number(row, "left") == left);
+    assert_true(number(row, "overlap") == 1 - left / median(row, "nonblocking"));
+    assert_true(number(row, "overlap") <= 1);
+    assert_true(number(row, "saved") == 1 - left / median(row, "blocking"));
+    check_mood(json_object_get(row, "mood_before"));
+    check_mood(json_object_get(row, "mood_after"));
+}
+
+static void each_entry_has_a_result_in_each_size(void **state)
+{
+    (void)state;
+    json_t *root = output_of("bench bcast --algorithm slots,binomial --buffers both --count 2,700 --tests 3 "
+                             "--rounds 2 --iterations 5 --json");
+    json_t *results = json_object_get(root, "results"), *row;
+    size_t i;
+    assert_int_equal(json_integer_value(json_object_get(root, "tests")), 3);
+    assert_int_equal(json_array_size(results), 2 * 2 * 2);
+    json_array_foreach(results, i, row)
+    {
+        static const char *const algorithms[] = {"slots", "binomial"}, *const buffers[] = {"reused", "changing"};
+        assert_string_equal(json_string_value(json_object_get(row, "algorithm")), algorithms[i / 2 % 2]);
+        assert_string_equal(json_string_value(json_object_get(row, "buffers")), buffers[i % 2]);
+        assert_int_equal(json_integer_value(json_object_get(row, "bytes")), i / 4 ? 2800 : 8);
+        check_row(row);
+    }
+    json_decref(root);
+}
+
+static void without_computation_there_is_an_overlap_too(void **state)
+{
+    (void)state;
+    json_t *root = output_of("bench allreduce --count 64 --compute 0 --tests 0 --rounds 2 --iterations 5 --json");
+    check_row(json_array_get(json_object_get(root, "results"), 0));
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_entry_has_a_result_in_each_size),
+        cmocka_unit_test(without_computation_there_is_an_overlap_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll explain` says which algorithm serves a call and which rule, cost or limit said so.
+. "$(dirname "$0")/check.sh"
+
+# says algorithm why argument...: of one call, the line about it ends so.
+says()
+{
+    algorithm=$1 why=$2
+    shift 2
+    succeeds explain "$@"
+    sed -n 2p "$work/out" | grep -q " $algorithm  *$why\$" || fail "nbcoll explain $*: not $algorithm $why"
+}
+
+# by cost: 3 * 300 + 6 * 60 + 3 * 4000 * 0.08 ns
+says binomial 'COST    2220 ns' bcast --ranks 8
+prints '  binomial                       2220 ns'
+prints '  slots                     not known'
+says scatter_ring 'COST .*' bcast --ranks 8 --count 1000000
+says binomial 'COST    6 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
+says binomial 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
+
+# by memory, by a limit, by what is left
+says slots 'SHARED  all ranks share memory' bcast --ranks 8 --native
+says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
+says binomial 'SIZE .*' bcast --ranks 8 --large 4001
+says binomial 'ONLY .*' reduce --ranks 8 --large 0 --reproducible
+
+# by rules: the argument is stronger than the file, and an earlier line than a later one
+cat >"$work/rules" <<'END'
+; for a test
+[bcast]
+scatter_ring = ranks 5..
+binomial = bytes ..4000
+slots_chain =
+END
+says scatter_ring "RULE    $work/rules:3" bcast --ranks 8 --tuning "$work/rules"
+says binomial "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
+says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "$work/rules"
+says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
+says slots 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots --segment 5
+
+# several calls: one line each, no costs
+succeeds explain allreduce --ranks 2..5 --count 1,1000000 --type double --op max
+[ "$(wc -l <"$work/out")" -eq 9 ] || fail "not nine lines"
+
+# every operation
+for operation in $("$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' | awk '{ print $1 }'); do
+    succeeds explain "$operation" --ranks 1..6 --count 0,1,100000
+    succeeds explain "$operation" --ranks 3 --native --reproducible
+done
+
+# refused
+refuses "nbcoll explain: it takes an operation" explain --ranks 4
+refuses "nbcoll explain: --ranks is missing" explain bcast
+refuses "nbcoll explain: one word too many: 'binomial'" explain bcast binomial --ranks 4
+refuses "nbcoll explain: bcast has no algorithm 'x'; nbcoll info lists them" explain bcast --ranks 4 --algorithm x
+refuses "nbcoll explain: --segment, --arity and --ports go with --algorithm" explain bcast --ranks 4 --arity 2
+refuses "nbcoll explain: --alpha takes a number, not 'x'" explain bcast --ranks 4 --alpha x
+refuses "nbcoll explain: --arity takes a number from 1 on, not '0'" explain bcast --ranks 4 --algorithm flat --arity 0
+refuses "nbcoll explain: --op BAND: FLOAT has no such reduction" explain reduce --ranks 4 --type float --op band
+refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --ranks 4 --tuning "$work/none"
+echo 'ring =' >>"$work/rules"
+refuses "nbcoll explain: $work/rules:6: bcast has no algorithm 'ring'" explain bcast --ranks 4 --tuning "$work/rules"

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Rules of a communicator: its collectives are built as they say, on all ranks or none, and nothing is chosen again for
+ * a cached schedule. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/select.h"
+#include "operation.h"
+#include "world.h"
+
+enum { RANKS = 4 };
+
+/* The host's own broadcast: every rank gets it from the root. */
+static unsigned builds;
+static size_t segment;
+
+static void own_bcast(nbcoll_builder *b, const nbcoll_args *a)
+{
+    builds++;
+    segment = a->segment;
+    for (int peer = 0; peer < b->ranks && b->rank == a->root; peer++)
+        if (peer != a->root)
+            nbcoll_send(b, peer, a->recv, a->bytes);
+    if (b->rank != a->root)
+        nbcoll_recv(b, a->root, a->recv, a->bytes);
+}
+
+static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast, 0};
+
+/* A world whose rank r has the first of its rules counts[r] times; gives how the creations ended. */
+static void open_with(world *w, const nbcoll_rule rules[RANKS][2], const size_t counts[RANKS],
+                      nbcoll_status statuses[RANKS])
+{
+    nbcoll_request q[RANKS];
+
+    world_open_contexts(w, RANKS, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        nbcoll_rule given[2] = {rules[r][0], rules[r][1]};
+        config.rules = given;
+        config.rule_count = counts[r];
+        w->comm[r] = NULL;
+        EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &config, &w->comm[r], &q[r]));
+        memset(given, 0, sizeof given); /* they were copied */
+    }
+    world_settle(w, RANKS, q, statuses);
+}
+
+static void open_with_own(world *w, nbcoll_rule rule)
+{
+    const nbcoll_rule rules[RANKS][2] = {{rule}, {rule}, {rule}, {rule}};
+    const size_t counts[RANKS] = {1, 1, 1, 1};
+    nbcoll_status statuses[RANKS];
+
+    open_with(w, rules, counts, statuses);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, statuses[r]);
+    builds = 0;
+}
+
+static void broadcast(world *w, nbcoll_comm *const comm[])
+{
+    nbcoll_request q[RANKS];
+    int value[RANKS] = {0, 7};
+
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_ibcast(&value[r], 1, NBCOLL_INT32, 1, comm[r], &q[r]));
+    world_finish(w, RANKS, q);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(value[r], 7);
+}
+
+static void a_collective_is_built_as_the_rule_says_and_once(void **state)
+{
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own, .segment = 77});
+    broadcast(&w, w.comm);
+    assert_int_equal(builds, RANKS);
+    assert_int_equal(segment, 77);
+    broadcast(&w, w.comm);
+    assert_int_equal(builds, RANKS);
+    world_close(&w);
+}
+
+static void a_rule_for_other_ranks_is_not_asked(void **state)
+{
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own, .fewest = RANKS + 1});
+    broadcast(&w, w.comm);
+    assert_int_equal(builds, 0);
+    world_close(&w);
+}
+
+static void a_dup_has_the_rules_of_its_parent(void **state)
+{
+    nbcoll_request q[RANKS];
+    nbcoll_comm *dup[RANKS];
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own});
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_idup(w.comm[r], &dup[r], &q[r]));
+    world_finish(&w, RANKS, q);
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(OK, nbcoll_comm_free(w.comm[r]));
+        w.comm[r] = dup[r];
+    }
+    broadcast(&w, dup);
+    assert_int_equal(builds, RANKS);
+    world_close(&w);
+}
+
+/* Every rank gets ERR_MISMATCH, and no communicator. */
+static void mismatch(const nbcoll_rule rules[RANKS][2], const size_t counts[RANKS])
+{
+    nbcoll_status statuses[RANKS];
+    world w;
+
+    open_with(&w, rules, counts, statuses);
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(ERR_MISMATCH, statuses[r]);
+        assert_null(w.comm[r]);
+    }
+    world_close(&w);
+}
+
+static void ranks_with_different_rules_make_no_communicator(void **state)
+{
+    const nbcoll_rule one = {.algorithm = &own}, other = {.algorithm = &own, .below = 4096};
+    const nbcoll_rule same[RANKS][2] = {{one, other}, {one, other}, {one, other}, {one, other}};
+    const nbcoll_rule different[RANKS][2] = {{one}, {one}, {other}, {one}};
+    (void)state;
+    mismatch(different, (size_t[]){1, 1, 1, 1});
+    mismatch(same, (size_t[]){2, 2, 2, 1});
+    mismatch(same, (size_t[]){1, 0, 1, 1});
+}
+
+static void rules_may_come_from_different_lines(void **state)
+{
+    const nbcoll_rule rules[RANKS][2] = {{{.algorithm = &own, .line = 1}}, {{.algorithm = &own, .line = 2}},
+                                         {{.algorithm = &own}}, {{.algorithm = &own, .line = 9}}};
+    nbcoll_status statuses[RANKS];
+    world w;
+    (void)state;
+    open_with(&w, rules, (size_t[]){1, 1, 1, 1}, statuses);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, statuses[r]);
+    broadcast(&w, w.comm);
+    world_close(&w);
+}
+
+static void impossible_rules_are_refused_by_the_call(void **state)
+{
+    nbcoll_rule rule = {.algorithm = &own, .fewest = 3, .most = 2};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+    nbcoll_comm *comm = NULL;
+    world w;
+    (void)state;
+    world_open_contexts(&w, 1, NULL, NULL);
+    config.rule_count = 1;
+    EXPECT(ERR_NULL, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &q));
+    config.rules = &rule;
+    EXPECT(ERR_CONFIG, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &q));
+    assert_null(comm);
+    rule.most = 0;
+    EXPECT(OK, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &w.comm[0], &q));
+    world_finish(&w, 1, &q);
+    world_close(&w);
+}
+
+static void a_communicator_tells_its_terms(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms};
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own, .arity = 3});
+    EXPECT(OK, nbcoll_comm_terms(w.comm[2], &terms));
+    assert_int_equal(terms.ranks, RANKS);
+    assert_true(terms.alpha_ns > 0 && terms.beta_ps > 0 && terms.overhead_ns > 0); /* loopback's */
+    assert_true(terms.large == NBCOLL_BY_COST);
+    assert_int_equal(terms.rule_count, 1);
+    assert_int_equal(terms.rules[0].arity, 3);
+    EXPECT(ERR_NULL, nbcoll_comm_terms(NULL, &terms));
+    EXPECT(ERR_NULL, nbcoll_comm_terms(w.comm[0], NULL));
+    terms.size = 0;
+    EXPECT(ERR_CONFIG, nbcoll_comm_terms(w.comm[0], &terms));
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_collective_is_built_as_the_rule_says_and_once),
+        cmocka_unit_test(a_rule_for_other_ranks_is_not_asked),
+        cmocka_unit_test(a_dup_has_the_rules_of_its_parent),
+        cmocka_unit_test(ranks_with_different_rules_make_no_communicator),
+        cmocka_unit_test(rules_may_come_from_different_lines),
+        cmocka_unit_test(impossible_rules_are_refused_by_the_call),
+        cmocka_unit_test(a_communicator_tells_its_terms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Choosing an algorithm: what the cost model says, what rules say, and which of them is stronger. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "algorithms.h"
+#include "nbcoll/select.h"
+
+static const nbcoll_terms by_cost = {.size = sizeof by_cost, .ranks = 4, .alpha_ns = 1000, .beta_ps = 500,
+                                     .overhead_ns = 100, .large = NBCOLL_BY_COST};
+
+static nbcoll_args call(nbcoll_operation operation, size_t count, int ranks)
+{
+    static size_t counts[64];
+    nbcoll_args a = args_of(small_one((int)operation), count, 0);
+    for (int i = 0; i < 64; i++)
+        counts[i] = count;
+    a.counts = counts;
+    assert_int_equal(nbcoll_args_complete(&a, 0, ranks), NBCOLL_OK);
+    return a;
+}
+
+static nbcoll_choice choice_of(const nbcoll_terms *terms, nbcoll_operation operation, size_t count)
+{
+    nbcoll_choice choice = {.size = sizeof choice};
+    nbcoll_args a = call(operation, count, terms->ranks);
+    assert_int_equal(nbcoll_select(terms, &a, &choice), NBCOLL_OK);
+    assert_int_equal(choice.algorithm->operation, operation);
+    return choice;
+}
+
+static const nbcoll_algorithm *named(nbcoll_operation operation, const char *name)
+{
+    const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(operation, name);
+    assert_non_null(algorithm);
+    return algorithm;
+}
+
+/* ---- the cost model -------------------------------------------------------------------------------------------- */
+
+static uint64_t predicted(nbcoll_terms terms, nbcoll_operation operation, const char *name, size_t count, int ranks)
+{
+    uint64_t ns = 0;
+    terms.ranks = ranks;
+    nbcoll_args a = call(operation, count, ranks);
+    assert_int_equal(nbcoll_predict(&terms, &a, named(operation, name), &ns), NBCOLL_OK);
+    return ns;
+}
+
+/* alpha * messages after each other + overhead * posts + beta * bytes; elements have 8 bytes. */
+static void costs_are_those_of_the_formulas(void **state)
+{
+    (void)state;
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BARRIER, "dissemination", 0, 5), 3 * 1000 + 6 * 100);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 100, 8), 3 * 1000 + 6 * 100 + 3 * 800 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "scatter_ring", 100, 8),
+                     8 * 1000 + 14 * 100 + 2 * 700 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_GATHER, "flat", 100, 8), 1000 + 8 * 100 + 7 * 800 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_ALLGATHER, "ring", 100, 8),
+                     7 * 1000 + 14 * 100 + 7 * 800 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 100, 8),
+                     3 * 1000 + 6 * 100 + 6 * 800 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 100, 9),
+                     5 * 1000 + 10 * 100 + 9 * 800 / 2);
+}
+
+static void long_messages_count_as_three(void **state)
+{
+    (void)state;
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 512, 8), 3 * 1000 + 6 * 100 + 3 * 4096 / 2);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 513, 8),
+                     9 * 1000 + 18 * 100 + 3 * 4104 / 2);
+}
+
+static void costs_beyond_all_numbers_are_the_greatest_number(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    nbcoll_args a = call(NBCOLL_OPERATION_BCAST, SIZE_MAX / 64, 4);
+    uint64_t ns = 0;
+    (void)state;
+    terms.beta_ps = UINT32_MAX;
+    assert_int_equal(nbcoll_predict(&terms, &a, small_one(NBCOLL_OPERATION_BCAST), &ns), NBCOLL_OK);
+    assert_true(ns == UINT64_MAX);
+    terms.ranks = INT_MAX;
+    assert_int_equal(nbcoll_predict(&terms, &a, small_one(NBCOLL_OPERATION_BCAST), &ns), NBCOLL_OK);
+}
+
+static void the_cheapest_algorithm_that_may_serve_is_chosen(void **state)
+{
+    static const size_t counts[] = {0, 1, 100, 3000, 1000000};
+    const nbcoll_algorithm *other;
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    for (terms.ranks = 1; terms.ranks <= 33; terms.ranks++)
+        for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+            for (size_t k = 0; k < LENGTH(counts) && !is_one_of((nbcoll_operation)operation, rows); k++) {
+                nbcoll_args a = call((nbcoll_operation)operation, counts[k], terms.ranks);
+                nbcoll_choice c = choice_of(&terms, (nbcoll_operation)operation, counts[k]);
+                uint64_t least, ns;
+                assert_int_equal(c.reason, NBCOLL_REASON_COST);
+                assert_int_equal(nbcoll_predict(&terms, &a, c.algorithm, &least), NBCOLL_OK);
+                for (unsigned i = 0; (other = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
+                    if (nbcoll_predict(&terms, &a, other, &ns) == NBCOLL_OK)
+                        assert_true(least <= ns);
+            }
+}
+
+static void small_data_take_few_messages_and_large_data_few_bytes(void **state)
+{
+    (void)state;
+    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_BCAST, 10).algorithm->name, "binomial");
+    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_BCAST, 100000).algorithm->name, "scatter_ring");
+    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_ALLGATHER, 1).algorithm->name, "bruck");
+    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_ALLGATHER, 100000).algorithm->name, "ring");
+}
+
+static void a_limit_of_the_host_replaces_the_cost_model(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.large = 80;
+    nbcoll_choice small = choice_of(&terms, NBCOLL_OPERATION_BCAST, 9);
+    nbcoll_choice large = choice_of(&terms, NBCOLL_OPERATION_BCAST, 10);
+    assert_string_equal(small.algorithm->name, "binomial");
+    assert_string_equal(large.algorithm->name, "scatter_ring");
+    assert_int_equal(small.reason, NBCOLL_REASON_SIZE);
+    assert_int_equal(large.reason, NBCOLL_REASON_SIZE);
+    assert_int_equal(large.bytes, 80);
+}
+
+static void shared_memory_is_stronger_than_cost(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.shared = 1;
+    nbcoll_choice c = choice_of(&terms, NBCOLL_OPERATION_BCAST, 100000);
+    assert_string_equal(c.algorithm->name, "slots");
+    assert_int_equal(c.reason, NBCOLL_REASON_SHARED);
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 100000).reason, NBCOLL_REASON_COST);
+}
+
+static void where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.flags = NBCOLL_REPRODUCIBLE;
+    for (size_t count = 1; count < 1000000; count *= 10)
+        assert_true(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, count).algorithm->flags &
+                    NBCOLL_ALGORITHM_REPRODUCIBLE);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------------------------- */
+
+static nbcoll_choice by_rules(const nbcoll_rule rules[], size_t n, int ranks, size_t count, int shared, uint32_t flags)
+{
+    nbcoll_terms terms = by_cost;
+    terms.ranks = ranks;
+    terms.shared = shared;
+    terms.flags = flags;
+    terms.rules = rules;
+    terms.rule_count = n;
+    return choice_of(&terms, rules[0].algorithm->operation, count);
+}
+
+static void a_rule_is_stronger_than_shared_memory_and_cost(void **state)
+{
+    const nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring"), .segment = 7, .arity = 8,
+                              .ports = 9};
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        nbcoll_choice c = by_rules(&rule, 1, 4, 1, shared, 0);
+        assert_ptr_equal(c.algorithm, rule.algorithm);
+        assert_int_equal(c.reason, NBCOLL_REASON_RULE);
+        assert_int_equal(c.rule, 0);
+        assert_int_equal(c.segment, 7);
+        assert_int_equal(c.arity, 8);
+        assert_int_equal(c.ports, 9);
+    }
+}
+
+static void the_first_rule_that_fits_counts(void **state)
+{
+    const nbcoll_rule rules[] = {{.algorithm = named(NBCOLL_OPERATION_BCAST, "binomial"), .fewest = 3, .most = 4},
+                                 {.algorithm = named(NBCOLL_OPERATION_REDUCE, "pairwise")},
+                                 {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring")}};
+    static const size_t expected[] = {2, 0, 0, 2};
+    (void)state;
+    for (int ranks = 2; ranks <= 5; ranks++)
+        assert_int_equal(by_rules(rules, 3, ranks, 1, 0, 0).rule, expected[ranks - 2]);
+}
+
+static void a_rule_fits_from_its_first_byte_to_below_its_last(void **state)
+{
+    const nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring"), .from = 16, .below = 32};
+    (void)state;
+    for (size_t count = 0; count < 8; count++) /* of 8 bytes */
+        assert_int_equal(by_rules(&rule, 1, 4, count, 0, 0).reason == NBCOLL_REASON_RULE, count == 2 || count == 3);
+}
+
+static void a_rule_fits_its_topology(void **state)
+{
+    nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring")};
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        rule.topology = NBCOLL_SHARED;
+        assert_int_equal(by_rules(&rule, 1, 4, 9, shared, 0).reason == NBCOLL_REASON_RULE, shared);
+        rule.topology = NBCOLL_NOT_SHARED;
+        assert_int_equal(by_rules(&rule, 1, 4, 9, shared, 0).reason == NBCOLL_REASON_RULE, !shared);
+    }
+}
+
+static void a_rule_whose_algorithm_may_not_serve_is_passed_over(void **state)
+{
+    const nbcoll_rule ring = {.algorithm = named(NBCOLL_OPERATION_ALLREDUCE, "ring")};
+    const nbcoll_rule counted = {.algorithm = named(NBCOLL_OPERATION_GATHERV, "binomial")};
+    nbcoll_terms terms = by_cost;
+    nbcoll_choice c = {.size = sizeof c};
+    (void)state;
+    assert_int_equal(by_rules(&ring, 1, 4, 9, 0, 0).reason, NBCOLL_REASON_RULE);
+    assert_int_equal(by_rules(&ring, 1, 4, 9, 0, NBCOLL_REPRODUCIBLE).reason, NBCOLL_REASON_COST);
+    assert_int_equal(by_rules(&counted, 1, 4, 9, 0, 0).reason, NBCOLL_REASON_RULE);
+    terms.rules = &counted;
+    terms.rule_count = 1;
+    nbcoll_args a = call(NBCOLL_OPERATION_GATHERV, 9, 4);
+    a.counts = NULL;
+    assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_OK);
+    assert_string_equal(c.algorithm->name, "flat");
+}
+
+static void impossible_rules_are_refused(void **state)
+{
+    static const nbcoll_algorithm short_one = {.size = 8, .name = "x"};
+    const nbcoll_algorithm *good = small_one(NBCOLL_OPERATION_BCAST);
+    const nbcoll_rule bad[] = {{.algorithm = good, .fewest = -1},
+                               {.algorithm = good, .most = -1},
+                               {.algorithm = good, .fewest = 3, .most = 2},
+                               {.algorithm = good, .from = 3, .below = 3},
+                               {.algorithm = good, .topology = (nbcoll_topology)3},
+                               {.algorithm = &short_one}};
+    nbcoll_rule rules[2] = {{.algorithm = good}};
+    size_t which = 9;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        rules[1] = bad[i];
+        assert_int_equal(nbcoll_rules_check(rules, 2, &which), NBCOLL_ERR_CONFIG);
+        assert_int_equal(which, 1);
+    }
+    rules[1] = (nbcoll_rule){.segment = 1};
+    assert_int_equal(nbcoll_rules_check(rules, 2, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_rules_check(NULL, 1, NULL), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_rules_check(rules, NBCOLL_RULES + 1, NULL), NBCOLL_ERR_LIMIT);
+    assert_int_equal(nbcoll_rules_check(rules, 1, NULL), NBCOLL_OK);
+    assert_int_equal(nbcoll_rules_check(NULL, 0, NULL), NBCOLL_OK);
+}
+
+static void rules_that_differ_in_anything_but_their_line_have_another_hash(void **state)
+{
+    const nbcoll_algorithm *binomial = named(NBCOLL_OPERATION_BCAST, "binomial");
+    const nbcoll_rule base = {.algorithm = binomial};
+    const nbcoll_rule other[] = {{.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring")},
+                                 {.algorithm = named(NBCOLL_OPERATION_REDUCE, "binomial")},
+                                 {.algorithm = binomial, .fewest = 1},
+                                 {.algorithm = binomial, .most = 1},
+                                 {.algorithm = binomial, .from = 1},
+                                 {.algorithm = binomial, .below = 1},
+                                 {.algorithm = binomial, .topology = NBCOLL_SHARED},
+                                 {.algorithm = binomial, .segment = 1},
+                                 {.algorithm = binomial, .arity = 1},
+                                 {.algorithm = binomial, .ports = 1}};
+    const nbcoll_rule elsewhere = {.algorithm = binomial, .line = 5}, swapped[] = {other[0], base},
+                      ordered[] = {base, other[0]};
+    uint32_t hash = nbcolli_rules_hash(&base, 1);
+    (void)state;
+    for (size_t i = 0; i < LENGTH(other); i++)
+        assert_int_not_equal(nbcolli_rules_hash(&other[i], 1), hash);
+    assert_int_equal(nbcolli_rules_hash(&elsewhere, 1), hash);
+    assert_int_not_equal(nbcolli_rules_hash(swapped, 2), nbcolli_rules_hash(ordered, 2));
+    assert_int_equal(nbcolli_rules_hash(NULL, 0), 0);
+    assert_int_not_equal(hash, 0);
+}
+
+/* ---- refused --------------------------------------------------------------------------------------------------- */
+
+static void bad_questions_are_refused_and_change_nothing(void **state)
+{
+    nbcoll_args a = call(NBCOLL_OPERATION_BCAST, 1, 4);
+    nbcoll_choice c = {.size = sizeof c, .rule = 77};
+    nbcoll_terms terms = by_cost;
+    uint64_t ns = 5;
+    (void)state;
+    assert_int_equal(nbcoll_select(NULL, &a, &c), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_select(&terms, NULL, &c), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_select(&terms, &a, NULL), NBCOLL_ERR_NULL);
+    terms.ranks = 0;
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_ERR_RANK);
+    terms = by_cost;
+    terms.rule_count = 1;
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_ERR_NULL);
+    terms.rule_count = 0;
+    terms.size = 0;
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_ERR_CONFIG);
+    terms = by_cost;
+    assert_int_equal(nbcoll_predict(&terms, &a, NULL, &ns), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_predict(&terms, &a, small_one(NBCOLL_OPERATION_REDUCE), &ns), NBCOLL_ERR_ARGUMENT);
+    assert_int_equal(nbcoll_predict(&terms, &a, named(NBCOLL_OPERATION_BCAST, "slots"), &ns), NBCOLL_ERR_UNSUPPORTED);
+    a.operation = NBCOLL_OPERATION_COUNT;
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_ERR_ARGUMENT);
+    c.size = 0;
+    assert_int_equal(nbcoll_select(&terms, &a, &c), NBCOLL_ERR_CONFIG);
+    assert_int_equal(c.rule, 77);
+    assert_int_equal(ns, 5);
+}
+
+static void reasons_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(nbcoll_reason_name(NBCOLL_REASON_COST), "COST");
+    assert_string_equal(nbcoll_reason_text(NBCOLL_REASON_RULE), "a rule says so");
+    assert_string_equal(nbcoll_reason_name(NBCOLL_REASON_COUNT), "?");
+    assert_string_equal(nbcoll_reason_text(NBCOLL_REASON_COUNT), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_are_those_of_the_formulas),
+        cmocka_unit_test(long_messages_count_as_three),
+        cmocka_unit_test(costs_beyond_all_numbers_are_the_greatest_number),
+        cmocka_unit_test(the_cheapest_algorithm_that_may_serve_is_chosen),
+        cmocka_unit_test(small_data_take_few_messages_and_large_data_few_bytes),
+        cmocka_unit_test(a_limit_of_the_host_replaces_the_cost_model),
+        cmocka_unit_test(shared_memory_is_stronger_than_cost),
+        cmocka_unit_test(where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared),
+        cmocka_unit_test(a_rule_is_stronger_than_shared_memory_and_cost),
+        cmocka_unit_test(the_first_rule_that_fits_counts),
+        cmocka_unit_test(a_rule_fits_from_its_first_byte_to_below_its_last),
+        cmocka_unit_test(a_rule_fits_its_topology),
+        cmocka_unit_test(a_rule_whose_algorithm_may_not_serve_is_passed_over),
+        cmocka_unit_test(impossible_rules_are_refused),
+        cmocka_unit_test(rules_that_differ_in_anything_but_their_line_have_another_hash),
+        cmocka_unit_test(bad_questions_are_refused_and_change_nothing),
+        cmocka_unit_test(reasons_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
