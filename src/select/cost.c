@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The cost model: for each algorithm, what its longest path costs, as a function of the number of ranks and the bytes
  * that all ranks know alike. Messages in flight at the same time share nothing but their sender's and receiver's time
- * for bytes and posts. An algorithm that has no formula here is never chosen for its cost. */
+ * for bytes and posts. An algorithm that has no formula here is never chosen for its cost: so the direct allreduce,
+ * which all ranks' messages at once make slower than the ring where they share a memory. */
 #include "nbcoll/inline/host.h"
 #include "nbcoll/inline/select.h"
 
@@ -37,7 +38,6 @@ typedef struct cost_path {
     X(ALLREDUCE, recursive_doubling, n, D + 2 * x, 2 * (D + 2 * x), (2 * D + 3 * x) * n)                               \
     X(ALLREDUCE, ring, m, 2 * (P - 1), 4 * (P - 1), 3 * (n - m))                                                       \
     X(ALLREDUCE, aligned, n, L, 2 * (L + x), (2 * D + 3 * x) * n)                                                      \
-    X(ALLREDUCE, direct, m, 2 * (P > 1), 4 * (P - 1), 3 * (n - m))                                                     \
     X(ALLTOALL, bruck, n / 2, L, 2 * L, L * n + n)                                                                     \
     X(ALLTOALL, pairwise, m, P - 1, 2 * (P - 1), n - m)                                                                \
     X(ALLTOALL, flat, m, P > 1, 2 * (P - 1), n - m)                                                                    \
