@@ -9,8 +9,8 @@
 #define NBCOLL_VERSION "unreleased"
 #endif
 
-static const command *const commands[] = {&command_verify, &command_show, &command_run, &command_info, &command_bench,
-                                         &command_explain};
+static const command *const commands[] = {&command_verify, &command_show, &command_sim, &command_explain,
+                                         &command_bench, &command_run, &command_info};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)

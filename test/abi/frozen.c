@@ -18,6 +18,7 @@
 #include <nbcoll/fault.h>
 #include <nbcoll/launch.h>
 #include <nbcoll/shm.h>
+#include <nbcoll/simulate.h>
 
 #ifdef __cplusplus
 #define FROZEN(expression, number) static_assert((expression) == (number), "the ABI has changed")
@@ -679,3 +680,101 @@ OFFSET(nbcoll_shm_peer, pid, 8);
 OFFSET(nbcoll_shm_peer, path, 12);
 OFFSET(nbcoll_shm_peer, error, 16);
 OFFSET(nbcoll_shm_peer, why, 24);
+
+/* ---- simulate.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_SIM_MOST_NS, 1099511627776);
+VALUE(NBCOLL_SIM_MOST_PS, 1048576);
+VALUE(NBCOLL_SIM_MOST_BYTES, 1099511627776);
+VALUE(NBCOLL_SIM_TOGETHER, 0);
+VALUE(NBCOLL_SIM_APART, 1);
+VALUE(NBCOLL_SIM_RANDOM, 2);
+VALUE(NBCOLL_SIM_PUNCTUAL, 0);
+VALUE(NBCOLL_SIM_ONE_LATE, 1);
+VALUE(NBCOLL_SIM_RISING, 2);
+VALUE(NBCOLL_SIM_SCATTERED, 3);
+VALUE(NBCOLL_SIM_STEP, 0);
+VALUE(NBCOLL_SIM_MESSAGE, 1);
+VALUE(NBCOLL_SIM_STARTED, 2);
+VALUE(NBCOLL_SIM_ENDED, 3);
+VALUE(NBCOLL_SIM_BUILDING, 0);
+VALUE(NBCOLL_SIM_PLAYING, 1);
+
+SIZE(nbcoll_sim_link, 40);
+OFFSET(nbcoll_sim_link, latency, 0);
+OFFSET(nbcoll_sim_link, o_send, 8);
+OFFSET(nbcoll_sim_link, o_recv, 16);
+OFFSET(nbcoll_sim_link, gap, 24);
+OFFSET(nbcoll_sim_link, byte, 32);
+
+SIZE(nbcoll_sim_model, 128);
+OFFSET(nbcoll_sim_model, inside, 0);
+OFFSET(nbcoll_sim_model, between, 40);
+OFFSET(nbcoll_sim_model, step, 80);
+OFFSET(nbcoll_sim_model, copy, 88);
+OFFSET(nbcoll_sim_model, reduce, 96);
+OFFSET(nbcoll_sim_model, eager, 104);
+OFFSET(nbcoll_sim_model, node, 112);
+OFFSET(nbcoll_sim_model, cores, 116);
+OFFSET(nbcoll_sim_model, progress, 120);
+
+SIZE(nbcoll_sim_noise, 24);
+OFFSET(nbcoll_sim_noise, period, 0);
+OFFSET(nbcoll_sim_noise, length, 8);
+OFFSET(nbcoll_sim_noise, share, 16);
+OFFSET(nbcoll_sim_noise, phase, 20);
+
+SIZE(nbcoll_sim_program, 24);
+OFFSET(nbcoll_sim_program, before, 0);
+OFFSET(nbcoll_sim_program, compute, 8);
+OFFSET(nbcoll_sim_program, test_every, 16);
+
+SIZE(nbcoll_sim_arrival, 16);
+OFFSET(nbcoll_sim_arrival, pattern, 0);
+OFFSET(nbcoll_sim_arrival, rank, 4);
+OFFSET(nbcoll_sim_arrival, spread, 8);
+
+SIZE(nbcoll_sim_event, 48);
+OFFSET(nbcoll_sim_event, what, 0);
+OFFSET(nbcoll_sim_event, kind, 4);
+OFFSET(nbcoll_sim_event, rank, 8);
+OFFSET(nbcoll_sim_event, peer, 12);
+OFFSET(nbcoll_sim_event, step, 16);
+OFFSET(nbcoll_sim_event, bytes, 24);
+OFFSET(nbcoll_sim_event, begin, 32);
+OFFSET(nbcoll_sim_event, end, 40);
+
+SIZE(nbcoll_sim_config, 256);
+OFFSET(nbcoll_sim_config, size, 0);
+OFFSET(nbcoll_sim_config, host, 8);
+OFFSET(nbcoll_sim_config, ranks, 16);
+OFFSET(nbcoll_sim_config, seed, 24);
+OFFSET(nbcoll_sim_config, model, 32);
+OFFSET(nbcoll_sim_config, noise, 160);
+OFFSET(nbcoll_sim_config, arrival, 184);
+OFFSET(nbcoll_sim_config, program, 200);
+OFFSET(nbcoll_sim_config, programs, 224);
+OFFSET(nbcoll_sim_config, user, 232);
+OFFSET(nbcoll_sim_config, event, 240);
+OFFSET(nbcoll_sim_config, progress, 248);
+
+SIZE(nbcoll_sim_rank, 32);
+OFFSET(nbcoll_sim_rank, started, 0);
+OFFSET(nbcoll_sim_rank, ended, 8);
+OFFSET(nbcoll_sim_rank, waited, 16);
+OFFSET(nbcoll_sim_rank, cpu, 24);
+
+SIZE(nbcoll_sim_result, 96);
+OFFSET(nbcoll_sim_result, size, 0);
+OFFSET(nbcoll_sim_result, rank, 8);
+OFFSET(nbcoll_sim_result, first, 16);
+OFFSET(nbcoll_sim_result, last, 24);
+OFFSET(nbcoll_sim_result, waited, 32);
+OFFSET(nbcoll_sim_result, cpu, 40);
+OFFSET(nbcoll_sim_result, messages, 48);
+OFFSET(nbcoll_sim_result, bytes, 56);
+OFFSET(nbcoll_sim_result, arrivals, 64);
+OFFSET(nbcoll_sim_result, rounds, 72);
+OFFSET(nbcoll_sim_result, peers, 76);
+OFFSET(nbcoll_sim_result, links, 80);
+OFFSET(nbcoll_sim_result, shapes, 84);
+OFFSET(nbcoll_sim_result, memory, 88);

@@ -6,11 +6,11 @@
 # help, in each way to ask for it
 succeeds --help
 prints 'usage: nbcoll COMMAND \[ARGUMENT...\]'
-for command in verify show info; do
+for command in verify show sim info; do
     grep -q "^  $command " "$work/out" || fail "$command is not listed"
 done
 succeeds help
-for command in verify show info; do
+for command in verify show sim info; do
     succeeds help $command
     grep -q "^usage: nbcoll $command" "$work/out" || fail "no usage of $command"
     cp "$work/out" "$work/help"
@@ -59,7 +59,34 @@ refuses "nbcoll show: --rank takes a number, not 'x'" show bcast binomial --rank
 refuses "nbcoll verify: --blocks is equal, holes, rising or lone, not 'even'" verify --blocks even
 refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
 
+refuses "nbcoll sim: --ranks takes a number of 1..16777216, not '2..4'" sim bcast --ranks 2..4
+refuses "nbcoll sim: --noise is daemon, pulses or tick, not 'x'" sim bcast --noise x
+refuses "nbcoll sim: --model 'x' is no preset, and as a file: No such file or directory" sim bcast --model x
+for value in late late:3 late:x:3 late::3 rising: rising scattered:x early:3 ''; do
+    refuses "nbcoll sim: --arrival is late:RANK:US, rising:US or scattered:US, not '$value'" sim bcast --arrival "$value"
+done
+refuses "nbcoll sim: --compute takes microseconds, not '-1'" sim bcast --compute -1
+refuses "nbcoll sim: --seed takes a number, not 'x'" sim bcast --seed x
+
+# a machine in a file: what is wrong with which line
+model()
+{
+    printf "$1" >"$work/model"
+    refuses "nbcoll sim: $work/model:$2" sim bcast --model "$work/model"
+}
+model 'node 4\n\n# x\nL 3\n' "4: unknown name 'L'; see nbcoll help sim"
+model 'copy 1048577\n' '1: copy takes a number of 0..1048576'
+model 'node\n' '1: node takes a number of 0..65536'
+model 'node 1 2\n' '1: node takes a number of 0..65536'
+model 'node -1\n' '1: node takes a number of 0..65536'
+
 # values that do not go together
+refuses "nbcoll sim: it takes an operation" sim
+refuses "nbcoll sim: one word too many: 'flat'" sim bcast flat --algorithm binomial
+refuses "nbcoll sim: bcast has no algorithm 'x'; nbcoll info lists them" sim bcast --algorithm x
+refuses "nbcoll sim: a timeline takes one algorithm and one number of elements" sim bcast --svg "$work/x"
+refuses "nbcoll sim: --arrival: there are 4 ranks" sim bcast --ranks 4 --arrival late:4:1
+refuses "nbcoll sim: --root 16: bcast of 16 ranks has no such root" sim bcast --root 16
 refuses "nbcoll verify: --root 16: there are at most 16 ranks" verify --root 16
 refuses "nbcoll verify: --op SUM: BYTE has no such reduction" verify --type BYTE
 refuses "nbcoll verify: --count 4611686018427387904: too many bytes for 16 ranks" \

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The simulator: what a collective costs on a machine that nobody has here. It reads the schedules of all ranks, as the
+ * verifier does, and plays them in virtual time, in one thread: a million ranks fit into a laptop. Nothing is
+ * transferred, so no engine and no transport takes part.
+ *
+ *     static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+ *     {
+ *         return nbcoll_build_case(nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, 0), user, rank, NULL, out);
+ *     }
+ *
+ *     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 1024, .count = 1000};
+ *     nbcoll_sim_config config = {.size = sizeof config, .ranks = 1024};
+ *     nbcoll_sim_result result = {.size = sizeof result};
+ *     nbcoll_sim_model_find("cluster", &config.model);
+ *     if (nbcoll_simulate(&config, build, &c, &result) == NBCOLL_OK)
+ *         printf("%" PRIu64 " ns\n", result.last);
+ *
+ * Time is in whole nanoseconds; all that is random comes from the seed. The same input gives the same output, to the
+ * bit, on every machine.
+ *
+ * Messages cost what LogGP says (Alexandrov, Ionescu, Schauser, Scheiman, "LogGP: incorporating long messages into the
+ * LogP model", 1995). Of a message of n bytes, the sender's core works o_send; then its network interface, when it is
+ * free, sends it, (n - 1) G long, and is free again g later; the last byte arrives L + (n - 1) G after the first one
+ * left, or later where the receiver's interface took another message less than g + (n - 1) G before; when the core has
+ * time, it works o_recv. Interfaces send and receive at the same time; each rank has one into its node and one out of
+ * it. A SEND ends when its core has worked for it, a RECV after o_recv. Messages longer than `eager` are asked for: an
+ * empty message, an empty answer as soon as the RECV may start, then the bytes; each costs as above, and the SEND ends
+ * when the bytes have been given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta,
+ * G = beta, o = 0.
+ *
+ * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
+ * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
+ * in wait), or at any time where there are progress cores.
+ */
+#ifndef NBCOLL_SIMULATE_H
+#define NBCOLL_SIMULATE_H
+
+#include "schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the machine ----------------------------------------------------------------------------------------------- */
+
+#define NBCOLL_SIM_MOST_NS ((uint64_t)1 << 40)    /* the longest of all times below */
+#define NBCOLL_SIM_MOST_PS ((uint64_t)1 << 20)    /* the highest price of a byte */
+#define NBCOLL_SIM_MOST_BYTES ((uint64_t)1 << 40) /* the longest step */
+
+typedef struct nbcoll_sim_link {
+    uint64_t latency;        /* L, ns */
+    uint64_t o_send, o_recv; /* ns of the core */
+    uint64_t gap;            /* g, ns */
+    uint64_t byte;           /* G, picoseconds; products are rounded down to nanoseconds */
+} nbcoll_sim_link;
+
+typedef struct nbcoll_sim_model {
+    nbcoll_sim_link inside, between; /* messages in a node, and between nodes */
+    uint64_t step;                   /* ns of the core for each step but JOINs */
+    uint64_t copy, reduce;           /* picoseconds of the core for each byte copied, and combined */
+    uint64_t eager;                  /* bytes of the longest message that is not asked for; 0: none is asked for */
+    uint32_t node;                   /* neighbouring ranks in a node; 0: one */
+    uint32_t cores;                  /* of a node, those for progress included; 0: one for each rank beside those */
+    uint32_t progress;               /* cores that do nothing but the ranks' communication */
+} nbcoll_sim_model;
+
+/* Where pulses lie in their periods. */
+typedef enum nbcoll_sim_phase {
+    NBCOLL_SIM_TOGETHER, /* at the beginning, on all cores at once */
+    NBCOLL_SIM_APART,    /* each core has its own place */
+    NBCOLL_SIM_RANDOM    /* another place in each period */
+} nbcoll_sim_phase;
+
+/* Something else takes a core away, `length` ns long, once in each `period`. */
+typedef struct nbcoll_sim_noise {
+    uint64_t period, length; /* ns; period 0: no noise. length < period */
+    uint32_t share;          /* of the cores it comes to, in 1/1000; which, the seed says */
+    nbcoll_sim_phase phase;
+} nbcoll_sim_noise;
+
+/* ---- the ranks ------------------------------------------------------------------------------------------------- */
+
+/* What a rank does: it computes for `before`, starts the operation, computes for `compute`, with a test after each
+ * `test_every` of it, and waits. All in ns of its core; 0: none. Ranks that share a core compute in turns. */
+typedef struct nbcoll_sim_program {
+    uint64_t before, compute, test_every;
+} nbcoll_sim_program;
+
+/* By how much ranks start later than their programs say. */
+typedef enum nbcoll_sim_pattern {
+    NBCOLL_SIM_PUNCTUAL,  /* not at all */
+    NBCOLL_SIM_ONE_LATE,  /* rank `rank`, by `spread` */
+    NBCOLL_SIM_RISING,    /* rank r by r / (ranks - 1) of `spread` */
+    NBCOLL_SIM_SCATTERED, /* each by anything up to `spread` */
+} nbcoll_sim_pattern;
+
+typedef struct nbcoll_sim_arrival {
+    nbcoll_sim_pattern pattern;
+    int rank;
+    uint64_t spread; /* ns */
+} nbcoll_sim_arrival;
+
+/* ---- what happens ---------------------------------------------------------------------------------------------- */
+
+typedef enum nbcoll_sim_what {
+    NBCOLL_SIM_STEP,    /* a core worked for a step, from `begin` to `end`; of a long message there are several */
+    NBCOLL_SIM_MESSAGE, /* rank's message for the RECV `step` of `peer` left at `begin`; it is there at `end`, or later
+                           where the peer's interface is not free */
+    NBCOLL_SIM_STARTED, /* the rank started the operation */
+    NBCOLL_SIM_ENDED,   /* its wait returned */
+} nbcoll_sim_what;
+
+typedef struct nbcoll_sim_event {
+    nbcoll_sim_what what;
+    nbcoll_kind kind; /* of the step */
+    int rank, peer;   /* peer: -1 where there is none */
+    nbcoll_step step; /* as in the schedule */
+    uint64_t bytes, begin, end; /* STARTED, ENDED: begin == end */
+} nbcoll_sim_event;
+
+typedef enum nbcoll_sim_part { NBCOLL_SIM_BUILDING, NBCOLL_SIM_PLAYING } nbcoll_sim_part;
+
+typedef struct nbcoll_sim_config {
+    size_t size;
+    const nbcoll_host *host; /* memory; may be null */
+    int ranks;
+    uint64_t seed;
+    nbcoll_sim_model model;
+    nbcoll_sim_noise noise;
+    nbcoll_sim_arrival arrival;
+    nbcoll_sim_program program;         /* every rank's, */
+    const nbcoll_sim_program *programs; /* or, unless null, [ranks] */
+    void *user;
+    /* Null, or told all that happens; the STEPs of one rank in the order of time. */
+    void (*event)(void *user, const nbcoll_sim_event *event);
+    /* Null, or told now and then how much of a part is done: ranks built, or messages arrived. */
+    void (*progress)(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total);
+} nbcoll_sim_config;
+
+/* ---- the result ------------------------------------------------------------------------------------------------ */
+
+typedef struct nbcoll_sim_rank {
+    uint64_t started; /* ns */
+    uint64_t ended;   /* the last step */
+    uint64_t waited;  /* the program: its wait returned */
+    uint64_t cpu;     /* ns a core worked for the rank's communication; noise not counted */
+} nbcoll_sim_rank;
+
+typedef struct nbcoll_sim_result {
+    size_t size;
+    nbcoll_sim_rank *rank; /* [ranks], the caller's; null: not wanted */
+    uint64_t first, last;  /* the earliest and the latest `ended` */
+    uint64_t waited;       /* the latest `waited` */
+    uint64_t cpu;          /* of all ranks together */
+    uint64_t messages, bytes; /* SENDs, and what they carry */
+    uint64_t arrivals;     /* messages that arrived: with those that only ask and answer */
+    uint32_t rounds;       /* the most messages after each other, each waiting for the one before */
+    uint32_t peers;        /* the most ranks that one rank sends to or receives from */
+    uint32_t links;        /* the same, a rank counting twice that it both sends to and receives from */
+    uint32_t shapes;       /* different schedules, when peers are counted from the rank on */
+    uint64_t memory;       /* the most bytes that the simulator held, schedules being built not counted */
+} nbcoll_sim_result;
+
+/* Builds the schedule of one rank; the simulator frees it, before it asks for the next. */
+typedef nbcoll_status nbcoll_sim_build(void *user, int rank, nbcoll_schedule **out);
+
+/* Plays one operation on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
+ * Errors: ERR_NULL (config, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule that is
+ * not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern or phase, a pulse as long as its
+ * period, a share above 1000, all cores for progress), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a
+ * node, 2^29 steps, or 2^64 bytes), ERR_UNSUPPORTED (a schedule that exposes memory: have it lowered; or with bound
+ * blocks, whose lengths are not in it), ERR_VERIFY (the schedules do not end, or do not match: the verifier says
+ * where), ERR_MEMORY, and what `build` returns. With an error *out is not touched; `rank` may be. */
+NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
+                                         nbcoll_sim_result *out);
+
+/* ---- presets --------------------------------------------------------------------------------------------------- */
+
+/* The i-th preset's name, in alphabetic order; null beyond the last. Any thread, like the others here. */
+NBCOLL_API const char *nbcoll_sim_model_name(unsigned i);
+NBCOLL_API const char *nbcoll_sim_noise_name(unsigned i);
+
+/* The preset of that name. The models are round numbers of their kind, not measurements: "cluster" (16 ranks a node and
+ * a fast network), "ethernet" (one rank a node), "node" (one node of any size), "unit" (1 microsecond a message, bytes
+ * and cores for nothing). Noises: "pulses" (100 ms at random, 20% of the time, on all cores: Inozemtsev, 5.5.3), "tick"
+ * (2 us each ms, apart), "daemon" (1 ms each second, on one core of ten, at random). Errors: ERR_NULL, ERR_ARGUMENT (no
+ * such preset). */
+NBCOLL_API nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out);
+NBCOLL_API nbcoll_status nbcoll_sim_noise_find(const char *name, nbcoll_sim_noise *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll sim`: simulates algorithms on a machine that is described, and tells what they cost there. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "bar.h"
+#include "sim.h"
+
+#define MOST_RANKS (1 << 24)
+#define MOST_US (NBCOLL_SIM_MOST_NS / 1000)
+
+typedef struct simulation {
+    const command *self;
+    command_cases cases;
+    nbcoll_sim_config config;
+    const char *chrome, *svg; /* files, or null */
+    json_t *results;          /* null unless --json */
+    command_bar bar;
+    double shown;             /* of the case at work, as much as the bar has */
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
+    sim_timeline timeline;
+    unsigned long reported;
+} simulation;
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+static int take_us(const simulation *s, const char *option, const char *value, uint64_t *ns)
+{
+    unsigned long long us;
+    if (!command_number(value, 0, MOST_US, &us))
+        return command_refuse(s->self, "--%s takes microseconds, not '%s'", option, value);
+    *ns = us * 1000;
+    return 0;
+}
+
+static int take_ranks(simulation *s, const char *value)
+{
+    unsigned long long ranks;
+    if (!command_number(value, 1, MOST_RANKS, &ranks))
+        return command_refuse(s->self, "--ranks takes a number of 1..%d, not '%s'", MOST_RANKS, value);
+    s->cases.fewest = s->cases.most = (int)ranks;
+    return 0;
+}
+
+static int take_seed(simulation *s, const char *value)
+{
+    unsigned long long seed;
+    if (!command_number(value, 0, INT64_MAX, &seed))
+        return command_refuse(s->self, "--seed takes a number, not '%s'", value);
+    s->config.seed = seed;
+    return 0;
+}
+
+/* late:RANK:US, rising:US or scattered:US */
+static int take_arrival(simulation *s, const char *value)
+{
+    nbcoll_sim_arrival *a = &s->config.arrival;
+    char rank[16] = "";
+    unsigned long long number, us;
+    const char *colon = strrchr(value, ':');
+    size_t before = colon ? (size_t)(colon - value) : 0;
+    int is_right = colon && command_number(colon + 1, 0, MOST_US, &us);
+    if (is_right && before == 6 && strncmp(value, "rising", before) == 0)
+        a->pattern = NBCOLL_SIM_RISING;
+    else if (is_right && before == 9 && strncmp(value, "scattered", before) == 0)
+        a->pattern = NBCOLL_SIM_SCATTERED;
+    else if (is_right && before > 5 && before < 5 + sizeof rank && strncmp(value, "late:", 5) == 0) {
+        memcpy(rank, value + 5, before - 5);
+        is_right = command_number(rank, 0, MOST_RANKS, &number);
+        a->pattern = NBCOLL_SIM_ONE_LATE;
+        a->rank = is_right ? (int)number : 0;
+    } else
+        is_right = 0;
+    if (!is_right)
+        return command_refuse(s->self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
+    a->spread = us * 1000;
+    return 0;
+}
+
+static int take_option(simulation *s, int option, const char *value, int *json, const char **algorithm)
+{
+    switch (option) {
+    case 'p':
+        return take_ranks(s, value);
+    case 'A':
+        *algorithm = value;
+        return 0;
+    case 'm':
+        return sim_take_model(s->self, value, &s->config.model);
+    case 'N':
+        if (nbcoll_sim_noise_find(value, &s->config.noise) == NBCOLL_OK)
+            return 0;
+        return command_refuse(s->self, "--noise is daemon, pulses or tick, not '%s'", value);
+    case 'a':
+        return take_arrival(s, value);
+    case 'C':
+        return take_us(s, "compute", value, &s->config.program.compute);
+    case 'T':
+        return take_us(s, "test-every", value, &s->config.program.test_every);
+    case 's':
+        return take_seed(s, value);
+    case 'j':
+        *json = 1;
+        return 0;
+    case 'R':
+        s->chrome = value;
+        return 0;
+    case 'V':
+        s->svg = value;
+        return 0;
+    default:
+        return command_take_option(s->self, &s->cases, option, value);
+    }
+}
+
+static int take_words(simulation *s, int words, char *word[], const char *algorithm)
+{
+    char *two[2] = {words > 0 ? word[0] : NULL, (char *)(uintptr_t)algorithm};
+    if (words < 1)
+        return command_refuse(s->self, "it takes an operation");
+    if (algorithm && words > 1)
+        return command_refuse(s->self, "one word too many: '%s'", word[1]);
+    return algorithm ? command_take_words(s->self, &s->cases, 2, two)
+                     : command_take_words(s->self, &s->cases, words, word);
+}
+
+/* What the options say together. */
+static int check(simulation *s)
+{
+    if ((s->chrome || s->svg) && (!s->cases.algorithm || s->cases.counts != 1))
+        return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
+    if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
+        return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
+    if (s->config.model.cores && s->config.model.cores <= s->config.model.progress)
+        return command_refuse(s->self, "--model: no core of a node is left to compute");
+    return 0;
+}
+
+static int take_options(simulation *s, int *json, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
+        {"count", required_argument, NULL, 'c'},     {"type", required_argument, NULL, 't'},
+        {"op", required_argument, NULL, 'o'},        {"in-place", optional_argument, NULL, 'i'},
+        {"blocks", required_argument, NULL, 'b'},    {"algorithm", required_argument, NULL, 'A'},
+        {"model", required_argument, NULL, 'm'},     {"noise", required_argument, NULL, 'N'},
+        {"arrival", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'C'},
+        {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
+        {"svg", required_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
+    };
+    int option, status = 0;
+    const char *algorithm = NULL;
+    while (!status && (option = command_next(s->self, argc, argv, options)) != -1)
+        status = take_option(s, option, optarg, json, &algorithm);
+    if (!status)
+        status = take_words(s, argc - optind, argv + optind, algorithm);
+    return status ? status : check(s);
+}
+
+/* ---- simulating ------------------------------------------------------------------------------------------------ */
+
+static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+{
+    simulation *s = user;
+    return nbcoll_build_case(s->algorithm, &s->at, rank, NULL, out);
+}
+
+static void see_event(void *user, const nbcoll_sim_event *event)
+{
+    sim_timeline_add(&((simulation *)user)->timeline, event);
+}
+
+/* Each case is half building and half playing. */
+static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total)
+{
+    simulation *s = user;
+    char what[80];
+    double part_done = total && done < total ? (double)done / (double)total : 1;
+    double now = part_done / 2 + (part == NBCOLL_SIM_PLAYING ? 0.5 : 0);
+    snprintf(what, sizeof what, "%s %s, %s", nbcoll_operation_name(s->at.operation), s->algorithm->name,
+             part == NBCOLL_SIM_PLAYING ? "playing" : "building");
+    if (now <= s->shown)
+        return;
+    command_bar_add(&s->bar, now - s->shown, what);
+    s->shown = now;
+}
+
+static void report(simulation *s, const nbcoll_sim_result *r)
+{
+    s->reported++;
+    if (!s->results) {
+        command_bar_clear(&s->bar);
+        if (s->reported == 1)
+            printf("%-20s %9s %14s %14s %11s %13s %6s %5s %5s %14s %6s\n", "algorithm", "count", "us", "us waited",
+                   "messages", "bytes", "rounds", "peers", "links", "us cpu/rank", "B/rank");
+        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64 "\n",
+               s->algorithm->name, s->at.count, (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->bytes,
+               r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->at.ranks, r->memory / (uint64_t)s->at.ranks);
+        return;
+    }
+    json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
+                            (json_int_t)s->at.count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
+                            "waited", (json_int_t)r->waited, "cpu", (json_int_t)r->cpu, "messages",
+                            (json_int_t)r->messages);
+    json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "bytes", (json_int_t)r->bytes, "arrivals",
+                             (json_int_t)r->arrivals, "rounds", (json_int_t)r->rounds, "peers", (json_int_t)r->peers,
+                             "links", (json_int_t)r->links, "shapes", (json_int_t)r->shapes, "memory",
+                             (json_int_t)r->memory);
+    json_object_update(row, more);
+    json_decref(more);
+    json_array_append_new(s->results, row);
+}
+
+/* One algorithm and count. Those that cannot be simulated are left out. */
+static int simulate(simulation *s)
+{
+    nbcoll_sim_result result = {.size = sizeof result};
+    s->shown = 0;
+    nbcoll_status status = nbcoll_simulate(&s->config, build, s, &result);
+    command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
+    if (!status)
+        report(s, &result);
+    if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
+        return 0;
+    command_bar_clear(&s->bar);
+    command_refuse(s->self, "%s %s: %s", nbcoll_operation_name(s->at.operation), s->algorithm->name,
+                   nbcoll_status_text(status));
+    return COMMAND_FAILED;
+}
+
+/* Checks (or simulates) all cases. */
+static int for_each(simulation *s, int only_check)
+{
+    nbcoll_operation operation = (nbcoll_operation)s->cases.operation;
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    int status = 0;
+    for (unsigned i = 0; (s->algorithm = nbcoll_algorithm_at(operation, i)) && !status; i++) {
+        if (s->cases.algorithm && s->cases.algorithm != s->algorithm)
+            continue;
+        int is_barrier = operation == NBCOLL_OPERATION_BARRIER; /* moves no elements */
+        for (size_t k = 0; k < (is_barrier ? 1 : s->cases.counts) && !status; k++) {
+            s->at = command_case(&s->cases, s->algorithm);
+            s->at.count = is_barrier ? 0 : s->cases.count[k];
+            s->at.known = 1;
+            nbcoll_status why = only_check ? nbcoll_meaning_of(&s->at, s->algorithm->flags, &meaning) : NBCOLL_OK;
+            status = why ? command_refuse_case(s->self, &s->at, why) : only_check ? 0 : simulate(s);
+            s->bar.total += only_check;
+        }
+    }
+    return status;
+}
+
+static int write_timeline(simulation *s, const char *name, void (*write)(const sim_timeline *, FILE *))
+{
+    if (!name)
+        return 0;
+    FILE *file = fopen(name, "w");
+    if (!file) {
+        command_refuse(s->self, "%s: %s", name, strerror(errno));
+        return COMMAND_FAILED;
+    }
+    write(&s->timeline, file);
+    int failed = ferror(file);
+    failed |= fclose(file);
+    if (failed || s->timeline.has_failed)
+        command_refuse(s->self, "%s: %s", name, s->timeline.has_failed ? "no memory" : "it could not be written");
+    return failed || s->timeline.has_failed ? COMMAND_FAILED : 0;
+}
+
+/* The results as JSON. */
+static void print_results(simulation *s)
+{
+    json_t *all = json_pack("{s:i, s:s, s:i, s:I, s:o}", "abi", (int)NBCOLL_ABI, "operation",
+                            nbcoll_operation_name((nbcoll_operation)s->cases.operation), "ranks", s->cases.most, "seed",
+                            (json_int_t)s->config.seed, "results", s->results);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    puts("");
+    json_decref(all);
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    simulation s = {.self = self,
+                    .cases = {.operation = -1, .fewest = 16, .most = 16, .counts = 1, .count = {1000},
+                              .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
+                    .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress}};
+    int json = 0;
+    nbcoll_sim_model_find("cluster", &s.config.model);
+    int status = take_options(&s, &json, argc, argv);
+    if (!status)
+        status = for_each(&s, 1);
+    if (status)
+        return status;
+    s.config.ranks = s.timeline.ranks = s.cases.most;
+    s.timeline.node = s.config.model.node ? (int)s.config.model.node : 1;
+    s.config.user = &s;
+    s.config.event = s.chrome || s.svg ? see_event : NULL;
+    command_bar_begin(&s.bar, s.bar.total);
+    s.results = json ? json_array() : NULL;
+    status = for_each(&s, 0);
+    command_bar_clear(&s.bar);
+    if (json && s.reported)
+        print_results(&s);
+    else
+        json_decref(s.results);
+    if (!status && !s.reported)
+        status = command_refuse(self, "%s: how long its blocks are is not in its schedules",
+                                nbcoll_operation_name((nbcoll_operation)s.cases.operation));
+    if (!status)
+        status = write_timeline(&s, s.chrome, sim_timeline_chrome);
+    if (!status)
+        status = write_timeline(&s, s.svg, sim_timeline_svg);
+    free(s.timeline.event);
+    return status;
+}
+
+const command command_sim = {
+    "sim",
+    "simulates algorithms on a machine that is described",
+    "usage: nbcoll sim OPERATION [[--algorithm] ALGORITHM] [OPTION...]\n\n"
+    "Plays the algorithms of OPERATION (all, or one) in virtual time on a machine after LogGP, and tells when the\n"
+    "last rank had ended, when the last wait returned, messages, bytes, rounds (messages that wait for each other),\n"
+    "the most peers and links (destinations and sources) of a rank, what a core worked for its communication, and\n"
+    "how much memory the simulator took for it. Nobody shares memory: what is exposed is sent. The same options give\n"
+    "the same numbers.\n\n"
+    "  --ranks P         number of ranks (16)\n"
+    "  --root R          the root (0)\n"
+    "  --count N,...     elements: of one rank's block, or of the vector (1000)\n"
+    "  --type T          their type (INT32)\n"
+    "  --op O            the reduction (SUM)\n"
+    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
+    "  --blocks B        blocks of gatherv, scatterv, allgatherv, reduce_scatter: equal, holes, rising or lone\n"
+    "  --model M         cluster, ethernet, node or unit (cluster), or a file: on each line a name and a number.\n"
+    "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
+    "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
+    "                    progress (cores). What is not named is 0; # begins a comment\n"
+    "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"
+    "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later\n"
+    "  --compute US      each rank computes between start and wait\n"
+    "  --test-every US   and tests so often meanwhile\n"
+    "  --seed N          of all that is random (1)\n"
+    "  --json            one object instead of the table; times in ns\n"
+    "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
+    "  --svg FILE        a timeline as a drawing\n",
+    run,
+    ":",
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Machines for `nbcoll sim`: presets by name, or files. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define MODEL_TIME(name, member) {name, offsetof(nbcoll_sim_model, member), NBCOLL_SIM_MOST_NS, 8}
+#define MODEL_PRICE(name, member) {name, offsetof(nbcoll_sim_model, member), NBCOLL_SIM_MOST_PS, 8}
+#define MODEL_COUNT(name, member) {name, offsetof(nbcoll_sim_model, member), 65536, 4}
+#define MODEL_LINK(name, member)                                                                                       \
+    MODEL_TIME(name ".latency", member.latency), MODEL_TIME(name ".o_send", member.o_send),                            \
+        MODEL_TIME(name ".o_recv", member.o_recv), MODEL_TIME(name ".gap", member.gap),                                \
+        MODEL_PRICE(name ".byte", member.byte)
+
+static const struct model_name {
+    const char *name;
+    size_t offset;
+    uint64_t most;
+    size_t size;
+} names[] = {
+    MODEL_LINK("inside", inside),
+    MODEL_LINK("between", between),
+    MODEL_TIME("step", step),
+    MODEL_PRICE("copy", copy),
+    MODEL_PRICE("reduce", reduce),
+    {"eager", offsetof(nbcoll_sim_model, eager), UINT64_MAX, 8},
+    MODEL_COUNT("node", node),
+    MODEL_COUNT("cores", cores),
+    MODEL_COUNT("progress", progress),
+};
+
+static const struct model_name *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0)
+            return &names[i];
+    return NULL;
+}
+
+static int take_line(const command *self, const char *file, int number, char *line, nbcoll_sim_model *model)
+{
+    char *rest, *name, *word, *more;
+    unsigned long long value;
+    line[strcspn(line, "#\n")] = '\0';
+    name = strtok_r(line, " \t\r", &rest);
+    if (!name)
+        return 0;
+    word = strtok_r(NULL, " \t\r", &rest);
+    more = strtok_r(NULL, " \t\r", &rest);
+    const struct model_name *known = find(name);
+    if (!known)
+        return command_refuse(self, "%s:%d: unknown name '%s'; see nbcoll help sim", file, number, name);
+    if (!word || more || !command_number(word, 0, known->most, &value))
+        return command_refuse(self, "%s:%d: %s takes a number of 0..%llu", file, number, name,
+                              (unsigned long long)known->most);
+    uint32_t narrow = (uint32_t)value;
+    uint64_t wide = value;
+    memcpy((char *)model + known->offset, known->size == 4 ? (void *)&narrow : (void *)&wide, known->size);
+    return 0;
+}
+
+int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int number = 0, status = 0;
+    nbcoll_sim_model model = {.node = 0};
+    if (nbcoll_sim_model_find(value, out) == NBCOLL_OK)
+        return 0;
+    FILE *file = fopen(value, "r");
+    if (!file)
+        return command_refuse(self, "--model '%s' is no preset, and as a file: %s", value, strerror(errno));
+    while (!status && getline(&line, &room, file) >= 0)
+        status = take_line(self, value, ++number, line, &model);
+    if (!status && ferror(file))
+        status = command_refuse(self, "--model %s: it cannot be read", value);
+    free(line);
+    fclose(file);
+    if (!status)
+        *out = model;
+    return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The presets: machines and noises by name. */
+#include "simulate.h"
+
+static const struct presets_model {
+    const char *name;
+    nbcoll_sim_model model;
+} presets_models[] = {
+    {"cluster", {.inside = {300, 50, 50, 20, 100}, .between = {1200, 200, 200, 150, 100}, .step = 20, .copy = 100,
+                 .reduce = 250, .eager = 16384, .node = 16}},
+    {"ethernet", {.inside = {300, 50, 50, 20, 100}, .between = {15000, 2500, 2500, 2000, 800}, .step = 20, .copy = 100,
+                  .reduce = 250, .eager = 65536, .node = 1}},
+    {"node", {.inside = {300, 50, 50, 20, 100}, .between = {300, 50, 50, 20, 100}, .step = 20, .copy = 100,
+              .reduce = 250, .eager = 4096, .node = 65536}},
+    {"unit", {.inside = {.latency = 1000}, .between = {.latency = 1000}, .node = 1}},
+};
+
+#define PRESETS_MS UINT64_C(1000000)
+
+static const struct presets_noise {
+    const char *name;
+    nbcoll_sim_noise noise;
+} presets_noises[] = {
+    {"daemon", {1000 * PRESETS_MS, PRESETS_MS, 100, NBCOLL_SIM_RANDOM}},
+    {"pulses", {500 * PRESETS_MS, 100 * PRESETS_MS, 1000, NBCOLL_SIM_RANDOM}},
+    {"tick", {PRESETS_MS, 2000, 1000, NBCOLL_SIM_APART}},
+};
+
+#define PRESETS_COUNT(table) (sizeof(table) / sizeof *(table))
+
+const char *nbcoll_sim_model_name(unsigned i)
+{
+    return i < PRESETS_COUNT(presets_models) ? presets_models[i].name : NULL;
+}
+
+const char *nbcoll_sim_noise_name(unsigned i)
+{
+    return i < PRESETS_COUNT(presets_noises) ? presets_noises[i].name : NULL;
+}
+
+nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out)
+{
+    if (!name || !out)
+        return NBCOLL_ERR_NULL;
+    for (unsigned i = 0; i < PRESETS_COUNT(presets_models); i++)
+        if (!strcmp(name, presets_models[i].name)) {
+            *out = presets_models[i].model;
+            return NBCOLL_OK;
+        }
+    return NBCOLL_ERR_ARGUMENT;
+}
+
+nbcoll_status nbcoll_sim_noise_find(const char *name, nbcoll_sim_noise *out)
+{
+    if (!name || !out)
+        return NBCOLL_ERR_NULL;
+    for (unsigned i = 0; i < PRESETS_COUNT(presets_noises); i++)
+        if (!strcmp(name, presets_noises[i].name)) {
+            *out = presets_noises[i].noise;
+            return NBCOLL_OK;
+        }
+    return NBCOLL_ERR_ARGUMENT;
+}

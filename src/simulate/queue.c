@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The queue of events. Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem"
+ * (1990), the radix heap. Memory is touched from one end to the other, so that millions of events cost little more than
+ * few. Also the memory that is counted. */
+#include "simulate.h"
+
+void *nbcolli_purse_take(nbcolli_purse *p, size_t n, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(n, bytes, &total))
+        return NULL;
+    void *memory = nbcolli_alloc(&p->host, total ? total : 1, 64);
+    if (!memory)
+        return NULL;
+    memset(memory, 0, total);
+    p->held += total;
+    if (p->most < p->held)
+        p->most = p->held;
+    return memory;
+}
+
+void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes)
+{
+    if (!memory)
+        return;
+    size_t total = n * bytes;
+    nbcolli_free(&p->host, memory, total ? total : 1);
+    p->held -= total;
+}
+
+static int queue_grow(nbcolli_queue *q, nbcolli_bucket *b)
+{
+    size_t room = b->room ? 2 * b->room : 64;
+    nbcolli_happening *items = nbcolli_purse_take(q->purse, room, sizeof *items);
+    if (!items)
+        return 0;
+    if (b->used)
+        memcpy(items, b->items, b->used * sizeof *items);
+    nbcolli_purse_give(q->purse, b->items, b->room, sizeof *items);
+    b->items = items;
+    b->room = room;
+    return 1;
+}
+
+int nbcolli_queue_put(nbcolli_queue *q, nbcolli_happening h)
+{
+    unsigned i = h.time == q->last ? 0 : 64 - (unsigned)__builtin_clzll(h.time ^ q->last);
+    nbcolli_bucket *b = &q->bucket[i];
+    if (b->used == b->room && !queue_grow(q, b))
+        return 0;
+    b->items[b->used++] = h;
+    if (i)
+        q->filled |= UINT64_C(1) << (i - 1);
+    return 1;
+}
+
+/* Spreads the first bucket that holds something over those before it. Each keeps the order in which things came. */
+static int queue_spread(nbcolli_queue *q)
+{
+    nbcolli_bucket *b = &q->bucket[1 + __builtin_ctzll(q->filled)];
+    uint64_t least = b->items[0].time;
+    q->filled &= q->filled - 1;
+    for (size_t i = 1; i < b->used; i++)
+        least = b->items[i].time < least ? b->items[i].time : least;
+    q->last = least;
+    for (size_t i = 0; i < b->used; i++)
+        if (!nbcolli_queue_put(q, b->items[i]))
+            return 0;
+    b->used = 0;
+    return 1;
+}
+
+int nbcolli_queue_take(nbcolli_queue *q, nbcolli_happening *out)
+{
+    nbcolli_bucket *b = &q->bucket[0];
+    if (b->first == b->used) {
+        b->first = b->used = 0;
+        if (!q->filled)
+            return 0;
+        if (!queue_spread(q))
+            return -1;
+    }
+    *out = b->items[b->first++];
+    return 1;
+}
+
+void nbcolli_queue_free(nbcolli_queue *q)
+{
+    for (size_t i = 0; i < sizeof q->bucket / sizeof *q->bucket; i++)
+        nbcolli_purse_give(q->purse, q->bucket[i].items, q->bucket[i].room, sizeof(nbcolli_happening));
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll sim` prints the costs and timelines that it printed when the files in golden/ were made, on a machine that is
+# described in a file. Where the simulator, an algorithm or a printer was changed on purpose, run the command again and
+# read the difference before keeping it.
+. "$(dirname "$0")/check.sh"
+golden=$(dirname "$0")/golden
+
+cat >"$work/model" <<'END'
+# each message: 100 + 1000 + 100 ns between nodes, 10 + 50 + 10 inside; a ns a byte
+inside.latency 50
+inside.o_send 10   # ns
+inside.o_recv 10
+inside.byte 1000
+between.latency 1000
+between.o_send 100
+between.o_recv 100
+between.byte 1000
+
+node 2
+eager 500
+END
+
+# timelines: the messages of a small tree, the second one of which is asked for
+small="sim bcast --algorithm binomial --ranks 4 --type byte --model $work/model"
+# shellcheck disable=SC2086 # words
+succeeds $small --count 11 --chrome "$work/chrome" --svg "$work/svg"
+sed 's/ *[^ ]*$//' "$work/out" >"$work/table" # without the simulator's own memory
+diff -u "$golden/sim_bcast.txt" "$work/table" || fail "table"
+diff -u "$golden/sim_bcast.json" "$work/chrome" || fail "Chrome trace"
+diff -u "$golden/sim_bcast.svg" "$work/svg" || fail "SVG"
+# shellcheck disable=SC2086
+succeeds $small --count 501 --chrome "$work/chrome"
+diff -u "$golden/sim_bcast_asked.json" "$work/chrome" || fail "Chrome trace of long messages"
+
+# a row for each algorithm and count, the same again
+succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattered:300 --compute 50 --test-every 7
+cp "$work/out" "$work/first"
+[ "$(wc -l <"$work/out")" -ge 5 ] || fail "rows are missing"
+succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattered:300 --compute 50 --test-every 7
+cmp -s "$work/first" "$work/out" || fail "not the same again"
+succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattered:300 --compute 50 --test-every 7 \
+    --seed 2
+! cmp -s "$work/first" "$work/out" || fail "the seed says nothing"
+
+# every operation but those whose lengths no schedule has
+for operation in barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall \
+    reduce_scatter reduce_scatter_block scan exscan; do
+    succeeds sim $operation --ranks 6
+    [ "$(wc -l <"$work/out")" -ge 2 ] || fail "$operation: no row"
+done
+for operation in alltoallv alltoallw; do
+    refuses "nbcoll sim: $operation: how long its blocks are is not in its schedules" sim $operation --ranks 6
+done
+
+# a place that cannot be written
+run sim bcast binomial --svg "$work/none/svg"
+[ "$status" -eq 3 ] || fail "no such place"

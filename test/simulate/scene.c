@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Scenes for tests of the simulator. */
+#include "scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+scene scene_of(nbcoll_operation operation, const char *algorithm, int ranks, size_t count)
+{
+    scene s = {.algorithm = nbcoll_algorithm_find(operation, algorithm)};
+    s.c = (nbcoll_case){.size = sizeof s.c, .operation = operation, .ranks = ranks, .count = count,
+                        .reduction = {NBCOLL_BYTE, NBCOLL_BXOR}, .known = 1};
+    s.config = (nbcoll_sim_config){.size = sizeof s.config, .ranks = ranks, .seed = 1};
+    s.result.size = sizeof s.result;
+    assert_non_null(s.algorithm);
+    return s;
+}
+
+void scene_loggp(scene *s, uint64_t L, uint64_t o, uint64_t g, uint64_t G)
+{
+    s->config.model.between = s->config.model.inside = (nbcoll_sim_link){L, o, o, g, 1000 * G};
+}
+
+nbcoll_status scene_build(void *user, int rank, nbcoll_schedule **out)
+{
+    scene *s = user;
+    return nbcoll_build_case(s->algorithm, &s->c, rank, NULL, out);
+}
+
+uint64_t scene_play(scene *s)
+{
+    assert_int_equal(nbcoll_simulate(&s->config, scene_build, s, &s->result), NBCOLL_OK);
+    return s->result.last;
+}
