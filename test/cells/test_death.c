@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The death of an owner and of a reader, with large exposures pending or half read: the others learn of it within a
  * second, get their memory back, and can free everything. */
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static void broadcast(int rank, void *user)
     atomic_fetch_add(&p->begun, 1);
     if (rank == p->victim) {
         while (atomic_load(&p->begun) < RANKS) /* so that nobody's start can fail */
-            usleep(100);
+            sched_yield();
         for (int i = 0; i < p->looks; i++)
             nbcoll_progress(m.context);
         die(p);
