@@ -52,7 +52,7 @@ extern "C" {
     X(AGAIN, "something is ready: do not sleep, progress and ask again")                           \
     X(ERR_ARGUMENT, "an argument is invalid")                                                      \
     X(ERR_NULL, "a required pointer is null")                                                      \
-    X(ERR_BUFFER, "a buffer is null although its length is not zero")                              \
+    X(ERR_BUFFER, "a buffer is null, in place, or the other one, where it may not be")             \
     X(ERR_COUNT, "a count or length overflows size_t")                                             \
     X(ERR_RANK, "a rank lies outside the communicator")                                            \
     X(ERR_ROOT, "the root lies outside the communicator")                                          \
@@ -194,7 +194,8 @@ NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
  * statuses[i] is what test would have returned for requests[i]. test_all and wait_all return OK when all ended with OK,
  * the first error in array order when all ended, else PENDING or the timeout. any: the first that ended (null and
  * inactive ones are passed over; *index = n and OK when there is no other). some: at least one; *ended of them, whose
- * indices are written to indices[0..*ended-1] in rising order. Errors: ERR_NULL, ERR_REQUEST. */
+ * indices are written to indices[0..*ended-1] in rising order (0 and OK when there are only null and inactive ones).
+ * Errors: ERR_NULL, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[]);
 NBCOLL_API nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[],
                                          uint64_t timeout);
@@ -241,7 +242,8 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 /* A limit between small and large data that stands for none: the cost model decides (select.h). */
 #define NBCOLL_BY_COST SIZE_MAX
 
-/* All ranks of a communicator must start its operations in the same order. */
+/* All ranks of a communicator must start its operations in the same order; threads that share a communicator see to it
+ * among themselves. */
 typedef struct nbcoll_comm_config {
     size_t size;
     uint32_t slots;        /* K: operations in flight; further ones are queued. 1..65536 */
@@ -275,7 +277,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
                                             const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
 
 /* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
- * parent. colour < 0: *out becomes null. Collective over `comm`, an operation of it like any other. */
+ * parent. Any colour < 0: *out becomes null. It has the parent's configuration. Collective over `comm`, an operation of
+ * it like any other; *out is written when that ends with OK, and must be there until then. Errors: ERR_NULL, ERR_LIMIT
+ * (2^32 communicators of the endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY,
+ * ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
@@ -432,7 +437,8 @@ enum {
  * and intermediate results at multiples of their size from an address aligned to 64 bytes.
  *
  * The descriptor is the host's; it stays, unchanged, while a request, a schedule or a communicator that met it lives
- * (communicators cache schedules). All ranks pass types of the same `extent` if packed = 0, else of the same `packed`.
+ * (communicators cache schedules). Of an element, `packed` bytes travel, or else `extent`: ranks may pass different
+ * types that have this in common, say elements with gaps here and without them there.
  * ERR_TYPE, where a type is taken: `size` too small, extent = 0, or packed > 0 without both functions. */
 typedef struct nbcoll_host_type {
     size_t size;
@@ -495,8 +501,9 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * Buffers are the caller's; from the start to the end of the operation they are lent: neither read receive buffers
  * nor write any of them. Arrays of counts, displacements and types are lent in the same way, a persistent request's
  * from _init until it is freed: they are not copied. Buffers, arrays and counts that a rank does not use (the send
- * buffer of a scatter away from its root) are ignored and may be null. Blocks that a rank receives do not overlap.
- * Counts may be zero, also some of them; a buffer without elements may be null, an array may not.
+ * buffer of a scatter away from its root) are not looked at and may be anything. A rank's send and receive buffer do
+ * not overlap, nor do blocks that it receives; blocks that it sends may. Counts may be zero, also some of them; a
+ * buffer without elements may be null, an array may not.
  *
  * NBCOLL_IN_PLACE as send buffer (scatter, scatterv: as the root's receive buffer) means that this rank's contribution
  * already stands where its result belongs; where operands are combined, and in alltoall, alltoallv and alltoallw: that
@@ -505,14 +512,18 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * Ranks may use different forms for the same operation. In scatterv and gatherv a type that packs needs
  * NBCOLL_COUNTS_KNOWN, else ERR_TYPE: no length would be known beforehand.
  *
- * All ranks pass the same root, op, count and size of an element (packed elements, where the type packs). A difference
- * ends the operation with ERR_MISMATCH. Where each rank passes counts of its own, what a rank sends to another must be
- * as many bytes as that one receives from it: else ERR_MISMATCH, before any of these bytes is written.
+ * All ranks pass the same root; where operands are combined, the same op, count and type; elsewhere as many bytes, of
+ * whatever types: some may count numbers and some bytes. What counts is what travels, of types that pack the packed
+ * elements. A difference ends the operation with ERR_MISMATCH. Where each rank passes counts of its own, what a rank
+ * sends to another must be as many bytes as that one receives from it: else ERR_MISMATCH, before any of these bytes is
+ * written. Not told apart are operations of the host's that all commute, or all do not; nor types that they combine, if
+ * their sizes are equal.
  *
- * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER, ERR_COUNT
- * (bytes overflow, of a block, its place, or all ranks' blocks together; or the two counts of what a rank keeps for
- * itself differ), ERR_UNSUPPORTED (no algorithm does what the communicator's flags demand), ERR_MISMATCH (an earlier
- * message shows that the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
+ * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER (null; in
+ * place where that means nothing; or, where there are no displacements, the same for both), ERR_COUNT (bytes overflow,
+ * of a block, its place, or all ranks' blocks together; or the two counts of what a rank keeps for itself differ),
+ * ERR_UNSUPPORTED (no algorithm does what the communicator's flags demand), ERR_MISMATCH (an earlier message shows that
+ * the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */

@@ -140,6 +140,15 @@ static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const n
     return !is_bound || !keeps || nbcolli_block_bytes(&c->blocks[0], own) == nbcolli_block_bytes(&c->blocks[1], own);
 }
 
+/* Is the receive buffer the send buffer, and both are used from their beginning on? */
+static int is_aliased(const collective_call *c, const nbcolli_kind *kind, int rank)
+{
+    nbcolli_part sends = nbcolli_part_of(&c->args, rank, 0), receives = nbcolli_part_of(&c->args, rank, 1);
+    int is_dense = (kind->blocks == NBCOLLI_EQUAL || c->args.counts) && !c->args.displs;
+    return is_dense && sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && c->send == c->recv &&
+           elements_of(&c->args, receives, rank);
+}
+
 /* All that can be said before the ranks meet. */
 static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
 {
@@ -156,6 +165,8 @@ static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
         s = nbcoll_args_complete(&c->args, comm->rank, comm->size);
     for (int is_recv = 0; s == NBCOLL_OK && is_recv < 2; is_recv++)
         s = check_side(c, kind, is_recv, comm);
+    if (s == NBCOLL_OK && is_aliased(c, kind, comm->rank))
+        s = NBCOLL_ERR_BUFFER;
     return s == NBCOLL_OK && !keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
 }
 

@@ -232,8 +232,9 @@ uint32_t nbcolli_fingerprint(const nbcoll_args *a, int ranks)
     const nbcolli_kind *kind = &args_kinds[a->operation];
     uint64_t hash = args_hash(1, (uint64_t)a->operation << 32 | (uint32_t)a->root);
 
-    if (kind->reduces)
-        hash = args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 | a->element);
+    if (kind->reduces) /* one of the host's operations may have other types on other ranks */
+        hash = args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 |
+                                   (a->reduction.op < NBCOLL_OP_COUNT ? a->reduction.type : a->element));
     if (kind->blocks != NBCOLLI_OWN)
         hash = args_hash(hash, a->bytes);
     for (int i = 0; a->counts && kind->blocks != NBCOLLI_OWN && i < ranks; i++)

@@ -89,6 +89,34 @@ static void in_place_is_for_one_buffer_and_where_it_means_something(void **state
     EXPECT(ERR_BUFFER, nbcoll_iexscan(NBCOLL_IN_PLACE, NBCOLL_IN_PLACE, 1, NBCOLL_INT32, NBCOLL_SUM, comm, &request));
 }
 
+/* What would be written while it is still read. With displacements only the program knows. */
+static void one_buffer_for_both_is_refused(void **state)
+{
+    nbcoll_request requests[RANKS];
+
+    (void)state;
+    EXPECT(ERR_BUFFER, nbcoll_iscatter(buffer, buffer, 1, NBCOLL_INT32, 0, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_igather(buffer, buffer, 1, NBCOLL_INT32, 0, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_iallgather(buffer, buffer, 1, NBCOLL_INT32, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_ialltoall(buffer, buffer, 1, NBCOLL_INT32, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_ireduce(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, 0, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_iallreduce(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_ireduce_scatter(buffer, buffer, counts, NBCOLL_INT32, NBCOLL_SUM, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_ireduce_scatter_block(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_iscan(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, comm, &request));
+    EXPECT(ERR_BUFFER, nbcoll_iexscan(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, w.comm[1], &request));
+    /* Not where a rank uses one of them, or none. */
+    EXPECT(OK, nbcoll_iscatter(buffer, buffer + 4, 1, NBCOLL_INT32, 0, comm, &requests[0]));
+    EXPECT(OK, nbcoll_iscatter(buffer + 5, buffer + 5, 1, NBCOLL_INT32, 0, w.comm[1], &requests[1]));
+    world_finish(&w, RANKS, requests);
+    EXPECT(OK, nbcoll_iexscan(buffer, buffer, 1, NBCOLL_INT32, NBCOLL_SUM, comm, &requests[0]));
+    EXPECT(OK, nbcoll_iexscan(buffer + 1, buffer + 2, 1, NBCOLL_INT32, NBCOLL_SUM, w.comm[1], &requests[1]));
+    world_finish(&w, RANKS, requests);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_iallreduce(buffer, buffer, 0, NBCOLL_INT32, NBCOLL_SUM, w.comm[r], &requests[r]));
+    world_finish(&w, RANKS, requests);
+}
+
 static void bytes_that_overflow_are_refused(void **state)
 {
     (void)state;
@@ -166,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(arrays_must_be_there, open, close),
         cmocka_unit_test_setup_teardown(buffers_with_elements_must_be_there, open, close),
         cmocka_unit_test_setup_teardown(in_place_is_for_one_buffer_and_where_it_means_something, open, close),
+        cmocka_unit_test_setup_teardown(one_buffer_for_both_is_refused, open, close),
         cmocka_unit_test_setup_teardown(bytes_that_overflow_are_refused, open, close),
         cmocka_unit_test_setup_teardown(what_a_rank_keeps_is_as_long_at_both_ends, open, close),
         cmocka_unit_test_setup_teardown(types_and_operations_must_fit, open, close),

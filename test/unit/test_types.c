@@ -194,6 +194,7 @@ static void host_operations_commute_if_they_say_so(void **state)
     assert_false(nbcolli_commutes(nbcoll_op_of(&minus)));
     assert_true(nbcolli_commutes(nbcoll_op_of(&plus)));
     assert_int_equal(nbcolli_op_number(nbcoll_op_of(&minus)), NBCOLL_OP_COUNT);
+    assert_int_equal(nbcolli_op_number(nbcoll_op_of(&plus)), NBCOLL_OP_COUNT + 1);
 }
 
 /* ---- neither --------------------------------------------------------------------------------------------------- */

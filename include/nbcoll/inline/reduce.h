@@ -44,10 +44,10 @@ static inline int nbcolli_commutes(nbcoll_op op)
     return o ? o->commutative != 0 : op < NBCOLL_OP_COUNT;
 }
 
-/* The operation as other processes can know it: all of the host's are NBCOLL_OP_COUNT there. */
+/* The operation as other processes can know it: of the host's, only whether it commutes. */
 static inline uint32_t nbcolli_op_number(nbcoll_op op)
 {
-    return op < NBCOLL_OP_COUNT ? (uint32_t)op : (uint32_t)NBCOLL_OP_COUNT;
+    return op < NBCOLL_OP_COUNT ? (uint32_t)op : NBCOLL_OP_COUNT + (uint32_t)nbcolli_commutes(op);
 }
 
 /* result[i] = left[i] op right[i], for an operation that applies to the type, of elements as they travel. `result` may
