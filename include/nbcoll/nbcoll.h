@@ -235,7 +235,9 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *                  and the algorithm: each element is combined along the tree over the ranks 0..P-1 (scan: 0..r;
  *                  exscan: 0..r-1) that splits n ranks behind the largest power of two below n. Holds if any rank asks
  *   COUNTS_KNOWN   in gatherv and scatterv every rank passes the counts of all ranks, so that trees can serve them.
- *                  Holds only if all ranks promise it; nbcoll_comm_flags tells */
+ *                  Holds only if all ranks promise it; nbcoll_comm_flags tells. Changes nothing in alltoallv and
+ *                  alltoallw: there a rank passes its own row of counts, and who forwards blocks would need those of
+ *                  all pairs */
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
 
@@ -509,8 +511,9 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * already stands where its result belongs; where operands are combined, and in alltoall, alltoallv and alltoallw: that
  * the receive buffer holds the contribution and the result replaces it. Each rank chooses for itself.
  *
- * Ranks may use different forms for the same operation. In scatterv and gatherv a type that packs needs
- * NBCOLL_COUNTS_KNOWN, else ERR_TYPE: no length would be known beforehand.
+ * Ranks may use different forms for the same operation. In scatterv and gatherv without NBCOLL_COUNTS_KNOWN, and in
+ * alltoallv and alltoallw, the start of a type that packs needs memory for this rank's packed blocks (ERR_MEMORY, and
+ * nothing has changed), unless an earlier start of the same call left enough.
  *
  * All ranks pass the same root; where operands are combined, the same op, count and type; elsewhere as many bytes, of
  * whatever types: some may count numbers and some bytes. What counts is what travels, of types that pack the packed
@@ -613,7 +616,7 @@ NBCOLL_API nbcoll_status nbcoll_alltoall(const void *send, void *recv, size_t co
 
 /* Rank m's recv[recv_displs[r] .. + recv_counts[r]) becomes the send_counts[m] elements of send_r from its
  * send_displs[m] on: as many. In place: the send arrays are ignored, and recv block r is replaced by what rank r
- * has for m, which is as long. NBCOLL_COUNTS_KNOWN changes nothing. No type that packs: ERR_TYPE. */
+ * has for m, which is as long. */
 NBCOLL_API nbcoll_status nbcoll_ialltoallv(const void *send, const size_t send_counts[], const size_t send_displs[],
                                            void *recv, const size_t recv_counts[], const size_t recv_displs[],
                                            nbcoll_type type, nbcoll_comm *comm, nbcoll_request *request);
@@ -624,8 +627,8 @@ NBCOLL_API nbcoll_status nbcoll_alltoallv(const void *send, const size_t send_co
                                           void *recv, const size_t recv_counts[], const size_t recv_displs[],
                                           nbcoll_type type, nbcoll_comm *comm, uint64_t timeout);
 
-/* As alltoallv with a type for each block, and displacements in bytes. Both ends of a block need the same bytes,
- * not the same type. */
+/* As alltoallv with a type for each block, and displacements in bytes. Both ends of a block need the same bytes, packed
+ * ones where a type packs, not the same type. Some types may pack, and others not. */
 NBCOLL_API nbcoll_status nbcoll_ialltoallw(const void *send, const size_t send_counts[], const size_t send_displs[],
                                            const nbcoll_type send_types[], void *recv, const size_t recv_counts[],
                                            const size_t recv_displs[], const nbcoll_type recv_types[],

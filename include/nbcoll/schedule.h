@@ -39,12 +39,15 @@ typedef enum nbcoll_buffer {
     NBCOLL_BUFFER_SCRATCH, /* the run's own; undefined at the start, aligned to 64 bytes */
     NBCOLL_BUFFER_SEND_BLOCK, /* a block of the send buffer, */
     NBCOLL_BUFFER_RECV_BLOCK, /* of the receive buffer: bound to a place and a length when the schedule is started */
+    NBCOLL_BUFFER_SEND_PACKED, /* that block of the send buffer, */
+    NBCOLL_BUFFER_RECV_PACKED, /* of the receive buffer, as it travels: scratch memory of that length, aligned to 64 */
     NBCOLL_BUFFER_COUNT
 } nbcoll_buffer;
 
-/* In the last two, the offset is the index of the block, below the number of ranks, and regions have 0 bytes: where
- * the block lies, and its bytes, the run looks up in the arrays of the call. A block goes into SEND, RECV (the bytes of
- * both ends are compared as the message comes) and COPY (between two blocks of the same length) only. */
+/* In the last four, the offset is the index of the block, below the number of ranks (0 where the buffer is one block),
+ * and regions have 0 bytes: where the block lies, and its bytes, the run looks up in the arrays of the call. A block
+ * goes into SEND, RECV (the bytes of both ends are compared as the message comes), COPY (between two blocks of the same
+ * length) and CALL only. SEND_BLOCK is read, RECV_BLOCK written, packed ones are both. */
 typedef struct nbcoll_addr {
     nbcoll_buffer buffer;
     size_t offset; /* bytes */
@@ -166,6 +169,7 @@ NBCOLL_API nbcoll_step nbcoll_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_add
 typedef struct nbcoll_piece {
     void *at;
     size_t bytes;
+    nbcoll_type type; /* of the elements of a block that is bound, packed or not; else NBCOLL_BYTE */
 } nbcoll_piece;
 typedef nbcoll_status nbcoll_host_call(void *user, const nbcoll_piece pieces[]);
 NBCOLL_API nbcoll_step nbcoll_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
@@ -287,10 +291,11 @@ NBCOLL_API const char *nbcoll_operation_name(nbcoll_operation operation);
  *
  *   known   `counts` is there, and builders may read it. Always so in allgatherv and reduce_scatter; in gatherv and
  *           scatterv where the communicator has NBCOLL_COUNTS_KNOWN. Then it is the same on all ranks, `displs` is not.
- *           So too in alltoallv and alltoallw in place: but these are the counts of this rank only
+ *           So too in alltoallv and alltoallw in place, but of types that pack: these are the counts of this rank
+ *           only
  *   bound   `counts` is null; the schedule serves any counts, which are looked up when it runs (through
- *           NBCOLL_BUFFER_SEND_BLOCK and NBCOLL_BUFFER_RECV_BLOCK). So a block can only go directly to its place:
- *           nothing is known of its length
+ *           NBCOLL_BUFFER_SEND_BLOCK and NBCOLL_BUFFER_RECV_BLOCK; their packed forms, for types that pack). So a block
+ *           can only go directly to its place: nothing is known of its length
  *
  * nbcoll_send_block and nbcoll_recv_block give the right region in all cases, equal blocks too. */
 typedef struct nbcoll_args {
@@ -313,13 +318,15 @@ typedef struct nbcoll_args {
                                    before, and where this rank has no such vector */
     const nbcoll_type *types;   /* [ranks]: alltoallw in place; else null */
     size_t element;             /* bytes of one element, as it travels */
+    int packs;                  /* elements are packed to travel: completing sets it from the type. alltoallw: the
+                                   caller says it, if one of this rank's blocks is of such a type */
 } nbcoll_args;
 
-/* Fills in `bytes` and `element` from counts and type, and `send` and `recv` for the plain form, or for the in-place
- * form of `rank`; drops arrays that this rank does not use. The arrays stay the caller's. Errors: ERR_NULL (no counts
- * where they are always known), ERR_CONFIG (size), ERR_RANK, ERR_ARGUMENT (no such operation), ERR_ROOT (also: not 0
- * for an operation that has none), ERR_TYPE (also: one that packs, where blocks are bound, and in alltoallv and
- * alltoallw), ERR_OP, ERR_COUNT (bytes of all ranks, or the end of a block, overflow). */
+/* Fills in `bytes`, `element` and `packs` from counts and type, and `send` and `recv` for the plain form, or for the
+ * in-place form of `rank`; drops arrays that this rank does not use. The arrays stay the caller's. Errors: ERR_NULL (no
+ * counts where they are always known), ERR_CONFIG (size), ERR_RANK, ERR_ARGUMENT (no such operation), ERR_ROOT (also:
+ * not 0 for an operation that has none), ERR_TYPE (also: a type in `types` that packs, though `packs` is 0), ERR_OP,
+ * ERR_COUNT (bytes of all ranks, or the end of a block, overflow). */
 NBCOLL_API nbcoll_status nbcoll_args_complete(nbcoll_args *a, int rank, int ranks);
 
 /* Of complete arguments: the region that goes from this rank to `peer`, and the region that takes what is there because
@@ -352,11 +359,12 @@ NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operatio
 NBCOLL_API const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name);
 
 /* Opens a builder, runs the algorithm, names and fingerprints the schedule, and finishes it. `a` is completed first.
- * A type that packs is
- * packed into scratch memory before, and unpacked from it after the algorithm, which sees packed elements and is never
- * in place then. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_ARGUMENT (the algorithm is another operation's), ERR_OP (it
- * reorders, and the operation does not commute), ERR_UNSUPPORTED (it reads counts, which are bound), and those of
- * nbcoll_args_complete, nbcoll_builder_open and nbcoll_builder_finish. */
+ * A type that packs is packed into scratch memory before, and unpacked from it after the algorithm, which sees packed
+ * elements (bound blocks: their packed forms). Of the algorithms of such a type, only those of gatherv and scatterv
+ * with bound blocks are in place: the root's own block stays where it is. Errors: ERR_NULL, ERR_CONFIG (a size),
+ * ERR_ARGUMENT (the algorithm is another operation's), ERR_OP (it reorders, and the operation does not commute),
+ * ERR_UNSUPPORTED (it reads counts, which are bound), and those of nbcoll_args_complete, nbcoll_builder_open and
+ * nbcoll_builder_finish. */
 NBCOLL_API nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
                                                const nbcoll_builder_config *config, nbcoll_schedule **out);
 

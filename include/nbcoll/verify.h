@@ -38,8 +38,8 @@
  *   - a CALL reads and writes the regions it names and nothing else. What it writes is a value of its own, equal to
  *     nothing that a claim can ask for: claim "whatever" about the bytes where it ends up. So of types that pack
  *     everything is proved but what the received bytes are;
- *   - bound blocks (NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_BUFFER_RECV_BLOCK) are proved in one binding of many: where the
- *     meaning says that they lie;
+ *   - bound blocks (NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_BUFFER_RECV_BLOCK, and their packed forms) are proved in one
+ *     binding of many: where the meaning says that they lie, and as long;
  *   - operands of a reduction are the same elements of different inputs, or have no meaning; so the bytes of one input
  *     are never combined with others of the same rank;
  *   - limits of engines and transports (slots, cells, credits) only delay.
@@ -164,6 +164,8 @@ struct nbcoll_meaning {
     nbcoll_region (*block)(const nbcoll_meaning *m, int rank, int is_recv, int index);
     int same_tree; /* every reduction is bracketed as those of NBCOLL_REPRODUCIBLE: n inputs split behind the largest
                       power of two below n, and so on */
+    /* The bytes of that block as it travels: what a packed one has. Null: as many as it has where it is bound to. */
+    size_t (*travels)(const nbcoll_meaning *m, int rank, int is_recv, int index);
 };
 
 /* ---- cases of this library's operations ------------------------------------------------------------------------ */
@@ -205,10 +207,10 @@ typedef struct nbcoll_case {
 } nbcoll_case;
 
 /* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
- * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE. Types
- * that pack: nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK
- * (ranks < 1), ERR_ARGUMENT (no such operation or spread), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks,
- * with what lies between them, overflow). */
+ * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE, unless
+ * the type packs. Types that pack: nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a
+ * size), ERR_RANK (ranks < 1), ERR_ARGUMENT (no such operation or spread), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes
+ * of all ranks, with what lies between them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
 /* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory; may be null; must outlive the

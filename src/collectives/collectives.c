@@ -71,9 +71,26 @@ static nbcoll_status take_counts(collective_call *c, const nbcolli_kind *kind, c
 static nbcoll_status check_types(const nbcolli_blocks *blocks, int ranks)
 {
     for (int i = 0; i < ranks; i++)
-        if (!nbcoll_type_size(blocks->types[i]) || nbcolli_packs(blocks->types[i]))
+        if (!nbcoll_type_size(blocks->types[i]))
             return NBCOLL_ERR_TYPE;
     return NBCOLL_OK;
+}
+
+/* Is one of the blocks of an alltoallw of a type that packs? */
+static int packs_some(const collective_call *c, int ranks)
+{
+    for (int is_recv = c->args.in_place; is_recv < 2; is_recv++)
+        for (int i = 0; c->blocks[is_recv].types && i < ranks; i++)
+            if (nbcolli_packs(c->blocks[is_recv].types[i]))
+                return 1;
+    return 0;
+}
+
+/* Bytes of an element in the caller's buffer, or as it travels, whichever are more. */
+static size_t widest(nbcoll_type type)
+{
+    size_t loose = nbcoll_type_size(type), packed = nbcolli_packed_size(type);
+    return loose > packed ? loose : packed;
 }
 
 /* Bound blocks of a buffer: *elements is not 0 if one of them has any. */
@@ -84,12 +101,12 @@ static nbcoll_status check_blocks(const nbcolli_blocks *blocks, nbcolli_part par
 
     *elements = part == NBCOLLI_ONE ? blocks->count : 0;
     if (part == NBCOLLI_ONE)
-        return __builtin_mul_overflow(blocks->count, blocks->element, &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+        return __builtin_mul_overflow(blocks->count, widest(blocks->type), &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
     if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
         return NBCOLL_ERR_NULL;
     nbcoll_status s = is_w ? check_types(blocks, ranks) : NBCOLL_OK;
     for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
-        size_t element = is_w ? nbcoll_type_size(blocks->types[i]) : blocks->element, place, end;
+        size_t element = widest(is_w ? blocks->types[i] : blocks->type), place, end;
         if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
             __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
             __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(all, bytes, &all))
@@ -122,7 +139,7 @@ static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, in
     if (kind->blocks == NBCOLLI_EQUAL || c->args.counts)
         elements = elements_of(&c->args, part, comm->rank);
     else {
-        c->blocks[is_recv].element = c->args.element;
+        c->blocks[is_recv].type = c->args.reduction.type;
         nbcoll_status s = check_blocks(&c->blocks[is_recv], part, comm->size,
                                        c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
         if (s != NBCOLL_OK)
@@ -137,7 +154,8 @@ static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const n
     int is_bound = kind->blocks != NBCOLLI_EQUAL && !c->args.counts;
     int keeps = !c->args.in_place && (!kind->has_root || comm->rank == c->args.root);
     size_t own = (size_t)comm->rank;
-    return !is_bound || !keeps || nbcolli_block_bytes(&c->blocks[0], own) == nbcolli_block_bytes(&c->blocks[1], own);
+    return !is_bound || !keeps ||
+           nbcolli_block_packed(&c->blocks[0], NULL, own).bytes == nbcolli_block_packed(&c->blocks[1], NULL, own).bytes;
 }
 
 /* Is the receive buffer the send buffer, and both are used from their beginning on? */
@@ -161,12 +179,18 @@ static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
     s = take_in_place(c, kind, comm->rank);
     if (s == NBCOLL_OK)
         s = take_counts(c, kind, comm);
+    if (s == NBCOLL_OK && c->args.operation == NBCOLL_OPERATION_ALLTOALLW)
+        c->args.packs = packs_some(c, comm->size);
     if (s == NBCOLL_OK)
         s = nbcoll_args_complete(&c->args, comm->rank, comm->size);
     for (int is_recv = 0; s == NBCOLL_OK && is_recv < 2; is_recv++)
         s = check_side(c, kind, is_recv, comm);
     if (s == NBCOLL_OK && is_aliased(c, kind, comm->rank))
         s = NBCOLL_ERR_BUFFER;
+    if (kind->blocks == NBCOLLI_OWN && c->args.in_place && !c->args.counts) { /* bound: packed from where it is */
+        c->send = c->recv;
+        c->blocks[0] = c->blocks[1];
+    }
     return s == NBCOLL_OK && !keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
 }
 

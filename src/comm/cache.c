@@ -22,7 +22,7 @@ static uint32_t hash_of(const nbcoll_args *a, int ranks)
     uint32_t h = mix(0, a->count);
     h = mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
     h = mix(h, a->reduction.type);
-    h = mix(h, (uint64_t)a->reduction.op << 1 | (a->in_place != 0));
+    h = mix(h, (uint64_t)a->reduction.op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
     return mix_array(mix_array(h, a->counts, ranks), a->displs, ranks);
 }
 
@@ -36,7 +36,7 @@ static int same(const nbcoll_args *a, const nbcoll_args *b, int ranks)
     size_t bytes = (size_t)ranks * sizeof(size_t);
     return a->count == b->count && a->operation == b->operation && a->root == b->root &&
            a->reduction.type == b->reduction.type && a->reduction.op == b->reduction.op &&
-           !a->in_place == !b->in_place && same_array(a->counts, b->counts, bytes) &&
+           !a->in_place == !b->in_place && !a->packs == !b->packs && same_array(a->counts, b->counts, bytes) &&
            same_array(a->displs, b->displs, bytes) && same_array(a->types, b->types, bytes);
 }
 

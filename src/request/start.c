@@ -23,8 +23,7 @@ static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *rec
         return NBCOLL_ERR_RANK;
     if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
         return NBCOLL_ERR_BUFFER;
-    if (s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK] ||
-        (s->shared && !shares_all(s, comm)))
+    if (nbcolli_has_blocks(s) || (s->shared && !shares_all(s, comm)))
         return NBCOLL_ERR_UNSUPPORTED;
     if (s->shared && (s->cells > comm->config.cells || s->shown > (uint32_t)comm->size || s->widest > MOST_PARTS))
         return NBCOLL_ERR_LIMIT;

@@ -120,6 +120,7 @@ void nbcolli_schedule_disown(nbcoll_schedule *s)
     while (s->idle) {
         nbcolli_run *run = s->idle;
         s->idle = run->next;
+        nbcolli_free(&s->host, run->room, run->room_bytes);
         nbcolli_free(&s->host, run, run->memory);
     }
     *s->owned_at = s->owned_next;
@@ -137,13 +138,15 @@ static uint32_t most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-/* A run in one block: the struct, ops, pieces, counters, ready list, answers, scratch. */
+/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, scratch. */
 static nbcolli_run *run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
     size_t ops = nbcolli_lines(sizeof(nbcolli_run));
     size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
-    size_t before = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
+    size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
+    size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
+    size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_piece));
     size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
     size_t answered = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
     size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
@@ -160,6 +163,8 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     run->schedule = s;
     run->op = (nbcolli_op *)(void *)(block + ops);
     run->pieces = (nbcoll_piece *)(void *)(block + pieces);
+    run->packed[0] = (nbcoll_piece *)(void *)(block + packed);
+    run->packed[1] = run->packed[0] + sent;
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = (nbcoll_step *)(void *)(block + ready);
     run->answered = s->cells ? block + answered : NULL;
@@ -175,15 +180,56 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     return run;
 }
 
+/* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
+ * Without room they get their lengths only. */
+static size_t run_place(nbcoll_piece *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room, size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        packed[i] = nbcolli_block_packed(blocks, room ? room + bytes : NULL, i);
+        if (packed[i].bytes > SIZE_MAX - 64 || __builtin_add_overflow(bytes, nbcolli_lines(packed[i].bytes), &bytes))
+            return SIZE_MAX;
+    }
+    return bytes;
+}
+
+static size_t run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
+{
+    const size_t *n = &run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED];
+    size_t bytes = run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
+    return bytes == SIZE_MAX ? bytes : run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
+}
+
+/* Room for this start's packed blocks: 0 if there is none. What an earlier start needed is kept. */
+static int run_pack(nbcolli_run *run, const nbcolli_request *r)
+{
+    const nbcoll_host *host = &run->schedule->host;
+    size_t bytes = run_place_all(run, r, NULL);
+
+    if (bytes > run->room_bytes) {
+        unsigned char *room = bytes == SIZE_MAX ? NULL : nbcolli_alloc(host, bytes, 64);
+        if (!room)
+            return 0;
+        nbcolli_free(host, run->room, run->room_bytes);
+        run->room = room;
+        run->room_bytes = bytes;
+    }
+    run_place_all(run, r, run->room);
+    return 1;
+}
+
 static nbcolli_run *run_take(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
-    nbcolli_run *run = s->idle;
+    nbcolli_run *run = s->idle ? s->idle : run_make(s);
 
-    if (run)
-        s->idle = run->next;
-    else if (!(run = run_make(s)))
+    if (!run)
         return NULL;
+    s->idle = run->next;
+    if (!run_pack(run, r)) {
+        run->next = s->idle;
+        s->idle = run;
+        return NULL;
+    }
     memcpy(run->before, s->before, s->steps * sizeof *run->before);
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];

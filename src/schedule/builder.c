@@ -117,9 +117,9 @@ static int builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
 static int builder_region_or_block(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
     nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
-    if (!nbcolli_is_block(r.at))
+    if ((unsigned)r.at.buffer >= NBCOLL_BUFFER_COUNT || !nbcolli_is_block(r.at))
         return builder_region(b, r, is_written);
-    int is_right = r.at.offset < (size_t)b->head.ranks && !r.bytes && r.at.buffer == block;
+    int is_right = r.at.offset < (size_t)b->head.ranks && !r.bytes && (nbcolli_is_packed(r.at) || r.at.buffer == block);
     return builder_require(b, is_right, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -372,7 +372,7 @@ static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_regio
     if (!part)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        if (!builder_region(b, regions[i], is_written))
+        if (!builder_region_or_block(b, regions[i], is_written))
             return 0;
         part[i] = (nbcoll_part){.peer = -1, .number = (uint32_t)is_written, .region = regions[i]};
     }

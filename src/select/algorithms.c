@@ -203,7 +203,7 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
     if (status == NBCOLL_OK) {
         algorithm_name(b, &whole);
         nbcoll_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
-        if (nbcolli_packs(args.reduction.type) && args.element)
+        if (args.packs)
             nbcolli_build_packed(b, &whole, &args);
         else
             whole.build(b, &args);

@@ -87,13 +87,12 @@ static nbcoll_region args_block(const nbcoll_args *a, int i, nbcoll_addr vector)
 
 static nbcoll_region args_region(const nbcoll_args *a, int rank, int peer, int is_recv)
 {
-    nbcoll_addr bound = {is_recv ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK, (size_t)peer};
     nbcoll_addr vector = is_recv ? a->recv : a->send;
     switch (nbcolli_part_of(a, rank, is_recv)) {
     case NBCOLLI_ALL:
-        return args_bound(a) ? nbcoll_span(bound, 0) : args_block(a, peer, vector);
+        return args_bound(a) ? nbcoll_span(nbcoll_at(vector, (size_t)peer), 0) : args_block(a, peer, vector);
     case NBCOLLI_ONE:
-        return args_bound(a) ? nbcoll_span(bound, 0) : nbcoll_span(vector, nbcolli_block_count(a, rank) * a->element);
+        return args_bound(a) ? nbcoll_span(vector, 0) : nbcoll_span(vector, nbcolli_block_count(a, rank) * a->element);
     default:
         return nbcoll_span(vector, 0);
     }
@@ -116,7 +115,7 @@ static nbcoll_status args_arrays(nbcoll_args *a, const nbcolli_kind *kind, int r
 {
     int has_vector = nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL || nbcolli_part_of(a, rank, 1) == NBCOLLI_ALL;
 
-    if (kind->blocks == NBCOLLI_EQUAL || (kind->blocks == NBCOLLI_OWN && !a->in_place))
+    if (kind->blocks == NBCOLLI_EQUAL || (kind->blocks == NBCOLLI_OWN && (!a->in_place || a->packs)))
         a->counts = NULL;
     else if (!a->counts && kind->blocks != NBCOLLI_PROMISED)
         return NBCOLL_ERR_NULL;
@@ -136,7 +135,7 @@ static nbcoll_status args_sum(nbcoll_args *a, int ranks, size_t loose)
 
     for (int i = 0; i < ranks; i++) {
         size_t element = a->types ? nbcolli_packed_size(a->types[i]) : widest, place, length, end;
-        if (!element || (a->types && nbcolli_packs(a->types[i])))
+        if (!element || (a->types && nbcolli_packs(a->types[i]))) /* packed blocks are bound */
             return NBCOLL_ERR_TYPE;
         if (__builtin_mul_overflow(a->displs ? a->displs[i] : count, a->types ? 1 : widest, &place) ||
             __builtin_mul_overflow(a->counts[i], element, &length) || __builtin_add_overflow(place, length, &end) ||
@@ -156,7 +155,7 @@ static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int 
 
     a->element = typed ? nbcolli_packed_size(a->reduction.type) : 0;
     a->bytes = 0;
-    if (typed && (!a->element || (nbcolli_packs(a->reduction.type) && (args_bound(a) || kind->blocks == NBCOLLI_OWN))))
+    if (typed && !a->element)
         return NBCOLL_ERR_TYPE;
     if (kind->reduces && !nbcoll_op_applies(a->reduction.op, a->reduction.type))
         return NBCOLL_ERR_OP;
@@ -174,8 +173,8 @@ static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int 
 /* Where the operands and the result lie. */
 static void args_place(nbcoll_args *a, int rank)
 {
-    a->send = (nbcoll_addr){NBCOLL_BUFFER_SEND, 0};
-    a->recv = (nbcoll_addr){NBCOLL_BUFFER_RECV, 0};
+    a->send = (nbcoll_addr){args_bound(a) ? NBCOLL_BUFFER_SEND_BLOCK : NBCOLL_BUFFER_SEND, 0};
+    a->recv = (nbcoll_addr){args_bound(a) ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_RECV, 0};
     if (!a->in_place || args_bound(a))
         return;
     if (nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL && nbcolli_part_of(a, rank, 1) == NBCOLLI_ONE &&
@@ -207,6 +206,8 @@ nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
         return NBCOLL_ERR_ROOT;
     a.in_place = a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE ||
                                 (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
+    if (a.operation != NBCOLL_OPERATION_ALLTOALLW)
+        a.packs = a.operation != NBCOLL_OPERATION_BARRIER && nbcolli_packs(a.reduction.type);
     status = args_arrays(&a, kind, rank);
     if (status == NBCOLL_OK)
         status = args_measure(&a, kind, ranks);

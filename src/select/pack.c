@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Any algorithm for types that pack: what this rank contributes is packed into scratch memory, the algorithm moves and
- * combines packed elements there, and what arrived is unpacked. */
+ * combines packed elements there, and what arrived is unpacked. Of bound blocks the run knows place, length, type. */
+#include <string.h>
+
 #include "nbcoll/inline/reduce.h"
 #include "nbcoll/inline/select.h"
 
+/* The type is `user`, or, of a bound block, the run's: in an alltoallw that need not pack. */
+static nbcoll_status pack_pieces(const nbcoll_host_type *type, const nbcoll_piece pieces[], int unpacks)
+{
+    size_t bytes = pieces[!unpacks].bytes; /* packed */
+
+    type = type ? type : nbcolli_host_type(pieces[0].type);
+    if (!bytes)
+        return NBCOLL_OK;
+    if (type && type->packed)
+        return (unpacks ? type->unpack : type->pack)(type->user, pieces[0].at, pieces[1].at, bytes / type->packed);
+    memcpy(pieces[1].at, pieces[0].at, bytes);
+    return NBCOLL_OK;
+}
+
 static nbcoll_status pack_call(void *user, const nbcoll_piece pieces[])
 {
-    const nbcoll_host_type *type = user;
-    size_t count = pieces[1].bytes / type->packed;
-    return count ? type->pack(type->user, pieces[0].at, pieces[1].at, count) : NBCOLL_OK;
+    return pack_pieces(user, pieces, 0);
 }
 
 static nbcoll_status unpack_call(void *user, const nbcoll_piece pieces[])
 {
-    const nbcoll_host_type *type = user;
-    size_t count = pieces[0].bytes / type->packed;
-    return count ? type->unpack(type->user, pieces[0].at, pieces[1].at, count) : NBCOLL_OK;
+    return pack_pieces(user, pieces, 1);
 }
 
 /* `count` elements between a buffer of the caller's, from element `first` on, and packed ones. */
@@ -52,7 +64,49 @@ static void pack_buffer(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buf
     }
 }
 
-void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+/* Has `algorithm` build behind all that was added; the step that waits for all that it adds. */
+static nbcoll_step pack_around(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *inner)
+{
+    nbcoll_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_step first = nbcoll_join(b);
+    algorithm->build(b, inner);
+    nbcoll_step done = nbcoll_join(b); /* also of stages on which nothing else waits */
+    for (nbcoll_step step = first; step < done; step++)
+        nbcoll_after(b, done, step);
+    return done;
+}
+
+/* The bound blocks of one side; not the one that stays where it is at a root in place. */
+static void pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_recv, nbcoll_step after)
+{
+    int stays = a->in_place && nbcolli_kind_of(a->operation)->has_root;
+    nbcolli_part part = nbcolli_part_of(a, b->rank, is_recv);
+    nbcoll_region loose = {{is_recv ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK, 0}, 0};
+    nbcoll_region tight = {{is_recv ? NBCOLL_BUFFER_RECV_PACKED : NBCOLL_BUFFER_SEND_PACKED, 0}, 0};
+
+    if (part == NBCOLLI_NONE || (part == NBCOLLI_ONE && stays))
+        return;
+    for (int i = 0; i < (part == NBCOLLI_ONE ? 1 : b->ranks); i++) {
+        loose.at.offset = tight.at.offset = (size_t)i;
+        if (stays && i == b->rank)
+            continue;
+        nbcoll_after(b, is_recv ? nbcoll_call(b, unpack_call, NULL, 1, &tight, 1, &loose)
+                                : nbcoll_call(b, pack_call, NULL, 1, &loose, 1, &tight), after);
+    }
+}
+
+static void pack_bound(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+{
+    nbcoll_args inner = *a;
+
+    inner.in_place = a->in_place && nbcolli_kind_of(a->operation)->has_root;
+    inner.send.buffer = NBCOLL_BUFFER_SEND_PACKED;
+    inner.recv.buffer = NBCOLL_BUFFER_RECV_PACKED;
+    pack_blocks(b, a, 0, NBCOLL_START);
+    pack_blocks(b, a, 1, pack_around(b, algorithm, &inner));
+}
+
+static void pack_known(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
 {
     nbcoll_addr send = {a->in_place ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 0}, recv = {NBCOLL_BUFFER_RECV, 0};
     nbcolli_part sends = nbcolli_part_of(a, b->rank, 0), receives = nbcolli_part_of(a, b->rank, 1);
@@ -75,12 +129,12 @@ void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, 
     if (sends != NBCOLLI_NONE)
         pack_buffer(b, a, send, a->in_place && gathers ? nbcolli_block_place(a, b->rank) : 0, sends, inner.send,
                     NBCOLL_START, 0);
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcoll_step first = nbcoll_join(b);
-    algorithm->build(b, &inner);
-    nbcoll_step done = nbcoll_join(b); /* also of stages on which nothing else waits */
-    for (nbcoll_step step = first; step < done; step++)
-        nbcoll_after(b, done, step);
+    nbcoll_step done = pack_around(b, algorithm, &inner);
     if (receives != NBCOLLI_NONE && !keeps)
         pack_buffer(b, a, recv, 0, receives, inner.recv, done, 1);
+}
+
+void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+{
+    (a->send.buffer == NBCOLL_BUFFER_SEND_BLOCK ? pack_bound : pack_known)(b, algorithm, a);
 }

@@ -47,7 +47,7 @@ void nbcolli_print_name(nbcolli_printer *p, const char *name, int is_quoted)
 
 static void print_region(nbcolli_printer *p, nbcoll_region r)
 {
-    static const char *const names[] = {"send", "recv", "scratch", "send", "recv"};
+    static const char *const names[] = {"send", "recv", "scratch", "send", "recv", "packed send", "packed recv"};
     if (r.at.buffer >= NBCOLL_BUFFER_SEND_BLOCK)
         nbcolli_print(p, " %s block %zu", names[r.at.buffer], r.at.offset);
     else

@@ -2,6 +2,8 @@
  * Cases of this library's operations: how long the blocks are and where they lie. */
 #include "case.h"
 
+#include "nbcoll/inline/reduce.h"
+
 /* The operation that has blocks of one length in the place of this one's. */
 static nbcoll_operation case_equal(nbcoll_operation operation)
 {
@@ -69,7 +71,7 @@ static int case_is_known(const nbcoll_case *c, int rank)
     case NBCOLLI_PROMISED:
         return c->known;
     case NBCOLLI_OWN:
-        return case_in_place(c, rank);
+        return case_in_place(c, rank) && !nbcolli_packs(c->reduction.type);
     default:
         return 0;
     }
@@ -182,7 +184,7 @@ static nbcoll_args case_args(const nbcoll_case *c, int rank, size_t *number, nbc
     size_t element = nbcoll_type_size(c->reduction.type);
     nbcoll_args a = {.size = sizeof a, .operation = c->operation, .root = c->root, .count = c->count,
                      .reduction = c->reduction, .in_place = case_in_place(c, rank), .segment = c->segment,
-                     .arity = c->arity, .ports = c->ports};
+                     .arity = c->arity, .ports = c->ports, .packs = nbcolli_packs(c->reduction.type)};
     if (!case_is_known(c, rank))
         return a;
     for (int i = 0; i < c->ranks; i++) {

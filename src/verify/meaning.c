@@ -28,6 +28,13 @@ static nbcoll_region meaning_block(const nbcoll_meaning *m, int rank, int is_rec
     return nbcolli_case_block(&c, rank, is_recv, index);
 }
 
+static size_t meaning_travels(const nbcoll_meaning *m, int rank, int is_recv, int index)
+{
+    nbcoll_case c = meaning_case(m);
+    size_t bytes = nbcolli_case_block(&c, rank, is_recv, index).bytes;
+    return bytes / nbcoll_type_size(c.reduction.type) * nbcolli_packed_size(c.reduction.type);
+}
+
 /* Whose inputs the i-th block that this rank receives is made of. */
 static void meaning_sources(const nbcoll_case *c, int rank, int i, nbcoll_claim *out)
 {
@@ -80,7 +87,8 @@ nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_mea
                         .input = meaning_input,
                         .claim = meaning_claim,
                         .block = meaning_block,
-                        .same_tree = (flags & NBCOLL_ALGORITHM_REPRODUCIBLE) != 0};
+                        .same_tree = (flags & NBCOLL_ALGORITHM_REPRODUCIBLE) != 0,
+                        .travels = meaning_travels};
     memcpy(out, &m, out->size < sizeof m ? out->size : sizeof m);
     return NBCOLL_OK;
 }

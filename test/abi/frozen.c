@@ -214,7 +214,9 @@ VALUE(NBCOLL_BUFFER_RECV, 1);
 VALUE(NBCOLL_BUFFER_SCRATCH, 2);
 VALUE(NBCOLL_BUFFER_SEND_BLOCK, 3);
 VALUE(NBCOLL_BUFFER_RECV_BLOCK, 4);
-VALUE(NBCOLL_BUFFER_COUNT, 5);
+VALUE(NBCOLL_BUFFER_SEND_PACKED, 5);
+VALUE(NBCOLL_BUFFER_RECV_PACKED, 6);
+VALUE(NBCOLL_BUFFER_COUNT, 7);
 VALUE(NBCOLL_LEFT, 0);
 VALUE(NBCOLL_RIGHT, 1);
 VALUE(NBCOLL_NON_DEPENDENT, 0);
@@ -274,9 +276,10 @@ OFFSET(nbcoll_builder_config, shares, 24);
 OFFSET(nbcoll_builder_config, shares_user, 32);
 OFFSET(nbcoll_builder_config, cells, 40);
 
-SIZE(nbcoll_piece, 16);
+SIZE(nbcoll_piece, 24);
 OFFSET(nbcoll_piece, at, 0);
 OFFSET(nbcoll_piece, bytes, 8);
+OFFSET(nbcoll_piece, type, 16);
 
 SIZE(nbcoll_part, 32);
 OFFSET(nbcoll_part, peer, 0);
@@ -307,7 +310,7 @@ OFFSET(nbcoll_step_view, grows, 160);
 OFFSET(nbcoll_step_view, piece, 168);
 OFFSET(nbcoll_step_view, whole, 176);
 
-SIZE(nbcoll_schedule_info, 80);
+SIZE(nbcoll_schedule_info, 96);
 OFFSET(nbcoll_schedule_info, size, 0);
 OFFSET(nbcoll_schedule_info, name, 8);
 OFFSET(nbcoll_schedule_info, rank, 16);
@@ -317,7 +320,7 @@ OFFSET(nbcoll_schedule_info, edges, 28);
 OFFSET(nbcoll_schedule_info, fingerprint, 32);
 OFFSET(nbcoll_schedule_info, extent, 40);
 
-SIZE(nbcoll_args, 136);
+SIZE(nbcoll_args, 144);
 OFFSET(nbcoll_args, size, 0);
 OFFSET(nbcoll_args, operation, 8);
 OFFSET(nbcoll_args, root, 12);
@@ -334,6 +337,7 @@ OFFSET(nbcoll_args, counts, 104);
 OFFSET(nbcoll_args, displs, 112);
 OFFSET(nbcoll_args, types, 120);
 OFFSET(nbcoll_args, element, 128);
+OFFSET(nbcoll_args, packs, 136);
 
 SIZE(nbcoll_algorithm, 40);
 OFFSET(nbcoll_algorithm, size, 0);
@@ -535,7 +539,7 @@ OFFSET(nbcoll_claim, last, 20);
 OFFSET(nbcoll_claim, from, 24);
 OFFSET(nbcoll_claim, how, 32);
 
-SIZE(nbcoll_meaning, 64);
+SIZE(nbcoll_meaning, 72);
 OFFSET(nbcoll_meaning, size, 0);
 OFFSET(nbcoll_meaning, user, 8);
 OFFSET(nbcoll_meaning, ranks, 16);
@@ -546,6 +550,7 @@ OFFSET(nbcoll_meaning, input, 32);
 OFFSET(nbcoll_meaning, claim, 40);
 OFFSET(nbcoll_meaning, block, 48);
 OFFSET(nbcoll_meaning, same_tree, 56);
+OFFSET(nbcoll_meaning, travels, 64);
 
 SIZE(nbcoll_case, 80);
 OFFSET(nbcoll_case, size, 0);

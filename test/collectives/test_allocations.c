@@ -136,6 +136,66 @@ static void starting_a_persistent_request_again_allocates_nothing(void **state)
     world_close(&w);
 }
 
+/* ---- packed blocks -------------------------------------------------------------------------------------------- */
+
+enum { MOST = 90 };
+
+/* An element is a number and another that does not travel. */
+static nbcoll_status pack(void *user, const void *elements, void *to, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)to)[i] = ((const int64_t *)elements)[2 * i];
+    return NBCOLL_OK;
+}
+
+static nbcoll_status unpack(void *user, const void *from, void *elements, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)elements)[2 * i] = ((const int64_t *)from)[i];
+    return NBCOLL_OK;
+}
+
+static const nbcoll_host_type gapped = {.size = sizeof gapped, .extent = 16, .packed = 8, .pack = pack,
+                                        .unpack = unpack};
+
+static void exchange(world *w, size_t n)
+{
+    static int64_t send[RANKS][RANKS * MOST * 2], recv[RANKS][RANKS * MOST * 2];
+    size_t counts[RANKS], displs[RANKS];
+    nbcoll_request request[RANKS];
+
+    for (size_t i = 0; i < RANKS; i++) {
+        counts[i] = n;
+        displs[i] = i * MOST;
+    }
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_ialltoallv(r % 2 ? (void *)send[r] : NBCOLL_IN_PLACE, counts, displs, recv[r], counts, displs,
+                                     nbcoll_type_of(&gapped), w->comm[r], &request[r]));
+    world_finish(w, RANKS, request);
+}
+
+/* The room for packed blocks grows with the counts and is kept: counts no larger than those before need none. */
+static void starting_packed_blocks_again_allocates_nothing(void **state)
+{
+    atomic_size_t count = 0;
+    size_t before;
+    world w;
+
+    (void)state;
+    open_counted(&w, &count, 0);
+    for (int i = 0; i < WARM; i++)
+        exchange(&w, (size_t)i * 7 % 60);
+    before = count;
+    for (int i = 0; i < STARTS; i++)
+        exchange(&w, (size_t)i * 7 % 60);
+    assert_int_equal(count, before);
+    exchange(&w, MOST);
+    assert_true(count > before); /* more counts, more room */
+    world_close(&w);
+}
+
 /* ---- threads --------------------------------------------------------------------------------------------------- */
 
 static void run_many(world *w, int rank, void *user)
@@ -171,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starting_a_cached_collective_allocates_nothing),
         cmocka_unit_test(starting_a_persistent_request_again_allocates_nothing),
+        cmocka_unit_test(starting_packed_blocks_again_allocates_nothing),
         cmocka_unit_test(threads_allocate_for_early_messages_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

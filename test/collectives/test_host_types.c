@@ -107,6 +107,32 @@ static int close(void **state)
     return 0;
 }
 
+/* Memory that runs out: so many allocations more. */
+typedef struct scarce {
+    size_t left;
+} scarce;
+
+static void *scarce_alloc(void *user, size_t bytes, size_t align)
+{
+    scarce *memory = user;
+    if (!memory->left)
+        return NULL;
+    memory->left--;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void scarce_free(void *user, void *at, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(at);
+}
+
+static nbcoll_host scarce_host(scarce *memory)
+{
+    return (nbcoll_host){.size = sizeof(nbcoll_host), .user = memory, .alloc = scarce_alloc, .free = scarce_free};
+}
+
 static void fill(void)
 {
     for (int r = 0; r < RANKS; r++)
@@ -238,6 +264,206 @@ static void packed_blocks_of_promised_counts_are_moved(void **state)
     world_close(&w);
 }
 
+/* The counts of each start are its own: there is one schedule for all. */
+static void packed_blocks_of_bound_counts_are_gathered_and_scattered(void **state)
+{
+    nbcoll_type t = nbcoll_type_of(&affines);
+    size_t counts[RANKS], displs[RANKS] = {250, 0, 60, 120, 180};
+    packed p;
+
+    (void)state;
+    for (size_t n = 0; n < 60; n += 7) {
+        for (size_t r = 0; r < RANKS; r++)
+            counts[r] = n * r % 50;
+        for (int in_place = 0; in_place < 2; in_place++) {
+            ON_ALL_RANKS(nbcoll_igatherv(in_place && r == 2 ? NBCOLL_IN_PLACE : s[r].send,
+                                         r != 2 || !in_place ? counts[r] : 99, s[r].recv, r == 2 ? counts : NULL,
+                                         r == 2 ? displs : NULL, t, 2, w.comm[r], &request[r]));
+            for (int r = 0; r < RANKS; r++)
+                for (size_t i = 0; i < 50; i++)
+                    check(2, displs[r] + i, i < counts[r] && (r != 2 || !in_place) ? (p = value(r, i), &p) : NULL);
+            ON_ALL_RANKS(nbcoll_iscatterv(s[r].send, r == 3 ? counts : NULL, r == 3 ? displs : NULL,
+                                          in_place && r == 3 ? NBCOLL_IN_PLACE : s[r].recv,
+                                          r != 3 || !in_place ? counts[r] : 99, t, 3, w.comm[r], &request[r]));
+            for (int r = 0; r < RANKS; r++)
+                for (size_t i = 0; i < 50; i++)
+                    check(r, i, i < counts[r] && (r != 3 || !in_place) ? (p = value(3, displs[r] + i), &p) : NULL);
+        }
+    }
+}
+
+/* Elements from rank f to rank t: as many as from t to f, so that it can be in place, and none within every third. */
+static size_t between(int f, int t, size_t n)
+{
+    return (size_t)(f + t) % 3 ? n + (size_t)(f * t) : 0;
+}
+
+/* What an alltoallv leaves, where rank r sends its elements from ROOM * peer on, or has them in its receive buffer. */
+static void check_all_to_all(size_t n, size_t room, int in_place)
+{
+    packed p;
+    for (int r = 0; r < RANKS; r++)
+        for (int f = 0; f < RANKS; f++)
+            for (size_t i = 0; i < room; i++)
+                check(r, (size_t)f * room + i, i < between(f, r, n) ? (p = value(f, (size_t)r * room + i), &p)
+                                               : in_place % 2       ? (p = value(r, (size_t)f * room + i), &p)
+                                                                    : NULL);
+}
+
+static void fill_in_place(size_t elements)
+{
+    for (int r = 0; r < RANKS; r++)
+        for (size_t i = 0; i < elements; i++) {
+            packed p = value(r, i);
+            s[r].recv[i] = (affine){p.a, 99, p.b};
+        }
+}
+
+static void packed_blocks_of_bound_counts_go_from_all_to_all(void **state)
+{
+    static const size_t most[] = {0, 1, 40}; /* nothing but what ranks differ in; eager; announced */
+    nbcoll_type t = nbcoll_type_of(&affines);
+    size_t counts[RANKS][RANKS], displs[RANKS];
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        size_t n = most[k % 3], room = 60;
+        for (int r = 0; r < RANKS; r++)
+            for (int peer = 0; peer < RANKS; peer++) {
+                counts[r][peer] = between(r, peer, n);
+                displs[peer] = room * (size_t)peer;
+            }
+        ON_ALL_RANKS(nbcoll_ialltoallv(s[r].send, counts[r], displs, s[r].recv, counts[r], displs, t, w.comm[r],
+                                       &request[r]));
+        check_all_to_all(n, room, 0);
+        fill();
+        fill_in_place(RANKS * room);
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, s[r].recv, counts[r], displs, t, w.comm[r],
+                                         &request[r]));
+        world_finish(&w, RANKS, request);
+        check_all_to_all(n, room, 1);
+    }
+}
+
+/* Blocks of one call are of types that pack and of types that do not: what leaves as one comes as the other. */
+static void packed_blocks_mix_with_others(void **state)
+{
+    enum { BLOCK = 8 };
+    nbcoll_type t = nbcoll_type_of(&affines), same = nbcoll_type_of(&pairs), from[RANKS], to[RANKS][RANKS];
+    size_t counts[RANKS], displs[RANKS];
+
+    (void)state;
+    for (int r = 0; r < RANKS; r++) {
+        from[r] = t;
+        counts[r] = BLOCK;
+        displs[r] = (size_t)r * BLOCK * sizeof(affine);
+        for (int peer = 0; peer < RANKS; peer++)
+            to[r][peer] = r <= peer ? same : t; /* of rank 0 none packs, but what it sends */
+    }
+    for (int in_place = 0; in_place < 2; in_place++) {
+        fill();
+        fill_in_place(RANKS * BLOCK);
+        for (int r = 0; r < RANKS; r++)
+            for (int peer = r; peer < RANKS; peer++)
+                for (int i = 0; i < BLOCK; i++) /* without gaps */
+                    ((packed *)&s[r].recv[peer * BLOCK])[i] = value(r, (size_t)(peer * BLOCK + i));
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_ialltoallw(in_place ? NBCOLL_IN_PLACE : s[r].send, counts, displs, from, s[r].recv,
+                                         counts, displs, to[r], w.comm[r], &request[r]));
+        world_finish(&w, RANKS, request);
+        for (int r = 0; r < RANKS; r++)
+            for (int f = 0; f < RANKS; f++)
+                for (int i = 0; i < BLOCK; i++) {
+                    packed p = value(f, (size_t)(r * BLOCK + i));
+                    if (r <= f)
+                        assert_memory_equal(&((packed *)&s[r].recv[f * BLOCK])[i], &p, sizeof p);
+                    else
+                        check(r, (size_t)(f * BLOCK + i), &p);
+                }
+    }
+}
+
+/* Of rank 0, whose last run is noted by its schedule. */
+static void note_schedule(void *user, const nbcoll_event *event)
+{
+    if (nbcoll_comm_rank(event->comm) == 0)
+        *(const nbcoll_schedule **)user = event->schedule;
+}
+
+static void one_schedule_serves_any_counts_of_packed_blocks(void **state)
+{
+    const nbcoll_schedule *last = NULL, *first = NULL;
+    nbcoll_observer observer = {.size = sizeof observer, .user = &last, .event = note_schedule};
+    nbcoll_context_config context = {.size = sizeof context, .observer = &observer};
+    size_t counts[RANKS], displs[RANKS];
+    nbcoll_type t = nbcoll_type_of(&affines);
+
+    (void)state;
+    world_open(&w, RANKS, NULL, &context, &small);
+    for (size_t n = 0; n < 40; n++) {
+        for (size_t i = 0; i < RANKS; i++) {
+            counts[i] = n;
+            displs[i] = i * (40 + n);
+        }
+        ON_ALL_RANKS(nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, s[r].recv, counts, displs, t, w.comm[r],
+                                       &request[r]));
+        first = first ? first : last;
+        assert_ptr_equal(first, last);
+    }
+    world_close(&w);
+}
+
+/* Packed elements have arrived when they are unpacked. */
+static void packed_blocks_have_arrived_when_they_are_unpacked(void **state)
+{
+    size_t counts[RANKS] = {0, 1, 2, 3, 4}, displs[RANKS] = {20, 0, 2, 5, 10};
+    nbcoll_type t = nbcoll_type_of(&affines);
+
+    (void)state;
+    fill();
+    EXPECT(OK, nbcoll_igatherv(s[0].send, 0, s[0].recv, counts, displs, t, 0, w.comm[0], &request[0]));
+    EXPECT(PENDING, nbcoll_arrived(request[0], 2 * sizeof(affine), 1));
+    EXPECT(OK, nbcoll_arrived(request[0], 4 * sizeof(affine), sizeof(affine))); /* between the blocks */
+    EXPECT(ERR_COUNT, nbcoll_arrived(request[0], 14 * sizeof(affine), 1));
+    for (int r = 1; r < RANKS; r++)
+        EXPECT(OK, nbcoll_igatherv(s[r].send, counts[r], NULL, NULL, NULL, t, 0, w.comm[r], &request[r]));
+    world_finish(&w, RANKS, request);
+}
+
+/* Without memory for the packed blocks the start is refused: no tag is taken, and with memory it can be repeated. */
+static void a_start_without_room_is_refused(void **state)
+{
+    scarce memory = {.left = SIZE_MAX};
+    nbcoll_context_config context = {.size = sizeof context, .host = scarce_host(&memory)};
+    size_t counts[RANKS], displs[RANKS];
+    nbcoll_type t = nbcoll_type_of(&affines);
+    nbcoll_request refused = NBCOLL_REQUEST_NULL;
+
+    (void)state;
+    world_open(&w, RANKS, NULL, &context, &small);
+    for (size_t n = 1; n < 200; n += 150) { /* the second time the schedule is there, and its run has too little */
+        for (size_t i = 0; i < RANKS; i++) {
+            counts[i] = n;
+            displs[i] = i * n;
+        }
+        fill();
+        memory.left = 0;
+        EXPECT(ERR_MEMORY, nbcoll_ialltoallv(s[0].send, counts, displs, s[0].recv, counts, displs, t, w.comm[0],
+                                             &refused));
+        assert_null(refused.context);
+        assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
+        memory.left = SIZE_MAX;
+        ON_ALL_RANKS(nbcoll_ialltoallv(s[r].send, counts, displs, s[r].recv, counts, displs, t, w.comm[r],
+                                       &request[r]));
+        for (size_t i = 0; i < RANKS * n; i++) {
+            packed p = value((int)(i / n), 2 * n + i % n);
+            check(2, i, &p);
+        }
+    }
+    world_close(&w);
+}
+
 static void operations_that_do_not_commute_keep_rank_order(void **state)
 {
     static const size_t counts[] = {COUNT, 20, 1};
@@ -339,6 +565,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(packed_elements_move_in_place, open, close),
         cmocka_unit_test_setup_teardown(packed_blocks_of_known_counts_are_moved, open, close),
         cmocka_unit_test(packed_blocks_of_promised_counts_are_moved),
+        cmocka_unit_test_setup_teardown(packed_blocks_of_bound_counts_are_gathered_and_scattered, open, close),
+        cmocka_unit_test_setup_teardown(packed_blocks_of_bound_counts_go_from_all_to_all, open, close),
+        cmocka_unit_test_setup_teardown(packed_blocks_mix_with_others, open, close),
+        cmocka_unit_test(one_schedule_serves_any_counts_of_packed_blocks),
+        cmocka_unit_test_setup_teardown(packed_blocks_have_arrived_when_they_are_unpacked, open, close),
+        cmocka_unit_test(a_start_without_room_is_refused),
         cmocka_unit_test_setup_teardown(operations_that_do_not_commute_keep_rank_order, open, close),
         cmocka_unit_test_setup_teardown(contiguous_host_types_need_no_packing, open, close),
         cmocka_unit_test_setup_teardown(a_function_that_fails_ends_the_operation_everywhere, open, close),

@@ -117,6 +117,28 @@ static void one_buffer_for_both_is_refused(void **state)
     world_finish(&w, RANKS, requests);
 }
 
+static nbcoll_status pack(void *user, const void *from, void *to, size_t count)
+{
+    (void)user, (void)from, (void)to, (void)count;
+    return NBCOLL_OK;
+}
+
+static const nbcoll_host_type packing = {sizeof packing, 8, 4, NULL, pack, pack},
+                              growing = {sizeof growing, 1, 8, NULL, pack, pack};
+
+static void packed_bytes_that_overflow_are_refused(void **state)
+{
+    nbcoll_type grows = nbcoll_type_of(&growing), types_grow[RANKS] = {grows, grows};
+    static const size_t much[RANKS] = {SIZE_MAX / 8 + 1, 0};
+
+    (void)state;
+    EXPECT(ERR_COUNT, nbcoll_iscatterv(buffer, much, displs, buffer, much[0], grows, 0, comm, &request));
+    EXPECT(ERR_COUNT, nbcoll_igatherv(buffer, much[0], buffer, NULL, NULL, grows, 0, w.comm[1], &request));
+    EXPECT(ERR_COUNT, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, buffer, much, displs, grows, comm, &request));
+    EXPECT(ERR_COUNT, nbcoll_ialltoallw(buffer, much, displs, types_grow, buffer, much, displs, types_grow, comm,
+                                        &request));
+}
+
 static void bytes_that_overflow_are_refused(void **state)
 {
     (void)state;
@@ -136,23 +158,22 @@ static void bytes_that_overflow_are_refused(void **state)
 
 static void what_a_rank_keeps_is_as_long_at_both_ends(void **state)
 {
+    nbcoll_type packs = nbcoll_type_of(&packing), halves[RANKS] = {packs, packs};
+    static const nbcoll_type longs[RANKS] = {NBCOLL_INT64, NBCOLL_INT64};
+
     (void)state;
     EXPECT(ERR_COUNT, nbcoll_iscatterv(buffer, counts, displs, buffer, 2, NBCOLL_INT32, 0, comm, &request));
     EXPECT(ERR_COUNT, nbcoll_igatherv(buffer, 2, buffer, counts, displs, NBCOLL_INT32, 0, comm, &request));
     EXPECT(ERR_COUNT, nbcoll_ialltoallv(buffer, counts, displs, buffer, other, displs, NBCOLL_INT32, comm, &request));
     EXPECT(ERR_COUNT, nbcoll_ialltoallw(buffer, counts, displs, types, buffer, other, displs, types, comm, &request));
-}
-
-static nbcoll_status pack(void *user, const void *from, void *to, size_t count)
-{
-    (void)user, (void)from, (void)to, (void)count;
-    return NBCOLL_OK;
+    EXPECT(ERR_COUNT, nbcoll_igatherv(buffer, 2, buffer, counts, displs, packs, 0, comm, &request));
+    EXPECT(ERR_COUNT, nbcoll_ialltoallv(buffer, counts, displs, buffer, other, displs, packs, comm, &request));
+    /* Counts are equal, and bytes in the buffers: not bytes as they travel. */
+    EXPECT(ERR_COUNT, nbcoll_ialltoallw(buffer, counts, displs, longs, buffer, counts, displs, halves, comm, &request));
 }
 
 static void types_and_operations_must_fit(void **state)
 {
-    static const nbcoll_host_type packing = {.size = sizeof packing, .extent = 8, .packed = 4, .pack = pack,
-                                             .unpack = pack};
     nbcoll_type packs = nbcoll_type_of(&packing);
 
     (void)state;
@@ -162,10 +183,6 @@ static void types_and_operations_must_fit(void **state)
     EXPECT(ERR_TYPE, nbcoll_iscan(buffer, buffer, 1, NBCOLL_TYPE_COUNT, NBCOLL_SUM, comm, &request));
     EXPECT(ERR_OP, nbcoll_iscan(buffer, buffer, 1, NBCOLL_FLOAT, NBCOLL_BXOR, comm, &request));
     EXPECT(ERR_OP, nbcoll_ireduce_scatter(buffer, buffer, counts, NBCOLL_INT32, NBCOLL_OP_COUNT, comm, &request));
-    /* Blocks that are bound cannot be packed, and nothing predefined combines a host's elements. */
-    EXPECT(ERR_TYPE, nbcoll_igatherv(buffer, 1, buffer, counts, displs, packs, 0, comm, &request));
-    EXPECT(ERR_TYPE, nbcoll_ialltoallv(buffer, none, displs, buffer, none, displs, packs, comm, &request));
-    EXPECT(ERR_TYPE, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, buffer, none, displs, packs, comm, &request));
     EXPECT(ERR_OP, nbcoll_iallreduce(buffer, buffer, 1, packs, NBCOLL_SUM, comm, &request));
     EXPECT(ERR_ROOT, nbcoll_igatherv(buffer, 1, buffer, counts, displs, NBCOLL_INT32, RANKS, comm, &request));
     EXPECT(ERR_ROOT, nbcoll_iscatterv(buffer, counts, displs, buffer, 1, NBCOLL_INT32, -1, comm, &request));
@@ -196,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(in_place_is_for_one_buffer_and_where_it_means_something, open, close),
         cmocka_unit_test_setup_teardown(one_buffer_for_both_is_refused, open, close),
         cmocka_unit_test_setup_teardown(bytes_that_overflow_are_refused, open, close),
+        cmocka_unit_test_setup_teardown(packed_bytes_that_overflow_are_refused, open, close),
         cmocka_unit_test_setup_teardown(what_a_rank_keeps_is_as_long_at_both_ends, open, close),
         cmocka_unit_test_setup_teardown(types_and_operations_must_fit, open, close),
         cmocka_unit_test_setup_teardown(what_is_not_used_may_be_null, open, close),

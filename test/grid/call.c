@@ -59,7 +59,20 @@ static size_t lay_out(const call *c, int rank, side which, size_t displs[])
     return at;
 }
 
-/* In the w form, some blocks are described as bytes, not always at both ends. */
+/* In the w form, some blocks are described as bytes, not always at both ends: always, if the type packs. */
+static int is_described_as_bytes(const call *c, int rank, side which, int peer)
+{
+    int from = which == SEND ? rank : peer, to = which == SEND ? peer : rank;
+    int in_place = c->p.v[PLACE] != NOT_IN_PLACE; /* one description for what goes and for what comes */
+    int pair = in_place && from > to ? 3 * to + 5 * from : 3 * from + 5 * to;
+
+    if (c->c.what != NBCOLL_OPERATION_ALLTOALLW)
+        return 0;
+    if (c->c.type != ELEMENT_PACKED)
+        pair = 3 * rank + 5 * peer + (int)which;
+    return (c->p.seed >> pair % 40 & 1) != 0;
+}
+
 static vector vector_make(const call *c, int rank, side which)
 {
     size_t ranks = (size_t)c->c.ranks, size = element_size(c->c.type);
@@ -68,7 +81,7 @@ static vector vector_make(const call *c, int rank, side which)
 
     lay_out(c, rank, which, displs);
     for (int peer = 0; peer < c->c.ranks; peer++) {
-        int is_bytes = (c->p.seed >> (3 * rank + 5 * peer + (int)which) % 40 & 1) != 0;
+        int is_bytes = is_described_as_bytes(c, rank, which, peer);
         counts[peer] = length(c, rank, which, peer);
         types[peer] = element_type(c->c.type);
         if (c->c.what != NBCOLL_OPERATION_ALLTOALLW)

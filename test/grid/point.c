@@ -60,16 +60,6 @@ static int has_blocks(nbcoll_operation what)
 
 /* ---- what is allowed ------------------------------------------------------------------------------------------- */
 
-/* Types that pack need counts that all ranks know. */
-static int may_pack(nbcoll_operation what, int flags)
-{
-    if (what == NBCOLL_OPERATION_ALLTOALLV || what == NBCOLL_OPERATION_ALLTOALLW)
-        return 0;
-    if (what != NBCOLL_OPERATION_GATHERV && what != NBCOLL_OPERATION_SCATTERV)
-        return 1;
-    return flags < 0 || flags_of[flags] & NBCOLL_COUNTS_KNOWN;
-}
-
 static int suits_operation(const int v[])
 {
     nbcoll_operation what = (nbcoll_operation)v[OPERATION];
@@ -81,8 +71,6 @@ static int suits_operation(const int v[])
     if (v[COUNT] >= HOLES && !operation_has_counts(what))
         return 0;
     if (v[PLACE] == IN_PLACE_AT_SOME && operation_has_root(what))
-        return 0;
-    if (v[TYPE] == ELEMENT_PACKED && !may_pack(what, v[FLAGS]))
         return 0;
     if (what == NBCOLL_OPERATION_BARRIER)
         return v[TYPE] <= 0 && v[COUNT] <= ZERO && v[PLACE] <= NOT_IN_PLACE;

@@ -18,7 +18,7 @@ static void move(const collective *c, void *to, size_t at, const void *from, siz
     }
 }
 
-/* In the w form, where no type packs. */
+/* In the w form. */
 static void move_bytes(void *to, size_t at, const void *from, size_t first, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -78,9 +78,12 @@ static void alltoall(const collective *c, const passed by[], void *const results
                 move(c, results[m], (size_t)r * by[m].count, from, (size_t)m * by[m].count, by[m].count);
             else if (c->what == NBCOLL_OPERATION_ALLTOALLV)
                 move(c, results[m], mine->displs[r], from, theirs->displs[m], mine->counts[r]);
-            else
+            else if (theirs->types[m] == NBCOLL_BYTE || mine->types[r] == NBCOLL_BYTE)
                 move_bytes(results[m], mine->displs[r], from, theirs->displs[m],
                            mine->counts[r] * (mine->types[r] == NBCOLL_BYTE ? 1 : element_size(c->type)));
+            else
+                move(c, (char *)results[m] + mine->displs[r], 0, (const char *)from + theirs->displs[m], 0,
+                     mine->counts[r]);
         }
 }
 

@@ -170,7 +170,10 @@ static int misuse(nbcoll_builder *b, int i)
     case 6: nbcoll_combine(b, recv, send, send, 0, how); return 1;
     case 7: nbcoll_expose(b, 1, &part); return 1;
     case 8: nbcoll_fetch(b, 1, recv, 0); return 1;
-    case 9: nbcoll_call(b, do_nothing, NULL, 1, &block, 0, NULL); return 1;
+    case 9: nbcoll_call(b, do_nothing, NULL, 0, NULL, 1, &block); return 1;
+    case 10: nbcoll_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, RANKS}, 0); return 1;
+    case 11: nbcoll_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV_PACKED, 1}, 8); return 1;
+    case 12: nbcoll_copy(b, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, 1}, plain, 0); return 1;
     default: return 0;
     }
 }
@@ -230,6 +233,37 @@ static void bound_schedules_say_so(void **state)
     nbcoll_schedule_free(s);
 }
 
+static nbcoll_status no_packing(void *user, const void *from, void *to, size_t count)
+{
+    (void)user, (void)from, (void)to, (void)count;
+    return NBCOLL_OK;
+}
+
+static void packed_forms_of_bound_blocks_say_so(void **state)
+{
+    static const nbcoll_host_type packing = {sizeof packing, 16, 8, NULL, no_packing, no_packing};
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 2, .ranks = RANKS};
+    nbcoll_schedule_info info = {.size = sizeof info};
+    nbcoll_args a = args(NBCOLL_OPERATION_ALLTOALLV);
+    nbcoll_schedule *s;
+    text t = {{0}, 0};
+
+    (void)state;
+    a.reduction.type = nbcoll_type_of(&packing);
+    a.in_place = 1;
+    assert_int_equal(nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, &s), NBCOLL_OK);
+    assert_int_equal(nbcoll_schedule_query(s, &info), NBCOLL_OK);
+    assert_int_equal(info.extent[NBCOLL_BUFFER_SEND_PACKED], RANKS);
+    assert_int_equal(info.extent[NBCOLL_BUFFER_RECV_PACKED], RANKS);
+    assert_int_equal(info.extent[NBCOLL_BUFFER_SCRATCH], 0);
+    assert_int_equal(nbcoll_show_text(s, keep, &t), NBCOLL_OK);
+    assert_non_null(strstr(t.bytes, "CALL reads send block 1, writes packed send block 1"));
+    assert_non_null(strstr(t.bytes, "packed send block 1 -> rank 1"));
+    assert_non_null(strstr(t.bytes, "packed recv block 2 <- packed send block 2"));
+    assert_non_null(strstr(t.bytes, "CALL reads packed recv block 0, writes recv block 0"));
+    nbcoll_schedule_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +274,7 @@ int main(void)
         cmocka_unit_test(regions_are_right_for_equal_known_and_bound_blocks),
         cmocka_unit_test(a_block_is_taken_where_it_can_be_bound_only),
         cmocka_unit_test(bound_schedules_say_so),
+        cmocka_unit_test(packed_forms_of_bound_blocks_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

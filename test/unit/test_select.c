@@ -40,8 +40,9 @@ static void plain_arguments_begin_where_the_buffers_do(void **state)
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
         nbcoll_args a = with_arrays(args_of(small_one(operation), 6, 0));
         assert_int_equal(nbcoll_args_complete(&a, 2, 3), NBCOLL_OK);
-        check_at(a.send, NBCOLL_BUFFER_SEND, 0);
-        check_at(a.recv, NBCOLL_BUFFER_RECV, 0);
+        int is_bound = is_one_of((nbcoll_operation)operation, rows);
+        check_at(a.send, is_bound ? NBCOLL_BUFFER_SEND_BLOCK : NBCOLL_BUFFER_SEND, 0);
+        check_at(a.recv, is_bound ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_RECV, 0);
         size_t count = operation == NBCOLL_OPERATION_BARRIER || is_one_of((nbcoll_operation)operation, rows) ? 0
                        : is_one_of((nbcoll_operation)operation, known)                                       ? 9
                                                                                                              : 6;

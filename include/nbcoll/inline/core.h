@@ -7,6 +7,7 @@
 
 #include "../transport.h"
 #include "host.h"
+#include "reduce.h"
 #include "schedule.h"
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
@@ -148,6 +149,9 @@ struct nbcolli_run {
     nbcolli_op *op;      /* [ops] */
     nbcoll_piece *pieces; /* for the CALL with most regions */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
+    nbcoll_piece *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
+    unsigned char *room;     /* grows as the counts of a start demand */
+    size_t room_bytes;
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
     uint32_t cells, parts; /* of those that this rank may write: used */
     nbcoll_status status;
@@ -169,8 +173,9 @@ typedef enum nbcolli_request_state {
 typedef struct nbcolli_blocks {
     const size_t *counts;     /* null: every block is the first `count` elements of the buffer */
     const size_t *displs;     /* elements; with `types`: bytes */
-    const nbcoll_type *types; /* null: elements of `element` bytes */
-    size_t count, element;
+    const nbcoll_type *types; /* null: all of `type` */
+    nbcoll_type type;
+    size_t count;
 } nbcolli_blocks;
 
 struct nbcolli_request {
@@ -351,26 +356,30 @@ static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
     return &comm->slot[tag % comm->config.slots];
 }
 
-static inline size_t nbcolli_block_bytes(const nbcolli_blocks *blocks, size_t i)
+/* Block i of a buffer as it travels, at `at`. */
+static inline nbcoll_piece nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
-    size_t element = blocks->types ? nbcoll_type_size(blocks->types[i]) : blocks->element;
-    return (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    return (nbcoll_piece){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
 }
 
 /* Where block i of a buffer lies. */
 static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
 {
-    size_t bytes = nbcolli_block_bytes(blocks, i);
-    size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : blocks->element) : 0;
-    return (nbcoll_piece){bytes ? base + place : base, bytes}; /* nothing may lie nowhere */
+    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    size_t element = nbcoll_type_size(type), bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+    size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
+    return (nbcoll_piece){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
 }
 
 /* Where a region of the schedule lies in this run, and its bytes. */
 static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
 {
     if (!nbcolli_is_block(r.at))
-        return (nbcoll_piece){run->base[r.at.buffer] + r.at.offset, r.bytes};
-    int is_recv = r.at.buffer == NBCOLL_BUFFER_RECV_BLOCK;
+        return (nbcoll_piece){run->base[r.at.buffer] + r.at.offset, r.bytes, NBCOLL_BYTE};
+    int is_recv = nbcolli_is_recv_block(r.at);
+    if (nbcolli_is_packed(r.at))
+        return run->packed[is_recv][r.at.offset];
     return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
                          r.at.offset);
 }

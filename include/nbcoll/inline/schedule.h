@@ -47,6 +47,26 @@ static inline int nbcolli_is_block(nbcoll_addr a)
     return a.buffer >= NBCOLL_BUFFER_SEND_BLOCK;
 }
 
+/* And one as it travels? */
+static inline int nbcolli_is_packed(nbcoll_addr a)
+{
+    return a.buffer >= NBCOLL_BUFFER_SEND_PACKED;
+}
+
+/* Of a bound block: is it one of the receive buffer? */
+static inline int nbcolli_is_recv_block(nbcoll_addr a)
+{
+    return a.buffer == NBCOLL_BUFFER_RECV_BLOCK || a.buffer == NBCOLL_BUFFER_RECV_PACKED;
+}
+
+/* Has it bound blocks? */
+static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
+{
+    const size_t *extent = s->extent;
+    return extent[NBCOLL_BUFFER_SEND_BLOCK] || extent[NBCOLL_BUFFER_RECV_BLOCK] || extent[NBCOLL_BUFFER_SEND_PACKED] ||
+           extent[NBCOLL_BUFFER_RECV_PACKED];
+}
+
 /* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs, ends the ownership. */
 nbcoll_status nbcolli_forked(const nbcoll_context *context);
 void nbcolli_schedule_disown(nbcoll_schedule *s);

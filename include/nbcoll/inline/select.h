@@ -10,7 +10,7 @@
 typedef enum nbcolli_place_of { NBCOLLI_NOWHERE, NBCOLLI_AT_ROOT, NBCOLLI_EVERYWHERE } nbcolli_place_of;
 
 /* The blocks of a vector: all equal; or of different counts, which builders know always, or if the ranks promised it,
- * or only this rank's own and only in place. */
+ * or only this rank's own and only in place, of types that do not pack. */
 typedef enum nbcolli_block_kind { NBCOLLI_EQUAL, NBCOLLI_KNOWN, NBCOLLI_PROMISED, NBCOLLI_OWN } nbcolli_block_kind;
 
 /* What a buffer holds: nothing, one block or vector, a block for every rank. */
