@@ -15,7 +15,7 @@ esac
 
 missing=
 for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libinih-dev libjansson-dev \
-    zlib1g-dev graphviz spin; do
+    zlib1g-dev gnuplot-nox graphviz spin; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then

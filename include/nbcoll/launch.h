@@ -10,7 +10,8 @@
  * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
- * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text.
+ * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
+ * NBCOLL_TUNING, the path of a tuning file.
  */
 #ifndef NBCOLL_LAUNCH_H
 #define NBCOLL_LAUNCH_H
@@ -74,6 +75,14 @@ static inline nbcoll_status nbcoll_launch_open(nbcoll_endpoint **out)
     config.size = sizeof config;
     status = nbcoll_launch_read(&config);
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
+}
+
+/* The path of the file that `nbcoll run --tuning` was given, for nbcoll_tuning_read (tuning.h), whose rules the program
+ * then puts into the configuration of its communicators; null when there is none. Never fails. It lives as long as the
+ * environment is not changed. */
+static inline const char *nbcoll_launch_tuning(void)
+{
+    return getenv("NBCOLL_TUNING");
 }
 
 #ifdef __cplusplus

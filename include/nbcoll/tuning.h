@@ -24,9 +24,9 @@
  * An earlier rule is stronger than a later one. ';' begins a comment, at the beginning of a line '#' does too. A line
  * has at most 190 characters.
  *
- * This part of nbcoll is optional: a library of its own (nbcoll_tuning) that needs libinih, or one more file,
- * src/tuning/tuning.c, in a vendored copy. The core knows nothing of it. It reads the file by the C library; its other
- * memory comes from the host's hooks.
+ * This part of nbcoll is optional: a library of its own that needs libinih (pkg-config: nbcoll_tuning; CMake: the
+ * component `tuning`, target nbcoll::tuning), or one more file, src/tuning/tuning.c, in a vendored copy. The core knows
+ * nothing of it. It reads the file by the C library; its other memory comes from the host's hooks.
  */
 #ifndef NBCOLL_TUNING_H
 #define NBCOLL_TUNING_H
@@ -58,11 +58,11 @@ typedef struct nbcoll_tuning_problem {
  * `problem` may be null; it is filled in where an error is returned. Any thread. Errors: ERR_NULL (path, out),
  * ERR_CONFIG (a size; or the file is malformed: see problem), ERR_ARGUMENT (it cannot be read), ERR_LIMIT (more
  * than NBCOLL_RULES rules), ERR_MEMORY. */
-nbcoll_status nbcoll_tuning_read(const nbcoll_host *host, const char *path, nbcoll_tuning **out,
-                                 nbcoll_tuning_problem *problem);
+NBCOLL_API nbcoll_status nbcoll_tuning_read(const nbcoll_host *host, const char *path, nbcoll_tuning **out,
+                                            nbcoll_tuning_problem *problem);
 
 /* Null is accepted. */
-void nbcoll_tuning_free(nbcoll_tuning *tuning);
+NBCOLL_API void nbcoll_tuning_free(nbcoll_tuning *tuning);
 
 #ifdef __cplusplus
 }

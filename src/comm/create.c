@@ -75,6 +75,7 @@ static void settle_members(nbcoll_comm *comm)
     const nbcolli_vote *votes = comm->votes;
     int mine = parent->rank, first = -1;
 
+    agree(comm, votes, parent->size); /* those that split have their parent's terms, whatever their colour */
     comm->size = 0;
     for (int i = 0; i < parent->size; i++) {
         int place = 0;
@@ -278,17 +279,17 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
     return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }
 
-static nbcoll_status derive(nbcoll_comm *parent, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *config, int colour, int key,
+                            nbcoll_comm **out, nbcoll_request *request)
 {
     nbcoll_comm *comm;
 
     if (parent->link->serial == UINT32_MAX)
         return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(parent->link, &parent->config, parent->size, &comm);
+    nbcoll_status s = nbcolli_comm_open(parent->link, config, parent->size, &comm);
     if (s != NBCOLL_OK)
         return s;
     comm->parent = parent;
-    comm->agreed = parent->agreed;
     s = vote(comm, parent, colour, key, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_take(comm, 0);
@@ -303,7 +304,8 @@ nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_
     if (!comm || !out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(comm->context);
-    return s == NBCOLL_OK ? nbcolli_leave(comm->context, derive(comm, colour, key, out, request)) : s;
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, derive(comm, &comm->config, colour, key, out, request))
+                           : s;
 }
 
 nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
@@ -342,4 +344,26 @@ nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_requ
 nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
     return comm ? nbcoll_comm_split(comm, 0, comm->rank, out, timeout) : NBCOLL_ERR_NULL;
+}
+
+nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
+                                    nbcoll_request *request)
+{
+    nbcoll_comm_config config;
+
+    if (!comm || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    s = comm_config_read(given, &config);
+    return nbcolli_leave(comm->context, s == NBCOLL_OK ? derive(comm, &config, 0, comm->rank, out, request) : s);
+}
+
+nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
+                                   uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_idup_with(comm, config, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }

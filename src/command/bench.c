@@ -15,7 +15,7 @@ typedef struct benchmark {
     const command *self;
     command_cases cases; /* ranks, root, counts and reduction are read */
     bench_plan plan;
-    const char *algorithms; /* names, separated by commas */
+    command_rules rules; /* its algorithm: several names, separated by commas */
     int buffers;            /* 1: reused, 2: changing, 3: both */
     bench_format format;
     const char *plot;
@@ -63,12 +63,13 @@ static int take_bind(const command *self, const char *value, const char **out)
     return command_refuse(self, "--bind is core, l3 or none, not '%s'", value);
 }
 
-static int take_option(benchmark *b, int option, const char *value)
+static int take_option(void *user, int option, const char *value)
 {
+    benchmark *b = user;
+    int status = command_rules_take(b->self, &b->rules, option, value);
+    if (status != 1)
+        return status;
     switch (option) {
-    case 'a':
-        b->algorithms = value;
-        return 0;
     case 'T':
         b->plan.are_threads = 1;
         return 0;
@@ -104,36 +105,41 @@ static int take_option(benchmark *b, int option, const char *value)
     }
 }
 
-static int take_options(benchmark *b, int argc, char *argv[])
+static int take_words(benchmark *b, int words, char *word[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},      {"root", required_argument, NULL, 'r'},
-        {"count", required_argument, NULL, 'c'},      {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},         {"algorithm", required_argument, NULL, 'a'},
-        {"threads", no_argument, NULL, 'T'},          {"buffers", required_argument, NULL, 'B'},
-        {"instances", required_argument, NULL, 'm'},  {"tests", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'R'},     {"iterations", required_argument, NULL, 'I'},
-        {"compute", required_argument, NULL, 'C'},    {"late", required_argument, NULL, 'l'},
-        {"noise", required_argument, NULL, 'N'},      {"bind", required_argument, NULL, 'w'},
-        {"csv", no_argument, NULL, 'v'},              {"json", no_argument, NULL, 'j'},
-        {"plot", required_argument, NULL, 'P'},       {NULL, 0, NULL, 0}};
-    int option, status = 0;
-    while (!status && (option = command_next(b->self, argc, argv, options)) != -1)
-        status = take_option(b, option, optarg);
-    if (!status && b->cases.most > MOST_RANKS)
-        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", MOST_RANKS);
-    if (!status && optind == argc)
-        status = command_refuse(b->self, "it takes operations; nbcoll info lists them");
-    for (int i = optind; i < argc && !status; i++) {
-        command_cases word = {.operation = -1};
-        status = command_take_words(b->self, &word, 1, &argv[i]);
+    int status = 0;
+    if (words == 0)
+        return command_refuse(b->self, "it takes operations; nbcoll info lists them");
+    for (int i = 0; i < words && !status; i++) {
+        command_cases one = {.operation = -1};
+        status = command_take_words(b->self, &one, 1, &word[i]);
         for (int j = 0; j < b->operations && !status; j++)
-            if (b->operation[j] == (nbcoll_operation)word.operation)
-                status = command_refuse(b->self, "'%s' stands there twice", argv[i]);
+            if (b->operation[j] == (nbcoll_operation)one.operation)
+                status = command_refuse(b->self, "'%s' stands there twice", word[i]);
         if (!status)
-            b->operation[b->operations++] = (nbcoll_operation)word.operation;
+            b->operation[b->operations++] = (nbcoll_operation)one.operation;
     }
     return status;
+}
+
+static int take_arguments(benchmark *b, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
+        {"count", required_argument, NULL, 'c'},     {"type", required_argument, NULL, 't'},
+        {"op", required_argument, NULL, 'o'},        {"known", no_argument, NULL, 'k'},
+        {"threads", no_argument, NULL, 'T'},         {"buffers", required_argument, NULL, 'B'},
+        {"instances", required_argument, NULL, 'm'}, {"tests", required_argument, NULL, 's'},
+        {"rounds", required_argument, NULL, 'R'},    {"iterations", required_argument, NULL, 'I'},
+        {"compute", required_argument, NULL, 'C'},   {"late", required_argument, NULL, 'l'},
+        {"noise", required_argument, NULL, 'N'},     {"bind", required_argument, NULL, 'w'},
+        {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
+        {"plot", required_argument, NULL, 'P'},      COMMAND_RULE_OPTIONS,
+        {NULL, 0, NULL, 0}};
+    int status = command_take_options(b->self, argc, argv, options, take_option, b);
+    if (!status && b->cases.most > MOST_RANKS)
+        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", MOST_RANKS);
+    return status ? status : take_words(b, argc - optind, argv + optind);
 }
 
 /* ---- what is compared ------------------------------------------------------------------------------------------ */
@@ -145,7 +151,13 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
             continue;
         if (b->plan.entries == BENCH_ENTRIES)
             return command_refuse(b->self, "--algorithm: too many of them");
-        b->plan.entry[b->plan.entries++] = (bench_entry){algorithm, is_changing};
+        bench_entry *entry = &b->plan.entry[b->plan.entries++];
+        *entry = (bench_entry){.algorithm = algorithm, .is_changing = is_changing};
+        if (!algorithm)
+            continue;
+        entry->segment = b->rules.segment;
+        entry->arity = b->rules.arity;
+        entry->ports = b->rules.ports;
     }
     return 0;
 }
@@ -165,27 +177,27 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
     int status = 0;
     b->plan.operation = operation;
     b->plan.entries = 0;
-    for (const char *at = next_name(b->algorithms, name); *name && !status; at = next_name(at, name)) {
+    for (const char *at = next_name(b->rules.algorithm, name); *name && !status; at = next_name(at, name)) {
         const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(operation, name);
         int is_default = strcmp(name, "default") == 0;
-        if (algorithm && !bench_can_force(operation))
-            status = command_refuse(b->self, "%s binds its blocks when it is called: no algorithm can be forced",
-                                    nbcoll_operation_name(operation));
-        else if (algorithm || is_default)
+        if (algorithm || is_default)
             status = add_entry(b, algorithm);
     }
     if (!status && !b->plan.entries)
         status = command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
-                                nbcoll_operation_name(operation), b->algorithms);
+                                nbcoll_operation_name(operation), b->rules.algorithm);
     return status;
 }
 
-/* Each algorithm named is one of an operation named. */
+/* Each algorithm named is one of an operation named; and what else is said of algorithms goes with those named. */
 static int check_algorithms(const benchmark *b)
 {
     char name[64];
-    for (const char *at = next_name(b->algorithms, name); *name; at = next_name(at, name)) {
+    int has_default = 0, has_others = 0;
+    for (const char *at = next_name(b->rules.algorithm, name); *name; at = next_name(at, name)) {
         int is_known = strcmp(name, "default") == 0;
+        has_default |= is_known;
+        has_others |= !is_known;
         for (int i = 0; i < b->operations; i++)
             is_known |= nbcoll_algorithm_find(b->operation[i], name) != NULL;
         if (!is_known && b->operations > 1)
@@ -195,17 +207,18 @@ static int check_algorithms(const benchmark *b)
             return command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
                                   nbcoll_operation_name(b->operation[0]), name);
     }
+    if (b->rules.file && !has_default)
+        return command_refuse(b->self, "--tuning goes with the algorithm default");
+    if ((b->rules.segment || b->rules.arity || b->rules.ports) && !has_others)
+        return command_refuse(b->self, "--segment, --arity and --ports go with an algorithm");
     return 0;
 }
 
 /* Would the operation be refused in this size? */
 static int check_size(benchmark *b)
 {
-    nbcoll_case c = command_case(&b->cases, nbcoll_algorithm_at(b->plan.operation, 0));
+    nbcoll_case c = bench_case(&b->plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
-    c.ranks = b->plan.ranks;
-    c.count = b->plan.count;
-    c.root = b->plan.root;
     nbcoll_status why = nbcoll_meaning_of(&c, 0, &meaning);
     return why ? command_refuse_case(b->self, &c, why) : 0;
 }
@@ -265,31 +278,43 @@ static void print_results(benchmark *b)
     json_decref(all);
 }
 
+static int measure_all(benchmark *b)
+{
+    b->results = json_array();
+    command_bar_begin(&b->bar, b->bar.total);
+    bench_print_head(b->format);
+    int status = each_run(b, measure);
+    command_bar_clear(&b->bar);
+    if (!status && b->format == BENCH_JSON)
+        print_results(b);
+    if (!status && b->plot)
+        status = bench_plot(b->self, b->plot, b->results);
+    json_decref(b->results);
+    return status;
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
                    .cases = {.fewest = 2, .most = 2, .root = 0, .counts = 5, .spread = -1,
                              .count = {2, 256, 4096, 16384, 262144}, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
                    .plan = {.instances = 1, .tests = 8, .rounds = 20, .iterations = 50, .compute = 1},
-                   .algorithms = "default",
+                   .rules = {.algorithm = "default"},
                    .buffers = 1};
-    int status = take_options(&b, argc, argv);
+    command_rules chosen = {.algorithm = NULL};
+    int status = take_arguments(&b, argc, argv);
     if (!status)
         status = check_algorithms(&b);
+    chosen.file = b.rules.file;
+    if (!status)
+        status = command_rules_read(self, &chosen, b.operation[0]);
+    b.plan.rules = &chosen;
+    b.plan.known = b.cases.known;
     if (!status)
         status = each_run(&b, check_run);
-    if (status)
-        return status;
-    b.results = json_array();
-    command_bar_begin(&b.bar, b.bar.total);
-    bench_print_head(b.format);
-    status = each_run(&b, measure);
-    command_bar_clear(&b.bar);
-    if (!status && b.format == BENCH_JSON)
-        print_results(&b);
-    if (!status && b.plot)
-        status = bench_plot(self, b.plot, b.results);
-    json_decref(b.results);
+    if (!status)
+        status = measure_all(&b);
+    command_rules_free(&chosen);
     return status;
 }
 
@@ -311,9 +336,14 @@ const command command_bench = {
     "  --ranks A..B      numbers of ranks, or one number (2)\n"
     "  --threads         the ranks are threads of one process, not processes\n"
     "  --bind W          ranks to core, l3 or none (core, if there are as many)\n"
-    "  --algorithm A,... force these, each operation those that it has; default is the library's own choice, which\n"
-    "                    is measured through its calls (default). The blocking form of a forced one is its start\n"
-    "                    with its wait\n"
+    "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
+    "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
+    "                    the reason (default)\n"
+    "  --segment N, --arity N, --ports N\n"
+    "                    parameters of these algorithms, if they read them\n"
+    "  --tuning FILE     rules for default\n"
+    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, where the algorithm reads\n"
+    "                    them)\n"
     "  --root R          (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (2,256,4096,16384,262144)\n"
     "  --type T          their type (FLOAT)\n"
@@ -327,7 +357,7 @@ const command command_bench = {
     "  --rounds N        (20) of\n"
     "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
     "  --csv, --json     instead of the table\n"
-    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf\n",
+    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n",
     run,
     ":",
 };

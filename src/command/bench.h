@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "command.h"
+#include "rules.h"
 
 /* ---- what is measured ------------------------------------------------------------------------------------------ */
 
@@ -24,8 +24,10 @@ typedef enum bench_form {
 
 /* One of what is compared. */
 typedef struct bench_entry {
-    const nbcoll_algorithm *algorithm; /* null: the library's choice, through its calls */
+    const nbcoll_algorithm *algorithm; /* null: the one that rules and cost model choose */
     int is_changing;                   /* buffers, between iterations; else they are reused */
+    size_t segment;                    /* parameters of the algorithm; 0: its own defaults */
+    unsigned arity, ports;
 } bench_entry;
 
 #define BENCH_ENTRIES 64
@@ -33,6 +35,8 @@ typedef struct bench_entry {
 typedef struct bench_plan {
     nbcoll_operation operation;
     int ranks, root, are_threads;
+    int known;                  /* gatherv, scatterv: the communicator has NBCOLL_COUNTS_KNOWN */
+    const command_rules *rules; /* for the choice; not of what is forced */
     size_t count; /* elements: of a block, or of the vector */
     nbcoll_reduction reduction;
     size_t entries;
@@ -52,28 +56,32 @@ typedef struct bench_spread {
 
 typedef struct bench_result {
     bench_spread form[BENCH_FORMS];
+    command_chosen chosen; /* what served the calls, and why */
 } bench_result;
 
 /* ---- bench_calls.c: the call of an operation ------------------------------------------------------------------- */
 
-/* An operation as one rank calls it: through the public calls, or as a schedule of a certain algorithm. */
+/* An operation as one rank calls it, in a communicator that has the rules of the entry: so the algorithm is forced. */
 typedef struct bench_call {
     const bench_plan *plan;
-    nbcoll_comm *comm;
-    nbcoll_schedule *schedule; /* null: the public calls */
+    nbcoll_comm *comm;                 /* its own */
+    command_chosen chosen;             /* what serves it */
     size_t *counts, *displs, *offsets; /* of equal blocks; displs in elements, offsets in bytes */
     nbcoll_type *types;
 } bench_call;
 
-nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, const nbcoll_algorithm *algorithm,
-                              nbcoll_comm *comm);
+/* How many different calls the entries of a plan make; index[e] says which is that of entry e. */
+size_t bench_calls(const bench_plan *plan, size_t index[]);
+
+/* Collective over `comm`. Errors: those of the library; ERR_UNSUPPORTED: the algorithm cannot serve the call. */
+nbcoll_status bench_call_open(bench_call *call, const bench_plan *plan, const bench_entry *entry, nbcoll_comm *comm);
 void bench_call_close(bench_call *call);
 
 nbcoll_status bench_start(const bench_call *call, void *send, void *recv, nbcoll_request *request);
 nbcoll_status bench_block(const bench_call *call, void *send, void *recv, uint64_t timeout);
 
-/* Can it be measured with a certain algorithm? Not where blocks are bound in the call. */
-int bench_can_force(nbcoll_operation operation);
+/* The case that an algorithm (null: any) serves in a plan. */
+nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm);
 int bench_has_root(nbcoll_operation operation);
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);

@@ -4,6 +4,8 @@
 
 #include "bench.h"
 
+#define TIMEOUT UINT64_C(20000000000) /* ns to make a communicator */
+
 /* X(OPERATION, name, what goes before the communicator). */
 #define VECTOR c->plan->count, c->plan->reduction.type
 #define OP c->plan->reduction.op
@@ -36,8 +38,6 @@
 
 nbcoll_status bench_start(const bench_call *c, void *send, void *recv, nbcoll_request *request)
 {
-    if (c->schedule)
-        return nbcoll_schedule_start(c->schedule, send, recv, c->comm, request);
     switch (c->plan->operation) {
         CALL_LIST(START_CALL)
     default:
@@ -47,22 +47,11 @@ nbcoll_status bench_start(const bench_call *c, void *send, void *recv, nbcoll_re
 
 nbcoll_status bench_block(const bench_call *c, void *send, void *recv, uint64_t timeout)
 {
-    nbcoll_request request;
-    if (c->schedule) {
-        nbcoll_status status = bench_start(c, send, recv, &request);
-        return status == NBCOLL_OK ? nbcoll_wait(&request, timeout) : status;
-    }
     switch (c->plan->operation) {
         CALL_LIST(BLOCK_CALL)
     default:
         return NBCOLL_ERR_ARGUMENT;
     }
-}
-
-int bench_can_force(nbcoll_operation operation)
-{
-    return operation != NBCOLL_OPERATION_SCATTERV && operation != NBCOLL_OPERATION_GATHERV &&
-           operation != NBCOLL_OPERATION_ALLTOALLV && operation != NBCOLL_OPERATION_ALLTOALLW;
 }
 
 int bench_has_root(nbcoll_operation operation)
@@ -101,31 +90,62 @@ size_t bench_buffer_bytes(const bench_plan *plan)
     return plan->count * nbcoll_type_size(plan->reduction.type) * blocks;
 }
 
-static nbcoll_status build(bench_call *c, const nbcoll_algorithm *algorithm)
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+static int is_same_call(const bench_entry *x, const bench_entry *y)
 {
-    const bench_plan *plan = c->plan;
-    int are_known =
-        plan->operation == NBCOLL_OPERATION_ALLGATHERV || plan->operation == NBCOLL_OPERATION_REDUCE_SCATTER;
-    nbcoll_args args = {.size = sizeof args,
-                        .operation = plan->operation,
-                        .root = plan->root,
-                        .count = plan->count,
-                        .reduction = plan->reduction,
-                        .counts = are_known ? c->counts : NULL};
-    nbcoll_builder_config config = {.size = sizeof config,
-                                    .rank = nbcoll_comm_rank(c->comm),
-                                    .ranks = plan->ranks,
-                                    .shares = nbcoll_comm_shares,
-                                    .shares_user = c->comm,
-                                    .cells = ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).cells};
-    return nbcoll_build_schedule(algorithm, &args, &config, &c->schedule);
+    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports;
 }
 
-nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, const nbcoll_algorithm *algorithm,
-                              nbcoll_comm *comm)
+size_t bench_calls(const bench_plan *plan, size_t index[])
+{
+    size_t calls = 0;
+    for (size_t e = 0; e < plan->entries; e++) {
+        size_t before = 0;
+        while (!is_same_call(&plan->entry[before], &plan->entry[e]))
+            before++;
+        index[e] = before < e ? index[before] : calls++;
+    }
+    return calls;
+}
+
+nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm)
+{
+    return (nbcoll_case){.size = sizeof(nbcoll_case),
+                         .operation = plan->operation,
+                         .ranks = plan->ranks,
+                         .root = plan->root,
+                         .count = plan->count,
+                         .reduction = plan->reduction,
+                         .known = plan->known || (algorithm && (algorithm->flags & NBCOLL_ALGORITHM_COUNTS))};
+}
+
+/* A communicator for the calls of an entry. */
+static nbcoll_status make_comm(bench_call *c, const bench_entry *entry, nbcoll_comm *parent)
+{
+    const command_rules *rules = c->plan->rules;
+    nbcoll_rule forced = {.algorithm = entry->algorithm, .segment = entry->segment, .arity = entry->arity,
+                          .ports = entry->ports};
+    nbcoll_case at = bench_case(c->plan, entry->algorithm);
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_terms terms = {.size = sizeof terms};
+    config.rules = entry->algorithm ? &forced : rules->rules;
+    config.rule_count = entry->algorithm ? 1 : rules->count;
+    config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
+    nbcoll_status status = nbcoll_comm_dup_with(parent, &config, &c->comm, TIMEOUT);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_terms(c->comm, &terms);
+    if (status == NBCOLL_OK)
+        status = command_choose(rules, &terms, &at, &c->chosen);
+    if (status == NBCOLL_OK && entry->algorithm && c->chosen.choice.algorithm != entry->algorithm)
+        status = NBCOLL_ERR_UNSUPPORTED;
+    return status;
+}
+
+nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, const bench_entry *entry, nbcoll_comm *comm)
 {
     size_t ranks = (size_t)plan->ranks, element = nbcoll_type_size(plan->reduction.type);
-    *c = (bench_call){.plan = plan, .comm = comm};
+    *c = (bench_call){.plan = plan};
     c->counts = calloc(ranks, sizeof *c->counts);
     c->displs = calloc(ranks, sizeof *c->displs);
     c->offsets = calloc(ranks, sizeof *c->offsets);
@@ -138,12 +158,12 @@ nbcoll_status bench_call_open(bench_call *c, const bench_plan *plan, const nbcol
         c->offsets[i] = i * plan->count * element;
         c->types[i] = plan->reduction.type;
     }
-    return algorithm ? build(c, algorithm) : NBCOLL_OK;
+    return make_comm(c, entry, comm);
 }
 
 void bench_call_close(bench_call *c)
 {
-    nbcoll_schedule_free(c->schedule);
+    nbcoll_comm_free(c->comm); /* where a message is still to be handed over, it ends with its context */
     free(c->counts);
     free(c->displs);
     free(c->offsets);

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A crew of ranks over shared memory: a process for each rank, or one process with a thread for each, in any case apart
- * from the command itself. They share a piece of memory with it, where their samples go. */
-#define _GNU_SOURCE
-
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+ * The crew of a benchmark: its ranks over shared memory. They share a piece of memory with the command, where their
+ * samples go. */
 #include "bench.h"
+#include "crew.h"
 #include "run.h"
 
 #ifdef NBCOLL_WITH_SHM
@@ -21,26 +10,29 @@
 #include <nbcoll/shm.h>
 
 #define TIMEOUT UINT64_C(20000000000) /* ns to find each other: for a machine under load */
+#define QUOTA ((size_t)1 << 20)       /* what a rank has by default, and so also the cells of its communicator */
 
-typedef struct crew {
+typedef struct bench_crew {
     const bench_plan *plan;
     bench_shared *shared;
     nbcoll_shm_id id;
+    size_t quota;
     const run_binding *binding;
-} crew;
+} bench_crew;
 
-typedef struct member {
-    const crew *crew;
-    int rank;
-    pthread_t thread;
-} member;
-
-/* ---- a rank ---------------------------------------------------------------------------------------------------- */
-
-static nbcoll_status open_rank(const member *m, nbcoll_context **context, nbcoll_comm **comm)
+/* Each communicator of the plan, and the first, gets cells if it would get them alone. */
+static size_t quota_of(const bench_plan *plan)
 {
-    nbcoll_shm_config config = {.size = sizeof config, .id = m->crew->id, .rank = m->rank,
-                                .ranks = m->crew->plan->ranks, .timeout = TIMEOUT};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    size_t ranks = (size_t)plan->ranks, index[BENCH_ENTRIES];
+    size_t needed = config.slots * ranks * (40 * ranks + 128 * config.cells);
+    return needed < QUOTA ? QUOTA * (1 + bench_calls(plan, index)) : QUOTA;
+}
+
+static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)
+{
+    nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = c->plan->ranks,
+                                .timeout = TIMEOUT, .quota = c->quota};
     nbcoll_endpoint *end = NULL;
     nbcoll_status status = nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)
@@ -56,94 +48,55 @@ static nbcoll_status close_rank(nbcoll_context *context, nbcoll_comm *comm)
     return status;
 }
 
-static void *live(void *user)
+static void live(void *user, int rank)
 {
-    const member *m = user;
+    const bench_crew *c = user;
     nbcoll_context *context;
     nbcoll_comm *comm;
-    run_bind_here(m->crew->binding, m->rank); /* where it cannot be, the rank runs anywhere */
-    nbcoll_status status = open_rank(m, &context, &comm);
+    run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
+    nbcoll_status status = open_rank(c, rank, &context, &comm);
     if (status == NBCOLL_OK)
-        status = bench_rank(m->crew->plan, m->crew->shared, context, comm);
+        status = bench_rank(c->plan, c->shared, context, comm);
     if (status == NBCOLL_OK)
         status = close_rank(context, comm);
     if (status != NBCOLL_OK)
-        bench_fail(m->crew->shared, status);
-    return NULL;
+        bench_fail(c->shared, status);
 }
 
-/* All ranks, as threads of this process. */
-static void live_as_threads(const crew *c)
+/* The others must not wait for a rank that died. */
+static void fail(void *user, nbcoll_status why)
 {
-    member *all = calloc((size_t)c->plan->ranks, sizeof *all);
-    int made = 0;
-    for (int error = !all; !error && made < c->plan->ranks; made += !error) {
-        all[made] = (member){.crew = c, .rank = made};
-        error = pthread_create(&all[made].thread, NULL, live, &all[made]);
-    }
-    if (made < c->plan->ranks)
-        bench_fail(c->shared, NBCOLL_ERR_MEMORY);
-    for (int r = 0; r < made; r++)
-        pthread_join(all[r].thread, NULL);
-    free(all);
+    const bench_crew *c = user;
+    bench_fail(c->shared, why);
 }
 
-/* ---- the crew -------------------------------------------------------------------------------------------------- */
-
-static pid_t spawn(const crew *c, int rank)
+static nbcoll_status measure(bench_crew *c)
 {
-    pid_t parent = getpid(), pid = fork();
-    if (pid != 0)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(COMMAND_FAILED);
-    member m = {.crew = c, .rank = rank};
-    if (c->plan->are_threads)
-        live_as_threads(c);
-    else
-        live(&m);
-    _exit(bench_failure(c->shared) != NBCOLL_OK);
-}
-
-static void run_crew(const crew *c)
-{
-    int processes = c->plan->are_threads ? 1 : c->plan->ranks, started = 0, how;
-    while (started < processes && spawn(c, started) > 0)
-        started++;
-    if (started < processes)
-        bench_fail(c->shared, NBCOLL_ERR_MEMORY);
-    for (; started > 0 && wait(&how) > 0; started--)
-        if (how != 0)
-            bench_fail(c->shared, NBCOLL_ERR_PEER_LOST);
+    nbcoll_status status = nbcoll_shm_id_make(&c->id);
+    crew ranks = {.ranks = c->plan->ranks, .together = c->plan->are_threads ? c->plan->ranks : 1, .live = live,
+                  .fail = fail, .user = c};
+    if (status != NBCOLL_OK || !c->shared)
+        return status != NBCOLL_OK ? status : NBCOLL_ERR_MEMORY;
+    bench_shared_init(c->plan, c->shared);
+    status = crew_run(&ranks);
+    return bench_failure(c->shared) != NBCOLL_OK ? bench_failure(c->shared) : status;
 }
 
 int bench_run(const command *self, const bench_plan *plan, bench_result results[])
 {
     size_t bytes = bench_shared_bytes(plan);
     run_binding *binding = NULL;
-    crew c = {.plan = plan};
-    nbcoll_status status = nbcoll_shm_id_make(&c.id);
     int failed = run_bind_find(self, plan->bind, plan->ranks, &binding);
     if (failed)
         return failed;
-    c.binding = binding;
-    c.shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (c.shared == MAP_FAILED) {
-        c.shared = NULL;
-        status = NBCOLL_ERR_MEMORY;
-    } else if (status == NBCOLL_OK) {
-        bench_shared_init(plan, c.shared);
-        run_crew(&c);
-        status = bench_failure(c.shared);
-    }
+    bench_crew c = {.plan = plan, .quota = quota_of(plan), .binding = binding, .shared = crew_share(bytes)};
+    nbcoll_status status = measure(&c);
     if (status == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
     else
         command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
                        plan->count, nbcoll_status_text(status));
-    if (c.shared)
-        munmap(c.shared, bytes);
+    crew_unshare(c.shared, bytes);
     run_bind_free(binding);
     return status == NBCOLL_OK ? COMMAND_OK : COMMAND_FAILED;
 }

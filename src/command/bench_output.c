@@ -35,6 +35,9 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
                             "algorithm", e->algorithm ? e->algorithm->name : "default", "ranks", plan->ranks, "kind",
                             plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count, "bytes",
                             (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused");
+    json_object_update_new(row, json_pack("{s:s, s:s, s:s}", "served_by", result->chosen.choice.algorithm->name,
+                                          "reason", nbcoll_reason_name(result->chosen.choice.reason), "why",
+                                          result->chosen.why));
     for (int i = 0; i < BENCH_FORMS; i++)
         json_object_set_new(row, form_names[i], spread_object(&form[i]));
     left = left > 0 ? left : 0; /* the difference of two medians */
@@ -90,7 +93,7 @@ void bench_print_head(bench_format format)
     printf("operation,algorithm,ranks,kind,count,bytes,buffers");
     for (int i = 0; i < BENCH_FORMS; i++)
         printf(",%s_min,%s_median,%s_max", form_names[i], form_names[i], form_names[i]);
-    puts(",left,overlap,saved,mood_before,mood_after");
+    puts(",left,overlap,saved,mood_before,mood_after,served_by,reason");
 }
 
 /* Digits behind the point that are worth printing. */
@@ -111,8 +114,11 @@ static void print_table_row(const json_t *row)
                  most);
         printf(" %22s", times);
     }
-    printf(" %8.2f %6.0f%% %6.0f%%  %s, %s\n", real_of(row, "left"), 100 * real_of(row, "overlap"),
+    printf(" %8.2f %6.0f%% %6.0f%%  %s, %s", real_of(row, "left"), 100 * real_of(row, "overlap"),
            100 * real_of(row, "saved"), mood_text(row, "mood_before", before), mood_text(row, "mood_after", after));
+    if (strcmp(text_of(row, "algorithm"), "default") == 0)
+        printf("  %s: %s %s", text_of(row, "served_by"), text_of(row, "reason"), text_of(row, "why"));
+    puts("");
 }
 
 static void print_csv_row(const json_t *row)
@@ -123,8 +129,9 @@ static void print_csv_row(const json_t *row)
     for (int i = 0; i < BENCH_FORMS; i++)
         printf(",%.4f,%.4f,%.4f", time_of(row, form_names[i], "min"), time_of(row, form_names[i], "median"),
                time_of(row, form_names[i], "max"));
-    printf(",%.4f,%.4f,%.4f,%s,%s\n", real_of(row, "left"), real_of(row, "overlap"), real_of(row, "saved"),
-           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after));
+    printf(",%.4f,%.4f,%.4f,%s,%s,%s,%s\n", real_of(row, "left"), real_of(row, "overlap"), real_of(row, "saved"),
+           mood_text(row, "mood_before", before), mood_text(row, "mood_after", after), text_of(row, "served_by"),
+           text_of(row, "reason"));
 }
 
 void bench_print_row(bench_format format, json_t *row)
@@ -196,9 +203,17 @@ static int is_first(json_t *rows, size_t i, int (*same)(const json_t *, const js
     return j == i;
 }
 
-static double point_of(const json_t *row, int form)
+/* The scales know no 0. */
+static double plotted_bytes(const json_t *row)
 {
-    return form == BENCH_OVERLAPPED ? real_of(row, "left") : time_of(row, form_names[form], "median");
+    long long bytes = number_of(row, "bytes");
+    return bytes ? (double)bytes : 1;
+}
+
+static void write_point(FILE *out, const json_t *row, int form)
+{
+    double us = form == BENCH_OVERLAPPED ? real_of(row, "left") : time_of(row, form_names[form], "median");
+    fprintf(out, "%.0f %g\n", plotted_bytes(row), us < 0.01 ? 0.01 : us);
 }
 
 /* Does something to each line of the picture of row `first`: an entry in a form. */
@@ -217,13 +232,25 @@ static void each_line(FILE *out, json_t *rows, size_t first, int are_points)
                         text_of(row, "buffers"), titles[form]);
             for (size_t j = i; are_points && j < json_array_size(rows); j++)
                 if (same_entry(json_array_get(rows, j), row))
-                    fprintf(out, "%lld %g\n", number_of(json_array_get(rows, j), "bytes"),
-                            point_of(json_array_get(rows, j), form));
+                    write_point(out, json_array_get(rows, j), form);
             if (are_points)
                 fputs("e\n", out);
         }
     }
     fputs(are_points ? "" : "\n", out);
+}
+
+/* Room on both sides of the picture of row `first`: one size alone would make no range. */
+static void write_range(FILE *out, json_t *rows, size_t first)
+{
+    double low = plotted_bytes(json_array_get(rows, first)), high = low;
+    for (size_t i = first; i < json_array_size(rows); i++) {
+        double bytes = plotted_bytes(json_array_get(rows, i));
+        int is_there = same_picture(json_array_get(rows, i), json_array_get(rows, first));
+        low = is_there && bytes < low ? bytes : low;
+        high = is_there && bytes > high ? bytes : high;
+    }
+    fprintf(out, "set xrange [%g:%g]\n", low / 2, high * 2);
 }
 
 static void write_script(FILE *out, const char *file, json_t *rows)
@@ -234,7 +261,7 @@ static void write_script(FILE *out, const char *file, json_t *rows)
     int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
     fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
             pictures * (is_pdf ? 6 : 600));
-    fputs("set output '", out);
+    fputs("set termoption noenhanced\nset output '", out); /* an underline is one */
     for (const char *c = file; *c; c++)
         fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
     fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
@@ -242,7 +269,8 @@ static void write_script(FILE *out, const char *file, json_t *rows)
     for (size_t i = 0; i < json_array_size(rows); i++)
         if (is_first(rows, i, same_picture)) {
             json_t *row = json_array_get(rows, i);
-            fprintf(out, "set title '%s, %lld ranks' noenhanced\n", text_of(row, "operation"), number_of(row, "ranks"));
+            fprintf(out, "set title '%s, %lld ranks'\n", text_of(row, "operation"), number_of(row, "ranks"));
+            write_range(out, rows, i);
             each_line(out, rows, i, 0);
             each_line(out, rows, i, 1);
         }

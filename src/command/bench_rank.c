@@ -19,6 +19,7 @@ struct bench_shared {
     _Alignas(128) atomic_int failed;
     int is_crowded; /* fewer cores than ranks */
     double loops;   /* of work(): in a microsecond; then in the computation */
+    command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
     _Alignas(128) atomic_ulong met;
     _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
 };
@@ -32,6 +33,7 @@ typedef struct rank {
     uint64_t random;
     size_t calls; /* those opened */
     bench_call call[BENCH_ENTRIES];
+    size_t index[BENCH_ENTRIES]; /* the call of each entry */
     uint64_t loops;                /* of the computation */
     nbcoll_request *request;       /* [instances] */
     unsigned char *send, *recv;
@@ -86,9 +88,11 @@ static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, be
 void bench_collect(const bench_plan *plan, bench_shared *s, bench_result results[])
 {
     size_t n = samples_of(plan);
-    for (size_t e = 0; e < plan->entries; e++)
+    for (size_t e = 0; e < plan->entries; e++) {
+        results[e].chosen = s->chosen[e];
         for (int form = 0; form < BENCH_FORMS; form++)
             results[e].form[form] = bench_spread_of(slowest(plan, s, e, (bench_form)form, n), n);
+    }
 }
 
 static nbcoll_status meet(rank *me)
@@ -150,19 +154,19 @@ static size_t take_buffers(rank *me, size_t entry)
 
 static nbcoll_status start_all(rank *me, size_t entry, size_t buffer)
 {
+    const bench_call *call = &me->call[me->index[entry]];
     nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
-        status = bench_start(&me->call[entry], me->send + buffer * me->stride, me->recv + buffer * me->stride,
-                             &me->request[i]);
+        status = bench_start(call, me->send + buffer * me->stride, me->recv + buffer * me->stride, &me->request[i]);
     return status;
 }
 
 static nbcoll_status block_all(rank *me, size_t entry, size_t buffer)
 {
+    const bench_call *call = &me->call[me->index[entry]];
     nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < me->plan->instances && status == NBCOLL_OK; i++, buffer++)
-        status = bench_block(&me->call[entry], me->send + buffer * me->stride, me->recv + buffer * me->stride,
-                             DEADLINE);
+        status = bench_block(call, me->send + buffer * me->stride, me->recv + buffer * me->stride, DEADLINE);
     return status;
 }
 
@@ -303,8 +307,13 @@ static nbcoll_status prepare(rank *me, nbcoll_comm *comm)
         return NBCOLL_ERR_MEMORY;
     memset(me->send, 0x3c, me->buffers * me->stride); /* a page that was never written is no memory yet */
     memset(me->recv, 0x3c, me->buffers * me->stride);
-    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++)
-        status = bench_call_open(&me->call[me->calls++], plan, plan->entry[e].algorithm, comm);
+    bench_calls(plan, me->index);
+    for (size_t e = 0; e < plan->entries && status == NBCOLL_OK; e++) {
+        if (me->index[e] == me->calls)
+            status = bench_call_open(&me->call[me->calls++], plan, &plan->entry[e], comm);
+        if (me->number == 0)
+            me->shared->chosen[e] = me->call[me->index[e]].chosen;
+    }
     return status;
 }
 

@@ -162,7 +162,7 @@ int command_take_option(const command *self, command_cases *cases, int option, c
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm)
 {
     return (nbcoll_case){.size = sizeof(nbcoll_case),
-                         .operation = algorithm->operation,
+                         .operation = algorithm ? algorithm->operation : (nbcoll_operation)cases->operation,
                          .ranks = cases->most,
                          .root = cases->root < 0 ? 0 : cases->root,
                          .node = cases->node < 0 ? cases->most : cases->node,
@@ -171,7 +171,7 @@ nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *alg
                          .in_place = cases->in_place,
                          .spread = cases->spread < 0 ? NBCOLL_SPREAD_EQUAL : (nbcoll_spread)cases->spread,
                          .apart = cases->apart,
-                         .known = cases->known || (algorithm->flags & NBCOLL_ALGORITHM_COUNTS)};
+                         .known = cases->known || (algorithm && (algorithm->flags & NBCOLL_ALGORITHM_COUNTS))};
 }
 
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why)

@@ -37,13 +37,19 @@ int command_refuse(const command *self, const char *format, ...) __attribute__((
 struct option;
 int command_next(const command *self, int argc, char *argv[], const struct option *options);
 
+/* Takes all options in turn by a function of the command's own. 0, and the words begin at
+ * argv[optind]; or what `take` returned, or COMMAND_USAGE after naming what is wrong. */
+int command_take_options(const command *self, int argc, char *argv[], const struct option *options,
+                         int (*take)(void *user, int option, const char *value), void *user);
+
 /* ---- which cases ----------------------------------------------------------------------------------------------- */
 
 #define COMMAND_COUNTS 64
 
 typedef struct command_cases {
     int operation;                     /* -1: all */
-    const nbcoll_algorithm *algorithm; /* null: all of the operation */
+    const nbcoll_algorithm *algorithm; /* null: all of the operation, or */
+    int is_default;                    /* what rules and cost model choose (rules.h) */
     int fewest, most;                  /* ranks; 0: not given */
     int root;                          /* -1: all */
     int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all */
@@ -76,7 +82,8 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
 /* A whole number of low..high in a word of decimal digits. 0 when it is none. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
 
-/* The case that the options say for an algorithm, with the most ranks, the first root and the first count. */
+/* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
+ * first count. */
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
 
 /* Says why a case cannot be: COMMAND_USAGE. */

@@ -48,3 +48,12 @@ int command_next(const command *self, int argc, char *argv[], const struct optio
         command_refuse(self, "unknown or ambiguous option %s", word);
     return '?';
 }
+
+int command_take_options(const command *self, int argc, char *argv[], const struct option *options,
+                         int (*take)(void *user, int option, const char *value), void *user)
+{
+    int option, status = 0;
+    while (!status && (option = command_next(self, argc, argv, options)) != -1)
+        status = option == '?' ? COMMAND_USAGE : take(user, option, optarg);
+    return status;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Rules for selection from the arguments of a subcommand. */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +14,24 @@
 
 int command_rules_take(const command *self, command_rules *rules, int option, const char *value)
 {
+    static const char *const names[] = {[COMMAND_SEGMENT - COMMAND_ALGORITHM] = "segment",
+                                        [COMMAND_ARITY - COMMAND_ALGORITHM] = "arity",
+                                        [COMMAND_PORTS - COMMAND_ALGORITHM] = "ports"};
     unsigned long long number;
 
-    if (option == 'A')
-        rules->algorithm = value;
-    else if (option == 'T')
-        rules->file = value;
-    else if (option != 'S' && option != 'Y' && option != 'O')
+    if (option < COMMAND_ALGORITHM || option > COMMAND_TUNING)
         return 1;
-    else if (!command_number(value, 1, option == 'S' ? SIZE_MAX : INT_MAX, &number))
-        return command_refuse(self, "--%s takes a number from 1 on, not '%s'",
-                              option == 'S' ? "segment" : option == 'Y' ? "arity" : "ports", value);
-    else if (option == 'S')
+    if (option == COMMAND_ALGORITHM)
+        rules->algorithm = value;
+    else if (option == COMMAND_TUNING)
+        rules->file = value;
+    else if (!command_number(value, 1, option == COMMAND_SEGMENT ? SIZE_MAX : INT_MAX, &number))
+        return command_refuse(self, "--%s takes a number from 1 on, not '%s'", names[option - COMMAND_ALGORITHM],
+                              value);
+    else if (option == COMMAND_SEGMENT)
         rules->segment = (size_t)number;
     else
-        *(option == 'Y' ? &rules->arity : &rules->ports) = (unsigned)number;
+        *(option == COMMAND_ARITY ? &rules->arity : &rules->ports) = (unsigned)number;
     return 0;
 }
 
@@ -70,7 +74,7 @@ int command_rules_read(const command *self, command_rules *rules, nbcoll_operati
     int status = 0;
 
     if (!rules->algorithm && (rules->segment || rules->arity || rules->ports))
-        return command_refuse(self, "--segment, --arity and --ports go with --algorithm");
+        return command_refuse(self, "--segment, --arity and --ports go with an algorithm");
     if (rules->algorithm) {
         rule.algorithm = nbcoll_algorithm_find(operation, rules->algorithm);
         if (!rule.algorithm)
@@ -88,10 +92,98 @@ void command_rules_free(command_rules *rules)
     rules->count = 0;
 }
 
-void command_rules_origin(const command_rules *rules, size_t i, char *text, size_t room)
+int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[])
 {
-    if (rules->rules[i].line)
-        snprintf(text, room, "%s:%u", rules->file, rules->rules[i].line);
+    const char *algorithm = rules->algorithm ? rules->algorithm : words > 1 ? word[1] : "";
+    int is_default = strcmp(algorithm, "default") == 0, status;
+
+    if (words > 2 || (words > 1 && rules->algorithm))
+        return command_refuse(self, "one word too many: '%s'", word[rules->algorithm ? 1 : 2]);
+    if (words < 1 && rules->algorithm)
+        return command_refuse(self, "--algorithm goes with an operation");
+    status = command_take_words(self, cases, words > 1 ? 1 : words, word);
+    if (!status && *algorithm && !is_default) {
+        cases->algorithm = nbcoll_algorithm_find((nbcoll_operation)cases->operation, algorithm);
+        if (!cases->algorithm)
+            status = command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", word[0], algorithm);
+    }
+    if (!status && rules->file && !is_default)
+        status = command_refuse(self, "--tuning goes with the algorithm default");
+    if (status || !is_default)
+        return status;
+    cases->is_default = 1;
+    rules->algorithm = NULL;
+    return command_rules_read(self, rules, (nbcoll_operation)cases->operation);
+}
+
+/* ---- what they choose ------------------------------------------------------------------------------------------ */
+
+nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
+{
+    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = c->ranks, .shared = c->node >= c->ranks,
+                          .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60, .large = NBCOLL_BY_COST,
+                          .rules = rules->rules, .rule_count = rules->count};
+}
+
+/* The elements of block i; of `count` and P it knows by these names. */
+static size_t elements(nbcoll_spread spread, size_t count, size_t i, size_t P)
+{
+    switch (spread) {
+#define SPREAD_CASE(name, number)                                                                                      \
+    case NBCOLL_SPREAD_##name:                                                                                         \
+        return number;
+        NBCOLL_SPREAD_LIST(SPREAD_CASE)
+    default:
+        return P;
+    }
+}
+
+nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out)
+{
+    int is_bound = !c->known && (c->operation == NBCOLL_OPERATION_GATHERV || c->operation == NBCOLL_OPERATION_SCATTERV);
+
+    for (int i = 0; i < c->ranks; i++)
+        counts[i] = elements(c->spread, c->count, (size_t)i, (size_t)c->ranks);
+    *out = (nbcoll_args){.size = sizeof *out, .operation = c->operation, .root = c->root, .count = c->count,
+                         .reduction = c->reduction, .counts = is_bound ? NULL : counts};
+    return nbcoll_args_complete(out, 0, c->ranks);
+}
+
+static void explain_choice(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_args *a,
+                           command_chosen *chosen)
+{
+    const nbcoll_choice *c = &chosen->choice;
+    unsigned line = c->rule < terms->rule_count ? terms->rules[c->rule].line : 0;
+    uint64_t ns = 0;
+
+    if (c->reason == NBCOLL_REASON_RULE && line)
+        snprintf(chosen->why, sizeof chosen->why, "%s:%u", rules->file, line);
+    else if (c->reason == NBCOLL_REASON_RULE)
+        snprintf(chosen->why, sizeof chosen->why, "--algorithm");
+    else if (c->reason == NBCOLL_REASON_COST && nbcoll_predict(terms, a, c->algorithm, &ns) == NBCOLL_OK)
+        snprintf(chosen->why, sizeof chosen->why, "%" PRIu64 " ns", ns);
     else
-        snprintf(text, room, "--algorithm");
+        snprintf(chosen->why, sizeof chosen->why, "%s", nbcoll_reason_text(c->reason));
+}
+
+nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
+                             command_chosen *out)
+{
+    size_t *counts = malloc((size_t)c->ranks * sizeof *counts);
+    nbcoll_args a;
+    nbcoll_status status = counts ? command_case_args(c, counts, &a) : NBCOLL_ERR_MEMORY;
+
+    out->choice = (nbcoll_choice){.size = sizeof out->choice};
+    if (status == NBCOLL_OK)
+        status = nbcoll_select(terms, &a, &out->choice);
+    if (status == NBCOLL_OK)
+        explain_choice(rules, terms, &a, out);
+    free(counts);
+    return status;
+}
+
+const char *command_chosen_text(const command_chosen *chosen, char text[288])
+{
+    snprintf(text, 288, "%s %s", nbcoll_reason_name(chosen->choice.reason), chosen->why);
+    return text;
 }

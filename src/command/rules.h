@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rules for selection from the arguments of a subcommand: --algorithm with its parameters, which is stronger, and
- * --tuning FILE.
+ * Rules for selection from the arguments of a subcommand: --tuning FILE, and --algorithm with its parameters. Also what
+ * they are for: the algorithm `default`, which stands for the one that rules and cost model choose for a call.
  */
 #ifndef RULES_H
 #define RULES_H
@@ -18,26 +18,49 @@ typedef struct command_rules {
     size_t count;
 } command_rules;
 
-/* The options that set them, for tables of getopt_long. */
+/* The options that set them, for tables of getopt_long; apart from all letters. */
+enum { COMMAND_ALGORITHM = 256, COMMAND_SEGMENT, COMMAND_ARITY, COMMAND_PORTS, COMMAND_TUNING };
 #define COMMAND_RULE_OPTIONS                                                                                           \
-    {"algorithm", required_argument, NULL, 'A'}, {"segment", required_argument, NULL, 'S'},                            \
-        {"arity", required_argument, NULL, 'Y'}, {"ports", required_argument, NULL, 'O'},                              \
-        {"tuning", required_argument, NULL, 'T'}
+    {"algorithm", required_argument, NULL, COMMAND_ALGORITHM}, {"segment", required_argument, NULL, COMMAND_SEGMENT},  \
+        {"arity", required_argument, NULL, COMMAND_ARITY}, {"ports", required_argument, NULL, COMMAND_PORTS},          \
+        {"tuning", required_argument, NULL, COMMAND_TUNING}
 
+/* What the helps of commands say that take OPERATION ALGORITHM. */
 #define COMMAND_RULES_HELP                                                                                             \
-    "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"                          \
     "  --segment N, --arity N, --ports N\n"                                                                            \
-    "  --tuning FILE     the rules of a tuning file\n"
+    "                    parameters of the algorithm, if it reads them\n"                                              \
+    "  --tuning FILE     rules, after which `default` is chosen\n"
 
 /* Takes one of those options: 0, or COMMAND_USAGE after naming what is wrong. 1: it is none of them. */
 int command_rules_take(const command *self, command_rules *rules, int option, const char *value);
 
-/* Makes the rules, for an operation, to be freed by command_rules_free. 0, or an exit status after naming what is
- * wrong. */
+/* As command_take_words, but the second word may be `default`, or stand behind --algorithm instead; reads the rules for
+ * the one, and refuses them with others. */
+int command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[]);
+
+/* Makes the rules, to be freed by command_rules_free: --algorithm for an operation, which is stronger, and the file.
+ * 0, or an exit status after naming what is wrong. */
 int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation);
 void command_rules_free(command_rules *rules);
 
-/* "file:7", or "--algorithm": where rule i comes from, in `text`. */
-void command_rules_origin(const command_rules *rules, size_t i, char *text, size_t room);
+/* ---- what they choose ------------------------------------------------------------------------------------------ */
+
+typedef struct command_chosen {
+    nbcoll_choice choice;
+    char why[256]; /* "file:7", or "--algorithm"; "2220 ns"; or the reason's text */
+} command_chosen;
+
+/* The terms for a case: these rules, and a machine with shared memory as it usually is. */
+nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
+
+/* The arguments of a case, completed. counts[ranks] must stay as long as they do. Errors: nbcoll_args_complete's. */
+nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_args *out);
+
+/* What serves a case. Errors: those of command_case_args and nbcoll_select, ERR_MEMORY. */
+nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
+                             command_chosen *out);
+
+/* "RULE file:7" */
+const char *command_chosen_text(const command_chosen *chosen, char text[288]);
 
 #endif

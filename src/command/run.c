@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rules.h"
 #include "run.h"
 
 enum { MOST_RANKS = 256 }; /* what shared memory connects */
@@ -49,6 +50,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
     static const struct option options[] = {{"bind", required_argument, NULL, 'b'},
                                             {"timeout", required_argument, NULL, 't'},
                                             {"prefix", no_argument, NULL, 'p'},
+                                            {"tuning", required_argument, NULL, COMMAND_TUNING},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option, status = 0;
@@ -61,6 +63,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
             status = take_place(plan, where, optarg);
         else if (option == 'p')
             plan->is_prefixed = 1;
+        else if (option == COMMAND_TUNING)
+            plan->tuning = optarg;
         else if (option == 'h')
             *asks_for_help = 1;
         else
@@ -74,6 +78,15 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         return command_refuse(plan->self, "which program?");
     plan->program = argv + optind;
     return 0;
+}
+
+/* Can the ranks read the file? */
+static int check_tuning(const run_plan *plan)
+{
+    command_rules rules = {.file = plan->tuning};
+    int status = command_rules_read(plan->self, &rules, NBCOLL_OPERATION_BARRIER);
+    command_rules_free(&rules);
+    return status;
 }
 
 /* Two pipes for each rank, and some more. */
@@ -159,7 +172,9 @@ static int run(const command *self, int argc, char *argv[])
         fcntl(fd, F_SETFD, 0);
     if (fd >= 0)
         close(fd);
-    status = check_limit(&plan);
+    status = check_tuning(&plan);
+    if (!status)
+        status = check_limit(&plan);
     if (status)
         return status;
     run_binding *binding;
@@ -188,6 +203,8 @@ const command command_run = {
         "  --bind l3         rank i runs on the cores of L3 cache i, modulo their number\n"
         "  --bind none       the default otherwise\n"
         "  --timeout S       stop when S seconds are over\n"
+        "  --tuning FILE     a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one\n"
+        "                    does is not seen from here. No other rules can be passed: put them into such a file\n"
         "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
         "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"

@@ -36,6 +36,7 @@ typedef struct run_plan {
     int is_prefixed;
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
+    const char *tuning; /* a file for the ranks, or null */
     char **program; /* and its arguments, ended by a null */
     /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
     sigset_t mask;

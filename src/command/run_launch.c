@@ -157,6 +157,10 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
     set_number("NBCOLL_RANK", rank);
     set_number("NBCOLL_RANKS", plan->ranks);
     setenv("NBCOLL_ID", l->id, 1);
+    if (plan->tuning)
+        setenv("NBCOLL_TUNING", plan->tuning, 1);
+    else
+        unsetenv("NBCOLL_TUNING");
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
     execvp(plan->program[0], plan->program);

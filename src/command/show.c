@@ -7,57 +7,54 @@
 
 #include <nbcoll/show.h>
 
-#include "command.h"
+#include "rules.h"
 
 typedef struct picture {
+    const command *self;
     command_cases cases;
+    command_rules rules;
     int first, last; /* ranks to show; last < 0: all */
     int dot;
 } picture;
 
-static int take_format(const command *self, picture *p, const char *value)
+static int take_format(picture *p, const char *value)
 {
     p->dot = strcmp(value, "dot") == 0;
-    return p->dot || strcmp(value, "text") == 0 ? 0 : command_refuse(self, "--format is text or dot, not '%s'", value);
+    if (p->dot || strcmp(value, "text") == 0)
+        return 0;
+    return command_refuse(p->self, "--format is text or dot, not '%s'", value);
 }
 
-static int take_rank(const command *self, picture *p, const char *value)
+static int take_rank(picture *p, const char *value)
 {
     unsigned long long rank;
     if (!command_number(value, 0, 1u << 30, &rank))
-        return command_refuse(self, "--rank takes a number, not '%s'", value);
+        return command_refuse(p->self, "--rank takes a number, not '%s'", value);
     p->first = p->last = (int)rank;
     return 0;
 }
 
-static int take_options(const command *self, picture *p, int argc, char *argv[])
+static int take_option(void *user, int option, const char *value)
 {
-    static const struct option options[] = {
-        COMMAND_CASE_OPTIONS,
-        {"rank", required_argument, NULL, 'R'},
-        {"all", no_argument, NULL, 'a'},
-        {"format", required_argument, NULL, 'f'},
-        {NULL, 0, NULL, 0},
-    };
-    int option, status = 0;
-    while (!status && (option = command_next(self, argc, argv, options)) != -1) {
-        if (option == 'a')
-            p->last = -1;
-        else if (option == 'R')
-            status = take_rank(self, p, optarg);
-        else if (option == 'f')
-            status = take_format(self, p, optarg);
-        else
-            status = command_take_option(self, &p->cases, option, optarg);
+    picture *p = user;
+    if (option == 'a')
+        p->last = -1;
+    else if (option == 'R')
+        return take_rank(p, value);
+    else if (option == 'f')
+        return take_format(p, value);
+    else {
+        int status = command_rules_take(p->self, &p->rules, option, value);
+        return status == 1 ? command_take_option(p->self, &p->cases, option, value) : status;
     }
-    return status ? status : command_take_words(self, &p->cases, argc - optind, argv + optind);
+    return 0;
 }
 
 /* What the options say together. */
 static int check(const command *self, picture *p)
 {
     const command_cases *c = &p->cases;
-    if (!c->algorithm)
+    if (!c->algorithm && !c->is_default)
         return command_refuse(self, "it takes an operation and an algorithm");
     if (c->fewest == 0)
         return command_refuse(self, "--ranks is missing");
@@ -82,41 +79,90 @@ static nbcoll_status print(const picture *p, const nbcoll_schedule *const schedu
     return status;
 }
 
-static int run(const command *self, int argc, char *argv[])
+static int take_arguments(picture *p, int argc, char *argv[])
 {
-    picture p = {.cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int refused = take_options(self, &p, argc, argv);
-    if (!refused)
-        refused = check(self, &p);
-    if (refused)
-        return refused;
-
-    nbcoll_case c = command_case(&p.cases, p.cases.algorithm);
-    nbcoll_meaning meaning = {.size = sizeof meaning};
-    nbcoll_status status = nbcoll_meaning_of(&c, 0, &meaning);
-    if (status)
-        return command_refuse_case(self, &c, status);
-    size_t n = (size_t)(p.last - p.first) + 1;
-    nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
-    status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    for (size_t i = 0; i < n && !status; i++)
-        status = nbcoll_build_case(p.cases.algorithm, &c, p.first + (int)i, NULL, &schedules[i]);
+    static const struct option options[] = {
+        COMMAND_CASE_OPTIONS,
+        COMMAND_RULE_OPTIONS,
+        {"rank", required_argument, NULL, 'R'},
+        {"all", no_argument, NULL, 'a'},
+        {"format", required_argument, NULL, 'f'},
+        {NULL, 0, NULL, 0},
+    };
+    int status = command_take_options(p->self, argc, argv, options, take_option, p);
     if (!status)
-        status = print(&p, (const nbcoll_schedule *const *)schedules, n);
+        status = command_rules_words(p->self, &p->rules, &p->cases, argc - optind, argv + optind);
+    return status ? status : check(p->self, p);
+}
+
+/* Sets the algorithm of the case, and its parameters; says which one, where it was left to be chosen. */
+static nbcoll_status choose(picture *p, nbcoll_case *c)
+{
+    command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports}};
+    nbcoll_terms terms = command_terms(&p->rules, c);
+    char why[288];
+    if (p->cases.is_default) {
+        nbcoll_status status = command_choose(&p->rules, &terms, c, &chosen);
+        if (status)
+            return status;
+        p->cases.algorithm = chosen.choice.algorithm;
+        *c = command_case(&p->cases, p->cases.algorithm);
+        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", p->cases.algorithm->name, command_chosen_text(&chosen, why));
+    }
+    c->segment = chosen.choice.segment;
+    c->arity = chosen.choice.arity;
+    c->ports = chosen.choice.ports;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status draw(const picture *p, const nbcoll_case *c)
+{
+    size_t n = (size_t)(p->last - p->first) + 1;
+    nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
+    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (size_t i = 0; i < n && !status; i++)
+        status = nbcoll_build_case(p->cases.algorithm, c, p->first + (int)i, NULL, &schedules[i]);
+    if (!status)
+        status = print(p, (const nbcoll_schedule *const *)schedules, n);
     for (size_t i = 0; schedules && i < n; i++)
         nbcoll_schedule_free(schedules[i]);
     free(schedules);
+    return status;
+}
+
+static int show(picture *p)
+{
+    nbcoll_case c = command_case(&p->cases, p->cases.algorithm);
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    nbcoll_status status = nbcoll_meaning_of(&c, 0, &meaning);
+    if (status)
+        return command_refuse_case(p->self, &c, status);
+    status = choose(p, &c);
+    if (!status)
+        status = draw(p, &c);
     if (!status)
         return COMMAND_OK;
-    command_refuse(self, "%s", nbcoll_status_text(status));
+    command_refuse(p->self, "%s", nbcoll_status_text(status));
     return COMMAND_FAILED;
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    picture p = {.self = self,
+                 .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
+    int status = take_arguments(&p, argc, argv);
+    if (!status)
+        status = show(&p);
+    command_rules_free(&p.rules);
+    return status;
 }
 
 const command command_show = {
     "show",
     "prints the schedules of an algorithm",
-    "usage: nbcoll show OPERATION ALGORITHM --ranks P [--rank R | --all] [OPTION...]\n\n"
-    "Prints the schedule that ALGORITHM builds for rank R (0 unless given) of P, or those of all ranks.\n\n"
+    "usage: nbcoll show OPERATION [--algorithm] ALGORITHM --ranks P [--rank R | --all] [OPTION...]\n\n"
+    "Prints the schedule that ALGORITHM builds for rank R (0 unless given) of P, or those of all ranks. `default` is\n"
+    "the one that rules and cost model choose, as nbcoll explain says; it is named first, with the reason.\n\n"
     "  --root R          the root (0)\n"
     "  --count N         elements: of one rank's block, or of the vector (1000)\n"
     "  --type T          their type (INT32)\n"
@@ -124,6 +170,7 @@ const command command_show = {
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
     COMMAND_BLOCKS_HELP
+    COMMAND_RULES_HELP
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n",
     run,

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "bar.h"
+#include "rules.h"
 #include "sim.h"
 
 #define MOST_RANKS (1 << 24)
@@ -18,8 +19,11 @@
 typedef struct simulation {
     const command *self;
     command_cases cases;
+    command_rules rules;
+    command_chosen chosen; /* parameters; and the reason, where the algorithm was left to be chosen */
     nbcoll_sim_config config;
     const char *chrome, *svg; /* files, or null */
+    int has_json;
     json_t *results;          /* null unless --json */
     command_bar bar;
     double shown;             /* of the case at work, as much as the bar has */
@@ -84,14 +88,15 @@ static int take_arrival(simulation *s, const char *value)
     return 0;
 }
 
-static int take_option(simulation *s, int option, const char *value, int *json, const char **algorithm)
+static int take_option(void *user, int option, const char *value)
 {
+    simulation *s = user;
+    int status = command_rules_take(s->self, &s->rules, option, value);
+    if (status != 1)
+        return status;
     switch (option) {
     case 'p':
         return take_ranks(s, value);
-    case 'A':
-        *algorithm = value;
-        return 0;
     case 'm':
         return sim_take_model(s->self, value, &s->config.model);
     case 'N':
@@ -107,7 +112,7 @@ static int take_option(simulation *s, int option, const char *value, int *json, 
     case 's':
         return take_seed(s, value);
     case 'j':
-        *json = 1;
+        s->has_json = 1;
         return 0;
     case 'R':
         s->chrome = value;
@@ -120,21 +125,10 @@ static int take_option(simulation *s, int option, const char *value, int *json, 
     }
 }
 
-static int take_words(simulation *s, int words, char *word[], const char *algorithm)
-{
-    char *two[2] = {words > 0 ? word[0] : NULL, (char *)(uintptr_t)algorithm};
-    if (words < 1)
-        return command_refuse(s->self, "it takes an operation");
-    if (algorithm && words > 1)
-        return command_refuse(s->self, "one word too many: '%s'", word[1]);
-    return algorithm ? command_take_words(s->self, &s->cases, 2, two)
-                     : command_take_words(s->self, &s->cases, words, word);
-}
-
 /* What the options say together. */
 static int check(simulation *s)
 {
-    if ((s->chrome || s->svg) && (!s->cases.algorithm || s->cases.counts != 1))
+    if ((s->chrome || s->svg) && ((!s->cases.algorithm && !s->cases.is_default) || s->cases.counts != 1))
         return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
     if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
         return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
@@ -143,25 +137,24 @@ static int check(simulation *s)
     return 0;
 }
 
-static int take_options(simulation *s, int *json, int argc, char *argv[])
+static int take_arguments(simulation *s, int argc, char *argv[])
 {
     static const struct option options[] = {
         {"ranks", required_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
         {"count", required_argument, NULL, 'c'},     {"type", required_argument, NULL, 't'},
         {"op", required_argument, NULL, 'o'},        {"in-place", optional_argument, NULL, 'i'},
-        {"blocks", required_argument, NULL, 'b'},    {"algorithm", required_argument, NULL, 'A'},
+        {"blocks", required_argument, NULL, 'b'},    COMMAND_RULE_OPTIONS,
         {"model", required_argument, NULL, 'm'},     {"noise", required_argument, NULL, 'N'},
         {"arrival", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'C'},
         {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
         {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
         {"svg", required_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
     };
-    int option, status = 0;
-    const char *algorithm = NULL;
-    while (!status && (option = command_next(s->self, argc, argv, options)) != -1)
-        status = take_option(s, option, optarg, json, &algorithm);
+    int status = command_take_options(s->self, argc, argv, options, take_option, s);
+    if (!status && optind == argc)
+        status = command_refuse(s->self, "it takes an operation");
     if (!status)
-        status = take_words(s, argc - optind, argv + optind, algorithm);
+        status = command_rules_words(s->self, &s->rules, &s->cases, argc - optind, argv + optind);
     return status ? status : check(s);
 }
 
@@ -195,15 +188,19 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 
 static void report(simulation *s, const nbcoll_sim_result *r)
 {
+    char why[288] = "";
+    if (s->cases.is_default)
+        command_chosen_text(&s->chosen, why);
     s->reported++;
     if (!s->results) {
         command_bar_clear(&s->bar);
         if (s->reported == 1)
             printf("%-20s %9s %14s %14s %11s %13s %6s %5s %5s %14s %6s\n", "algorithm", "count", "us", "us waited",
                    "messages", "bytes", "rounds", "peers", "links", "us cpu/rank", "B/rank");
-        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64 "\n",
+        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64 "%s%s\n",
                s->algorithm->name, s->at.count, (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->bytes,
-               r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->at.ranks, r->memory / (uint64_t)s->at.ranks);
+               r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->at.ranks, r->memory / (uint64_t)s->at.ranks,
+               *why ? "  " : "", why);
         return;
     }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
@@ -214,8 +211,10 @@ static void report(simulation *s, const nbcoll_sim_result *r)
                              (json_int_t)r->arrivals, "rounds", (json_int_t)r->rounds, "peers", (json_int_t)r->peers,
                              "links", (json_int_t)r->links, "shapes", (json_int_t)r->shapes, "memory",
                              (json_int_t)r->memory);
-    json_object_update(row, more);
-    json_decref(more);
+    json_object_update_new(row, more);
+    if (s->cases.is_default)
+        json_object_update_new(row, json_pack("{s:s, s:s}", "reason", nbcoll_reason_name(s->chosen.choice.reason),
+                                              "why", s->chosen.why));
     json_array_append_new(s->results, row);
 }
 
@@ -236,25 +235,51 @@ static int simulate(simulation *s)
     return COMMAND_FAILED;
 }
 
+/* Checks (or simulates) a case of the algorithm. */
+static int one_case(simulation *s, size_t count, int only_check)
+{
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    s->at = command_case(&s->cases, s->algorithm);
+    s->at.count = count;
+    s->at.known = 1;
+    s->at.segment = s->chosen.choice.segment;
+    s->at.arity = s->chosen.choice.arity;
+    s->at.ports = s->chosen.choice.ports;
+    s->bar.total += only_check;
+    if (!only_check)
+        return simulate(s);
+    nbcoll_status why = nbcoll_meaning_of(&s->at, s->algorithm->flags, &meaning);
+    return why ? command_refuse_case(s->self, &s->at, why) : 0;
+}
+
+/* The same of the algorithm that rules and cost model choose, which knows of the machine what its messages cost. */
+static int one_chosen(simulation *s, size_t count, int only_check)
+{
+    nbcoll_case at = command_case(&s->cases, NULL);
+    at.count = count;
+    at.known = 1;
+    at.node = 0; /* what is exposed is sent */
+    nbcoll_terms terms = command_terms(&s->rules, &at);
+    sim_price(&s->config.model, &terms);
+    nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
+    if (status)
+        return command_refuse_case(s->self, &at, status);
+    s->algorithm = s->chosen.choice.algorithm;
+    return one_case(s, count, only_check);
+}
+
 /* Checks (or simulates) all cases. */
 static int for_each(simulation *s, int only_check)
 {
-    nbcoll_operation operation = (nbcoll_operation)s->cases.operation;
-    nbcoll_meaning meaning = {.size = sizeof meaning};
+    const command_cases *c = &s->cases;
+    nbcoll_operation operation = (nbcoll_operation)c->operation;
     int status = 0;
-    for (unsigned i = 0; (s->algorithm = nbcoll_algorithm_at(operation, i)) && !status; i++) {
-        if (s->cases.algorithm && s->cases.algorithm != s->algorithm)
-            continue;
-        int is_barrier = operation == NBCOLL_OPERATION_BARRIER; /* moves no elements */
-        for (size_t k = 0; k < (is_barrier ? 1 : s->cases.counts) && !status; k++) {
-            s->at = command_case(&s->cases, s->algorithm);
-            s->at.count = is_barrier ? 0 : s->cases.count[k];
-            s->at.known = 1;
-            nbcoll_status why = only_check ? nbcoll_meaning_of(&s->at, s->algorithm->flags, &meaning) : NBCOLL_OK;
-            status = why ? command_refuse_case(s->self, &s->at, why) : only_check ? 0 : simulate(s);
-            s->bar.total += only_check;
-        }
-    }
+    for (size_t k = 0; k < c->counts && !status && c->is_default; k++)
+        status = one_chosen(s, c->count[k], only_check);
+    for (unsigned i = 0; !c->is_default && !status && (s->algorithm = nbcoll_algorithm_at(operation, i)); i++)
+        for (size_t k = 0; k < c->counts && !status; k++)
+            if (!c->algorithm || c->algorithm == s->algorithm)
+                status = one_case(s, c->count[k], only_check);
     return status;
 }
 
@@ -286,39 +311,49 @@ static void print_results(simulation *s)
     json_decref(all);
 }
 
+static int simulate_all(simulation *s)
+{
+    s->config.ranks = s->timeline.ranks = s->cases.most;
+    s->timeline.node = s->config.model.node ? (int)s->config.model.node : 1;
+    s->config.user = s;
+    s->config.event = s->chrome || s->svg ? see_event : NULL;
+    command_bar_begin(&s->bar, s->bar.total);
+    s->results = s->has_json ? json_array() : NULL;
+    int status = for_each(s, 0);
+    command_bar_clear(&s->bar);
+    if (s->has_json && s->reported)
+        print_results(s);
+    else
+        json_decref(s->results);
+    if (!status && !s->reported)
+        status = command_refuse(s->self, "%s: how long its blocks are is not in its schedules",
+                                nbcoll_operation_name((nbcoll_operation)s->cases.operation));
+    if (!status)
+        status = write_timeline(s, s->chrome, sim_timeline_chrome);
+    if (!status)
+        status = write_timeline(s, s->svg, sim_timeline_svg);
+    free(s->timeline.event);
+    return status;
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
                     .cases = {.operation = -1, .fewest = 16, .most = 16, .counts = 1, .count = {1000},
                               .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress}};
-    int json = 0;
     nbcoll_sim_model_find("cluster", &s.config.model);
-    int status = take_options(&s, &json, argc, argv);
+    int status = take_arguments(&s, argc, argv);
+    if (!status && s.cases.operation == NBCOLL_OPERATION_BARRIER) { /* it moves no elements */
+        s.cases.counts = 1;
+        s.cases.count[0] = 0;
+    }
+    s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports};
     if (!status)
         status = for_each(&s, 1);
-    if (status)
-        return status;
-    s.config.ranks = s.timeline.ranks = s.cases.most;
-    s.timeline.node = s.config.model.node ? (int)s.config.model.node : 1;
-    s.config.user = &s;
-    s.config.event = s.chrome || s.svg ? see_event : NULL;
-    command_bar_begin(&s.bar, s.bar.total);
-    s.results = json ? json_array() : NULL;
-    status = for_each(&s, 0);
-    command_bar_clear(&s.bar);
-    if (json && s.reported)
-        print_results(&s);
-    else
-        json_decref(s.results);
-    if (!status && !s.reported)
-        status = command_refuse(self, "%s: how long its blocks are is not in its schedules",
-                                nbcoll_operation_name((nbcoll_operation)s.cases.operation));
     if (!status)
-        status = write_timeline(&s, s.chrome, sim_timeline_chrome);
-    if (!status)
-        status = write_timeline(&s, s.svg, sim_timeline_svg);
-    free(s.timeline.event);
+        status = simulate_all(&s);
+    command_rules_free(&s.rules);
     return status;
 }
 
@@ -326,7 +361,8 @@ const command command_sim = {
     "sim",
     "simulates algorithms on a machine that is described",
     "usage: nbcoll sim OPERATION [[--algorithm] ALGORITHM] [OPTION...]\n\n"
-    "Plays the algorithms of OPERATION (all, or one) in virtual time on a machine after LogGP, and tells when the\n"
+    "Plays the algorithms of OPERATION (all, or one; or `default`, that which rules and cost model choose for what a\n"
+    "message costs there; the reason stands beside it) in virtual time on a machine after LogGP, and tells when the\n"
     "last rank had ended, when the last wait returned, messages, bytes, rounds (messages that wait for each other),\n"
     "the most peers and links (destinations and sources) of a rank, what a core worked for its communication, and\n"
     "how much memory the simulator took for it. Nobody shares memory: what is exposed is sent. The same options give\n"
@@ -338,6 +374,7 @@ const command command_sim = {
     "  --op O            the reduction (SUM)\n"
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --blocks B        blocks of gatherv, scatterv, allgatherv, reduce_scatter: equal, holes, rising or lone\n"
+    COMMAND_RULES_HELP
     "  --model M         cluster, ethernet, node or unit (cluster), or a file: on each line a name and a number.\n"
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"

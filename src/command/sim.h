@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
 #include "command.h"
@@ -12,6 +13,9 @@
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
+
+/* What selection is told of a machine: what the dearest messages among the ranks of the terms cost. */
+void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms);
 
 /* All that happened. */
 typedef struct sim_timeline {

@@ -83,3 +83,17 @@ int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out
         *out = model;
     return status;
 }
+
+static uint32_t clip(uint64_t number)
+{
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms)
+{
+    int is_one_node = model->node && (uint32_t)terms->ranks <= model->node;
+    const nbcoll_sim_link *link = is_one_node ? &model->inside : &model->between;
+    terms->alpha_ns = clip(link->latency + link->o_send + link->o_recv);
+    terms->overhead_ns = clip(link->o_send > link->gap ? link->o_send : link->gap);
+    terms->beta_ps = clip(link->byte);
+}

@@ -11,14 +11,18 @@
 #include <nbcoll/verify.h>
 
 #include "bar.h"
-#include "command.h"
+#include "rules.h"
 
 typedef struct verification {
     const command *self;
     command_cases cases;
+    command_rules rules;
+    int has_json;
     json_t *results; /* null unless --json */
     command_bar bar;
-    const nbcoll_algorithm *algorithm; /* at work on */
+    const nbcoll_algorithm *algorithm; /* at work on, in these cases */
+    command_cases now;
+    command_chosen chosen;             /* its parameters; and the reason, where it was left to be chosen */
     unsigned long seen;                /* cases of it */
     int refuted;
 } verification;
@@ -55,13 +59,16 @@ static void see_case(void *user, const nbcoll_case *c)
 /* Walks over the cases of the algorithm, proving them or not. */
 static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
 {
-    const command_cases *c = &v->cases;
+    const command_cases *c = &v->now;
     nbcoll_operation operation = v->algorithm->operation;
     nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root, .all_blocks = c->spread < 0,
                         .counts = operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts, /* it moves no elements */
                         .count = c->count, .visit = only_visit ? measure_case : see_case, .user = v,
                         .only_visit = only_visit};
     f->at = command_case(c, v->algorithm);
+    f->at.segment = v->chosen.choice.segment;
+    f->at.arity = v->chosen.choice.arity;
+    f->at.ports = v->chosen.choice.ports;
     f->why.size = sizeof f->why;
     v->seen = 0;
     return nbcoll_verify_grid(v->algorithm, &grid, &f->at, &f->why);
@@ -120,6 +127,12 @@ static nbcoll_status draw(const verification *v, const failing_case *f)
     if (has_forms(v, f))
         printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
                f->at.known ? " --known" : "");
+    if (f->at.segment)
+        printf(" --segment %zu", f->at.segment);
+    if (f->at.arity)
+        printf(" --arity %u", f->at.arity);
+    if (f->at.ports)
+        printf(" --ports %u", f->at.ports);
     puts(". The ranks concerned:\n");
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
@@ -177,20 +190,32 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
+static nbcoll_status print_row(verification *v, const failing_case *f, int is_proved)
+{
+    char why[288];
+    command_bar_clear(&v->bar);
+    printf("%-20s %-20s %7lu  %s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name, v->seen,
+           is_proved ? "proved" : "refuted: ", is_proved ? "" : nbcoll_flaw_name(f->why.flaw));
+    if (v->cases.is_default)
+        printf("  %d ranks, %zu elements: %s", v->now.most, v->now.count[0], command_chosen_text(&v->chosen, why));
+    puts("");
+    return is_proved ? NBCOLL_OK : draw(v, f);
+}
+
 static nbcoll_status report(verification *v, const failing_case *f)
 {
     int is_proved = f->why.flaw == NBCOLL_FLAW_NONE;
     const char *operation = nbcoll_operation_name(v->algorithm->operation);
     nbcoll_status status = NBCOLL_OK;
     v->refuted += !is_proved;
-    if (!v->results) {
-        command_bar_clear(&v->bar);
-        printf("%-20s %-20s %7lu  %s%s\n", operation, v->algorithm->name, v->seen, is_proved ? "proved" : "refuted: ",
-               is_proved ? "" : nbcoll_flaw_name(f->why.flaw));
-        return is_proved ? NBCOLL_OK : draw(v, f);
-    }
+    if (!v->results)
+        return print_row(v, f, is_proved);
     json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "operation", operation, "algorithm", v->algorithm->name, "cases",
                             (json_int_t)v->seen, "proved", is_proved);
+    if (v->cases.is_default)
+        json_object_update_new(row, json_pack("{s:i, s:I, s:s, s:s}", "ranks", v->now.most, "count",
+                                              (json_int_t)v->now.count[0], "reason",
+                                              nbcoll_reason_name(v->chosen.choice.reason), "why", v->chosen.why));
     if (!is_proved) {
         json_t *refutation;
         status = refutation_object(v, f, &refutation);
@@ -201,10 +226,12 @@ static nbcoll_status report(verification *v, const failing_case *f)
 }
 
 /* Calls `each` for every algorithm that is meant, until one call does not give 0. */
-static int for_each(verification *v, int (*each)(verification *v))
+static int for_each_algorithm(verification *v, int (*each)(verification *v))
 {
     const command_cases *c = &v->cases;
     int status = 0;
+    v->now = v->cases;
+    v->chosen.choice = (nbcoll_choice){.segment = v->rules.segment, .arity = v->rules.arity, .ports = v->rules.ports};
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;
@@ -212,6 +239,35 @@ static int for_each(verification *v, int (*each)(verification *v))
             if (!c->algorithm || c->algorithm == v->algorithm)
                 status = each(v);
     }
+    return status;
+}
+
+/* The cases of so many ranks and elements, by the algorithm that is chosen for them. */
+static int one_chosen(verification *v, int (*each)(verification *v), int ranks, size_t count)
+{
+    v->now = v->cases;
+    v->now.fewest = v->now.most = ranks;
+    v->now.counts = 1;
+    v->now.count[0] = count;
+    nbcoll_case at = command_case(&v->now, NULL);
+    nbcoll_terms terms = command_terms(&v->rules, &at);
+    at.root = 0;
+    nbcoll_status status = command_choose(&v->rules, &terms, &at, &v->chosen);
+    if (status)
+        return command_refuse_case(v->self, &at, status);
+    v->algorithm = v->chosen.choice.algorithm;
+    return each(v);
+}
+
+static int for_each(verification *v, int (*each)(verification *v))
+{
+    const command_cases *c = &v->cases;
+    int status = 0;
+    if (!c->is_default)
+        return for_each_algorithm(v, each);
+    for (int ranks = c->fewest; ranks <= c->most && !status; ranks++)
+        for (size_t i = 0; i < (c->operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts) && !status; i++)
+            status = one_chosen(v, each, ranks, c->count[i]);
     return status;
 }
 
@@ -239,22 +295,43 @@ static int verify(verification *v)
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static int take_options(verification *v, int *json, int argc, char *argv[])
+static int take_option(void *user, int option, const char *value)
+{
+    verification *v = user;
+    int status = option == 'j' ? 0 : command_rules_take(v->self, &v->rules, option, value);
+    v->has_json |= option == 'j';
+    return status == 1 ? command_take_option(v->self, &v->cases, option, value) : status;
+}
+
+static int take_arguments(verification *v, int argc, char *argv[])
 {
     static const struct option options[] = {
-        COMMAND_CASE_OPTIONS, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
-    int option, status = 0;
-    while (!status && (option = command_next(v->self, argc, argv, options)) != -1) {
-        if (option == 'j')
-            *json = 1;
-        else
-            status = command_take_option(v->self, &v->cases, option, optarg);
-    }
+        COMMAND_CASE_OPTIONS, COMMAND_RULE_OPTIONS, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    int status = command_take_options(v->self, argc, argv, options, take_option, v);
     if (!status)
-        status = command_take_words(v->self, &v->cases, argc - optind, argv + optind);
+        status = command_rules_words(v->self, &v->rules, &v->cases, argc - optind, argv + optind);
     if (!status && v->cases.root >= v->cases.most)
         status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
     return status;
+}
+
+static int verify_all(verification *v)
+{
+    command_bar_begin(&v->bar, v->bar.total);
+    if (v->has_json)
+        v->results = json_array();
+    else
+        printf("%-20s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
+    int status = for_each(v, verify);
+    command_bar_clear(&v->bar);
+    if (v->has_json) {
+        json_t *all = json_pack("{s:i, s:[i,i], s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest, v->cases.most,
+                                "results", v->results);
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        puts("");
+        json_decref(all);
+    }
+    return status ? status : v->refuted ? COMMAND_REFUTED : COMMAND_OK;
 }
 
 static int run(const command *self, int argc, char *argv[])
@@ -262,35 +339,23 @@ static int run(const command *self, int argc, char *argv[])
     verification v = {.self = self,
                       .cases = {.operation = -1, .fewest = 1, .most = 16, .root = -1, .counts = 4, .spread = -1,
                                 .count = {0, 1, 7, 1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    int json = 0, status = take_options(&v, &json, argc, argv);
+    int status = take_arguments(&v, argc, argv);
     if (!status)
         status = for_each(&v, measure);
-    if (status)
-        return status;
-
-    command_bar_begin(&v.bar, v.bar.total);
-    if (json)
-        v.results = json_array();
-    else
-        printf("%-20s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
-    status = for_each(&v, verify);
-    command_bar_clear(&v.bar);
-    if (json) {
-        json_t *all = json_pack("{s:i, s:[i,i], s:o}", "abi", (int)NBCOLL_ABI, "ranks", v.cases.fewest, v.cases.most,
-                                "results", v.results);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        puts("");
-        json_decref(all);
-    }
-    return status ? status : v.refuted ? COMMAND_REFUTED : COMMAND_OK;
+    if (!status)
+        status = verify_all(&v);
+    command_rules_free(&v.rules);
+    return status;
 }
 
 const command command_verify = {
     "verify",
     "proves algorithms right, or draws the smallest case that fails",
-    "usage: nbcoll verify [OPERATION [ALGORITHM]] [OPTION...]\n\n"
+    "usage: nbcoll verify [OPERATION [[--algorithm] ALGORITHM]] [OPTION...]\n\n"
     "Proves the algorithms of this library (all, those of OPERATION, or one) in every case of a grid: no deadlock,\n"
     "every message matched, every byte right, no race. Of one that is refuted it draws the smallest failing case.\n"
+    "ALGORITHM may be `default`: for each number of ranks and elements that which rules and cost model choose, as\n"
+    "nbcoll explain says; the reason stands beside it.\n"
     "The exit status is 0 when all are proved, 1 when one is refuted, 2 when an argument is wrong, 3 when memory or\n"
     "the place for the output ran out.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (1..16)\n"
@@ -302,6 +367,7 @@ const command command_verify = {
     "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
     COMMAND_BLOCKS_HELP
     "                    Without --blocks: all of these\n"
+    COMMAND_RULES_HELP
     "  --json            one object instead of the table\n",
     run,
     ":",

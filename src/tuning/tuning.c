@@ -7,6 +7,8 @@
 #include "nbcoll/inline/host.h"
 #include "nbcoll/tuning.h"
 
+#define TUNING_NEITHER "neither an [operation], nor ALGORITHM = ..., nor a comment"
+
 typedef struct tuning_file {
     nbcoll_tuning tuning; /* first: what the caller frees */
     nbcoll_host host;
@@ -170,25 +172,47 @@ static int tuning_keep(tuning_reader *r, const nbcoll_rule *rule)
     return 1;
 }
 
-/* An ini_handler: one `name = value` of a section. */
+static int tuning_operation(const char *name)
+{
+    int operation = 0;
+
+    while (operation < NBCOLL_OPERATION_COUNT && strcmp(name, nbcoll_operation_name((nbcoll_operation)operation)))
+        operation++;
+    return operation;
+}
+
+/* An ini_handler: one `name = value` of a section, which is an operation. */
 static int tuning_rule(void *user, const char *section, const char *name, const char *value)
 {
     tuning_reader *r = user;
-    int operation = 0;
 
     if (!*section)
         return tuning_refuse(r, NBCOLL_ERR_CONFIG, "a rule stands before any [operation]", NULL, NULL);
-    while (operation < NBCOLL_OPERATION_COUNT && strcmp(section, nbcoll_operation_name((nbcoll_operation)operation)))
-        operation++;
-    if (operation == NBCOLL_OPERATION_COUNT)
-        return tuning_refuse(r, NBCOLL_ERR_CONFIG, "unknown operation '%s'", section, NULL);
-    nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find((nbcoll_operation)operation, name), .line = r->line};
+    nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find((nbcoll_operation)tuning_operation(section), name),
+                        .line = r->line};
     if (!rule.algorithm)
         return tuning_refuse(r, NBCOLL_ERR_CONFIG, "%s has no algorithm '%s'", section, name);
     return tuning_value(r, &rule, value) && tuning_keep(r, &rule);
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
+
+/* A line that begins a section, of which libinih does not tell when no rule follows; nor does it look at what stands
+ * behind the bracket. A line without the second bracket it refuses. */
+static int tuning_section(tuning_reader *r, const char *text)
+{
+    char name[64];
+    size_t length = strcspn(text + 1, "]");
+    const char *rest = text + 1 + length;
+
+    if (*rest != ']')
+        return 1;
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), text + 1);
+    if (tuning_operation(name) == NBCOLL_OPERATION_COUNT)
+        return tuning_refuse(r, NBCOLL_ERR_CONFIG, "unknown operation '%s'", name, NULL);
+    rest += 1 + strspn(rest + 1, " \t\r\n");
+    return !*rest || *rest == ';' || tuning_refuse(r, NBCOLL_ERR_CONFIG, TUNING_NEITHER, NULL, NULL);
+}
 
 /* An ini_reader: the next line, from its first word on (a blank before it would mean more of the line before). */
 static char *tuning_line(char *text, int room, void *user)
@@ -203,9 +227,10 @@ static char *tuning_line(char *text, int room, void *user)
     }
     r->line++;
     r->unended = !strchr(text, '\n');
-    size_t blanks = strspn(text, " \t");
+    size_t blanks = r->line == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
+    blanks += strspn(text + blanks, " \t");
     memmove(text, text + blanks, strlen(text + blanks) + 1);
-    return text;
+    return *text != '[' || tuning_section(r, text) ? text : NULL;
 }
 
 static nbcoll_status tuning_fill(tuning_reader *r)
@@ -215,7 +240,7 @@ static nbcoll_status tuning_fill(tuning_reader *r)
     if (failed > 0 && (r->status == NBCOLL_OK || (unsigned)failed < r->problem.line)) {
         r->status = NBCOLL_OK;
         r->line = (unsigned)failed;
-        tuning_refuse(r, NBCOLL_ERR_CONFIG, "neither an [operation], nor ALGORITHM = ..., nor a comment", NULL, NULL);
+        tuning_refuse(r, NBCOLL_ERR_CONFIG, TUNING_NEITHER, NULL, NULL);
     } else if (failed < 0 || ferror(r->in)) {
         r->line = 0;
         tuning_refuse(r, failed < 0 ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_ARGUMENT,

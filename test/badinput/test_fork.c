@@ -76,6 +76,8 @@ static void call_contexts(inherited *i)
     FORKED(nbcoll_comm_create(c, i->w.endpoint[0], NULL, &out, 0));
     FORKED(nbcoll_comm_idup(comm, &out, &q));
     FORKED(nbcoll_comm_dup(comm, &out, 0));
+    FORKED(nbcoll_comm_idup_with(comm, NULL, &out, &q));
+    FORKED(nbcoll_comm_dup_with(comm, NULL, &out, 0));
     FORKED(nbcoll_comm_isplit(comm, 0, 0, &out, &q));
     FORKED(nbcoll_comm_split(comm, 0, 0, &out, 0));
     FORKED(nbcoll_comm_free(comm));

@@ -17,8 +17,9 @@ refuses "nbcoll bench: none of the operations has an algorithm 'x'; nbcoll info 
     bench bcast scatter --algorithm x
 refuses "nbcoll bench: alltoall has no algorithm 'recursive_doubling'; nbcoll info lists them" \
     bench allreduce alltoall --algorithm recursive_doubling
-refuses "nbcoll bench: gatherv binds its blocks when it is called: no algorithm can be forced" \
-    bench gatherv --algorithm flat
+refuses "nbcoll bench: --tuning goes with the algorithm default" bench bcast --algorithm flat --tuning x
+refuses "nbcoll bench: --segment, --arity and --ports go with an algorithm" bench bcast --arity 2
+refuses "nbcoll bench: x: it cannot be opened" bench bcast --tuning x
 refuses "nbcoll bench: --root 2: bcast of 2 ranks has no such root" bench bcast --root 2
 refuses "nbcoll bench: --op SUM: BYTE has no such reduction" bench reduce --type BYTE
 
@@ -49,13 +50,32 @@ succeeds bench barrier scan --count 9 --csv --threads $tiny
 [ "$(wc -l <"$work/out")" -eq 3 ] || fail "not three lines"
 awk -F, 'NR == 1 { fields = NF } NF != fields { exit 1 }' "$work/out" || fail "lines differ in their fields"
 
+# blocks that are bound, forced; trees where the ranks promise their counts
+succeeds bench gatherv scatterv alltoallv alltoallw --ranks 3 --algorithm flat_sequential --count 7 --csv $tiny
+for operation in gatherv scatterv alltoallv alltoallw; do
+    grep -q "^$operation,flat_sequential,.*,flat_sequential,RULE\$" "$work/out" || fail "$operation is not forced"
+done
+succeeds bench gatherv --ranks 3 --algorithm default,binomial --count 7 --csv $tiny
+grep -q '^gatherv,binomial,.*,binomial,RULE$' "$work/out" || fail "no tree"
+grep -q '^gatherv,default,.*,flat,[A-Z]*$' "$work/out" || fail "the tree's promise is everyone's"
+
+# what rules and cost model choose is named, with the reason
+printf '[bcast]\ntree = bytes ..99 arity 1\n' >"$work/rules"
+succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rules" $tiny
+[ "$(grep -c "  tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
+[ "$(grep -c '  slots: SHARED all ranks share memory$' "$work/out")" -eq 1 ] || fail "the reason is not named"
+
 # every operation, and several of it at once, late and among changing buffers
 "$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' | while read -r operation algorithms; do
     succeeds bench "$operation" --ranks 3 --count 5 --instances 3 --late 3 --noise 2 --buffers both --csv $tiny
     [ "$(grep -c "^$operation,default,3," "$work/out")" -eq 2 ] || fail "not two rows of $operation"
 done
 
-# a picture
+# a picture; also where there are no bytes, and in each format
 command -v gnuplot >/dev/null || exit 0
-succeeds bench bcast scatter --algorithm default,binomial --count 1,300 $tiny --plot "$work/it's.svg"
+for format in png pdf; do
+    succeeds bench barrier --plot "$work/barrier.$format" $tiny
+    [ -s "$work/barrier.$format" ] || fail "no picture of a barrier as $format"
+done
+succeeds bench barrier bcast --algorithm default,binomial --count 1,300 $tiny --plot "$work/it's.svg"
 [ "$(grep -c '<svg' "$work/it's.svg")" -eq 1 ] || fail "no picture"

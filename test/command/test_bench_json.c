@@ -70,6 +70,19 @@ static void each_entry_has_a_result_in_each_size(void **state)
     json_decref(root);
 }
 
+/* Each form of the call is served by the algorithm of the entry; blocks may be bound. */
+static void an_algorithm_is_forced_by_a_rule(void **state)
+{
+    (void)state;
+    json_t *root = output_of("bench alltoallw --algorithm pairwise --count 4 --rounds 2 --iterations 5 --json");
+    const json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    assert_string_equal(json_string_value(json_object_get(row, "served_by")), "pairwise");
+    assert_string_equal(json_string_value(json_object_get(row, "reason")), "RULE");
+    assert_string_equal(json_string_value(json_object_get(row, "why")), "--algorithm");
+    check_row(row);
+    json_decref(root);
+}
+
 static void without_computation_there_is_an_overlap_too(void **state)
 {
     (void)state;
@@ -82,6 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_entry_has_a_result_in_each_size),
+        cmocka_unit_test(an_algorithm_is_forced_by_a_rule),
         cmocka_unit_test(without_computation_there_is_an_overlap_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

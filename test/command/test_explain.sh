@@ -40,6 +40,11 @@ says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "
 says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
 says slots 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots --segment 5
 
+# the same as JSON: each call with its parameters, and what the cost model says of all algorithms
+printf '[exscan]\nlinear = ranks 3 bytes 4.. segment 7 ports 2\n' >"$work/exscan"
+(cd "$work" && "$nbcoll" explain exscan --ranks 2..3 --count 1,5000 --tuning exscan --json >out)
+diff -u "$(dirname "$0")/golden/explain_exscan.json" "$work/out" || fail "JSON"
+
 # several calls: one line each, no costs
 succeeds explain allreduce --ranks 2..5 --count 1,1000000 --type double --op max
 [ "$(wc -l <"$work/out")" -eq 9 ] || fail "not nine lines"
@@ -55,7 +60,7 @@ refuses "nbcoll explain: it takes an operation" explain --ranks 4
 refuses "nbcoll explain: --ranks is missing" explain bcast
 refuses "nbcoll explain: one word too many: 'binomial'" explain bcast binomial --ranks 4
 refuses "nbcoll explain: bcast has no algorithm 'x'; nbcoll info lists them" explain bcast --ranks 4 --algorithm x
-refuses "nbcoll explain: --segment, --arity and --ports go with --algorithm" explain bcast --ranks 4 --arity 2
+refuses "nbcoll explain: --segment, --arity and --ports go with an algorithm" explain bcast --ranks 4 --arity 2
 refuses "nbcoll explain: --alpha takes a number, not 'x'" explain bcast --ranks 4 --alpha x
 refuses "nbcoll explain: --arity takes a number from 1 on, not '0'" explain bcast --ranks 4 --algorithm flat --arity 0
 refuses "nbcoll explain: --op BAND: FLOAT has no such reduction" explain reduce --ranks 4 --type float --op band

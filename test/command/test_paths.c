@@ -84,7 +84,9 @@ static void what_a_machine_refuses_is_told(void **state)
         {{SYS_process_vm_readv, EINVAL}, "by reference", "", "pieces", "process_vm_readv failed (Invalid argument)"},
         {{SYS_memfd_create, ENOSYS}, NULL, "NBCOLL_ERR_UNSUPPORTED: ", NULL, "NBCOLL_ERR_UNSUPPORTED: "},
         {{SYS_fallocate, ENOSPC}, NULL, "NBCOLL_ERR_MEMORY: ", NULL, "NBCOLL_ERR_MEMORY: "},
-        {{SYS_pipe2, EMFILE}, NULL, "Too many open files", NULL, "Too many open files"},
+#ifndef __SANITIZE_ADDRESS__ /* which makes a process of its own at the end */
+        {{SYS_clone, EAGAIN}, NULL, "NBCOLL_ERR_MEMORY: ", NULL, "NBCOLL_ERR_MEMORY: "},
+#endif
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -21,6 +21,7 @@
 #include "../../src/command/bar.c"
 #include "../../src/command/cases.c"
 #include "../../src/command/options.c"
+#include "../../src/command/rules.c"
 #include "../../src/command/verify.c"
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,30 @@ cp "$work/out" "$work/first"
 succeeds show bcast binomial --ranks 4
 cmp -s "$work/first" "$work/out" || fail "rank 0 is not the default"
 
+# what rules and cost model choose is named first, with the reason; its parameters are the rule's
+cat >"$work/rules" <<'END'
+[bcast]
+tree = ranks 5.. arity 3
+END
+succeeds show bcast default --ranks 4
+prints 'default: binomial, COST .* ns'
+sed 1d "$work/out" | cmp -s - "$work/first" || fail "default is not what it says"
+succeeds show bcast --algorithm default --ranks 4 --native --format dot
+[ "$(head -n 1 "$work/out")" = '// default: slots, SHARED all ranks share memory' ] || fail "dot does not say it"
+succeeds show bcast default --ranks 5 --tuning "$work/rules"
+prints "default: tree, RULE $work/rules:2"
+sed 1d "$work/out" >"$work/first"
+succeeds show bcast --algorithm tree --arity 3 --ranks 5
+cmp -s "$work/first" "$work/out" || fail "the parameters of the rule are not those of the argument"
+[ "$(grep -c SEND "$work/out")" -eq 3 ] || fail "--arity 3 is no tree of three"
+refuses "nbcoll show: --tuning goes with the algorithm default" show bcast tree --ranks 5 --tuning "$work/rules"
+refuses "nbcoll show: --segment, --arity and --ports go with an algorithm" show bcast default --ranks 5 --arity 3
+refuses "nbcoll show: one word too many: 'tree'" show bcast tree --algorithm flat --ranks 5
+refuses "nbcoll show: --algorithm goes with an operation" show --algorithm flat --ranks 5
+refuses "nbcoll show: $work/none: it cannot be opened" show bcast default --ranks 5 --tuning "$work/none"
+echo '[cast]' >>"$work/rules"
+refuses "nbcoll show: $work/rules:3: unknown operation 'cast'" show bcast default --ranks 5 --tuning "$work/rules"
+
 # every algorithm can be shown
 "$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' >"$work/algorithms"
 [ -s "$work/algorithms" ] || fail "no algorithms"

@@ -43,6 +43,16 @@ succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattere
     --seed 2
 ! cmp -s "$work/first" "$work/out" || fail "the seed says nothing"
 
+# what rules and cost model choose, which are told what messages cost there
+printf '[bcast]\ntree = ranks 4 bytes ..99 arity 3\n' >"$work/rules"
+# shellcheck disable=SC2086
+succeeds sim bcast default --ranks 4 --type byte --model "$work/model" --count 11,100 --tuning "$work/rules"
+grep -q "^tree  *11 .*  RULE $work/rules:2\$" "$work/out" || fail "the rule does not choose"
+grep -q "^binomial  *100 .*  COST [0-9]* ns\$" "$work/out" || fail "the cost model does not choose"
+sed -n 's/^tree *11 *\([^ ]*\) .*/\1/p' "$work/out" >"$work/first"
+succeeds sim bcast tree --arity 3 --ranks 4 --type byte --model "$work/model" --count 11
+sed -n 's/^tree *11 *\([^ ]*\) .*/\1/p' "$work/out" | cmp -s - "$work/first" || fail "not with the rule's arity"
+
 # every operation but those whose lengths no schedule has
 for operation in barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall \
     reduce_scatter reduce_scatter_block scan exscan; do

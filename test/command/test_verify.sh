@@ -35,6 +35,17 @@ succeeds verify --ranks 4 --blocks lone
 succeeds verify reduce_scatter direct --ranks 4 --count 9
 prints 'reduce_scatter       direct                     4  proved'
 
+# what rules and cost model choose, in each case, and with the rule's parameters
+printf '[bcast]\ntree_pipelined = ranks 3 bytes 4.. arity 1 segment 8\n' >"$work/rules"
+succeeds verify bcast default --ranks 2..3 --count 0,7 --tuning "$work/rules"
+prints 'bcast                binomial                   2  proved  2 ranks, 7 elements: COST .* ns'
+prints 'bcast                binomial                   3  proved  3 ranks, 0 elements: COST .* ns'
+prints "bcast                tree_pipelined             3  proved  3 ranks, 7 elements: RULE $work/rules:2"
+[ "$(wc -l <"$work/out")" -eq 5 ] || fail "not four rows"
+succeeds verify allgather --algorithm bruck_ports --ranks 7 --count 5 --ports 3
+prints 'allgather            bruck_ports                1  proved'
+refuses "nbcoll verify: --tuning goes with the algorithm default" verify bcast --tuning "$work/rules"
+succeeds verify gatherv default --ranks 2..3 --native --in-place
 
 # each form
 succeeds verify --ranks 1..5 --in-place

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Read by the tests of the installed library: installs it (installed ON|OFF, for shared or static), moves what was
-# installed elsewhere, and builds program.c there, by pkg-config and by find_package.
+# Read by the tests of the installed library: installs it (installed ON|OFF option..., for shared or static), moves what
+# was installed elsewhere, and builds program.c there, by pkg-config and by find_package; and tuned.c, where inih is
+# there for it.
 installed()
 {
-    cmake -S "$NBCOLL_SOURCE" -B "$work/build" -DBUILD_SHARED_LIBS="$1" -DCMAKE_INSTALL_PREFIX="$work/first" \
-        -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=Debug -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_TESTS=OFF
+    shared=$1
+    shift
+    cmake -S "$NBCOLL_SOURCE" -B "$work/build" -DBUILD_SHARED_LIBS="$shared" -DCMAKE_INSTALL_PREFIX="$work/first" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=Debug -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF \
+        -DNBCOLL_TESTS=OFF "$@"
     cmake --build "$work/build"
     cmake --install "$work/build"
     rm -r "$work/build"
@@ -14,7 +18,11 @@ installed()
     library=$(dirname "$packages")
 }
 
-# by_pkg_config program flags-of-pkg-config...
+tuning=OFF
+echo '#include <ini.h>' | "$CC" -E - >/dev/null 2>&1 && tuning=ON
+printf '[bcast]\nbinomial =\n' >"$work/rules"
+
+# by_pkg_config program flags-of-pkg-config...: makes program and, of tuned.c, program.tuned
 by_pkg_config()
 {
     output=$1
@@ -22,12 +30,23 @@ by_pkg_config()
     # shellcheck disable=SC2046 # the flags are words
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/program.c" -o "$output" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll)
+    [ $tuning = OFF ] ||
+        # shellcheck disable=SC2046
+        "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/tuned.c" -o "$output.tuned" \
+            $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_tuning)
+}
+
+# runs program: program and, if there is one, program.tuned
+runs()
+{
+    "$1" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; }
 }
 
 by_find_package()
 {
     cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/moved" \
-        -DCMAKE_C_COMPILER="$CC"
+        -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning
     cmake --build "$work/package"
     "$work/package/program"
+    [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
 }

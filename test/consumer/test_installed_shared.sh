@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The shared library, installed and moved, is found by pkg-config and by find_package; the ABI number is in its soname,
-# and it exports only the names of src/nbcoll.map.
+# and it exports only the names of src/nbcoll.map. So is the one that reads tuning files.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,10 +10,12 @@ trap 'rm -rf "$work"' EXIT
 installed ON
 by_find_package
 by_pkg_config "$work/program"
-LD_LIBRARY_PATH=$library "$work/program"
+LD_LIBRARY_PATH=$library runs "$work/program"
 ! env -u LD_LIBRARY_PATH "$work/program" 2>/dev/null
 
 abi=$(sed -n 's/^#define NBCOLL_ABI \([0-9]*\)u$/\1/p' "$NBCOLL_SOURCE/include/nbcoll/nbcoll.h")
 readelf -d "$library/libnbcoll.so" | grep "soname: \[libnbcoll.so.$abi\]"
 sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$work/listed"
+[ $tuning = OFF ] || [ "$(nm -D --defined-only "$library/libnbcoll_tuning.so" | awk '{ print $3 }' | LC_ALL=C sort |
+    tr '\n' ' ')" = 'nbcoll_tuning_free nbcoll_tuning_read ' ]
 nm -D --defined-only "$library/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort | diff "$work/listed" -

@@ -19,6 +19,9 @@ refuses "nbcoll run: -n lacks its value" run -n
 refuses "nbcoll run: --bind lacks its value" run -n 2 --bind
 refuses "nbcoll run: unknown option -x" run -x
 refuses "nbcoll run: unknown or ambiguous option --ranks" run --ranks 2 true
+refuses "nbcoll run: x/y: it cannot be opened" run -n 2 --tuning x/y true
+printf '[bcast]\nfast =\n' >"$work/rules"
+refuses "nbcoll run: $work/rules:2: bcast has no algorithm 'fast'" run -n 2 --tuning "$work/rules" true
 refuses "nbcoll run: the option takes no value: --prefix=1" run -n 2 --prefix=1 true
 for value in 0 -1 x 2x '' 257 99999999999999999999; do
     refuses "nbcoll run: -n takes a number of 1..256, not '$value'" run -n "$value" true

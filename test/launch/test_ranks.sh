@@ -15,6 +15,13 @@ done
 NBCOLL_RANK=5 NBCOLL_RANKS=6 run run -n 1 sh -c 'echo $NBCOLL_RANK of $NBCOLL_RANKS'
 [ "$(cat "$work/out")" = '0 of 1' ] || fail "the rank of an outer run is seen:"
 
+# a tuning file, looked at before anything starts; none when none is given
+printf '[bcast]\nflat =\n' >"$work/rules"
+NBCOLL_TUNING=x run run -n 2 --tuning "$work/rules" sh -c 'echo $NBCOLL_TUNING'
+[ "$(sort -u "$work/out")" = "$work/rules" ] || fail "the ranks are told of the file:"
+NBCOLL_TUNING=x run run -n 1 sh -c 'echo ${NBCOLL_TUNING-none}'
+[ "$(cat "$work/out")" = none ] || fail "without a file:"
+
 # the id: the same in one run, another in the next
 if "$nbcoll" info | grep -q '^transports.* shm'; then
     for time in first second; do

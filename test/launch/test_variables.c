@@ -48,6 +48,15 @@ static void no_variable_means_not_started_by_nbcoll_run(void **state)
     EXPECT(ERR_UNSUPPORTED, nbcoll_launch_open(&endpoint));
 }
 
+static void the_path_of_a_tuning_file_is_read(void **state)
+{
+    (void)state;
+    unsetenv("NBCOLL_TUNING");
+    assert_null(nbcoll_launch_tuning());
+    setenv("NBCOLL_TUNING", "a.tuning", 1);
+    assert_string_equal(nbcoll_launch_tuning(), "a.tuning");
+}
+
 static void malformed_environment_is_refused_and_changes_nothing(void **state)
 {
     (void)state;
@@ -76,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_ranks_and_id_are_read),
         cmocka_unit_test(no_variable_means_not_started_by_nbcoll_run),
+        cmocka_unit_test(the_path_of_a_tuning_file_is_read),
         cmocka_unit_test(malformed_environment_is_refused_and_changes_nothing),
         cmocka_unit_test(null_configuration_is_refused),
     };

@@ -369,6 +369,11 @@ static void null_arguments_are_refused(void **state)
     EXPECT(ERR_NULL, nbcoll_comm_idup(w.comm[0], NULL, &q));
     EXPECT(ERR_NULL, nbcoll_comm_idup(w.comm[0], &out, NULL));
     EXPECT(ERR_NULL, nbcoll_comm_dup(NULL, &out, 0));
+    EXPECT(ERR_NULL, nbcoll_comm_idup_with(NULL, NULL, &out, &q));
+    EXPECT(ERR_NULL, nbcoll_comm_idup_with(w.comm[0], NULL, NULL, &q));
+    EXPECT(ERR_NULL, nbcoll_comm_idup_with(w.comm[0], NULL, &out, NULL));
+    EXPECT(ERR_NULL, nbcoll_comm_dup_with(NULL, NULL, &out, 0));
+    EXPECT(ERR_CONFIG, nbcoll_comm_dup_with(w.comm[0], &(nbcoll_comm_config){.size = 1}, &out, 0));
     EXPECT(ERR_NULL, nbcoll_comm_isplit(NULL, 0, 0, &out, &q));
     EXPECT(ERR_NULL, nbcoll_comm_split(NULL, 0, 0, &out, 0));
     world_close(&w);

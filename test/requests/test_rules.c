@@ -116,6 +116,75 @@ static void a_dup_has_the_rules_of_its_parent(void **state)
     world_close(&w);
 }
 
+/* Duplicates each rank's communicator with a configuration of its own: what each rank got. */
+static void dup_with(world *w, const nbcoll_comm_config config[RANKS], nbcoll_comm *dup[RANKS],
+                     nbcoll_status statuses[RANKS])
+{
+    nbcoll_request q[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        dup[r] = NULL;
+        EXPECT(OK, nbcoll_comm_idup_with(w->comm[r], &config[r], &dup[r], &q[r]));
+    }
+    world_settle(w, RANKS, q, statuses);
+}
+
+static void a_dup_may_have_rules_and_terms_of_its_own(void **state)
+{
+    const nbcoll_rule rule = {.algorithm = &own};
+    nbcoll_comm_config config[RANKS];
+    nbcoll_status statuses[RANKS];
+    nbcoll_comm *dup[RANKS];
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own, .fewest = RANKS + 1});
+    for (int r = 0; r < RANKS; r++) {
+        config[r] = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+        config[r].rules = &rule;
+        config[r].rule_count = 1;
+        config[r].slots = 2 + (uint32_t)r; /* agreed upon as at the first creation */
+        config[r].credits = 9 - (uint32_t)r;
+        config[r].large = 1000 * (size_t)r;
+        config[r].flags = NBCOLL_COUNTS_KNOWN | (r == 1 ? NBCOLL_REPRODUCIBLE : 0);
+    }
+    dup_with(&w, config, dup, statuses);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_terms terms = {.size = sizeof terms};
+        EXPECT(OK, statuses[r]);
+        EXPECT(OK, nbcoll_comm_terms(dup[r], &terms));
+        assert_int_equal(terms.rule_count, 1);
+        assert_int_equal(terms.large, 1000 * (RANKS - 1));
+        assert_int_equal(terms.flags, NBCOLL_COUNTS_KNOWN | NBCOLL_REPRODUCIBLE);
+    }
+    broadcast(&w, w.comm);
+    assert_int_equal(builds, 0);
+    for (int i = 0; i < 5; i++) /* through every slot */
+        broadcast(&w, dup);
+    assert_int_equal(builds, RANKS);
+    world_close(&w);
+}
+
+static void a_dup_with_different_rules_is_none(void **state)
+{
+    const nbcoll_rule rule = {.algorithm = &own};
+    nbcoll_comm_config config[RANKS];
+    nbcoll_status statuses[RANKS];
+    nbcoll_comm *dup[RANKS];
+    world w;
+    (void)state;
+    open_with_own(&w, (nbcoll_rule){.algorithm = &own});
+    for (int r = 0; r < RANKS; r++)
+        config[r] = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    config[2].rules = &rule;
+    config[2].rule_count = 1;
+    dup_with(&w, config, dup, statuses);
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(ERR_MISMATCH, statuses[r]);
+        assert_null(dup[r]);
+    }
+    broadcast(&w, w.comm);
+    world_close(&w);
+}
+
 /* Every rank gets ERR_MISMATCH, and no communicator. */
 static void mismatch(const nbcoll_rule rules[RANKS][2], const size_t counts[RANKS])
 {
@@ -200,6 +269,8 @@ int main(void)
         cmocka_unit_test(a_collective_is_built_as_the_rule_says_and_once),
         cmocka_unit_test(a_rule_for_other_ranks_is_not_asked),
         cmocka_unit_test(a_dup_has_the_rules_of_its_parent),
+        cmocka_unit_test(a_dup_may_have_rules_and_terms_of_its_own),
+        cmocka_unit_test(a_dup_with_different_rules_is_none),
         cmocka_unit_test(ranks_with_different_rules_make_no_communicator),
         cmocka_unit_test(rules_may_come_from_different_lines),
         cmocka_unit_test(impossible_rules_are_refused_by_the_call),

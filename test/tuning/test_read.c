@@ -108,7 +108,7 @@ static void malformed_files_are_refused_with_line_and_reason(void **state)
     char longer[400] = "[bcast]\nbinomial = ";
     (void)state;
     refused(1, "a rule stands before any [operation]", "binomial =\n");
-    refused(2, "unknown operation 'cast'", "[cast]\nbinomial =\n");
+    refused(1, "unknown operation 'cast'", "[cast]\nbinomial =\n");
     refused(3, "bcast has no algorithm 'bruck'", "[bcast]\nbinomial =\nbruck =\n[x\n");
     refused(2, "neither an [operation], nor ALGORITHM = ..., nor a comment", "[bcast]\nbinomial\nbruck =\n");
     refused(1, "neither an [operation], nor ALGORITHM = ..., nor a comment", "[bcast\nbruck =\n");
@@ -121,6 +121,21 @@ static void malformed_files_are_refused_with_line_and_reason(void **state)
     refused(2, "the line is too long, or has a byte that is no text", longer);
     refused_bytes(NBCOLL_ERR_CONFIG, 2, "the line is too long, or has a byte that is no text",
                   "[bcast]\nbinomial =\0 ranks 2\nbinomial =\n", 38);
+}
+
+static void sections_without_rules_are_operations_too(void **state)
+{
+    (void)state;
+    nbcoll_tuning *tuning = read_text("\xef\xbb\xbf[bcast]\n [reduce] ; none yet\n[scan]\t\r\n");
+    assert_int_equal(tuning->count, 0);
+    nbcoll_tuning_free(tuning);
+    refused(3, "unknown operation 'cast'", "[bcast]\nbinomial =\n[cast]\n");
+    refused(1, "unknown operation 'cast'", "\xef\xbb\xbf[cast]\n");
+    refused(2, "unknown operation ''", "[bcast]\n[]");
+    refused(2, "unknown operation ' bcast'", "\n [ bcast]\n");
+    refused(1, "unknown operation 'bcast-of-a-name-that-is-much-longer-than-that-of-any-operation'",
+            "[bcast-of-a-name-that-is-much-longer-than-that-of-any-operation]\n");
+    refused(1, "neither an [operation], nor ALGORITHM = ..., nor a comment", "[bcast] binomial = ranks 2\n");
 }
 
 static void ranges_that_are_none_are_refused(void **state)
@@ -217,6 +232,7 @@ int main(void)
         cmocka_unit_test(each_word_becomes_what_it_says),
         cmocka_unit_test(an_empty_file_has_no_rules),
         cmocka_unit_test(malformed_files_are_refused_with_line_and_reason),
+        cmocka_unit_test(sections_without_rules_are_operations_too),
         cmocka_unit_test(ranges_that_are_none_are_refused),
         cmocka_unit_test(as_many_rules_are_read_as_a_communicator_may_have),
         cmocka_unit_test(without_memory_nothing_is_kept),

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A build that cannot read tuning files has its command, which says so to whoever gives it one; and its package says that
+# the component is missing.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$NBCOLL_SOURCE/test/consumer/installed.sh"
+
+installed OFF -DNBCOLL_TUNING=OFF
+nbcoll=$work/moved/bin/nbcoll
+for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
+    'bench bcast' 'run -n 1 true'; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    set -- $arguments
+    command=$1
+    shift
+    "$nbcoll" "$command" --tuning x "$@" 2>"$work/said" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(cat "$work/said")" = "nbcoll $command: --tuning x: this build cannot read tuning files" ]
+done
+"$nbcoll" explain bcast --ranks 4 --algorithm flat | grep -- '--algorithm'
+
+tuning=OFF
+by_find_package
+[ ! -e "$packages/nbcoll_tuning.pc" ]
+! cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \
+    2>"$work/said"
+grep 'without the component tuning' "$work/said"
