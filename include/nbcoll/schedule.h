@@ -342,6 +342,9 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 #define NBCOLL_ALGORITHM_REORDERS 1u     /* combines operands in another order than rank order: commutative ops only */
 #define NBCOLL_ALGORITHM_REPRODUCIBLE 2u /* combines along the tree of NBCOLL_REPRODUCIBLE */
 #define NBCOLL_ALGORITHM_COUNTS 4u       /* reads args.counts: only where the counts of all ranks are known */
+#define NBCOLL_ALGORITHM_SEGMENT 8u      /* reads args.segment, */
+#define NBCOLL_ALGORITHM_ARITY 16u       /* args.arity, */
+#define NBCOLL_ALGORITHM_PORTS 32u       /* args.ports: of the library's algorithms, no others do */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered */
 

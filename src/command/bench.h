@@ -47,11 +47,13 @@ typedef struct bench_plan {
     double compute;         /* the computation's length, in times of a start with its wait */
     double late, noise;     /* us that one rank, in turn, comes late; that each rank does, at random, at most */
     const char *bind;       /* as in run_bind_find */
+    unsigned only;          /* these forms, 1 << each; 0: all */
+    nbcoll_terms *terms;    /* null; or where those of the crew's communicator, without rules, are left */
 } bench_plan;
 
 /* Microseconds of one iteration. */
 typedef struct bench_spread {
-    double least, median, most;
+    double least, lower, median, upper, most; /* lower, upper: the quartiles */
 } bench_spread;
 
 typedef struct bench_result {

@@ -38,7 +38,7 @@ bench_spread bench_spread_of(double sample[], size_t n)
 {
     qsort(sample, n, sizeof *sample, by_value);
     double median = n % 2 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
-    return (bench_spread){sample[0], median, sample[n - 1]};
+    return (bench_spread){sample[0], sample[n / 4], median, sample[n - 1 - n / 4], sample[n - 1]};
 }
 
 /* Waits for a value; -1 stands for: give up. */

@@ -20,6 +20,7 @@ struct bench_shared {
     int is_crowded; /* fewer cores than ranks */
     double loops;   /* of work(): in a microsecond; then in the computation */
     command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
+    nbcoll_terms terms;                   /* of the crew's communicator, without rules */
     _Alignas(128) atomic_ulong met;
     _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
 };
@@ -60,6 +61,7 @@ size_t bench_shared_bytes(const bench_plan *plan)
 void bench_shared_init(const bench_plan *plan, bench_shared *s)
 {
     s->is_crowded = bench_cores() < plan->ranks;
+    s->terms.size = sizeof s->terms;
 }
 
 void bench_fail(bench_shared *s, nbcoll_status status)
@@ -88,6 +90,8 @@ static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, be
 void bench_collect(const bench_plan *plan, bench_shared *s, bench_result results[])
 {
     size_t n = samples_of(plan);
+    if (plan->terms)
+        *plan->terms = s->terms;
     for (size_t e = 0; e < plan->entries; e++) {
         results[e].chosen = s->chosen[e];
         for (int form = 0; form < BENCH_FORMS; form++)
@@ -233,7 +237,7 @@ static nbcoll_status try_entry(rank *me, size_t entry, size_t n)
 {
     double us = 0, *to = row(me->plan, me->shared, me->number, entry, BENCH_NONBLOCKING);
     nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < WARM && status == NBCOLL_OK; i++)
+    for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
         status = iterate(me, entry, BENCH_NONBLOCKING, &us);
     for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
         status = iterate(me, entry, BENCH_NONBLOCKING, &to[i]);
@@ -283,8 +287,11 @@ static nbcoll_status measure(rank *me)
         status = calibrate(me);
     for (int round = 0; round < me->plan->rounds; round++)
         for (size_t e = 0; e < me->plan->entries; e++)
-            for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) /* each comes first in its turn */
-                status = batch(me, e, (bench_form)((i + round) % BENCH_FORMS), round);
+            for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) { /* each comes first in its turn */
+                bench_form form = (bench_form)((i + round) % BENCH_FORMS);
+                if (!me->plan->only || me->plan->only & 1u << form)
+                    status = batch(me, e, form, round);
+            }
     return status == NBCOLL_OK ? meet(me) : status;
 }
 
@@ -321,6 +328,10 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
 {
     rank me = {.plan = plan, .shared = s, .context = context, .number = nbcoll_comm_rank(comm)};
     me.random = (uint64_t)me.number + 1;
+    if (me.number == 0 && nbcoll_comm_terms(comm, &s->terms) == NBCOLL_OK) {
+        s->terms.rules = NULL; /* the communicator's, and of another process */
+        s->terms.rule_count = 0;
+    }
     nbcoll_status status = prepare(&me, comm);
     if (status == NBCOLL_OK)
         status = measure(&me);

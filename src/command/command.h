@@ -26,8 +26,8 @@ typedef struct command {
     const char *letters;
 } command;
 
-extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_run,
-    command_info;
+extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
+    command_run, command_info;
 
 /* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
 int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

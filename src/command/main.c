@@ -10,7 +10,7 @@
 #endif
 
 static const command *const commands[] = {&command_verify, &command_show, &command_sim, &command_explain,
-                                         &command_bench, &command_run, &command_info};
+                                         &command_bench, &command_tune, &command_run, &command_info};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)

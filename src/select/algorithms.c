@@ -10,6 +10,9 @@
 #define REORDERS NBCOLL_ALGORITHM_REORDERS
 #define REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
 #define COUNTS NBCOLL_ALGORITHM_COUNTS
+#define SEGMENT NBCOLL_ALGORITHM_SEGMENT
+#define ARITY NBCOLL_ALGORITHM_ARITY
+#define PORTS NBCOLL_ALGORITHM_PORTS
 #define EXPOSES NBCOLL_ALGORITHM_EXPOSES(1)
 #define ALGORITHM_LIST(X)                                                                                              \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
@@ -18,17 +21,17 @@
     X(BARRIER, barrier_gather_bcast, gather_bcast, 0)                                                                  \
     X(BARRIER, barrier_exotic, exotic, 0)                                                                              \
     X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
-    X(BARRIER, barrier_dissemination_ports, dissemination_ports, 0)                                                    \
+    X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
     X(BCAST, bcast_binomial, binomial, 0)                                                                              \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
-    X(BCAST, bcast_slots_chain, slots_chain, EXPOSES)                                                                  \
+    X(BCAST, bcast_slots_chain, slots_chain, EXPOSES | SEGMENT)                                                        \
     X(BCAST, bcast_spanning_tree, spanning_tree, 0)                                                                    \
     X(BCAST, bcast_flat, flat, 0)                                                                                      \
     X(BCAST, bcast_flat_sequential, flat_sequential, 0)                                                                \
-    X(BCAST, bcast_tree, tree, 0)                                                                                      \
-    X(BCAST, bcast_tree_pipelined, tree_pipelined, 0)                                                                  \
-    X(BCAST, bcast_chain_pipelined, chain_pipelined, 0)                                                                \
+    X(BCAST, bcast_tree, tree, ARITY)                                                                                  \
+    X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT)                                                    \
+    X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT)                                                          \
     X(SCATTER, scatter_binomial, binomial, 0)                                                                          \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
     X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
@@ -46,10 +49,10 @@
     X(ALLGATHER, allgather_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLGATHER, allgather_ring_sequential, ring_sequential, 0)                                                        \
     X(ALLGATHER, allgather_gather_bcast, gather_bcast, 0)                                                              \
-    X(ALLGATHER, allgather_exchange, exchange, 0)                                                                      \
-    X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, 0)                                                  \
-    X(ALLGATHER, allgather_bruck_ports, bruck_ports, 0)                                                                \
-    X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, 0)                                                        \
+    X(ALLGATHER, allgather_exchange, exchange, PORTS)                                                                  \
+    X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, PORTS)                                              \
+    X(ALLGATHER, allgather_bruck_ports, bruck_ports, PORTS)                                                            \
+    X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
     X(ALLGATHER, allgather_exotic, exotic, 0)                                                                          \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
@@ -81,10 +84,10 @@
     X(ALLGATHERV, allgather_recursive_doubling, recursive_doubling, COUNTS)                                            \
     X(ALLGATHERV, allgather_ring_sequential, ring_sequential, COUNTS)                                                  \
     X(ALLGATHERV, allgather_gather_bcast, gather_bcast, COUNTS)                                                        \
-    X(ALLGATHERV, allgather_exchange, exchange, COUNTS)                                                                \
-    X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS)                                            \
-    X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS)                                                          \
-    X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS)                                                  \
+    X(ALLGATHERV, allgather_exchange, exchange, COUNTS | PORTS)                                                        \
+    X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS | PORTS)                                    \
+    X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS | PORTS)                                                  \
+    X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS)                                          \
     X(ALLGATHERV, allgather_exotic, exotic, COUNTS)                                                                    \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \

@@ -6,11 +6,11 @@
 # help, in each way to ask for it
 succeeds --help
 prints 'usage: nbcoll COMMAND \[ARGUMENT...\]'
-for command in verify show sim info; do
+for command in verify show sim tune info; do
     grep -q "^  $command " "$work/out" || fail "$command is not listed"
 done
 succeeds help
-for command in verify show sim info; do
+for command in verify show sim tune info; do
     succeeds help $command
     grep -q "^usage: nbcoll $command" "$work/out" || fail "no usage of $command"
     cp "$work/out" "$work/help"

@@ -111,6 +111,62 @@ static void without_concatenation_each_block_is_a_message(void **state)
     }
 }
 
+/* The same steps, with the same bytes and peers? */
+static int same_steps(const nbcoll_schedule *x, const nbcoll_schedule *y)
+{
+    for (nbcoll_step step = 0;; step++) {
+        const nbcoll_step_view *a = nbcoll_schedule_step(x, step), *b = nbcoll_schedule_step(y, step);
+        if (!a || !b)
+            return a == b;
+        if (a->kind != b->kind || a->peer != b->peer || a->write.bytes != b->write.bytes ||
+            a->read[0].bytes != b->read[0].bytes || a->before != b->before)
+            return 0;
+    }
+}
+
+/* Does the parameter change the schedule of any rank? */
+static int does_something(const nbcoll_algorithm *algorithm, const nbcoll_case *with)
+{
+    nbcoll_case without = *with;
+    int differs = 0;
+    without.segment = without.arity = without.ports = 0;
+    for (int rank = 0; rank < with->ranks; rank++) {
+        nbcoll_schedule *x, *y;
+        assert_int_equal(nbcoll_build_case(algorithm, &without, rank, NULL, &x), NBCOLL_OK);
+        assert_int_equal(nbcoll_build_case(algorithm, with, rank, NULL, &y), NBCOLL_OK);
+        differs |= !same_steps(x, y);
+        nbcoll_schedule_free(x);
+        nbcoll_schedule_free(y);
+    }
+    return differs;
+}
+
+static void flags_say_which_parameters_an_algorithm_reads(void **state)
+{
+    static const struct {
+        uint32_t flag;
+        nbcoll_case with;
+    } parameter[] = {{NBCOLL_ALGORITHM_SEGMENT, {.segment = 4096}},
+                     {NBCOLL_ALGORITHM_ARITY, {.arity = 3}},
+                     {NBCOLL_ALGORITHM_PORTS, {.ports = 5}}};
+    const nbcoll_algorithm *algorithm;
+    (void)state;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
+            for (size_t k = 0; k < LENGTH(parameter); k++) {
+                nbcoll_case c = parameter[k].with;
+                c.size = sizeof c;
+                c.operation = algorithm->operation;
+                c.ranks = c.node = 13; /* all share memory: what is exposed is not lowered */
+                c.count = 10000;
+                c.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_SUM};
+                c.known = (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) != 0;
+                if (does_something(algorithm, &c) != ((algorithm->flags & parameter[k].flag) != 0))
+                    fail_msg("%s/%s: flag %u", nbcoll_operation_name(algorithm->operation), algorithm->name,
+                             (unsigned)parameter[k].flag);
+            }
+}
+
 static void arity_and_segment_count_the_messages_of_the_root(void **state)
 {
     (void)state;
@@ -129,6 +185,7 @@ int main(void)
         cmocka_unit_test(pipelines_have_segments_of_any_length),
         cmocka_unit_test(each_round_uses_all_ports),
         cmocka_unit_test(without_concatenation_each_block_is_a_message),
+        cmocka_unit_test(flags_say_which_parameters_an_algorithm_reads),
         cmocka_unit_test(arity_and_segment_count_the_messages_of_the_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of `nbcoll tune` share. A *point* is one operation of one size among so many ranks; at each point all
+ * candidates (algorithms with parameters) are simulated, or measured in one run in which they take turns.
+ */
+#ifndef TUNE_H
+#define TUNE_H
+
+#include <nbcoll/select.h>
+#include <nbcoll/simulate.h>
+
+#include "bench.h"
+#include "rules.h"
+
+#define TUNE_MOST 32 /* numbers of ranks, and sizes */
+
+typedef struct tune_time {
+    const nbcoll_algorithm *algorithm;
+    size_t segment; /* as in rules */
+    unsigned arity, ports;
+    double us;    /* the median */
+    double noise; /* by how much that may be wrong, us */
+} tune_time;
+
+/* Who chooses an algorithm for a point. */
+typedef enum tune_chooser {
+    TUNE_COMPILED, /* no rule */
+    TUNE_GIVEN,    /* the rules of --tuning */
+    TUNE_MADE,     /* the rules made here */
+    TUNE_CHOOSERS
+} tune_chooser;
+
+typedef struct tune_point {
+    int is_there, is_done; /* not there: no whole number of elements is near its bytes */
+    nbcoll_operation operation;
+    size_t row, column; /* of the grid: its ranks, its bytes */
+    size_t count;       /* elements: of a block, or of the vector */
+    char mood;          /* before it was measured */
+    size_t times, best;
+    tune_time time[BENCH_ENTRIES];
+    size_t choice[TUNE_CHOOSERS]; /* indices of `time` */
+    size_t rule;                  /* MADE: that decided; or their number */
+} tune_point;
+
+typedef struct tune {
+    const command *self;
+    int is_simulated, is_json;
+    const char *model_name;
+    nbcoll_sim_model model;
+    int64_t alpha, beta, overhead; /* -1: those of the model */
+    bench_plan plan;               /* what all runs have in common */
+    double within;                 /* times that differ by less than this part of them are alike */
+    size_t rows, columns, operations;
+    size_t ranks[TUNE_MOST], bytes[TUNE_MOST]; /* rising; bytes as rules count them */
+    nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
+    command_rules given;
+    const char *output;          /* or null */
+    char **argument;             /* the command, ended by null */
+    nbcoll_terms terms[TUNE_MOST]; /* of each row */
+    tune_point *point;           /* [operations][rows][columns] */
+    size_t points, resumed;      /* that are there; that were found in the journal */
+    nbcoll_rule *made;
+    size_t made_count;
+} tune;
+
+tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
+size_t tune_all(const tune *t); /* points, there or not */
+
+/* ---- tune_point.c ---------------------------------------------------------------------------------------------- */
+
+int tune_same(const tune_time *x, const tune_time *y); /* the same algorithm and parameters */
+/* "tree arity 2 segment 16384" */
+const char *tune_name(const tune_time *time, char text[96]);
+
+/* These return 0, or an exit status after naming what is wrong. Lists the points, their candidates and choices. */
+int tune_list(tune *t);
+/* Fills in the times. */
+int tune_take(const tune *t, tune_point *p);
+/* Which rules, of those made, decide where? */
+int tune_choose_made(tune *t);
+
+/* ---- tune_journal.c: what is finished, so that an interrupted run can go on ------------------------------------- */
+
+typedef struct tune_journal tune_journal;
+
+/* Opens it beside the output, and reads what is there. Null: there is no output. */
+int tune_journal_open(tune *t, tune_journal **out);
+int tune_journal_add(const tune *t, tune_journal *journal, const tune_point *p);
+void tune_journal_close(tune_journal *journal, int is_through); /* then it is removed */
+
+/* ---- tune_rules.c, tune_file.c, tune_report.c ------------------------------------------------------------------ */
+
+/* The first number that is nearer, by ratio, to the higher one. */
+size_t tune_border(size_t low, size_t high);
+int tune_make_rules(tune *t);
+int tune_write(const tune *t); /* the tuning file */
+void tune_report(const tune *t);
+
+#endif

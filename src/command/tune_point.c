@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The points of `nbcoll tune`: which there are, their candidates, what is chosen there, and how long all of those
+ * take. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune.h"
+
+#define MANY 65536 /* bytes up to which a batch has all its iterations */
+#define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column)
+{
+    return &t->point[(operation * t->rows + row) * t->columns + column];
+}
+
+size_t tune_all(const tune *t)
+{
+    return t->operations * t->rows * t->columns;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------------------------ */
+
+int tune_same(const tune_time *x, const tune_time *y)
+{
+    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports;
+}
+
+const char *tune_name(const tune_time *time, char text[96])
+{
+    int used = snprintf(text, 96, "%s", time->algorithm->name);
+    if (time->segment)
+        used += snprintf(text + used, 96 - (size_t)used, " segment %zu", time->segment);
+    if (time->arity)
+        used += snprintf(text + used, 96 - (size_t)used, " arity %u", time->arity);
+    if (time->ports)
+        snprintf(text + used, 96 - (size_t)used, " ports %u", time->ports);
+    return text;
+}
+
+/* Its index among the candidates, where it is put if it is new; BENCH_ENTRIES: there is no room. Parameters that the
+ * algorithm does not read are dropped. */
+static size_t add(tune_point *p, const nbcoll_algorithm *algorithm, size_t segment, unsigned arity, unsigned ports)
+{
+    tune_time new = {.algorithm = algorithm,
+                     .segment = algorithm->flags & NBCOLL_ALGORITHM_SEGMENT ? segment : 0,
+                     .arity = algorithm->flags & NBCOLL_ALGORITHM_ARITY ? arity : 0,
+                     .ports = algorithm->flags & NBCOLL_ALGORITHM_PORTS ? ports : 0};
+    size_t i = 0;
+    while (i < p->times && !tune_same(&p->time[i], &new))
+        i++;
+    if (i == p->times && i < BENCH_ENTRIES)
+        p->time[p->times++] = new;
+    return i;
+}
+
+/* An algorithm with its own parameters, and with others that mean something at this size. */
+static void add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
+{
+    static const size_t segments[] = {0, 4096, 16384, 262144};
+    static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3};
+    for (size_t s = 0; s < LENGTH(segments); s++)
+        for (size_t a = 0; a < LENGTH(arities); a++)
+            for (size_t k = 0; k < LENGTH(ports); k++)
+                if (segments[s] <= bytes / 2 && arities[a] < ranks && ports[k] < ranks)
+                    add(p, algorithm, segments[s], arities[a], ports[k]);
+}
+
+/* The arguments of a call at the point; counts[ranks]: room for them. */
+static nbcoll_status complete(const tune *t, const tune_point *p, size_t counts[], nbcoll_args *a)
+{
+    int ranks = (int)t->ranks[p->row];
+    for (int i = 0; i < ranks; i++)
+        counts[i] = p->count;
+    *a = (nbcoll_args){.size = sizeof *a, .operation = p->operation, .count = p->count,
+                       .reduction = t->plan.reduction, .counts = counts};
+    return nbcoll_args_complete(a, 0, ranks);
+}
+
+static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, tune_chooser who)
+{
+    nbcoll_terms terms = t->terms[p->row];
+    nbcoll_choice c = {.size = sizeof c};
+    terms.rules = who == TUNE_GIVEN ? t->given.rules : who == TUNE_MADE ? t->made : NULL;
+    terms.rule_count = who == TUNE_GIVEN ? t->given.count : who == TUNE_MADE ? t->made_count : 0;
+    nbcoll_status status = nbcoll_select(&terms, a, &c);
+    if (status != NBCOLL_OK)
+        return status;
+    p->choice[who] = add(p, c.algorithm, c.segment, c.arity, c.ports);
+    if (who == TUNE_MADE)
+        p->rule = c.rule;
+    return p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
+}
+
+/* Those chosen come first. Where ranks do not share memory, algorithms that expose it are no candidates. */
+static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts[])
+{
+    const nbcoll_algorithm *algorithm;
+    nbcoll_args a;
+    uint64_t ns;
+    nbcoll_status status = complete(t, p, counts, &a);
+    for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
+        status = choose(t, p, &a, (tune_chooser)who);
+    for (unsigned i = 0; status == NBCOLL_OK && (algorithm = nbcoll_algorithm_at(p->operation, i)); i++)
+        if ((t->terms[p->row].shared || !(algorithm->flags >> 16)) &&
+            nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
+            add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
+    return status;
+}
+
+int tune_choose_made(tune *t)
+{
+    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts);
+    nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_args a;
+    for (size_t i = 0; i < tune_all(t) && status == NBCOLL_OK; i++)
+        if (t->point[i].is_there && (status = complete(t, &t->point[i], counts, &a)) == NBCOLL_OK)
+            status = choose(t, &t->point[i], &a, TUNE_MADE);
+    free(counts);
+    if (status != NBCOLL_OK)
+        command_refuse(t->self, "%s", nbcoll_status_text(status));
+    return status == NBCOLL_OK ? 0 : COMMAND_FAILED;
+}
+
+/* ---- points ---------------------------------------------------------------------------------------------------- */
+
+/* Takes the elements that make the point's bytes, or fewer where that is not a whole number. Is it near? */
+static int take_count(const tune *t, tune_point *p)
+{
+    bench_plan one = {.operation = p->operation, .ranks = (int)t->ranks[p->row], .count = 1,
+                      .reduction = t->plan.reduction};
+    size_t element = bench_buffer_bytes(&one), bytes = t->bytes[p->column];
+    if (p->operation == NBCOLL_OPERATION_BARRIER)
+        return p->column == 0;
+    p->count = bytes / element;
+    return p->column ? p->count * element >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
+}
+
+static int list_point(tune *t, size_t operation, size_t row, size_t column, size_t counts[])
+{
+    tune_point *p = tune_at(t, operation, row, column);
+    *p = (tune_point){.operation = t->operation[operation], .row = row, .column = column, .mood = '-'};
+    p->is_there = take_count(t, p);
+    if (!p->is_there)
+        return 0;
+    t->points++;
+    nbcoll_status status = list_candidates(t, p, counts);
+    if (status == NBCOLL_ERR_OP)
+        return command_refuse(t->self, "--op %s: %s has no such reduction", nbcoll_op_name(t->plan.reduction.op),
+                              nbcoll_type_name(t->plan.reduction.type));
+    if (status == NBCOLL_OK)
+        return 0;
+    command_refuse(t->self, "%s: %s", nbcoll_operation_name(p->operation), nbcoll_status_text(status));
+    return COMMAND_FAILED;
+}
+
+/* What was said, or the model's. */
+static uint32_t term(int64_t said, uint64_t models)
+{
+    uint64_t number = said >= 0 ? (uint64_t)said : models;
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* What the choice reads: simulated, of the links that are used last; measured, what the ranks agree on. */
+static int take_terms(tune *t, size_t row)
+{
+    const nbcoll_sim_model *m = &t->model;
+    const nbcoll_sim_link *link = t->ranks[row] > (m->node ? m->node : 1) ? &m->between : &m->inside;
+    nbcoll_terms *terms = &t->terms[row];
+    if (!t->is_simulated) {
+        bench_plan plan = t->plan;
+        plan.ranks = (int)t->ranks[row];
+        plan.rounds = plan.iterations = 1;
+        plan.terms = terms;
+        return bench_run(t->self, &plan, NULL);
+    }
+    *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
+    terms->alpha_ns = term(t->alpha, link->latency);
+    terms->beta_ps = term(t->beta, link->byte);
+    terms->overhead_ns = term(t->overhead, (link->o_send + link->o_recv) / 2 + m->step);
+    return 0;
+}
+
+int tune_list(tune *t)
+{
+    size_t *counts = malloc(t->ranks[t->rows - 1] * sizeof *counts);
+    int status = 0;
+    t->point = calloc(tune_all(t), sizeof *t->point);
+    if (!counts || !t->point) {
+        free(counts);
+        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
+        return COMMAND_FAILED;
+    }
+    for (size_t row = 0; row < t->rows && !status; row++)
+        status = take_terms(t, row);
+    for (size_t o = 0; o < t->operations && !status; o++)
+        for (size_t row = 0; row < t->rows && !status; row++)
+            for (size_t column = 0; column < t->columns && !status; column++)
+                status = list_point(t, o, row, column, counts);
+    free(counts);
+    return status;
+}
+
+/* ---- times ----------------------------------------------------------------------------------------------------- */
+
+typedef struct simulated {
+    const nbcoll_algorithm *algorithm;
+    nbcoll_case at;
+} simulated;
+
+static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+{
+    const simulated *s = user;
+    return nbcoll_build_case(s->algorithm, &s->at, rank, NULL, out);
+}
+
+static int simulate(const tune *t, tune_point *p)
+{
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = t->model};
+    for (size_t i = 0; i < p->times; i++) {
+        tune_time *time = &p->time[i];
+        simulated s = {time->algorithm,
+                       {.size = sizeof s.at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
+                        .reduction = t->plan.reduction, .known = 1, .segment = time->segment, .arity = time->arity,
+                        .ports = time->ports}};
+        nbcoll_sim_result result = {.size = sizeof result};
+        nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);
+        if (status != NBCOLL_OK) {
+            command_refuse(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->algorithm->name,
+                           nbcoll_status_text(status));
+            return COMMAND_FAILED;
+        }
+        time->us = (double)result.last / 1e3;
+    }
+    return 0;
+}
+
+/* The noise is half of what McGill's notch of a box plot is wide, batches being the samples: iterations of one batch
+ * are alike for other reasons, too. */
+static int measure(const tune *t, tune_point *p)
+{
+    bench_plan plan = t->plan;
+    bench_result results[BENCH_ENTRIES];
+    plan.operation = p->operation;
+    plan.ranks = (int)t->ranks[p->row];
+    plan.count = p->count;
+    plan.entries = p->times;
+    if (t->bytes[p->column] > MANY) { /* about as many bytes for all of these */
+        int fewer = (int)((double)plan.iterations * MANY / (double)t->bytes[p->column]);
+        plan.iterations = fewer > 2 ? fewer : 2;
+    }
+    for (size_t i = 0; i < p->times; i++)
+        plan.entry[i] = (bench_entry){.algorithm = p->time[i].algorithm, .segment = p->time[i].segment,
+                                      .arity = p->time[i].arity, .ports = p->time[i].ports};
+    p->mood = bench_probe(t->self, plan.bind).letter;
+    int status = bench_run(t->self, &plan, results);
+    for (size_t i = 0; i < p->times && !status; i++) {
+        const bench_spread *s = &results[i].form[BENCH_NONBLOCKING];
+        p->time[i].us = s->median;
+        p->time[i].noise = 1.57 * (s->upper - s->lower) / sqrt(plan.rounds);
+    }
+    return status;
+}
+
+int tune_take(const tune *t, tune_point *p)
+{
+    int status = t->is_simulated ? simulate(t, p) : measure(t, p);
+    p->is_done = !status;
+    return status;
+}

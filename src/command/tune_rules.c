@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * From times to rules: at each point the winner, where it is faster than the compiled-in choice for sure; neighbouring
+ * points with the same one are one rule. What lies between two points belongs to the nearer one, by ratio. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune.h"
+
+/* The winners of one operation; null: the compiled-in choice stays. */
+typedef struct winners {
+    const tune_time *at[TUNE_MOST][TUNE_MOST];
+    int is_covered[TUNE_MOST][TUNE_MOST];
+} winners;
+
+/* Is x the faster one, not just by chance nor by a little? */
+static int beats(const tune *t, const tune_time *x, const tune_time *y)
+{
+    return x->us * (1 + t->within) < y->us && x->us + x->noise < y->us - y->noise;
+}
+
+/* Of those that are as good as the best: one like a neighbour's winner, or the first. So rules become few. */
+static const tune_time *winner(const tune *t, const tune_point *p, const tune_time *before, const tune_time *above)
+{
+    const tune_time *chosen = &p->time[p->choice[TUNE_COMPILED]], *best = &p->time[p->best];
+    const tune_time *like[] = {before, above, NULL};
+    if (!beats(t, best, chosen))
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        for (size_t k = 0; k < p->times && (like[i] || i == 2); k++)
+            if ((i == 2 || tune_same(&p->time[k], like[i])) && beats(t, &p->time[k], chosen) &&
+                !beats(t, best, &p->time[k]))
+                return &p->time[k];
+    return best;
+}
+
+/* Where there is no point (blocks of less than an element; all sizes of a barrier but the first), the next one with
+ * more bytes stands for it, or the last before. */
+static void find_winners(const tune *t, size_t operation, winners *w)
+{
+    for (size_t row = 0; row < t->rows; row++) {
+        size_t first = t->columns;
+        for (size_t column = 0; column < t->columns; column++) {
+            const tune_point *p = tune_at(t, operation, row, column);
+            const tune_time *before = column ? w->at[row][column - 1] : NULL;
+            w->at[row][column] = p->is_there ? winner(t, p, before, row ? w->at[row - 1][column] : NULL) : before;
+            if (p->is_there && first == t->columns)
+                first = column;
+        }
+        for (size_t column = 0; column < first && first < t->columns; column++)
+            w->at[row][column] = w->at[row][first];
+    }
+}
+
+size_t tune_border(size_t low, size_t high)
+{
+    size_t middle = (size_t)ceil(sqrt((double)low * (double)high));
+    return middle <= low ? low + 1 : middle > high ? high : middle;
+}
+
+static int is_free(const tune *t, const winners *w, size_t row, size_t column, const tune_time *like)
+{
+    return row < t->rows && column < t->columns && !w->is_covered[row][column] && w->at[row][column] &&
+           tune_same(w->at[row][column], like);
+}
+
+/* How many columns, and then rows, from there on belong together. */
+static void extend(const tune *t, const winners *w, size_t row, size_t column, size_t *rows, size_t *columns)
+{
+    const tune_time *like = w->at[row][column];
+    int fits = 1;
+    *columns = 1;
+    while (is_free(t, w, row, column + *columns, like))
+        ++*columns;
+    for (*rows = 0; fits; *rows += (size_t)fits) {
+        fits = row + *rows < t->rows && t->terms[row + *rows].shared == t->terms[row].shared;
+        for (size_t i = 0; i < *columns && fits; i++)
+            fits = is_free(t, w, row + *rows, column + i, like);
+    }
+}
+
+/* Sizes below the least and above the greatest are like these; numbers of ranks that were not tried have no rule. */
+static nbcoll_rule rule_of(const tune *t, const tune_time *winner, size_t row, size_t column, size_t rows,
+                           size_t columns)
+{
+    size_t last = row + rows - 1, end = column + columns;
+    return (nbcoll_rule){
+        .algorithm = winner->algorithm,
+        .fewest = (int)(row ? tune_border(t->ranks[row - 1], t->ranks[row]) : t->ranks[row]),
+        .most = (int)(last + 1 < t->rows ? tune_border(t->ranks[last], t->ranks[last + 1]) - 1 : t->ranks[last]),
+        .from = column ? tune_border(t->bytes[column - 1], t->bytes[column]) : 0,
+        .below = end < t->columns ? tune_border(t->bytes[end - 1], t->bytes[end]) : 0,
+        .topology = t->terms[row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED,
+        .segment = winner->segment,
+        .arity = winner->arity,
+        .ports = winner->ports,
+    };
+}
+
+static void make_rules(tune *t, winners *w)
+{
+    size_t rows, columns;
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t column = 0; column < t->columns; column++) {
+            if (!w->at[row][column] || w->is_covered[row][column])
+                continue;
+            extend(t, w, row, column, &rows, &columns);
+            for (size_t i = 0; i < rows * columns; i++)
+                w->is_covered[row + i / columns][column + i % columns] = 1;
+            t->made[t->made_count++] = rule_of(t, w->at[row][column], row, column, rows, columns);
+        }
+}
+
+int tune_make_rules(tune *t)
+{
+    t->made = calloc(tune_all(t), sizeof *t->made);
+    if (!t->made) {
+        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
+        return COMMAND_FAILED;
+    }
+    for (size_t i = 0; i < tune_all(t); i++) {
+        tune_point *p = &t->point[i];
+        for (size_t k = 1; k < p->times; k++)
+            if (p->time[k].us < p->time[p->best].us)
+                p->best = k;
+    }
+    for (size_t o = 0; o < t->operations; o++) {
+        winners w = {.is_covered = {{0}}};
+        find_winners(t, o, &w);
+        make_rules(t, &w);
+    }
+    if (t->made_count <= NBCOLL_RULES)
+        return tune_choose_made(t);
+    command_refuse(t->self, "%zu rules, and a communicator takes %d: take a coarser grid", t->made_count, NBCOLL_RULES);
+    return COMMAND_FAILED;
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll tune` writes the same tuning file for the same simulated grid, also when it was killed on the way; the file is
+# read back and obeyed; and what does not go together is refused. The golden table and file depend on simulator,
+# catalogue and cost model: where one was changed on purpose, read the difference before keeping it.
+. "$(dirname "$0")/check.sh"
+golden=$(dirname "$0")/golden
+cd "$work"
+
+# a table and a file, the same again
+small="tune --simulate barrier bcast reduce --ranks 2,4,8 --bytes 64,65536 --alpha 1200 --beta 100 --overhead 220"
+# shellcheck disable=SC2086 # words
+for turn in 1 2; do
+    succeeds $small --output rules
+    diff -u "$golden/tune.txt" out || fail "table, turn $turn"
+    diff -u "$golden/tune.tuning" rules || fail "file, turn $turn"
+    [ ! -e rules.journal ] && [ ! -e rules.new ] || fail "something was left beside the file"
+done
+
+# the file is obeyed where it was tuned, and nowhere else
+run explain barrier --ranks 2 --tuning rules
+if ! grep -q 'cannot read tuning files' err; then
+    line=$(grep -n '^dissemination_ports .* ranks 3..8 ports 3$' rules | cut -d: -f1)
+    succeeds explain barrier --ranks 8 --tuning rules
+    sed -n 2p out | grep -q " dissemination_ports  *RULE  *rules:$line\$" || fail "the rule is not obeyed"
+    succeeds explain barrier --ranks 9 --tuning rules
+    ! grep -q RULE out || fail "a rule for more ranks than were tried"
+    succeeds explain barrier --ranks 8 --tuning rules --native
+    ! grep -q RULE out || fail "a rule for ranks that share memory"
+fi
+
+# all is done but the file cannot be put in its place: the journal stays, and its last line, torn, is taken again
+mkdir again
+# shellcheck disable=SC2086
+run $small --output again
+[ "$status" -eq 3 ] || fail "no file in the place of a directory"
+[ "$(wc -l <again.journal)" -eq 16 ] || fail "not a line for the settings and each point"
+rmdir again
+size=$(wc -c <again.journal)
+head -c $((size - 20)) again.journal >torn && cp torn again.journal
+# shellcheck disable=SC2086
+succeeds $small --output again
+prints '15 points, 14 of them found in the journal; 6 rules in again'
+sed 's/--output again/--output rules/' again | cmp -s - rules || fail "not the same file after a resumption"
+
+# other settings, and what is no journal
+cp torn other.journal
+refuses "nbcoll tune: other.journal was begun with other settings; remove it to begin anew" \
+    tune --simulate barrier bcast reduce --ranks 2,4,8 --bytes 64,65537 --output other
+cmp -s torn other.journal || fail "the journal was changed"
+sed '3s/.*/{}/' torn >other.journal
+# shellcheck disable=SC2086
+refuses "nbcoll tune: other.journal:3: no line of a journal; remove it to begin anew" $small --output other
+sed '3s/.$//' torn >other.journal
+# shellcheck disable=SC2086
+refuses "nbcoll tune: other.journal:3: no line of a journal; remove it to begin anew" $small --output other
+
+# killed at any moment: the same file in the end. Interrupted: it says how to go on
+large="tune --simulate --ranks 2,5,65 --bytes 1000,100000 bcast allgather alltoall allreduce reduce_scatter"
+# shellcheck disable=SC2086
+succeeds $large --output whole
+for signal in KILL TERM; do
+    # shellcheck disable=SC2086
+    "$nbcoll" $large --output piece >out 2>err &
+    process=$!
+    until [ "$(wc -l 2>/dev/null <piece.journal)" -ge 3 ] 2>/dev/null || ! kill -0 $process 2>/dev/null; do :; done
+    kill -$signal $process 2>/dev/null || :
+    status=0
+    wait $process || status=$?
+    [ $signal = KILL ] || [ "$status" -eq 0 ] || grep -q '^nbcoll tune: interrupted after .* points, which are in piece.jou'\
+'rnal: the same command goes on$' err || fail "interrupted, it said nothing"
+    found=1
+    [ ! -e piece.journal ] || found=$(wc -l <piece.journal)
+    # shellcheck disable=SC2086
+    succeeds $large --output piece
+    prints ".* $((found - 1)) of them found in the journal.*"
+    sed 's/--output piece/--output whole/' piece | cmp -s - whole || fail "not the same file after $signal"
+    rm piece
+done
+
+# refused
+refuses "nbcoll tune: unknown operation 'cast'; nbcoll info lists them" tune cast
+refuses "nbcoll tune: 'bcast' stands there twice" tune bcast bcast
+refuses "nbcoll tune: gatherv binds its blocks when it is called: their size is not known before" tune gatherv
+refuses "nbcoll tune: --ranks takes rising numbers from 1 on, like 2,4,8, not '4,2'" tune --ranks 4,2
+refuses "nbcoll tune: --bytes takes rising numbers from 0 on, like 2,4,8, not '1,x'" tune --bytes 1,x
+refuses "nbcoll tune: --ranks: there are at most 256 over shared memory" tune --ranks 2,300
+refuses "nbcoll tune: --model, --alpha, --beta and --overhead go with --simulate" tune --alpha 3
+refuses "nbcoll tune: --within takes per cent, 0..100, not '-1'" tune --within -1
+refuses "nbcoll tune: --rounds takes a number of 1..10000, not '0'" tune --rounds 0
+refuses "nbcoll tune: --op SUM: BYTE has no such reduction" tune --simulate reduce --type byte
+refuses "nbcoll tune: --bind is core, l3 or none, not 'x'" tune --bind x
+run tune --simulate barrier --output none/rules
+[ "$status" -eq 3 ] || fail "no such place"
