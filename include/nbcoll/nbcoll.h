@@ -186,7 +186,8 @@ typedef struct nbcoll_request {
  * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
  * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY. A transport that fails counts as the loss of the peer behind it. A rank that
- * frees its context while others still wait for it is not noticed: deadlines are for that. */
+ * frees its context has left: what it took part in ends well, what needs more of it ends with ERR_PEER_LOST, on all
+ * ranks that have not ended it. That breaks no communicator: those operations that can do without it go on. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 

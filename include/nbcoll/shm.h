@@ -10,8 +10,8 @@
  * in wider rights: all ranks run as one user, in one network and PID namespace.
  *
  * A rank that is killed is noticed within 200 ms by those that progress, also from their sleep. One that closes its
- * endpoint has left: that is no failure by itself, and what it had posted is still delivered. A rank that is a thread
- * and ends without closing is not noticed.
+ * endpoint has left, which is noticed as soon: that is no failure by itself, and what it had posted is still delivered.
+ * A rank that is a thread and ends without closing is not noticed.
  */
 #ifndef NBCOLL_SHM_H
 #define NBCOLL_SHM_H

@@ -25,7 +25,8 @@ extern "C" {
     X(WITHDRAW, "withdraw") /* key */                                                                                  \
     X(GET, "get")           /* peer, key, offset, bytes, record, posted; payload: where to */                          \
     X(ARM, "arm")           /* status */                                                                               \
-    X(CLOSE, "close")
+    X(CLOSE, "close")                                                                                                  \
+    X(LEFT, "left")         /* peer */
 typedef enum nbcoll_trace_call {
 #define NBCOLLI_TRACE_ENUM(name, text) NBCOLL_TRACE_##name,
     NBCOLL_TRACE_LIST(NBCOLLI_TRACE_ENUM)

@@ -3,7 +3,8 @@
  * The transport contract. A transport moves bytes between the ranks of one endpoint set and knows nothing of
  * collectives: it delivers small messages (a fixed header and a bounded payload) and may move bulk data by descriptor.
  * Matching, eager and rendezvous, flow control and ordering are the core's: a transport may deliver messages in any
- * order, but delivers each exactly once, whole, or reports the peer as lost.
+ * order, but delivers each exactly once, whole, or reports the peer as lost. A rank that has closed its end is not
+ * lost: it has left, which is reported too, and what is posted to it goes nowhere.
  *
  * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
  *
@@ -38,7 +39,8 @@ typedef struct nbcoll_record {
 
 /* What a post says. */
 typedef enum nbcoll_posted {
-    NBCOLL_POST_DONE,    /* finished: header, payload and record are the caller's again */
+    NBCOLL_POST_DONE,    /* finished: header, payload and record are the caller's again. Also the answer, at the latest
+                            when its ring or queue is full, of a rank that has left: it goes nowhere */
     NBCOLL_POST_LENT,    /* header, payload and record stay as they are until the record comes back, exactly once,
                             from progress (also after cancel) */
     NBCOLL_POST_NOT_NOW, /* no resources: nothing happened; the core tries again after a progress */
@@ -55,13 +57,19 @@ typedef struct nbcoll_arrival {
     size_t bytes;
 } nbcoll_arrival;
 
-/* What one progress call found. The core zeroes it before the call and handles it after it returned: a transport
- * calls nobody back. The lists are in the order in which the core shall handle them. */
+/* What one progress call found. The core empties it before the call and handles it after it returned: a transport
+ * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `left`. */
 typedef struct nbcoll_batch {
     nbcoll_arrival *arrived;
     nbcoll_record *returned;
-    int lost; /* a rank newly found dead, or -1 (the core sets -1). Further ones wait for further calls */
+    int lost; /* a rank newly found dead, or -1. Further ones wait for further calls */
+    /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
+     * posted to this rank has arrived, in this batch or an earlier one, and never as lost. That is no failure: the core
+     * ends what still needs it. Without the report that would wait until its deadline, so every transport that can
+     * learn of a close reports it. */
+    int left;
 } nbcoll_batch;
+#define NBCOLL_BATCH_EMPTY {NULL, NULL, -1, -1}
 
 /* ---- bulk data (optional group) -------------------------------------------------------------------------------- */
 
@@ -111,10 +119,10 @@ typedef struct nbcoll_doorbell {
     size_t size;
     /* A descriptor that polls readable once armed and rung; the endpoint's. */
     int (*fd)(nbcoll_endpoint *ep);
-    /* Announces that this rank is about to sleep: from now on whoever delivers to it rings, and so does a record that
-     * can come back. OK, or AGAIN when something waits already (then nothing is armed). Nobody rings when there is room
-     * again after NOT_NOW: the core does not arm then. It looks at shared memory once more after arming, so the arming
-     * is a seq_cst store. Each progress call disarms and silences the descriptor. */
+    /* Announces that this rank is about to sleep: from now on whoever delivers to it or leaves rings, and so does a
+     * record that can come back. OK, or AGAIN when something waits already (then nothing is armed). Nobody rings when
+     * there is room again after NOT_NOW: the core does not arm then. It looks at shared memory once more after arming,
+     * so the arming is a seq_cst store. Each progress call disarms and silences the descriptor. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_doorbell;
 
@@ -134,7 +142,8 @@ typedef struct nbcoll_transport {
     /* Asks for a lent record: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
      * message then is or is not delivered; a get writes nothing more). */
     void (*cancel)(nbcoll_endpoint *ep, nbcoll_record *record);
-    /* Frees the endpoint. No record is lent. Messages already posted are still delivered. */
+    /* Frees the endpoint. No record is lent. Messages already posted are still delivered; then the others report that
+     * this rank has left. */
     void (*close)(nbcoll_endpoint *ep);
     /* optional groups */
     const nbcoll_bulk *bulk;

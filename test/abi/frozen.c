@@ -447,6 +447,7 @@ SIZE(nbcoll_batch, 24);
 OFFSET(nbcoll_batch, arrived, 0);
 OFFSET(nbcoll_batch, returned, 8);
 OFFSET(nbcoll_batch, lost, 16);
+OFFSET(nbcoll_batch, left, 20);
 
 SIZE(nbcoll_key, 16);
 OFFSET(nbcoll_key, word, 0);
@@ -610,6 +611,7 @@ VALUE(NBCOLL_TRACE_WITHDRAW, 7);
 VALUE(NBCOLL_TRACE_GET, 8);
 VALUE(NBCOLL_TRACE_ARM, 9);
 VALUE(NBCOLL_TRACE_CLOSE, 10);
+VALUE(NBCOLL_TRACE_LEFT, 11);
 
 SIZE(nbcoll_trace_event, 80);
 OFFSET(nbcoll_trace_event, call, 0);

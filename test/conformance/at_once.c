@@ -132,6 +132,34 @@ void an_end_closes_while_others_still_talk(void **state)
     }
 }
 
+/* All but the last rank leave; it hears of each once, which a second look would show. */
+static void talk_and_close_or_stay(struct player *p)
+{
+    uint64_t start = now_ns();
+    if (p->rank + 1 < p->world->ranks) {
+        talk_and_close(p);
+        return;
+    }
+    talk(p);
+    while (!player_knows_left(p, -1) && !p->world->wrong) {
+        if (!player_progress(p))
+            sched_yield();
+        if (now_ns() - start > TOO_LONG_NS)
+            player_is_wrong(p, "nobody says that all have left");
+    }
+    for (start = now_ns(); now_ns() - start < 250000000;)
+        player_progress(p);
+}
+
+void who_stays_is_told_once_of_all_who_leave(void **state)
+{
+    struct world *w = world_open(state, 4);
+    for (int rank = 0; rank < w->ranks; rank++)
+        write_random_letters(w, &w->player[rank], 100);
+    world_run(w, talk_and_close_or_stay);
+    world_close(w);
+}
+
 /* ---- bulk data ------------------------------------------------------------------------------------------------- */
 
 #define EXPOSED 300000

@@ -171,6 +171,26 @@ void a_sleeper_is_woken_by_another_thread(void **state)
     world_close(w);
 }
 
+void a_leave_ends_a_sleep(void **state)
+{
+    struct world *w = doorbell_world(state, 3);
+    struct player *p = &w->player[1];
+    for (int leaver = 0; leaver < 3; leaver += 2) {
+        while (arm(p) != NBCOLL_OK)
+            player_progress(p);
+        world_close_end(w, leaver);
+        assert_true(is_readable(p, TOO_LONG_MS));
+        player_progress(p);
+        while (!player_knows_left(p, leaver)) { /* armed, it is told at once or woken again */
+            assert_true(arm(p) == NBCOLL_AGAIN || is_readable(p, TOO_LONG_MS));
+            player_progress(p);
+        }
+        assert_int_equal(arm(p), NBCOLL_OK); /* and then can sleep */
+        player_progress(p);
+    }
+    world_close(w);
+}
+
 /* Sleeps until `arrived` messages are here. */
 static void sleep_until(struct player *p, size_t arrived)
 {

@@ -49,7 +49,7 @@ nbcoll_posted post_word(nbcoll_endpoint *ep, int peer, uint64_t word, nbcoll_rec
 
 nbcoll_batch progress(nbcoll_endpoint *ep)
 {
-    nbcoll_batch batch = {NULL, NULL, -1};
+    nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
     ep->transport->progress(ep, &batch);
     return batch;
 }

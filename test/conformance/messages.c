@@ -110,7 +110,7 @@ void arrivals_stay_readable_until_the_next_progress(void **state)
     struct world *w = world_open(state, 2);
     struct player *sender = &w->player[0], *receiver = &w->player[1];
     for (int round = 0; round < 20; round++) {
-        nbcoll_batch batch = {NULL, NULL, -1};
+        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
         for (size_t k = 0; k < 3; k++)
             player_write(sender, 1, 100 + k);
         while (!batch.arrived) {

@@ -217,9 +217,32 @@ static void player_take_back(struct player *p, nbcoll_record *record)
         player_revoke(p, l);
 }
 
+/* Once, after all that it posted to this player. In processes each knows only its own posts, but all are made. */
+static void player_is_left(struct player *p, int rank)
+{
+    const struct world *w = p->world;
+    if (rank < 0 || rank >= w->ranks || rank == p->rank || p->left[rank]++) {
+        player_is_wrong(p, "rank %d was reported to have left", rank);
+        return;
+    }
+    for (size_t k = 0; k < w->player[rank].letters; k++) {
+        const struct letter *l = w->player[rank].letter[k];
+        if (l->to == p->rank && !l->arrived && (w->process || l->state == LETTER_POSTED))
+            player_is_wrong(p, "rank %d was reported to have left before its message %zu arrived", rank, k);
+    }
+}
+
+bool player_knows_left(const struct player *p, int rank)
+{
+    for (int i = 0; i < p->world->ranks; i++)
+        if ((rank < 0 ? i != p->rank : i == rank) && !p->left[i])
+            return false;
+    return true;
+}
+
 bool player_progress(struct player *p)
 {
-    nbcoll_batch batch = {NULL, NULL, -1};
+    nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
     p->ep->transport->progress(p->ep, &batch);
     for (nbcoll_arrival *a = batch.arrived; a; a = a->next)
         player_receive(p, a);
@@ -229,6 +252,8 @@ bool player_progress(struct player *p)
     }
     if (batch.lost != -1)
         player_is_wrong(p, "rank %d was reported as lost", batch.lost);
+    if (batch.left != -1)
+        player_is_left(p, batch.left);
     return batch.arrived || batch.returned;
 }
 

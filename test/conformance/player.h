@@ -41,6 +41,7 @@ struct player {
     size_t letters, posted; /* in the order of the letters */
     size_t lent;            /* records now lent */
     size_t arrived, expected;
+    unsigned left[MAX_RANKS]; /* how often that rank was reported to have left */
     bool must_order;
     size_t next[MAX_RANKS]; /* must_order: no earlier letter may come from there */
     char wrong[200];        /* the first thing that went wrong */
@@ -81,6 +82,8 @@ nbcoll_posted player_post(struct player *p, struct letter *l);
 void player_send(struct player *p);
 /* One progress, everything that it brought checked. True when it brought something. */
 bool player_progress(struct player *p);
+/* True when it has been told that this rank has left, or that all others have (-1). */
+bool player_knows_left(const struct player *p, int rank);
 /* True when all letters are posted and arrived, and no record is lent. */
 bool player_is_done(const struct player *p);
 void player_is_wrong(struct player *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -108,6 +111,8 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(a_lent_record_comes_back_once_with_everything_intact)                                                            \
     X(a_cancelled_record_comes_back_once)                                                                              \
     X(messages_posted_before_a_close_are_delivered)                                                                    \
+    X(a_leave_is_reported_once_after_the_last_message)                                                                 \
+    X(what_is_posted_to_one_who_has_left_goes_nowhere)                                                                 \
     X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
     X(both_ranks_say_the_same_of_their_reach)                                                                          \
     X(get_copies_any_part_of_what_is_exposed)                                                                          \
@@ -121,13 +126,15 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(a_descriptor_is_readable_only_when_armed_and_rung)                                                               \
     X(a_sleeper_leaves_room_to_be_woken)                                                                               \
     X(a_sleeper_is_woken_by_another_thread)                                                                            \
+    X(a_leave_ends_a_sleep)                                                                                            \
     CONCURRENT(X)
 /* Those whose ranks may be processes. */
 #define CONCURRENT(X)                                                                                                  \
     X(no_ring_is_lost_between_two_sleepers)                                                                            \
     X(ranks_at_once_exchange_random_messages)                                                                          \
     X(ranks_at_once_read_what_is_exposed)                                                                              \
-    X(an_end_closes_while_others_still_talk)
+    X(an_end_closes_while_others_still_talk)                                                                           \
+    X(who_stays_is_told_once_of_all_who_leave)
 #define SUITE_DECLARE(name) void name(void **state);
 SUITE(SUITE_DECLARE)
 #undef SUITE_DECLARE

@@ -11,6 +11,8 @@
 
 #include "player.h"
 
+#define TOO_LONG_NS 30000000000u
+
 void a_refused_post_leaves_nothing_behind_and_later_succeeds(void **state)
 {
     struct world *w = world_open(state, 2);
@@ -104,6 +106,66 @@ void messages_posted_before_a_close_are_delivered(void **state)
     world_settle(w);
     assert_true(w->player[1].arrived > 0);
     assert_true(w->player[2].arrived > 0);
+    world_close(w);
+}
+
+/* Rank 0 posts what there is room for, and leaves. */
+static struct world *world_that_one_leaves(void **state)
+{
+    struct world *w = world_open(state, 3);
+    struct player *p = &w->player[0];
+    for (size_t k = 0; k < 30; k++) {
+        struct letter *l = player_write(p, 1 + (int)k % 2, k);
+        if (player_post(p, l) == NBCOLL_POST_NOT_NOW)
+            player_revoke(p, l);
+    }
+    player_await_records(p);
+    world_close_end(w, 0);
+    return w;
+}
+
+static void await_leave(struct world *w, int rank)
+{
+    const struct player *p = w->player;
+    for (uint64_t start = now_ns(); !player_knows_left(p + 1, rank) || !player_knows_left(p + 2, rank);) {
+        player_progress(&w->player[1]);
+        player_progress(&w->player[2]);
+        world_check(w);
+        if (now_ns() - start > TOO_LONG_NS)
+            fail_msg("rank %d has left, and nobody says so", rank);
+    }
+}
+
+void a_leave_is_reported_once_after_the_last_message(void **state)
+{
+    struct world *w = world_that_one_leaves(state);
+    await_leave(w, 0);
+    assert_true(w->player[1].arrived > 0 && w->player[2].arrived > 0);
+    for (uint64_t start = now_ns(); now_ns() - start < 250000000;) { /* longer than any transport looks away */
+        player_progress(&w->player[1]);
+        player_progress(&w->player[2]);
+    }
+    world_close(w);
+}
+
+void what_is_posted_to_one_who_has_left_goes_nowhere(void **state)
+{
+    struct world *w = world_that_one_leaves(state);
+    uint64_t start = now_ns();
+    for (int k = 0; k < 400; k++) { /* more than any ring holds, before the leave is known and after */
+        struct player *p = &w->player[1 + k % 2];
+        struct letter *l = player_write(p, k % 20 ? 0 : 3 - p->rank, (size_t)k % 200);
+        while (player_post(p, l) == NBCOLL_POST_NOT_NOW) {
+            player_progress(&w->player[1]);
+            player_progress(&w->player[2]);
+            world_check(w);
+            if (now_ns() - start > TOO_LONG_NS)
+                fail_msg("a post to one who has left is refused for ever");
+        }
+        if (k == 200)
+            await_leave(w, 0);
+    }
+    world_settle(w);
     world_close(w);
 }
 

@@ -159,11 +159,12 @@ static void arm_is_told_with_its_status(void **state)
     traced_close(&t);
 }
 
-/* A transport that only reports rank 1 as lost; what it may not do here it has from loopback. */
+/* A transport that only reports rank 1 as lost and rank 0 as left; what it may not do here it has from loopback. */
 static void lose(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
     (void)ep;
     batch->lost = 1;
+    batch->left = 0;
 }
 
 static void close_nothing(nbcoll_endpoint *ep)
@@ -171,7 +172,7 @@ static void close_nothing(nbcoll_endpoint *ep)
     (void)ep;
 }
 
-static void a_loss_is_told_and_missing_groups_stay_missing(void **state)
+static void a_loss_and_a_leave_are_told_and_missing_groups_stay_missing(void **state)
 {
     struct traced t;
     nbcoll_endpoint *ep;
@@ -187,10 +188,12 @@ static void a_loss_is_told_and_missing_groups_stay_missing(void **state)
     assert_null(ep->transport->bulk);
     assert_null(ep->transport->doorbell);
     assert_int_equal(progress(ep).lost, 1);
-    assert_int_equal(t.told, 2);
+    assert_int_equal(t.told, 3);
     assert_int_equal(t.event[1].call, NBCOLL_TRACE_LOST);
     assert_int_equal(t.event[1].peer, 1);
     assert_int_equal(t.event[1].rank, 1);
+    assert_int_equal(t.event[2].call, NBCOLL_TRACE_LEFT);
+    assert_int_equal(t.event[2].peer, 0);
     nbcoll_endpoint_close(ep);
     traced_close(&t);
 }
@@ -246,7 +249,7 @@ int main(void)
         cmocka_unit_test(a_progress_is_told_before_what_it_brought),
         cmocka_unit_test(bulk_calls_are_told),
         cmocka_unit_test(arm_is_told_with_its_status),
-        cmocka_unit_test(a_loss_is_told_and_missing_groups_stay_missing),
+        cmocka_unit_test(a_loss_and_a_leave_are_told_and_missing_groups_stay_missing),
         cmocka_unit_test(what_cannot_be_traced_stays_the_callers),
         cmocka_unit_test(every_call_has_a_name),
     };

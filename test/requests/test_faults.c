@@ -213,6 +213,36 @@ static void the_death_of_a_rank_ends_its_operations_with_its_name(void **state)
         }
 }
 
+static void forget(nbcoll_request request, nbcoll_status status, void *user)
+{
+    (void)request;
+    (void)status;
+    (void)user;
+}
+
+/* In one progress rank 2 hears of the death of rank 1, and fails to send what had to wait to rank 0. */
+static void a_death_is_named_before_what_fails_with_it(void **state)
+{
+    const nbcoll_fault_config fault = {.size = sizeof fault, .fail = NBCOLL_FAULT_POST, .fail_at = 2,
+                                       .fail_with = NBCOLL_POST_LOST, .lost_at = 1, .lost = 1};
+    nbcoll_request q;
+    nbcoll_failure failure;
+    int value[2] = {1, 2};
+    world w;
+    (void)state;
+    open_faulty(&w, MOST, 6); /* with room for one message */
+    for (int i = 0; i < 2; i++) {
+        EXPECT(OK, nbcoll_ibcast(&value[i], 1, NBCOLL_INT32, 2, w.comm[2], &q));
+        EXPECT(OK, nbcoll_on_done(q, forget, NULL));
+    }
+    EXPECT(OK, nbcoll_fault_set(w.endpoint[2], &fault));
+    nbcoll_progress(w.context[2]);
+    EXPECT(ERR_PEER_LOST, nbcoll_ibarrier(w.comm[2], &q));
+    EXPECT(OK, nbcoll_last_failure(w.context[2], &failure));
+    assert_int_equal(failure.rank, 1);
+    world_close(&w);
+}
+
 /* The death is noticed at any moment of a dup, also in the very progress that ends it. */
 static void a_communicator_made_while_a_member_dies_knows_of_it(void **state)
 {
@@ -252,6 +282,7 @@ int main(void)
         cmocka_unit_test(an_exposure_that_fails_changes_nothing_where_messages_replace_it),
         cmocka_unit_test(an_exposure_in_a_cell_that_fails_ends_the_operation_on_all_ranks),
         cmocka_unit_test(the_death_of_a_rank_ends_its_operations_with_its_name),
+        cmocka_unit_test(a_death_is_named_before_what_fails_with_it),
         cmocka_unit_test(a_communicator_made_while_a_member_dies_knows_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

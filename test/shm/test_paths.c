@@ -36,7 +36,7 @@ static void open_end(const struct plan *p, int rank, nbcoll_endpoint **out)
 
 static void progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
-    *batch = (nbcoll_batch){NULL, NULL, -1};
+    *batch = (nbcoll_batch)NBCOLL_BATCH_EMPTY;
     ep->transport->progress(ep, batch);
     CHECK(batch->lost == -1);
 }

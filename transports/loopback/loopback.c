@@ -31,7 +31,8 @@ struct loopback_ring {
     _Alignas(LOOPBACK_LINE) unsigned char places[];
 };
 
-enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_CLOSED };
+/* LEFT: closing, and not done yet with the world. */
+enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_LEFT, LOOPBACK_CLOSED };
 
 /* What others may touch of a rank. */
 struct loopback_port {
@@ -46,6 +47,7 @@ struct nbcoll_loopback {
     nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
+    _Alignas(LOOPBACK_LINE) _Atomic int left; /* ranks that have closed their ends */
     struct loopback_port port[];
 };
 
@@ -62,8 +64,15 @@ struct loopback_end {
     struct loopback_records finished; /* lent, to be returned by progress */
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
+    int left;                         /* ranks whose leaving we have reported */
+    unsigned char *has_left;          /* [ranks]: which; behind the rings */
     struct loopback_ring *ring[];     /* to each rank; null before the first message */
 };
+
+static size_t loopback_end_bytes(const nbcoll_loopback *w)
+{
+    return sizeof(struct loopback_end) + (size_t)w->config.ranks * (sizeof(struct loopback_ring *) + 1);
+}
 
 static struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
 {
@@ -143,7 +152,7 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     /* acquire: the receiver has finished reading the place before we overwrite it */
     if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == w->config.depth) {
         int state = atomic_load_explicit(&e->world->port[peer].state, memory_order_relaxed); /* guards nothing */
-        return state == LOOPBACK_CLOSED ? NBCOLL_POST_LOST : NBCOLL_POST_NOT_NOW;
+        return state >= LOOPBACK_LEFT ? NBCOLL_POST_DONE : NBCOLL_POST_NOT_NOW;
     }
     nbcoll_arrival *a = loopback_ring_place(w, r, tail);
     a->source = e->base.rank;
@@ -192,9 +201,7 @@ static void loopback_carry_out_deferred(struct loopback_end *e)
     for (nbcoll_record *next; record; record = next) {
         next = record->next;
         nbcoll_posted posted = loopback_carry_out(e, record);
-        record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
-                         : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
-                                                      : NBCOLL_ERR_TRANSPORT;
+        record->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
         loopback_records_append(posted == NBCOLL_POST_NOT_NOW ? &e->deferred : &e->finished, record);
     }
 }
@@ -251,9 +258,25 @@ static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
     return all;
 }
 
+/* A rank that has left and is not reported yet, or -1. */
+static int loopback_next_left(struct loopback_end *e)
+{
+    for (int i = 0; i < e->base.ranks; i++)
+        /* acquire: what it had posted before */
+        if (!e->has_left[i] &&
+            atomic_load_explicit(&e->world->port[i].state, memory_order_acquire) >= LOOPBACK_LEFT) {
+            e->has_left[i] = 1;
+            e->left++;
+            return i;
+        }
+    return -1;
+}
+
 static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
     struct loopback_end *e = loopback_end_of(ep);
+    if (atomic_load_explicit(&e->world->left, memory_order_relaxed) != e->left) /* the states say who */
+        batch->left = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
     if (e->armed || e->owed)
         loopback_silence(e);
     loopback_carry_out_deferred(e);
@@ -283,7 +306,11 @@ static void loopback_close(nbcoll_endpoint *ep)
     nbcoll_loopback *w = e->world;
     struct loopback_port *port = e->port;
     atomic_store(&port->armed, 0);
-    nbcolli_free(w->config.host, e, sizeof *e + (size_t)w->config.ranks * sizeof e->ring[0]);
+    nbcolli_free(w->config.host, e, loopback_end_bytes(w));
+    atomic_store_explicit(&port->state, LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
+    atomic_fetch_add(&w->left, 1); /* seq_cst for loopback_ring_bell */
+    for (int i = 0; i < w->config.ranks; i++)
+        loopback_ring_bell(&w->port[i]);
     /* release: all we did comes before the world is freed */
     atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
 }
@@ -393,7 +420,7 @@ static bool loopback_something_waits(struct loopback_end *e)
         if (tail != r->taken || tail - head == e->world->config.depth)
             return true;
     }
-    return e->deferred.first || e->finished.first;
+    return e->deferred.first || e->finished.first || atomic_load(&e->world->left) != e->left;
 }
 
 static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
@@ -450,6 +477,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     w->config = c;
     w->memory = memory;
     w->config.host = &w->memory;
+    atomic_init(&w->left, 0);
     w->stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
     for (int i = 0; i < c.ranks; i++) {
         atomic_init(&w->port[i].rings, NULL);
@@ -472,16 +500,15 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     int unopened = LOOPBACK_UNOPENED;
     if (!atomic_compare_exchange_strong(&port->state, &unopened, LOOPBACK_OPEN))
         return NBCOLL_ERR_BUSY;
-    size_t ranks = (size_t)w->config.ranks;
-    struct loopback_end *e = nbcolli_alloc(w->config.host, sizeof *e + ranks * sizeof e->ring[0], LOOPBACK_LINE);
+    struct loopback_end *e = nbcolli_alloc(w->config.host, loopback_end_bytes(w), LOOPBACK_LINE);
     port->fd = e ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
     if (port->fd < 0) {
         nbcoll_status status = e ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_MEMORY;
-        nbcolli_free(w->config.host, e, sizeof *e + ranks * sizeof e->ring[0]);
+        nbcolli_free(w->config.host, e, loopback_end_bytes(w));
         atomic_store(&port->state, LOOPBACK_UNOPENED);
         return status;
     }
-    memset(e, 0, sizeof *e + ranks * sizeof e->ring[0]);
+    memset(e, 0, loopback_end_bytes(w));
     e->base = (nbcoll_endpoint){
         .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &loopback_table_without_bulk
                      : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &loopback_table_shared
@@ -492,6 +519,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     };
     e->world = w;
     e->port = port;
+    e->has_left = (unsigned char *)(e->ring + w->config.ranks);
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
     loopback_records_clear(&e->deferred);
     loopback_records_clear(&e->finished);
@@ -503,9 +531,11 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
 {
     if (!w)
         return NBCOLL_OK;
-    for (int i = 0; i < w->config.ranks; i++)
-        if (atomic_load_explicit(&w->port[i].state, memory_order_acquire) == LOOPBACK_OPEN)
+    for (int i = 0; i < w->config.ranks; i++) {
+        int state = atomic_load_explicit(&w->port[i].state, memory_order_acquire);
+        if (state == LOOPBACK_OPEN || state == LOOPBACK_LEFT)
             return NBCOLL_ERR_BUSY;
+    }
     nbcoll_host memory = w->memory;
     for (int i = 0; i < w->config.ranks; i++) {
         for (struct loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Deaths. A process that ends makes its pidfd readable; these are looked at now and then, not at every progress, and
- * wake a sleeper as its bell does. A rank that had closed its end before has left, and is not lost by that. Whoever
- * finds a rank lost writes that into its seat and rings, so that the others need not wait for their own look.
+ * Deaths and departures. A process that ends makes its pidfd readable; these are looked at now and then, not at every
+ * progress, and wake a sleeper as its bell does. A rank that closes its end writes into its seat that it has left, and
+ * rings; it is not lost by that. Whoever finds a rank lost writes that into its seat and rings, so that the others need
+ * not wait for their own look.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* clock_gettime */
@@ -16,15 +17,12 @@
 
 void nbcolli_shm_lose(struct shm_end *e, int peer)
 {
-    struct shm_peer *p = &e->peer[peer];
-
     uint32_t present = SHM_PRESENT;
 
-    if (p->gone != SHM_HERE)
+    if (e->peer[peer].gone != SHM_HERE)
         return;
-    p->gone = SHM_UNREPORTED;
-    e->unreported = true;
-    e->losses++;
+    e->peer[peer].gone = SHM_LOST;
+    e->unreported++;
     if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, SHM_FAILED))
         nbcolli_shm_ring_all(e);
 }
@@ -65,16 +63,17 @@ static void shm_look_at_processes(struct shm_end *e)
     }
 }
 
-/* Once a rank is lost, operations are being given up, and whoever has left will not answer for its part of them: then
- * it counts as lost too, when all that it had posted is taken; but not before the core has heard of the first loss,
- * which it is to name. */
+/* A rank has left once all that it had posted is taken. */
 void nbcolli_shm_look_at_seats(struct shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
         uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
-        bool is_in_vain = state == SHM_LEFT && e->losses && !e->unreported && nbcolli_shm_has_taken(e, peer);
-        if (state == SHM_FAILED || is_in_vain)
+        if (state == SHM_FAILED)
             nbcolli_shm_lose(e, peer);
+        else if (state == SHM_LEFT && e->peer[peer].gone == SHM_HERE && nbcolli_shm_has_taken(e, peer)) {
+            e->peer[peer].gone = SHM_AWAY;
+            e->unreported++;
+        }
     }
 }
 

@@ -29,13 +29,7 @@ static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
     p->done = head;
     if (p->sent - head < depth)
         return NBCOLL_POST_DONE;
-    /* Nobody will take from a ring whose receiver has left. If that was for the loss of another, that one is to be
-     * reported first; acquire: what it wrote down of it. */
-    if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != SHM_LEFT)
-        return NBCOLL_POST_NOT_NOW;
-    if (!e->losses)
-        nbcolli_shm_look_at_seats(e);
-    return e->unreported ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_LOST;
+    return NBCOLL_POST_NOT_NOW;
 }
 
 nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
@@ -45,8 +39,12 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     struct shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
 
     if (p->gone != SHM_HERE)
-        return NBCOLL_POST_LOST;
+        return p->gone == SHM_LOST ? NBCOLL_POST_LOST : NBCOLL_POST_DONE;
     nbcoll_posted posted = shm_room(e, peer, r);
+    /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
+    if (posted == NBCOLL_POST_NOT_NOW &&
+        atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_LEFT)
+        return NBCOLL_POST_DONE;
     if (posted != NBCOLL_POST_DONE)
         return posted;
     struct shm_cell *cell = shm_cell_at(e->home, r, p->sent);

@@ -34,14 +34,15 @@ static nbcoll_posted end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header
     return nbcolli_shm_put(nbcolli_shm_end(ep), peer, header, payload, bytes);
 }
 
-static int end_report(struct shm_end *e)
+/* One that is gone in this way and not reported yet, or -1. */
+static int end_report(struct shm_end *e, enum shm_gone gone)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
-        if (e->peer[peer].gone == SHM_UNREPORTED) {
-            e->peer[peer].gone = SHM_REPORTED;
+        if (e->peer[peer].gone == gone && !e->peer[peer].reported) {
+            e->peer[peer].reported = 1;
+            e->unreported--;
             return peer;
         }
-    e->unreported = false;
     return -1;
 }
 
@@ -57,8 +58,11 @@ static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         nbcolli_shm_copy_some(e);
     batch->returned = e->finished.first;
     nbcolli_shm_clear(&e->finished);
-    if (e->unreported)
-        batch->lost = end_report(e);
+    if (e->unreported) {
+        batch->lost = end_report(e, SHM_LOST);
+        if (batch->lost < 0) /* losses come first: for them others may have left */
+            batch->left = end_report(e, SHM_AWAY);
+    }
 }
 
 static void end_cancel(nbcoll_endpoint *ep, nbcoll_record *record)

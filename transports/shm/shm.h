@@ -11,7 +11,7 @@
  *     doorbell.c    ringing and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data, and the trial that tells how it can move
- *     alive.c       deaths
+ *     alive.c       deaths and departures
  *     shm.c         opening, the table, closing
  */
 #ifndef NBCOLLI_SHM_H
@@ -95,13 +95,14 @@ struct shm_home {
 
 /* ---- a rank's own ---------------------------------------------------------------------------------------------- */
 
-enum shm_gone { SHM_HERE, SHM_UNREPORTED, SHM_REPORTED };
+enum shm_gone { SHM_HERE, SHM_AWAY, SHM_LOST }; /* AWAY: it has left, and all its messages are taken */
 
 struct shm_peer {
     uint64_t sent;         /* messages put to it */
     uint64_t done;         /* of those: done with, when we last looked */
     uint64_t taken, given; /* messages from it: handed to our core, and given back */
     uint8_t gone;          /* shm_gone */
+    uint8_t reported;      /* the core knows of that */
     uint8_t reaches;       /* bulk data moves, both ways */
     int error;             /* errno of our trial */
 };
@@ -125,8 +126,7 @@ struct shm_end {
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
-    int losses;       /* peers that are not SHM_HERE */
-    bool unreported;  /* some are SHM_UNREPORTED, or were until the last progress: the core may not know of them yet */
+    int unreported;   /* peers that are gone and not reported */
     bool armed;       /* by us, and not yet disarmed by us */
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
@@ -220,8 +220,8 @@ const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */
 nbcoll_status nbcolli_shm_watch(struct shm_end *e);
-/* Now and then, and after each sleep, looks whose process has ended, and who was found failed by others. */
-void nbcolli_shm_look_at_seats(struct shm_end *e); /* only who was found failed */
+/* Now and then, and after each sleep, looks whose process has ended, who was found failed by others, who has left. */
+void nbcolli_shm_look_at_seats(struct shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct shm_end *e);
 /* Is the process of the peer still there? */
 bool nbcolli_shm_is_alive(struct shm_end *e, int peer);

@@ -73,6 +73,8 @@ static void trace_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_RETURNED, .status = r->status, .record = r});
     if (batch->lost >= 0)
         trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LOST, .peer = batch->lost});
+    if (batch->left >= 0)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LEFT, .peer = batch->left});
 }
 
 static void trace_cancel(nbcoll_endpoint *ep, nbcoll_record *record)

@@ -350,8 +350,8 @@ static inline void nbcolli_expose_all(nbcolli_run *run)
     }
 }
 
-/* [COMPLETE] Does a reader still need the memory? One that answered that it never will, or is dead, does not. Else
- * *reader is the first that does. */
+/* [COMPLETE] Does a reader still need the memory? Of a failed run, one that answered that it never will, or has left,
+ * does not. Else *reader is the first that does. */
 static inline int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
 {
     const nbcolli_run *run = op->run;
@@ -359,9 +359,7 @@ static inline int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
 
     for (uint32_t i = 0; i < v->part_count; i++) {
         *reader = v->parts[i].peer;
-        const nbcolli_peer *peer = &run->comm->peer[*reader];
-        int excused = run->status != NBCOLL_OK &&
-                      (run->answered[*reader] || peer->link->loss[peer->address] == NBCOLLI_DEAD);
+        int excused = run->status != NBCOLL_OK && (run->answered[*reader] || nbcolli_has_left(run->comm, *reader));
         if (!excused && !nbcolli_has_fetched(run->comm, run->tag, *reader, (uint64_t)v->parts[i].number + 1))
             return 1;
     }

@@ -279,6 +279,7 @@ struct nbcoll_comm {
     int culprit;          /* the rank that broke it, or -1 */
     nbcoll_status broken; /* ERR_PEER_LOST, or ERR_MISMATCH when the ranks are out of step */
     int listed;           /* known to its link, under its id */
+    int left;             /* some of its ranks have left */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcolli_peer *peer;
@@ -300,8 +301,10 @@ struct nbcoll_comm {
 
 #define NBCOLLI_COMM_BUCKETS 256u
 
-/* What happened to a rank. One that is CUT off may be alive, hear us, and touch what we have announced to it. */
-typedef enum nbcolli_loss { NBCOLLI_HERE, NBCOLLI_CUT, NBCOLLI_DEAD } nbcolli_loss;
+/* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
+ * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
+ * nothing any more, and only what still needs it ends. DEAD is both. */
+typedef enum nbcolli_loss { NBCOLLI_HERE = 0, NBCOLLI_CUT = 1, NBCOLLI_LEFT = 2, NBCOLLI_DEAD = 3 } nbcolli_loss;
 
 /* An endpoint in a context. */
 struct nbcolli_link {
@@ -320,7 +323,7 @@ struct nbcolli_link {
     uint32_t serial; /* last one given to a communicator */
     uint32_t lent;   /* records that the transport has */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
-    int losses;      /* of which the communicators have not been told */
+    int losses;      /* changes there, of which the communicators have not been told */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
 };
 
@@ -356,6 +359,13 @@ static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
     return &comm->slot[tag % comm->config.slots];
 }
 
+/* Will it touch nothing, and answer nothing, any more? */
+static inline int nbcolli_has_left(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    return peer->link->loss[peer->address] & NBCOLLI_LEFT;
+}
+
 /* Block i of a buffer as it travels, at `at`. */
 static inline nbcoll_piece nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
@@ -376,7 +386,7 @@ static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned 
 static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
 {
     if (!nbcolli_is_block(r.at))
-        return (nbcoll_piece){run->base[r.at.buffer] + r.at.offset, r.bytes, NBCOLL_BYTE};
+        return (nbcoll_piece){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
     int is_recv = nbcolli_is_recv_block(r.at);
     if (nbcolli_is_packed(r.at))
         return run->packed[is_recv][r.at.offset];

@@ -40,13 +40,50 @@ static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status
     nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
 }
 
-/* A member is lost: the communicator breaks, and what settles need not wait for the answers of a dead one. */
-static inline void nbcolli_member_lost(nbcoll_comm *comm, int rank)
+/* Does the op wait for a message of its peer's? Not asked of exposures and fetches: they look for themselves. */
+static inline int nbcolli_op_awaits(const nbcolli_op *op)
 {
-    nbcolli_comm_break(comm, rank, NBCOLL_ERR_PEER_LOST);
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
-            nbcolli_to_settle(comm->slot[i].active);
+    switch (op->phase) {
+    case NBCOLLI_IDLE:
+    case NBCOLLI_POSTED:
+        return op->run->schedule->step[op->step].kind == NBCOLL_RECV && !op->early;
+    case NBCOLLI_SENT_RTS:
+        return !op->fin && !op->cts;
+    case NBCOLLI_SENT_CTS:
+        return op->moved < nbcolli_op_bytes(op);
+    default:
+        return 0;
+    }
+}
+
+/* Ends the run if it will ever need a message of a rank that has left: what has not been handled was never sent. */
+static inline void nbcolli_run_miss(nbcolli_run *run)
+{
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        int peer = run->schedule->step[op->step].peer;
+        if (nbcolli_op_awaits(op) && nbcolli_has_left(run->comm, peer)) {
+            nbcolli_run_deserted(run, peer);
+            return;
+        }
+    }
+}
+
+/* A member is lost, or has left: what settles need not wait for its answers. By a loss the communicator breaks; a rank
+ * that has left ends only what needs it. */
+static inline void nbcolli_member_gone(nbcoll_comm *comm, int rank)
+{
+    if (comm->peer[rank].link->loss[comm->peer[rank].address] & NBCOLLI_CUT)
+        nbcolli_comm_break(comm, rank, NBCOLL_ERR_PEER_LOST);
+    else
+        comm->left = 1;
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        nbcolli_run *run = comm->slot[i].active;
+        if (run && run->status != NBCOLL_OK)
+            nbcolli_to_settle(run);
+        else if (run && run->state == NBCOLLI_RUN_ACTIVE)
+            nbcolli_run_miss(run);
+    }
 }
 
 /* ---- storing --------------------------------------------------------------------------------------------------- */
@@ -290,6 +327,8 @@ static inline void nbcolli_activate(nbcolli_run *run)
         nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
         nbcolli_deliver(run, &in);
     }
+    if (comm->left && run->status == NBCOLL_OK)
+        nbcolli_run_miss(run);
     nbcolli_advance(run);
 }
 

@@ -8,10 +8,10 @@
 
 static inline void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
 {
-    if (link->loss[peer] < how) {
-        link->loss[peer] = (uint8_t)how;
-        link->losses++;
-    }
+    if ((how & ~link->loss[peer]) == 0)
+        return;
+    link->loss[peer] |= (uint8_t)how;
+    link->losses++;
 }
 
 static inline void nbcolli_backlog_add(nbcolli_post *post)

@@ -46,6 +46,16 @@ static inline void nbcolli_record_in(nbcolli_link *link, nbcoll_record *record)
         nbcolli_control_free(link->context, post);
 }
 
+static inline void nbcolli_gone_in(nbcolli_link *link, const nbcoll_batch *batch)
+{
+    int ranks = link->endpoint->ranks;
+
+    if (batch->lost >= 0 && batch->lost < ranks)
+        nbcolli_mark_lost(link, batch->lost, NBCOLLI_DEAD);
+    if (batch->left >= 0 && batch->left < ranks)
+        nbcolli_mark_lost(link, batch->left, NBCOLLI_LEFT);
+}
+
 /* Tries once everything that was refused. */
 static inline void nbcolli_backlog_retry(nbcolli_link *link)
 {
@@ -68,7 +78,7 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
     }
 }
 
-/* Every communicator with a lost member breaks. */
+/* Tells every communicator whose members are lost, or have left. */
 static inline void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
@@ -76,7 +86,7 @@ static inline void nbcolli_bury(nbcolli_link *link)
         for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
             for (int rank = 0; rank < comm->size; rank++)
                 if (comm->peer[rank].link == link && link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
-                    nbcolli_member_lost(comm, rank);
+                    nbcolli_member_gone(comm, rank);
 }
 
 /* Works off what handling one thing has made possible elsewhere. */
@@ -107,7 +117,7 @@ static inline void nbcolli_drain(nbcoll_context *c)
 static inline void nbcolli_pass(nbcoll_context *c)
 {
     for (nbcolli_link *link = c->links; link; link = link->next) {
-        nbcoll_batch batch = {NULL, NULL, -1};
+        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
         link->transport.progress(link->endpoint, &batch);
         for (nbcoll_arrival *a = batch.arrived, *next; a; a = next) {
             next = a->next;
@@ -118,10 +128,13 @@ static inline void nbcolli_pass(nbcoll_context *c)
             next = r->next;
             nbcolli_record_in(link, r);
         }
-        if (batch.lost >= 0 && batch.lost < link->endpoint->ranks)
-            nbcolli_mark_lost(link, batch.lost, NBCOLLI_DEAD);
-        if (link->backlog)
+        if ((batch.lost & batch.left) >= 0) /* one of them is not -1 */
+            nbcolli_gone_in(link, &batch);
+        if (link->backlog) {
+            if (link->losses) /* before what fails now is taken for the cause */
+                nbcolli_bury(link);
             nbcolli_backlog_retry(link);
+        }
     }
     if (c->watched)
         nbcolli_look_again(c);

@@ -4,159 +4,9 @@
 #ifndef NBCOLL_INLINE_RUN_H
 #define NBCOLL_INLINE_RUN_H
 
-#include "cells.h"
-#include "post.h"
-#include "reduce.h"
-
-static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
-{
-    const nbcoll_observer *o = run->comm->context->observer;
-    if (o) {
-        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step};
-        o->event(o->user, &e);
-    }
-}
-
-/* ---- failure --------------------------------------------------------------------------------------------------- */
-
-static inline void nbcolli_to_settle(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
-    if (!run->listed) {
-        run->listed = 1;
-        run->next_failing = c->failing;
-        c->failing = run;
-    }
-}
-
-/* The run will end with `why`. `tell`: the other ranks do not know yet. Settling happens later, from the drain. */
-static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
-{
-    if (run->status != NBCOLL_OK)
-        return;
-    run->status = why;
-    run->cause = cause;
-    nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
-    if (tell)
-        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause);
-    nbcolli_to_settle(run);
-}
-
-/* ---- steps ----------------------------------------------------------------------------------------------------- */
-
-static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
-{
-    run->ready[run->tail++] = step;
-    nbcolli_observe(run, NBCOLL_STEP_READY, step);
-}
-
-static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
-{
-    const nbcoll_step_view *v = &run->schedule->step[step];
-
-    nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
-    run->before[step] = NBCOLLI_STEP_OVER;
-    run->left--;
-    for (uint32_t i = 0; i < v->after_count; i++)
-        if (--run->before[v->after[i]] == 0)
-            nbcolli_push(run, v->after[i]);
-}
+#include "expose.h"
 
 /* ---- the phases of a message ----------------------------------------------------------------------------------- */
-
-static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
-{
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    return nbcolli_resolve(op->run, v->kind == NBCOLL_SEND ? v->read[0] : v->write);
-}
-
-static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
-{
-    return nbcolli_op_piece(op).bytes;
-}
-
-static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
-{
-    return nbcolli_op_piece(op).at;
-}
-
-/* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
-static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_peer *peer = &run->comm->peer[v->peer];
-    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
-
-    h.number = v->number;
-    h.fingerprint = run->schedule->fingerprint;
-    h.bytes = field;
-    h.status = run->status == NBCOLL_OK ? NBCOLL_OK : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    if (type == NBCOLLI_RTS)
-        h.key = op->key;
-    op->post.wire = nbcolli_pack(&h);
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
-    op->post.payload = payload;
-    op->post.bytes = bytes;
-    op->recalled = 0;
-    nbcolli_post_send(&op->post);
-}
-
-static inline void nbcolli_op_settled(nbcolli_op *op)
-{
-    op->phase = NBCOLLI_SETTLED;
-    if (op->keyed) {
-        op->keyed = 0;
-        op->post.link->transport.bulk->withdraw(op->post.link->endpoint, op->key);
-    }
-}
-
-static inline void nbcolli_op_end(nbcolli_op *op)
-{
-    nbcolli_op_settled(op);
-    nbcolli_step_end(op->run, op->step);
-}
-
-/* [READ] What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation
- * failed. */
-static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    void *to = nbcolli_resolve(run, v->write).at;
-    const void *left = v->side == NBCOLL_LEFT ? found : to, *right = v->side == NBCOLL_LEFT ? to : found;
-    size_t bytes = v->write.bytes;
-
-    if (bytes && v->kind == NBCOLL_FETCH)
-        memcpy(to, found, bytes);
-    else if (bytes && nbcolli_reduce(v->reduction, to, left, right,
-                                     bytes / nbcolli_packed_size(v->reduction.type)) != NBCOLL_OK) {
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-        return 0;
-    }
-    return 1;
-}
-
-static inline int nbcolli_reduces(const nbcolli_op *op)
-{
-    return op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
-}
-
-static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
-{
-    const nbcolli_run *run = op->run;
-    return run->bounce + run->schedule->bounces[run->schedule->op[op->step]];
-}
-
-/* [READ] is over, [ACK] follows. `found`: what is still to be used, or null. */
-static inline void nbcolli_fetch_end(nbcolli_op *op, const void *found)
-{
-    if (found && !nbcolli_fetch_use(op, found))
-        return;
-    nbcolli_op_end(op);
-    nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
-}
 
 /* Takes the op's finished post one phase on. Returns whether something was sent. */
 static inline int nbcolli_op_turn(nbcolli_op *op)
@@ -185,7 +35,7 @@ static inline int nbcolli_op_turn(nbcolli_op *op)
         return 1;
     }
     case NBCOLLI_FETCHING:
-        nbcolli_fetch_end(op, nbcolli_reduces(op) ? nbcolli_bounce(op) : NULL);
+        nbcolli_fetch_got(op);
         return 0;
     case NBCOLLI_GETTING:
         op->phase = NBCOLLI_SENT_FIN;
@@ -226,6 +76,8 @@ static inline void nbcolli_send_start(nbcolli_op *op)
         op->phase = NBCOLLI_SENT_EAGER;
         peer->credits -= bytes > 0;
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
+    } else if (nbcolli_has_left(run->comm, v->peer)) {
+        nbcolli_run_deserted(run, v->peer);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
         op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
@@ -234,22 +86,6 @@ static inline void nbcolli_send_start(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
     }
     nbcolli_op_next(op);
-}
-
-static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
-{
-    return nbcolli_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
-}
-
-static inline void nbcolli_op_get(nbcolli_op *op)
-{
-    nbcolli_link *link = op->post.link;
-    if (link->loss[op->post.peer] != NBCOLLI_HERE)
-        op->post.where = NBCOLLI_STUCK;
-    else
-        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
-                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
-                                                             &op->post.record));
 }
 
 /* A message meets its receive, which is ready. */
@@ -270,6 +106,8 @@ static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, 
         op->key = m->key;
         nbcolli_op_get(op);
         nbcolli_op_next(op);
+    } else if (nbcolli_has_left(op->run->comm, (int)m->source)) {
+        nbcolli_run_deserted(op->run, (int)m->source);
     } else {
         op->phase = NBCOLLI_SENT_CTS;
         nbcolli_op_send(op, NBCOLLI_CTS, 0, NULL, 0);
@@ -285,98 +123,6 @@ static inline void nbcolli_recv_start(nbcolli_op *op)
         nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
         nbcolli_stash_free(s);
     }
-}
-
-/* ---- the phases of an exposure and of a fetch ------------------------------------------------------------------- */
-
-/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
- * the two looks that led here. If it is still not there, the ranks are out of step. */
-static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
-{
-    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
-
-    if (suspect && op->suspect == suspect) {
-        nbcolli_run_fail(op->run, NBCOLL_ERR_MISMATCH, peer, 1);
-        return;
-    }
-    op->suspect = suspect;
-    nbcolli_watch(op);
-}
-
-/* Takes a REUSING or EXPOSED op as far as it can go now. */
-static inline void nbcolli_expose_next(nbcolli_op *op)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
-    uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
-    uint64_t before;
-    int reader;
-
-    if (op->phase == NBCOLLI_REUSING) {
-        nbcoll_status s = NBCOLL_OK;
-        if (first->moved != piece) {
-            nbcolli_watch(op);
-            return;
-        }
-        if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
-            nbcolli_wait_for(op, reader, before);
-            return;
-        }
-        if (first == op)
-            s = nbcolli_cell_write(op);
-        if (s != NBCOLL_OK) {
-            nbcolli_run_fail(run, s, run->comm->rank, 1);
-            return;
-        }
-        first->moved++;
-        op->phase = NBCOLLI_EXPOSED;
-        op->suspect = 0; /* that was of an earlier tag */
-        nbcolli_cell_show(op, first->cell, piece);
-        if (nbcolli_fits_inline(v)) {
-            nbcolli_op_end(op);
-            return;
-        }
-    }
-    if (nbcolli_exposure_is_held(op, &reader))
-        nbcolli_wait_for(op, reader, run->tag);
-    else
-        nbcolli_op_end(op);
-}
-
-/* Takes a LOOKING op as far as it can go now. */
-static inline void nbcolli_fetch_next(nbcolli_op *op)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const nbcolli_peer *peer = &run->comm->peer[v->peer];
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcolli_found found;
-    nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
-
-    if (s == NBCOLL_PENDING) {
-        nbcolli_wait_for(op, v->peer, run->tag);
-        return;
-    }
-    if (s != NBCOLL_OK) {
-        nbcolli_run_fail(run, s, v->peer, 1);
-        return;
-    }
-    const void *there = found.payload;
-    if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
-        there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
-    if (there || v->write.bytes == 0) {
-        nbcolli_fetch_end(op, there);
-        return;
-    }
-    op->phase = NBCOLLI_FETCHING;
-    op->key = found.key;
-    op->moved = found.offset;
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
-    op->recalled = 0;
-    nbcolli_op_get(op);
-    nbcolli_op_next(op);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
@@ -495,21 +241,6 @@ static inline void nbcolli_slot_leave(nbcolli_run *run)
     }
 }
 
-/* An operation that failed here reads no more. One that never had the slot is raised when that is free. */
-static inline void nbcolli_cells_failed(nbcolli_run *run)
-{
-    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
-    uint64_t turn = run->tag / run->comm->config.slots;
-
-    nbcolli_expose_all(run);
-    if (slot->well_since <= turn)
-        slot->well_since = turn + 1;
-    if (slot->active == run)
-        nbcolli_raise(run->comm, run->tag);
-    else if (slot->failed <= run->tag)
-        slot->failed = run->tag + 1;
-}
-
 /* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
 static inline void nbcolli_run_finish(nbcolli_run *run)
 {
@@ -609,24 +340,6 @@ static inline void nbcolli_op_unsend(nbcolli_op *op)
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
 }
 
-/* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
-static inline void nbcolli_exposure_recall(nbcolli_op *op)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-
-    for (uint32_t i = 0; i < v->part_count; i++) {
-        int reader = v->parts[i].peer;
-        if (nbcolli_has_fetched(run->comm, run->tag, reader, (uint64_t)v->parts[i].number + 1))
-            continue;
-        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
-        h.number = (uint32_t)run->cause;
-        h.status = (uint8_t)run->status;
-        h.bytes = 1;
-        nbcolli_control_to(run->comm, reader, &h);
-    }
-}
-
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
 static inline void nbcolli_op_stop(nbcolli_op *op)
 {
@@ -638,13 +351,13 @@ static inline void nbcolli_op_stop(nbcolli_op *op)
         nbcolli_op_unsend(op);
 }
 
-/* Asks, once, for a get, or for what a dead peer will not take. All else goes out: of a cancelled message nobody could
- * say whether its credits arrived. */
+/* Asks, once, for a get, or for what a peer that has left will not take. All else goes out: of a cancelled message
+ * nobody could say whether its credits arrived. */
 static inline void nbcolli_op_recall(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
     int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
-    if (!op->recalled && (gets || link->loss[op->post.peer] == NBCOLLI_DEAD)) {
+    if (!op->recalled && (gets || link->loss[op->post.peer] & NBCOLLI_LEFT)) {
         op->recalled = 1;
         link->transport.cancel(link->endpoint, &op->post.record);
     }
@@ -675,7 +388,7 @@ static inline int nbcolli_op_held(nbcolli_op *op)
             return 1;
     }
     if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
-        op->post.link->loss[op->post.peer] != NBCOLLI_DEAD)
+        !(op->post.link->loss[op->post.peer] & NBCOLLI_LEFT))
         return 1;
     if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
         nbcolli_watch(op);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The phases of exposures and fetches: what they do when they look at the cells, and what a failed run owes to those
+ * who look at its own. */
+#ifndef NBCOLL_INLINE_EXPOSE_H
+#define NBCOLL_INLINE_EXPOSE_H
+
+#include "reduce.h"
+#include "step.h"
+
+/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
+ * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing
+ * more can come. */
+static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
+{
+    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
+
+    if (suspect && op->suspect == suspect) {
+        nbcolli_run_fail(op->run, NBCOLL_ERR_MISMATCH, peer, 1);
+        return;
+    }
+    op->suspect = suspect;
+    if (!suspect && nbcolli_has_left(op->run->comm, peer))
+        nbcolli_run_deserted(op->run, peer);
+    else
+        nbcolli_watch(op);
+}
+
+/* ---- owners ---------------------------------------------------------------------------------------------------- */
+
+/* Takes a REUSING or EXPOSED op as far as it can go now. */
+static inline void nbcolli_expose_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
+    uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    uint64_t before;
+    int reader;
+
+    if (op->phase == NBCOLLI_REUSING) {
+        nbcoll_status s = NBCOLL_OK;
+        if (first->moved != piece) {
+            nbcolli_watch(op);
+            return;
+        }
+        if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+            nbcolli_wait_for(op, reader, before);
+            return;
+        }
+        if (first == op)
+            s = nbcolli_cell_write(op);
+        if (s != NBCOLL_OK) {
+            nbcolli_run_fail(run, s, run->comm->rank, 1);
+            return;
+        }
+        first->moved++;
+        op->phase = NBCOLLI_EXPOSED;
+        op->suspect = 0; /* that was of an earlier tag */
+        nbcolli_cell_show(op, first->cell, piece);
+        if (nbcolli_fits_inline(v)) {
+            nbcolli_op_end(op);
+            return;
+        }
+    }
+    if (nbcolli_exposure_is_held(op, &reader))
+        nbcolli_wait_for(op, reader, run->tag);
+    else
+        nbcolli_op_end(op);
+}
+
+/* [ASK] Asks the readers of what our cells lend to say when they will not read it (any more). */
+static inline void nbcolli_exposure_recall(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        int reader = v->parts[i].peer;
+        if (nbcolli_has_fetched(run->comm, run->tag, reader, (uint64_t)v->parts[i].number + 1))
+            continue;
+        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
+        h.number = (uint32_t)run->cause;
+        h.status = (uint8_t)run->status;
+        h.bytes = 1;
+        nbcolli_control_to(run->comm, reader, &h);
+    }
+}
+
+/* ---- readers --------------------------------------------------------------------------------------------------- */
+
+/* [READ] What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation
+ * failed. */
+static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    void *to = nbcolli_resolve(run, v->write).at;
+    const void *left = v->side == NBCOLL_LEFT ? found : to, *right = v->side == NBCOLL_LEFT ? to : found;
+    size_t bytes = v->write.bytes;
+
+    if (bytes && v->kind == NBCOLL_FETCH)
+        memcpy(to, found, bytes);
+    else if (bytes && nbcolli_reduce(v->reduction, to, left, right,
+                                     bytes / nbcolli_packed_size(v->reduction.type)) != NBCOLL_OK) {
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+        return 0;
+    }
+    return 1;
+}
+
+/* [READ] is over, [ACK] follows. `found`: what is still to be used, or null. */
+static inline void nbcolli_fetch_end(nbcolli_op *op, const void *found)
+{
+    if (found && !nbcolli_fetch_use(op, found))
+        return;
+    nbcolli_op_end(op);
+    nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
+}
+
+/* The get of what was found is over. */
+static inline void nbcolli_fetch_got(nbcolli_op *op)
+{
+    nbcolli_fetch_end(op, nbcolli_reduces(op) ? nbcolli_bounce(op) : NULL);
+}
+
+/* Takes a LOOKING op as far as it can go now. */
+static inline void nbcolli_fetch_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcolli_found found;
+    nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
+
+    if (s == NBCOLL_PENDING) {
+        nbcolli_wait_for(op, v->peer, run->tag);
+        return;
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_run_fail(run, s, v->peer, 1);
+        return;
+    }
+    const void *there = found.payload;
+    if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
+        there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
+    if (there || v->write.bytes == 0) {
+        nbcolli_fetch_end(op, there);
+        return;
+    }
+    op->phase = NBCOLLI_FETCHING;
+    op->key = found.key;
+    op->moved = found.offset;
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->recalled = 0;
+    nbcolli_op_get(op);
+    if (op->post.where == NBCOLLI_FREE)
+        nbcolli_fetch_got(op);
+}
+
+/* An operation that failed here reads no more. One that never had the slot is raised when that is free. */
+static inline void nbcolli_cells_failed(nbcolli_run *run)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
+    uint64_t turn = run->tag / run->comm->config.slots;
+
+    nbcolli_expose_all(run);
+    if (slot->well_since <= turn)
+        slot->well_since = turn + 1;
+    if (slot->active == run)
+        nbcolli_raise(run->comm, run->tag);
+    else if (slot->failed <= run->tag)
+        slot->failed = run->tag + 1;
+}
+
+#endif

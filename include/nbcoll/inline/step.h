@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the phases of messages, exposures and fetches have in common: steps become ready and end, their ops send, get
+ * and are over, their run fails. */
+#ifndef NBCOLL_INLINE_STEP_H
+#define NBCOLL_INLINE_STEP_H
+
+#include "cells.h"
+#include "post.h"
+
+static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
+{
+    const nbcoll_observer *o = run->comm->context->observer;
+    if (o) {
+        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step};
+        o->event(o->user, &e);
+    }
+}
+
+/* ---- failure --------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_to_settle(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+    if (!run->listed) {
+        run->listed = 1;
+        run->next_failing = c->failing;
+        c->failing = run;
+    }
+}
+
+/* The run will end with `why`. `tell`: the other ranks do not know yet. Settling happens later, from the drain. */
+static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+{
+    if (run->status != NBCOLL_OK)
+        return;
+    run->status = why;
+    run->cause = cause;
+    nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
+    if (tell)
+        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause);
+    nbcolli_to_settle(run);
+}
+
+/* It needs a rank that has left. */
+static inline void nbcolli_run_deserted(nbcolli_run *run, int rank)
+{
+    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
+{
+    run->ready[run->tail++] = step;
+    nbcolli_observe(run, NBCOLL_STEP_READY, step);
+}
+
+static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
+    run->before[step] = NBCOLLI_STEP_OVER;
+    run->left--;
+    for (uint32_t i = 0; i < v->after_count; i++)
+        if (--run->before[v->after[i]] == 0)
+            nbcolli_push(run, v->after[i]);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------------------------- */
+
+static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    return nbcolli_resolve(op->run, v->kind == NBCOLL_SEND ? v->read[0] : v->write);
+}
+
+static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
+{
+    return nbcolli_op_piece(op).bytes;
+}
+
+static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
+{
+    return nbcolli_op_piece(op).at;
+}
+
+/* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
+static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
+
+    h.number = v->number;
+    h.fingerprint = run->schedule->fingerprint;
+    h.bytes = field;
+    h.status = run->status == NBCOLL_OK ? NBCOLL_OK : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
+    if (type == NBCOLLI_RTS)
+        h.key = op->key;
+    op->post.wire = nbcolli_pack(&h);
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->post.payload = payload;
+    op->post.bytes = bytes;
+    op->recalled = 0;
+    nbcolli_post_send(&op->post);
+}
+
+static inline void nbcolli_op_settled(nbcolli_op *op)
+{
+    op->phase = NBCOLLI_SETTLED;
+    if (op->keyed) {
+        op->keyed = 0;
+        op->post.link->transport.bulk->withdraw(op->post.link->endpoint, op->key);
+    }
+}
+
+static inline void nbcolli_op_end(nbcolli_op *op)
+{
+    nbcolli_op_settled(op);
+    nbcolli_step_end(op->run, op->step);
+}
+
+static inline int nbcolli_reduces(const nbcolli_op *op)
+{
+    return op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
+}
+
+static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    return run->bounce + run->schedule->bounces[run->schedule->op[op->step]];
+}
+
+static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
+{
+    return nbcolli_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
+}
+
+static inline void nbcolli_op_get(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    if (link->loss[op->post.peer] != NBCOLLI_HERE) {
+        op->post.where = NBCOLLI_STUCK;
+        if (link->loss[op->post.peer] == NBCOLLI_LEFT)
+            nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
+    } else
+        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
+                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
+                                                             &op->post.record));
+}
+
+#endif
