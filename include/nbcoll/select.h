@@ -6,20 +6,30 @@
  *
  *   RULE       the first rule of the communicator that fits, and whose algorithm may serve the call. Rules come from
  *              the host: written in code, read from a file (tuning.h), or both, the stronger ones first
- *   SHARED     all ranks share memory: the operation's algorithm for that, but for reductions of more than 4096 bytes
- *   COST       the algorithm that the cost model finds cheapest; of equal ones, the first in the table
- *   SIZE       the communicator has a limit (`large`), or no cost is known: the algorithm for small or for large data
+ *   COST       the algorithm that the cost model finds cheapest, with the parameters that make it so where the call
+ *              names none; of equal ones, the first in the table. Only where the communicator has no limit (`large`)
+ *   SHARED     no cost is known, and all ranks share memory: the operation's algorithm for that
+ *   SIZE       the algorithm for small or for large data: on either side of the limit, or of 65536 bytes
  *   ONLY       that one may not serve the call: the first that may
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
  * and keeps the tree of NBCOLL_REPRODUCIBLE where that was asked for. But for rules, one that exposes memory is only
- * chosen where all ranks share it.
+ * chosen where all ranks share it, and not for reductions of more than 4096 bytes.
  *
- * The cost model: messages that wait for each other take alpha_ns each, every send and receive that one rank posts one
- * after the other takes overhead_ns, every byte that is sent, copied or combined one after the other takes beta_ps. A
- * message of more than 4096 bytes, which is announced, asked for and answered, counts as three.
- * These three are the largest that any rank's transport names (nbcoll_limits). The formulas, one for each algorithm,
- * stand in src/select/cost.c. Networks that are busy elsewhere are not in it.
+ * The cost model: what the longest path through an operation takes.
+ *
+ *   alpha_ns      of each message that waits for the one before
+ *   overhead_ns   of each send and receive that a rank posts one after the other, while bytes of other messages move
+ *   beta_ps       of each byte that is sent or received one after the other
+ *   gamma_ps      of each byte that a rank copies or combines one after the other
+ *   eager         a message of more bytes is announced, asked for and sent: it counts as three
+ *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
+ *   credits       a pipeline of more segments counts as one of long messages
+ *
+ * Of the first four and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of `eager` and
+ * `credits`, the least (nbcoll_comm_config). Where all ranks share memory, the algorithms for that are compared with
+ * the others. The formulas stand in src/select/cost.c. Not in them: a network or memory that others use, a root that is
+ * not rank 0, blocks of different lengths, and more ranks than cores.
  */
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H
@@ -72,6 +82,10 @@ typedef struct nbcoll_terms {
     size_t large;   /* NBCOLL_BY_COST, or bytes from which algorithms for large data are chosen */
     const nbcoll_rule *rules;
     size_t rule_count;
+    size_t eager;     /* bytes of the longest message that is not announced; 0: 4096 */
+    uint32_t credits; /* so many of those from one rank to another at once; 0: any number */
+    uint32_t get_ns;
+    uint32_t gamma_ps; /* 0: as beta_ps */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,
@@ -101,7 +115,8 @@ typedef struct nbcoll_choice {
     const nbcoll_algorithm *algorithm;
     nbcoll_reason reason;
     unsigned arity, ports;
-    size_t segment; /* these three: as the rule says, else those of the arguments */
+    size_t segment; /* these three: as the rule says; else those of the arguments, or by COST the cheapest ones for what
+                       is 0 there and the algorithm reads */
     size_t rule;    /* RULE: its index; else rule_count */
     size_t bytes;   /* as rules count them */
 } nbcoll_choice;
@@ -112,9 +127,10 @@ typedef struct nbcoll_choice {
 NBCOLL_API nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *out);
 
 /* What the cost model says of an algorithm, in nanoseconds (UINT64_MAX: or more). May be asked of any algorithm, chosen
- * or not. Any thread. Errors: those of nbcoll_select but for the rules', which are not looked at; ERR_OP (it reorders,
- * and the reduction does not commute), ERR_UNSUPPORTED (its formula is not known, or it needs counts that are bound).
- */
+ * or not; with the parameters of the arguments, or the cheapest ones for those that are 0. Any thread. Errors: those of
+ * nbcoll_select but for the rules', which are not looked at; ERR_OP (it reorders, and the reduction does not commute),
+ * ERR_UNSUPPORTED (its formula is not known; it needs counts that are bound; it exposes memory, and not all ranks share
+ * it). */
 NBCOLL_API nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *a,
                                         const nbcoll_algorithm *algorithm, uint64_t *ns);
 

@@ -157,6 +157,8 @@ typedef struct nbcoll_limits {
     uint32_t alpha_ns;    /* latency of a small message */
     uint32_t beta_ps;     /* picoseconds a byte of bulk data */
     uint32_t overhead_ns; /* processor time a post */
+    uint32_t get_ns;      /* processor time a get takes beside its bytes */
+    uint32_t gamma_ps;    /* picoseconds a byte that a rank copies or combines itself; 0: as beta_ps */
 } nbcoll_limits;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */

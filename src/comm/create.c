@@ -30,7 +30,10 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
         a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
         a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
+        a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
+        a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
         a->large = v->large > a->large ? v->large : a->large;
+        a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
     }
     comm->config.slots = a->slots;
@@ -168,6 +171,12 @@ static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
     return s;
 }
 
+static uint32_t vote_eager(size_t asked, size_t payload)
+{
+    size_t least = asked < payload ? asked : payload;
+    return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+}
+
 /* Casts this rank's vote, as an operation of `over`. */
 static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int key, nbcoll_comm **out,
                           nbcoll_request *request)
@@ -181,7 +190,9 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
         .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1, .colour = colour,
         .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
+        .get_ns = ep->limits.get_ns, .gamma_ps = ep->limits.gamma_ps,
         .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
+        .eager = vote_eager(comm->config.eager, ep->limits.payload),
         .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
         .area = nbcolli_area_offer(comm, over->size)};
     s = ballot(over, &schedule);

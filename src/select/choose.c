@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The choice among the algorithms of an operation: by rule, by memory, by cost, by size, by what is left. */
+ * The choice among the algorithms of an operation: by rule, by cost, by memory, by size, by what is left. */
 #include "nbcoll/inline/host.h"
 #include "nbcoll/inline/reduce.h"
 #include "nbcoll/inline/select.h"
 
 #define SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
 #define USUAL_LARGE 65536   /* where neither a limit nor a cost is known */
+#define USUAL_EAGER 4096    /* where the terms do not say */
 
 /* Does the algorithm suit the arguments, and keep the tree of NBCOLL_REPRODUCIBLE where that is asked for? */
 static int choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
@@ -58,20 +59,33 @@ static const nbcoll_algorithm *choose_first(const nbcoll_args *a, uint32_t flags
     return algorithm;
 }
 
-/* The cheapest eligible one, or null where no cost is known. */
-static const nbcoll_algorithm *choose_cheapest(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
+/* Is exposing memory worth a thought? A rank that combines gets large operands in many pieces. */
+static int choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
-    const nbcoll_algorithm *algorithm, *cheapest = NULL;
+    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > SHARED_COMBINE);
+}
+
+/* Takes the cheapest eligible one, with its parameters, if a cost is known. */
+static int choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+{
+    int may_expose = choose_may_expose(terms, a, c->bytes);
+    const nbcoll_algorithm *algorithm;
+    nbcoll_choice best = *c;
     uint64_t least = 0;
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
-        uint64_t cost = choose_is_eligible(algorithm, a, terms->flags, 0) ? nbcolli_cost(terms, algorithm, bytes) : 0;
-        if (cost && (!cheapest || cost < least)) {
-            cheapest = algorithm;
+        nbcoll_choice one = *c;
+        one.algorithm = algorithm;
+        int is_eligible = choose_is_eligible(algorithm, a, terms->flags, 0) ||
+                          (may_expose && choose_suits(algorithm, a, terms->flags));
+        uint64_t cost = is_eligible ? nbcolli_cost(terms, &one) : 0;
+        if (cost && (!least || cost < least)) {
             least = cost;
+            best = one;
         }
     }
-    return cheapest;
+    *c = best;
+    return least != 0;
 }
 
 static int choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
@@ -92,17 +106,14 @@ static int choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcol
 
 static void choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
-    int may_expose = terms->shared && !(nbcolli_kind_of(a->operation)->reduces && c->bytes > SHARED_COMBINE);
-
     c->reason = NBCOLL_REASON_RULE;
     if (choose_by_rule(terms, a, c))
         return;
-    c->reason = NBCOLL_REASON_SHARED;
-    c->algorithm = may_expose ? choose_first(a, terms->flags, 1) : NULL;
-    if (c->algorithm)
-        return;
     c->reason = NBCOLL_REASON_COST;
-    c->algorithm = terms->large == NBCOLL_BY_COST ? choose_cheapest(terms, a, c->bytes) : NULL;
+    if (terms->large == NBCOLL_BY_COST && choose_by_cost(terms, a, c))
+        return;
+    c->reason = NBCOLL_REASON_SHARED;
+    c->algorithm = choose_may_expose(terms, a, c->bytes) ? choose_first(a, terms->flags, 1) : NULL;
     if (c->algorithm)
         return;
     c->reason = NBCOLL_REASON_SIZE;
@@ -126,6 +137,8 @@ static nbcoll_status choose_read(const nbcoll_terms *terms, const nbcoll_args *a
         return NBCOLL_ERR_CONFIG;
     if ((unsigned)args->operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_ARGUMENT;
+    if (!t->eager)
+        t->eager = USUAL_EAGER;
     return t->ranks < 1 ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
@@ -165,7 +178,9 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
         s = nbcolli_algorithm_suits(algorithm, &a);
     if (s != NBCOLL_OK)
         return s;
-    uint64_t cost = nbcolli_cost(&t, algorithm, choose_bytes(&a, t.ranks));
+    nbcoll_choice c = {.algorithm = algorithm, .arity = a.arity, .ports = a.ports, .segment = a.segment,
+                       .bytes = choose_bytes(&a, t.ranks)};
+    uint64_t cost = nbcolli_cost(&t, &c);
     if (!cost)
         return NBCOLL_ERR_UNSUPPORTED;
     *ns = cost == UINT64_MAX ? cost : cost / 1000;

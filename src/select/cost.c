@@ -1,85 +1,316 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The cost model: for each algorithm, what its longest path costs, as a function of the number of ranks and the bytes
- * that all ranks know alike. Messages in flight at the same time share nothing but their sender's and receiver's time
- * for bytes and posts. An algorithm that has no formula here is never chosen for its cost: so the direct allreduce,
- * which all ranks' messages at once make slower than the ring where they share a memory. */
+ * that all ranks know alike. Messages in flight at the same time share nothing but the time of the ranks at their ends.
+ * An algorithm that has no formula here is never chosen for its cost: on the machines that test/simulate/test_penalty.c
+ * simulates, another one is as fast, or nearly. */
+#include "nbcoll/inline/cells.h"
 #include "nbcoll/inline/host.h"
 #include "nbcoll/inline/select.h"
+#include "nbcoll/pattern.h"
 
-#define ANNOUNCED 4096 /* bytes beyond which a message is announced, asked for and answered: three for one */
+/* Picoseconds. 128 bits: bytes of all ranks are below 2^64, prices below 2^32, and what multiplies both is small. */
+__extension__ typedef unsigned __int128 cost_time;
 
-/* On the longest path: messages after each other; sends and receives posted one after the other; bytes sent, copied or
- * combined one after the other. */
-typedef struct cost_path {
-    uint64_t hops, posts, bytes;
-} cost_path;
+typedef struct cost_call {
+    cost_time alpha, overhead, beta, gamma, get;
+    uint64_t eager, credits; /* bytes of the longest message that is not announced, and how many of them at once */
+    uint64_t ranks, bytes;
+    uint64_t arity, ports, segment;
+} cost_call;
 
-/* X(OPERATION, name, length of a message, hops, posts, bytes), of P ranks and n bytes: m = n / P; L = log2 P, up; and
- * for what folds the ranks in excess of a power of two, D = log2 P, down, and x = 1 where there are such ranks. */
-#define COST_LIST(X)                                                                                                   \
-    X(BARRIER, dissemination, 0, L, 2 * L, 0)                                                                          \
-    X(BCAST, binomial, n, L, 2 * L, L * n)                                                                             \
-    X(BCAST, scatter_ring, m, P - 1 + (P > 2), 2 * (P - 1), 2 * (n - m))                                               \
-    X(SCATTER, binomial, n / 2, L, 2 * L, n - m)                                                                       \
-    X(SCATTER, flat, m, P > 1, P, n - m)                                                                               \
-    X(GATHER, binomial, n / 2, L, 2 * L, n - m)                                                                        \
-    X(GATHER, flat, m, P > 1, P, n - m)                                                                                \
-    X(SCATTERV, binomial, n / 2, L, 2 * L, n - m)                                                                      \
-    X(SCATTERV, flat, m, P > 1, P, n - m)                                                                              \
-    X(GATHERV, binomial, n / 2, L, 2 * L, n - m)                                                                       \
-    X(GATHERV, flat, m, P > 1, P, n - m)                                                                               \
-    X(ALLGATHER, bruck, n / 2, L, 2 * L, n - m + n)                                                                    \
-    X(ALLGATHER, ring, m, P - 1, 2 * (P - 1), n - m)                                                                   \
-    X(ALLGATHERV, bruck, n / 2, L, 2 * L, n - m + n)                                                                   \
-    X(ALLGATHERV, ring, m, P - 1, 2 * (P - 1), n - m)                                                                  \
-    X(REDUCE, binomial, n, L, 2 * L, 2 * L * n)                                                                        \
-    X(REDUCE, pairwise, m, 2 * (P > 1), 3 * (P - 1), 3 * (n - m))                                                      \
-    X(REDUCE, direct, m, 2 * (P > 1), 3 * (P - 1), 3 * (n - m))                                                        \
-    X(ALLREDUCE, recursive_doubling, n, D + 2 * x, 2 * (D + 2 * x), (2 * D + 3 * x) * n)                               \
-    X(ALLREDUCE, ring, m, 2 * (P - 1), 4 * (P - 1), 3 * (n - m))                                                       \
-    X(ALLREDUCE, aligned, n, L, 2 * (L + x), (2 * D + 3 * x) * n)                                                      \
-    X(ALLTOALL, bruck, n / 2, L, 2 * L, L * n + n)                                                                     \
-    X(ALLTOALL, pairwise, m, P - 1, 2 * (P - 1), n - m)                                                                \
-    X(ALLTOALL, flat, m, P > 1, 2 * (P - 1), n - m)                                                                    \
-    X(REDUCE_SCATTER, binomial, n, 2 * L, 4 * L, 2 * L * n + n - m)                                                    \
-    X(REDUCE_SCATTER, direct, m, P > 1, 2 * (P - 1), 2 * (n - m))                                                      \
-    X(REDUCE_SCATTER, halving, n / 2, D + 2 * x, 2 * (D + 2 * x), 2 * (n - m) + x * (2 * n + m))                       \
-    X(REDUCE_SCATTER_BLOCK, binomial, n, 2 * L, 4 * L, 2 * L * n + n - m)                                              \
-    X(REDUCE_SCATTER_BLOCK, direct, m, P > 1, 2 * (P - 1), 2 * (n - m))                                                \
-    X(REDUCE_SCATTER_BLOCK, halving, n / 2, D + 2 * x, 2 * (D + 2 * x), 2 * (n - m) + x * (2 * n + m))                 \
-    X(SCAN, recursive_doubling, n, L, 2 * L, (3 * L - (P > 1)) * n)                                                    \
-    X(SCAN, linear, n, P - 1, 2 * (P - 1), 2 * (P - 1) * n)                                                            \
-    X(EXSCAN, recursive_doubling, n, L, 2 * L, (3 * L - (P > 1)) * n)                                                  \
-    X(EXSCAN, linear, n, P - 1, 2 * (P - 1), 2 * (P - 1) * n)
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static int cost_path_of(const nbcoll_algorithm *algorithm, uint64_t P, uint64_t n, cost_path *path)
+/* A long message is announced, asked for, and sent. */
+static int cost_is_long(const cost_call *c, uint64_t bytes)
 {
-    uint64_t m = n / P, D = 63 - (uint64_t)__builtin_clzll(P), x = P > UINT64_C(1) << D, L = D + x;
-
-#define COST_ENTRY(OPERATION, called, length, hop, post, byte)                                                         \
-    if (algorithm->operation == NBCOLL_OPERATION_##OPERATION && !strcmp(algorithm->name, #called)) {                   \
-        uint64_t times = (length) > ANNOUNCED ? 3 : 1;                                                                 \
-        *path = (cost_path){times * (hop), times * (post), byte};                                                      \
-        return 1;                                                                                                      \
-    }
-    COST_LIST(COST_ENTRY)
-    return 0;
+    return bytes > c->eager;
 }
 
-/* sum + count * price, or as much as there is room for. */
-static uint64_t cost_add(uint64_t sum, uint64_t count, uint64_t price)
+static cost_time cost_later(cost_time x, cost_time y)
 {
-    uint64_t cost;
-    return __builtin_mul_overflow(count, price, &cost) || __builtin_add_overflow(sum, cost, &sum) ? UINT64_MAX : sum;
+    return x > y ? x : y;
 }
 
-uint64_t nbcolli_cost(const nbcoll_terms *terms, const nbcoll_algorithm *algorithm, size_t bytes)
+/* From the SEND of a message to the end of its RECV. */
+static cost_time cost_message(const cost_call *c, uint64_t bytes)
 {
-    uint64_t ranks = (uint64_t)terms->ranks, most = (UINT64_C(1) << 56) / ranks; /* so that no formula overflows */
-    cost_path path;
+    cost_time once = c->alpha + 2 * c->overhead;
+    return (cost_is_long(c, bytes) ? 3 * once + c->get : once) + bytes * c->beta;
+}
 
-    if (!cost_path_of(algorithm, ranks, bytes < most ? bytes : most, &path))
+/* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
+ * copies or combines `worked` bytes, while the bytes of others move. Long ones have all been announced before. */
+static cost_time cost_next(const cost_call *c, uint64_t bytes, uint64_t ends, uint64_t worked)
+{
+    cost_time before = cost_is_long(c, bytes) ? (2 * ends - 1) * c->overhead + c->get : 0;
+    uint64_t posts = cost_is_long(c, bytes) ? ends + 1 : ends;
+    return before + cost_later(posts * c->overhead + worked * c->gamma, bytes * c->beta);
+}
+
+/* `count` messages, of which none waits for another. */
+static cost_time cost_train(const cost_call *c, uint64_t count, uint64_t bytes, uint64_t ends, uint64_t worked)
+{
+    if (!count)
         return 0;
-    uint64_t cost = cost_add(1, path.hops, terms->alpha_ns * UINT64_C(1000)); /* 1: to be known is not 0 */
-    return cost_add(cost_add(cost, path.posts, terms->overhead_ns * UINT64_C(1000)), path.bytes, terms->beta_ps);
+    cost_time last = cost_message(c, bytes) + (count - 1) * cost_next(c, bytes, 1, worked) + worked * c->gamma;
+    return cost_later(last, count * cost_next(c, bytes, ends, worked));
+}
+
+/* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. What fits
+ * into a cell is there at once, for half of what a post takes; the rest is got from its owner's memory. */
+static cost_time cost_fetches(const cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed, uint64_t worked)
+{
+    cost_time one = (exposed > NBCOLLI_CELL_INLINE ? c->get + c->overhead : c->overhead / 2) +
+                    bytes * c->beta + worked * c->gamma;
+    return count ? c->alpha + 2 * c->overhead + count * one : 0;
+}
+
+/* ---- trees ----------------------------------------------------------------------------------------------------- */
+
+/* Down a binomial tree, or up: messages of `whole` bytes and a `block` for each rank below, `worked` bytes for each. */
+static cost_time cost_binomial(const cost_call *c, uint64_t ranks, uint64_t whole, uint64_t block, uint64_t worked)
+{
+    if (ranks < 2)
+        return 0;
+    uint64_t low = (uint64_t)nbcoll_power((int)(ranks - 1)), high = ranks - low, bytes = whole + high * block;
+    cost_time far = cost_message(c, bytes) + worked * c->gamma + cost_binomial(c, high, whole, block, worked);
+    if (high == low)
+        return far;
+    return cost_later(far, cost_next(c, bytes, 1, worked) + cost_binomial(c, low, whole, block, worked));
+}
+
+/* To a rank of a tree of that arity, numbered level by level, past its brothers. */
+static cost_time cost_descent(const cost_call *c, uint64_t rank, uint64_t bytes)
+{
+    cost_time sum = 0;
+
+    for (; rank; rank = (rank - 1) / c->arity)
+        sum += cost_train(c, (rank - 1) % c->arity + 1, bytes, 1, 0);
+    return sum;
+}
+
+/* Down such a tree in segments: to the last rank, or to the last one that has no younger brother and as many elder ones
+ * as can be; and from one segment to the next. More segments than there are credits for are announced. */
+static cost_time cost_levels(const cost_call *c, uint64_t arity, uint64_t segments)
+{
+    uint64_t last = c->ranks - 1, bytes = c->bytes / segments, children = last < arity ? last : arity;
+    uint64_t ends = children + (last > arity), full = (last - 1) / arity * arity;
+    cost_time wire = children * bytes * c->beta, work = ends * c->overhead;
+    cost_call tree = *c;
+
+    if (!last)
+        return 0;
+    tree.arity = arity;
+    tree.eager = c->credits && segments > c->credits ? 0 : c->eager;
+    cost_time first = cost_later(cost_descent(&tree, last, bytes), cost_descent(&tree, full, bytes));
+    if (cost_is_long(&tree, bytes)) /* announcing goes on beside the bytes of earlier segments, and waits behind them */
+        return first + (segments - 1) * (3 * work + c->get + wire);
+    return first + (segments - 1) * cost_later(work, wire);
+}
+
+static uint64_t cost_segments(const cost_call *c)
+{
+    return (uint64_t)nbcoll_segments(c->bytes, c->segment);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+/* Rounds in each of which what a rank has becomes ports + 1 times as much, a block of each rank in the end. */
+static cost_time cost_doubling(const cost_call *c, uint64_t ports, uint64_t block)
+{
+    cost_time sum = 0;
+
+    for (uint64_t have = 1; have < c->ranks; have *= ports + 1) {
+        uint64_t left = c->ranks - have, messages = (left + have - 1) / have;
+        sum += cost_train(c, messages < ports ? messages : ports, (left < have ? left : have) * block, 2, 0);
+    }
+    return sum;
+}
+
+/* The same among the first of groups of neighbours, whose number is the largest power of ports + 1; each gets the
+ * others' blocks first, and gives them all of them. */
+static cost_time cost_exchange(const cost_call *c, uint64_t ports)
+{
+    cost_call groups = *c;
+    uint64_t block = c->bytes / c->ranks;
+
+    for (groups.ranks = 1; groups.ranks * (ports + 1) <= c->ranks;)
+        groups.ranks *= ports + 1;
+    uint64_t others = (c->ranks - 1) / groups.ranks;
+    return block * c->gamma + cost_train(c, others, block, 1, 0) +
+           cost_doubling(&groups, ports, c->bytes / groups.ranks) + cost_train(c, others, c->bytes, 1, 0);
+}
+
+/* Halves of a vector, halves of them, and so on, `worked` times combined. */
+static cost_time cost_halving(const cost_call *c, uint64_t worked)
+{
+    cost_time sum = 0;
+
+    for (uint64_t parts = 2; parts <= c->ranks; parts *= 2)
+        sum += cost_message(c, c->bytes / parts) + worked * (c->bytes / parts) * c->gamma;
+    return sum;
+}
+
+/* ---- algorithms ------------------------------------------------------------------------------------------------ */
+
+/* Parameters that an algorithm reads; and that it exposes, which costs this only where all ranks share memory. */
+enum { COST_ARITY = 1, COST_PORTS = 2, COST_SEGMENT = 4, COST_SHARED = 8 };
+
+/* In the formulas: P ranks, n bytes, m = n / P; L = log2 P, up; and for what folds the ranks in excess of a power of
+ * two, D = log2 P, down, and x = 1 where there are such ranks; M a message, T a train, F fetches, B bytes copied or
+ * combined. */
+#define M(bytes) cost_message(c, bytes)
+#define T(count, bytes, ends, worked) cost_train(c, count, bytes, ends, worked)
+#define B(bytes) ((bytes) * c->gamma)
+#define F(count, bytes, exposed, worked) cost_fetches(c, count, bytes, exposed, worked)
+#define TREE(whole, block, worked) cost_binomial(c, P, whole, block, worked)
+
+/* X(OPERATION, name, parameters, time) */
+#define COST_BLOCKS(X, SCATTER, GATHER, ALLGATHER)                                                                     \
+    X(SCATTER, flat, 0, T(P - 1, m, 1, 0))                                                                             \
+    X(GATHER, flat, 0, T(P - 1, m, 1, 0))                                                                              \
+    X(ALLGATHER, bruck, 0, B(m) + cost_doubling(c, 1, m) + B(n))                                                       \
+    X(ALLGATHER, ring, 0, (P - 1) * M(m))                                                                              \
+    X(ALLGATHER, flat, 0, T(P - 1, m, 2, 0))                                                                           \
+    X(ALLGATHER, bruck_ports, COST_PORTS, B(m) + cost_doubling(c, c->ports, m) + B(n))
+#define COST_REDUCE_SCATTER(X, OPERATION)                                                                              \
+    X(OPERATION, binomial, 0, TREE(n, 0, n) + TREE(0, m, 0))                                                           \
+    X(OPERATION, direct, 0, T(P - 1, m, 2, m))                                                                         \
+    X(OPERATION, halving, 0, cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                     \
+    X(OPERATION, ring, 0, (P - 1) * (M(m) + B(m)))
+#define COST_LIST(X)                                                                                                   \
+    X(BARRIER, dissemination, 0, L * M(0))                                                                             \
+    X(BARRIER, dissemination_ports, COST_PORTS, cost_doubling(c, c->ports, 0))                                         \
+    X(BCAST, binomial, 0, TREE(n, 0, 0))                                                                               \
+    X(BCAST, scatter_ring, 0, T(P - 1, m, 1, 0) + (P - 1) * M(m))                                                      \
+    X(BCAST, flat, 0, T(P - 1, n, 1, 0))                                                                               \
+    X(BCAST, tree, COST_ARITY, cost_levels(c, c->arity, 1))                                                            \
+    X(BCAST, tree_pipelined, COST_ARITY | COST_SEGMENT, cost_levels(c, c->arity, cost_segments(c)))                    \
+    X(BCAST, chain_pipelined, COST_SEGMENT, cost_levels(c, 1, cost_segments(c)))                                       \
+    COST_BLOCKS(X, SCATTER, GATHER, ALLGATHER)                                                                         \
+    COST_BLOCKS(X, SCATTERV, GATHERV, ALLGATHERV)                                                                      \
+    X(SCATTER, binomial, 0, TREE(0, m, 0))                                                                             \
+    X(SCATTERV, binomial, 0, B(n) + TREE(0, m, 0) + B(m))                                                              \
+    X(GATHER, binomial, 0, B(m) + TREE(0, m, 0))                                                                       \
+    X(GATHERV, binomial, 0, B(m) + TREE(0, m, 0) + B(n))                                                               \
+    X(ALLGATHER, recursive_doubling, 0, cost_exchange(c, 1))                                                           \
+    X(ALLGATHER, exchange, COST_PORTS, cost_exchange(c, c->ports))                                                     \
+    X(REDUCE, binomial, 0, TREE(n, 0, n))                                                                              \
+    X(REDUCE, pairwise, 0, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                      \
+    X(REDUCE, direct, 0, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                        \
+    X(REDUCE, flat, 0, T(P - 1, n, 1, n))                                                                              \
+    X(ALLREDUCE, recursive_doubling, 0, D * (M(n) + B(n)) + x * (2 * M(n) + B(n)))                                     \
+    X(ALLREDUCE, ring, 0, (P - 1) * (2 * M(m) + B(m)))                                                                 \
+    X(ALLREDUCE, aligned, 0, L * (M(n) + B(n)))                                                                        \
+    X(ALLREDUCE, direct, 0, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                     \
+    X(ALLREDUCE, flat, 0, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                          \
+    X(ALLREDUCE, halving, 0, cost_halving(c, 1) + cost_halving(c, 0) + x * (2 * M(n) + B(n)))                          \
+    X(BARRIER, slots, COST_SHARED, F(P - 1, 0, 0, 0) + F(1, 0, 0, 0))                                                  \
+    X(BCAST, slots, COST_SHARED, F(P > 1, n, n, 0))                                                                    \
+    X(SCATTER, slots, COST_SHARED, F(P > 1, m, n - m, 0))                                                              \
+    X(GATHER, slots, COST_SHARED, F(P - 1, m, m, 0))                                                                   \
+    X(ALLGATHER, slots, COST_SHARED, F(P - 1, m, m, 0))                                                                \
+    X(REDUCE, slots, COST_SHARED, F(P - 1, n, n, n))                                                                   \
+    X(ALLREDUCE, slots, COST_SHARED, F(P - 1, n, n, n) + F(P > 1, n, n, 0))                                            \
+    X(ALLTOALL, slots, COST_SHARED, F(P - 1, m, n - m, 0) + B(m))                                                      \
+    X(ALLTOALL, bruck, 0, L * (M(n / 2) + B(n / 2)) + B(n))                                                            \
+    X(ALLTOALL, pairwise, 0, (P - 1) * M(m) + B(m))                                                                    \
+    X(ALLTOALL, flat, 0, T(P - 1, m, 2, 0) + B(m))                                                                     \
+    COST_REDUCE_SCATTER(X, REDUCE_SCATTER)                                                                             \
+    COST_REDUCE_SCATTER(X, REDUCE_SCATTER_BLOCK)                                                                       \
+    X(SCAN, recursive_doubling, 0, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                             \
+    X(SCAN, linear, 0, B(n) + (P - 1) * (M(n) + B(n)))                                                                 \
+    X(SCAN, flat, 0, T(P - 1, n, 1, 0) + (P - 1) * B(n))                                                               \
+    X(EXSCAN, recursive_doubling, 0, L * (M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                       \
+    X(EXSCAN, linear, 0, (P - 1) * (M(n) + B(n)) - (P > 1) * B(n))                                                     \
+    X(EXSCAN, flat, 0, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
+
+#define COST_FUNCTION(OPERATION, name, parameters, time)                                                               \
+    static cost_time cost_##OPERATION##_##name(const cost_call *c)                                                     \
+    {                                                                                                                  \
+        uint64_t P = c->ranks, n = c->bytes, m = n / P, D = 63 - (uint64_t)__builtin_clzll(P);                         \
+        uint64_t x = P > UINT64_C(1) << D, L = D + x;                                                                  \
+        (void)m, (void)L;                                                                                              \
+        return time;                                                                                                   \
+    }
+COST_LIST(COST_FUNCTION)
+
+typedef struct cost_formula {
+    nbcoll_operation operation;
+    unsigned parameters;
+    const char *name;
+    cost_time (*time)(const cost_call *c);
+} cost_formula;
+
+#define COST_FORMULA(OPERATION, name, parameters, time)                                                                \
+    {NBCOLL_OPERATION_##OPERATION, parameters, #name, cost_##OPERATION##_##name},
+static const cost_formula cost_formulas[] = {COST_LIST(COST_FORMULA)};
+
+#undef M
+#undef T
+#undef B
+#undef F
+#undef TREE
+
+static const cost_formula *cost_formula_of(const nbcoll_algorithm *algorithm)
+{
+    for (size_t i = 0; i < sizeof cost_formulas / sizeof *cost_formulas; i++)
+        if (cost_formulas[i].operation == algorithm->operation && !strcmp(cost_formulas[i].name, algorithm->name))
+            return &cost_formulas[i];
+    return NULL;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
+
+/* What is tried for a parameter: the one that is given, or else these. One that the algorithm does not read is tried
+ * once. Segments: as long as a message can be that is not announced, and 4, 16 and 64 times as long. */
+#define COST_TRIALS 6
+static const unsigned cost_arities[COST_TRIALS] = {2, 3, 4, 6, 8}, cost_ports[COST_TRIALS] = {1, 2, 3, 4, 6, 8};
+
+static unsigned cost_trial(unsigned given, const unsigned trials[], int is_read, int i)
+{
+    return i && (given || !is_read) ? 0 : given ? given : trials[i];
+}
+
+static uint64_t cost_segment(uint64_t given, uint64_t eager, int is_read, int i)
+{
+    return i && (given || !is_read || i > 3) ? 0 : given ? given : (eager ? eager : 4096) << 2 * i;
+}
+
+/* Whether there is an i-th combination of parameters to try; if so, puts it into c. */
+static int cost_try(cost_call *c, const nbcoll_choice *given, unsigned parameters, int i)
+{
+    int by_arity = i % COST_TRIALS, by_ports = i / COST_TRIALS % COST_TRIALS;
+    int by_segment = i / COST_TRIALS / COST_TRIALS;
+
+    c->arity = cost_trial(given->arity, cost_arities, parameters & COST_ARITY, by_arity);
+    c->ports = cost_trial(given->ports, cost_ports, parameters & COST_PORTS, by_ports);
+    c->segment = cost_segment(given->segment, c->eager, parameters & COST_SEGMENT, by_segment);
+    return c->arity && c->ports && c->segment;
+}
+
+uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
+{
+    const cost_formula *formula = cost_formula_of(choice->algorithm);
+    cost_call c = {.alpha = (cost_time)terms->alpha_ns * 1000, .overhead = (cost_time)terms->overhead_ns * 1000,
+                   .beta = terms->beta_ps, .gamma = terms->gamma_ps ? terms->gamma_ps : terms->beta_ps,
+                   .get = (cost_time)terms->get_ns * 1000, .eager = terms->eager,
+                   .credits = terms->credits, .ranks = (uint64_t)terms->ranks, .bytes = choice->bytes};
+    const nbcoll_choice given = *choice;
+    cost_time least = 0;
+
+    if (formula && (formula->parameters & COST_SHARED) && !terms->shared)
+        return 0;
+    for (int i = 0; formula && i < COST_TRIALS * COST_TRIALS * COST_TRIALS; i++) {
+        if (!cost_try(&c, &given, formula->parameters, i))
+            continue;
+        cost_time time = 1 + formula->time(&c); /* 1: to be known is not 0 */
+        if (least && least <= time)
+            continue;
+        least = time;
+        choice->arity = formula->parameters & COST_ARITY ? (unsigned)c.arity : given.arity;
+        choice->ports = formula->parameters & COST_PORTS ? (unsigned)c.ports : given.ports;
+        choice->segment = formula->parameters & COST_SEGMENT ? (size_t)c.segment : given.segment;
+    }
+    return least > UINT64_MAX ? UINT64_MAX : (uint64_t)least;
 }

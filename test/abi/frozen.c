@@ -384,7 +384,7 @@ OFFSET(nbcoll_rule, segment, 40);
 OFFSET(nbcoll_rule, arity, 48);
 OFFSET(nbcoll_rule, ports, 52);
 
-SIZE(nbcoll_terms, 56);
+SIZE(nbcoll_terms, 80);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -395,6 +395,10 @@ OFFSET(nbcoll_terms, overhead_ns, 28);
 OFFSET(nbcoll_terms, large, 32);
 OFFSET(nbcoll_terms, rules, 40);
 OFFSET(nbcoll_terms, rule_count, 48);
+OFFSET(nbcoll_terms, eager, 56);
+OFFSET(nbcoll_terms, credits, 64);
+OFFSET(nbcoll_terms, get_ns, 68);
+OFFSET(nbcoll_terms, gamma_ps, 72);
 
 SIZE(nbcoll_choice, 56);
 OFFSET(nbcoll_choice, size, 0);
@@ -484,18 +488,20 @@ OFFSET(nbcoll_transport, bulk, 48);
 OFFSET(nbcoll_transport, doorbell, 56);
 OFFSET(nbcoll_transport, shared, 64);
 
-SIZE(nbcoll_limits, 24);
+SIZE(nbcoll_limits, 32);
 OFFSET(nbcoll_limits, payload, 0);
 OFFSET(nbcoll_limits, alpha_ns, 8);
 OFFSET(nbcoll_limits, beta_ps, 12);
 OFFSET(nbcoll_limits, overhead_ns, 16);
+OFFSET(nbcoll_limits, get_ns, 20);
+OFFSET(nbcoll_limits, gamma_ps, 24);
 
-SIZE(nbcoll_endpoint, 48);
+SIZE(nbcoll_endpoint, 56);
 OFFSET(nbcoll_endpoint, transport, 0);
 OFFSET(nbcoll_endpoint, rank, 8);
 OFFSET(nbcoll_endpoint, ranks, 12);
 OFFSET(nbcoll_endpoint, limits, 16);
-OFFSET(nbcoll_endpoint, owner, 40);
+OFFSET(nbcoll_endpoint, owner, 48);
 
 /* ---- verify.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_PLACES, 8);

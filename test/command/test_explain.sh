@@ -12,16 +12,17 @@ says()
     sed -n 2p "$work/out" | grep -q " $algorithm  *$why\$" || fail "nbcoll explain $*: not $algorithm $why"
 }
 
-# by cost: 3 * 300 + 6 * 60 + 3 * 4000 * 0.08 ns
-says binomial 'COST    2220 ns' bcast --ranks 8
-prints '  binomial                       2220 ns'
+# by cost: four brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
+says tree 'COST    2120 ns' bcast --ranks 8
+prints '  tree                           2120 ns'
 prints '  slots                     not known'
-says scatter_ring 'COST .*' bcast --ranks 8 --count 1000000
-says binomial 'COST    6 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
-says binomial 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
+says chain_pipelined 'COST .*' bcast --ranks 8 --count 1000000
+says flat 'COST    2 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
+says flat 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
 
-# by memory, by a limit, by what is left
-says slots 'SHARED  all ranks share memory' bcast --ranks 8 --native
+# by cost of memory, by memory, by a limit, by what is left
+says slots 'COST    800 ns' bcast --ranks 8 --native
+says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
 says binomial 'SIZE .*' bcast --ranks 8 --large 4001
 says binomial 'ONLY .*' reduce --ranks 8 --large 0 --reproducible

@@ -254,6 +254,8 @@ static void a_communicator_tells_its_terms(void **state)
     assert_int_equal(terms.ranks, RANKS);
     assert_true(terms.alpha_ns > 0 && terms.beta_ps > 0 && terms.overhead_ns > 0); /* loopback's */
     assert_true(terms.large == NBCOLL_BY_COST);
+    assert_true(terms.eager > 0 && terms.eager <= ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).eager);
+    assert_int_equal(terms.credits, ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).credits);
     assert_int_equal(terms.rule_count, 1);
     assert_int_equal(terms.rules[0].arity, 3);
     EXPECT(ERR_NULL, nbcoll_comm_terms(NULL, &terms));

@@ -54,15 +54,17 @@ static uint64_t predicted(nbcoll_terms terms, nbcoll_operation operation, const 
     return ns;
 }
 
-/* alpha * messages after each other + overhead * posts + beta * bytes; elements have 8 bytes. */
+/* A message takes alpha + 2 overheads + its bytes; of several, each further one an overhead or its bytes more.
+ * Elements have 8 bytes. */
 static void costs_are_those_of_the_formulas(void **state)
 {
     (void)state;
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BARRIER, "dissemination", 0, 5), 3 * 1000 + 6 * 100);
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 100, 8), 3 * 1000 + 6 * 100 + 3 * 800 / 2);
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "scatter_ring", 100, 8),
-                     8 * 1000 + 14 * 100 + 2 * 700 / 2);
-    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_GATHER, "flat", 100, 8), 1000 + 8 * 100 + 7 * 800 / 2);
+                     8 * (1000 + 200 + 100 / 2) + 6 * 100);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "flat", 10, 8), 1000 + 200 + 80 / 2 + 6 * 100);
+    assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_GATHER, "flat", 100, 8), 1000 + 200 + 7 * 800 / 2);
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_ALLGATHER, "ring", 100, 8),
                      7 * 1000 + 14 * 100 + 7 * 800 / 2);
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 100, 8),
@@ -77,6 +79,49 @@ static void long_messages_count_as_three(void **state)
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 512, 8), 3 * 1000 + 6 * 100 + 3 * 4096 / 2);
     assert_int_equal(predicted(by_cost, NBCOLL_OPERATION_BCAST, "binomial", 513, 8),
                      9 * 1000 + 18 * 100 + 3 * 4104 / 2);
+}
+
+/* Four times the price of a byte that is sent; and a get. */
+static void handling_a_byte_and_getting_have_prices_of_their_own(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.gamma_ps = 2000;
+    terms.get_ns = 700;
+    assert_int_equal(predicted(terms, NBCOLL_OPERATION_REDUCE, "binomial", 100, 2), 1000 + 200 + 800 / 2 + 800 * 2);
+    assert_int_equal(predicted(terms, NBCOLL_OPERATION_BCAST, "flat", 1000, 2), 3 * (1000 + 200) + 700 + 8000 / 2);
+    terms.eager = 8000;
+    assert_int_equal(predicted(terms, NBCOLL_OPERATION_BCAST, "flat", 1000, 2), 1000 + 200 + 8000 / 2);
+}
+
+static void the_cheapest_parameters_come_with_the_algorithm(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.ranks = 64;
+    nbcoll_choice barrier = choice_of(&terms, NBCOLL_OPERATION_BARRIER, 0);
+    nbcoll_choice bcast = choice_of(&terms, NBCOLL_OPERATION_BCAST, 10000);
+    assert_string_equal(barrier.algorithm->name, "dissemination_ports");
+    assert_int_equal(barrier.ports, 8);
+    assert_string_equal(bcast.algorithm->name, "tree_pipelined");
+    assert_int_equal(bcast.segment, 4096);
+    assert_true(bcast.arity >= 2);
+    nbcoll_args a = call(NBCOLL_OPERATION_BARRIER, 0, 64); /* those that are given stay */
+    a.ports = 1;
+    assert_int_equal(nbcoll_select(&terms, &a, &barrier), NBCOLL_OK);
+    assert_true(barrier.ports <= 1);
+}
+
+static void more_segments_than_credits_are_long_messages(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.ranks = 3;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 64 * 4096 / 8).segment, 4096);
+    terms.credits = 64;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 64 * 4096 / 8).segment, 4096);
+    terms.credits = 63;
+    assert_true(choice_of(&terms, NBCOLL_OPERATION_BCAST, 64 * 4096 / 8).segment != 4096);
 }
 
 static void costs_beyond_all_numbers_are_the_greatest_number(void **state)
@@ -114,11 +159,15 @@ static void the_cheapest_algorithm_that_may_serve_is_chosen(void **state)
 
 static void small_data_take_few_messages_and_large_data_few_bytes(void **state)
 {
+    nbcoll_terms terms = by_cost;
     (void)state;
-    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_BCAST, 10).algorithm->name, "binomial");
-    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_BCAST, 100000).algorithm->name, "scatter_ring");
-    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_ALLGATHER, 1).algorithm->name, "bruck");
-    assert_string_equal(choice_of(&by_cost, NBCOLL_OPERATION_ALLGATHER, 100000).algorithm->name, "ring");
+    terms.ranks = 64;
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 10).algorithm->name, "tree");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 1000000).algorithm->name, "chain_pipelined");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLTOALL, 1).algorithm->name, "bruck");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLTOALL, 100000).algorithm->name, "flat");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1).algorithm->name, "recursive_doubling");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1000000).algorithm->name, "direct");
 }
 
 static void a_limit_of_the_host_replaces_the_cost_model(void **state)
@@ -135,15 +184,32 @@ static void a_limit_of_the_host_replaces_the_cost_model(void **state)
     assert_int_equal(large.bytes, 80);
 }
 
-static void shared_memory_is_stronger_than_cost(void **state)
+/* What a cell holds is there at once; more is got, which takes longer than a short message, but not than a long one. */
+static void exposures_compete_where_all_share_memory(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.get_ns = 1500;
+    assert_string_not_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 1).algorithm->name, "slots");
+    terms.shared = 1;
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 1).algorithm->name, "slots");
+    assert_string_not_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 11).algorithm->name, "slots");
+    assert_string_not_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 512).algorithm->name, "slots");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_GATHER, 513).algorithm->name, "slots");
+    for (size_t count = 513; count < 1000000; count *= 2)
+        assert_string_not_equal(choice_of(&terms, NBCOLL_OPERATION_REDUCE, count).algorithm->name, "slots");
+}
+
+static void without_costs_shared_memory_is_stronger_than_size(void **state)
 {
     nbcoll_terms terms = by_cost;
     (void)state;
     terms.shared = 1;
+    terms.large = 80;
     nbcoll_choice c = choice_of(&terms, NBCOLL_OPERATION_BCAST, 100000);
     assert_string_equal(c.algorithm->name, "slots");
     assert_int_equal(c.reason, NBCOLL_REASON_SHARED);
-    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 100000).reason, NBCOLL_REASON_COST);
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 100000).reason, NBCOLL_REASON_SIZE);
 }
 
 static void where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared(void **state)
@@ -337,7 +403,11 @@ int main(void)
         cmocka_unit_test(the_cheapest_algorithm_that_may_serve_is_chosen),
         cmocka_unit_test(small_data_take_few_messages_and_large_data_few_bytes),
         cmocka_unit_test(a_limit_of_the_host_replaces_the_cost_model),
-        cmocka_unit_test(shared_memory_is_stronger_than_cost),
+        cmocka_unit_test(handling_a_byte_and_getting_have_prices_of_their_own),
+        cmocka_unit_test(the_cheapest_parameters_come_with_the_algorithm),
+        cmocka_unit_test(more_segments_than_credits_are_long_messages),
+        cmocka_unit_test(exposures_compete_where_all_share_memory),
+        cmocka_unit_test(without_costs_shared_memory_is_stronger_than_size),
         cmocka_unit_test(where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared),
         cmocka_unit_test(a_rule_is_stronger_than_shared_memory_and_cost),
         cmocka_unit_test(the_first_rule_that_fits_counts),

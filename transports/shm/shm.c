@@ -202,7 +202,9 @@ static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
         .transport = c->flags & NBCOLL_SHM_NO_BULK ? &shm_table_without_bulk : &shm_table,
         .rank = c->rank,
         .ranks = c->ranks,
-        .limits = {.payload = b->layout.payload, .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60},
+        /* Medians between two processes on two cores that share an L3 cache, of what was just written. */
+        .limits = {.payload = b->layout.payload, .alpha_ns = 350, .beta_ps = 130, .overhead_ns = 60,
+                   .get_ns = 900, .gamma_ps = 40},
     };
     e->host = *b->host;
     e->pid = getpid();

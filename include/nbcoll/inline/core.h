@@ -32,7 +32,7 @@ typedef struct nbcolli_header {
                          is wanted */
     nbcoll_key key;   /* RTS */
     uint32_t to;      /* the receiver's rank in the communicator */
-    uint32_t unused;
+    uint32_t unused; /* nothing lies between members: all of a vote is sent */
 } nbcolli_header;
 
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
@@ -250,10 +250,12 @@ typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
     int32_t colour, key;
     uint32_t slots, cells, credits;
-    uint32_t alpha_ns, beta_ps, overhead_ns;
+    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps;
     uint32_t flags;
     uint32_t shares; /* see src/comm/area.c */
     uint32_t rules;  /* their hash: the same in all votes */
+    uint32_t eager;  /* bytes up to which it announces no message */
+    uint32_t unused; /* nothing lies between members: all of a vote is sent */
     uint64_t large;
     uint64_t area;   /* its offer of memory for cells; 0: none */
 } nbcolli_vote;

@@ -39,8 +39,9 @@ int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll
 /* A number that differs (but for one chance in 2^32) when the rules do; 0 when there are none. */
 uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n);
 
-/* What the cost model says, in picoseconds, UINT64_MAX or more; or 0: not known. */
-uint64_t nbcolli_cost(const nbcoll_terms *terms, const nbcoll_algorithm *algorithm, size_t bytes);
+/* What the cost model says of the choice's algorithm and bytes, in picoseconds, UINT64_MAX or more; or 0: not known.
+ * Parameters of the choice that are 0, and that the algorithm reads, become the cheapest ones. */
+uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice);
 
 /* May the algorithm serve these complete arguments? ERR_OP: the operation does not commute. ERR_UNSUPPORTED: counts are
  * bound. */
