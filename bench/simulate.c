@@ -25,8 +25,9 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     timing *t = user;
     nbcoll_status status = nbcoll_build_case(t->algorithm, &t->c, rank, NULL, out);
     if (rank == t->c.ranks - 1)

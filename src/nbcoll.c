@@ -97,6 +97,7 @@
 #include "simulate/noise.c"
 #include "simulate/play.c"
 #include "simulate/presets.c"
+#include "simulate/program.c"
 #include "simulate/queue.c"
 #include "simulate/shape.c"
 #include "simulate/simulate.c"

@@ -4,7 +4,7 @@
  * verifier does, and plays them in virtual time, in one thread: a million ranks fit into a laptop. Nothing is
  * transferred, so no engine and no transport takes part.
  *
- *     static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+ *     static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
  *     {
  *         return nbcoll_build_case(nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, 0), user, rank, NULL, out);
  *     }
@@ -29,9 +29,16 @@
  * when the bytes have been given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta,
  * G = beta, o = 0.
  *
+ * What is exposed moves no message; only ranks of one node may share it. For an EXPOSE the owner's core works o_send,
+ * and copies the parts into the cell if all of them, those in a row that are one region counted once, are at most
+ * `cell` bytes and not pieces of something that grows; then it ends. L later each reader sees it, and when its core has
+ * time, it works o_recv, and copies from the cell, or, where the part is not in the cell, waits L for the first byte
+ * and G for each other one; a FETCH_REDUCE combines too. L after the end of the last of these the owner sees that a
+ * larger EXPOSE has ended, without work. All of it at the prices inside a node.
+ *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
- * in wait), or at any time where there are progress cores.
+ * in wait, and for a moment where it ends to compute), or at any time where there are progress cores.
  */
 #ifndef NBCOLL_SIMULATE_H
 #define NBCOLL_SIMULATE_H
@@ -63,6 +70,7 @@ typedef struct nbcoll_sim_model {
     uint32_t node;                   /* neighbouring ranks in a node; 0: one */
     uint32_t cores;                  /* of a node, those for progress included; 0: one for each rank beside those */
     uint32_t progress;               /* cores that do nothing but the ranks' communication */
+    uint32_t cell;                   /* bytes of the largest exposure that is copied into its cell */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */
@@ -81,13 +89,29 @@ typedef struct nbcoll_sim_noise {
 
 /* ---- the ranks ------------------------------------------------------------------------------------------------- */
 
-/* What a rank does: it computes for `before`, starts the operation, computes for `compute`, with a test after each
- * `test_every` of it, and waits. All in ns of its core; 0: none. Ranks that share a core compute in turns. */
+/* What a rank does, one action after the other. Operations have the numbers 0, 1, ... in the order in which they are
+ * started, the same on all ranks. They are independent: several may be in flight at once. */
+typedef enum nbcoll_sim_act {
+    NBCOLL_SIM_COMPUTE, /* for `compute`, with a test after each `test_every` of it; ns of its core, 0: no tests. Ranks
+                           that share a core compute in turns */
+    NBCOLL_SIM_START,   /* the next operation */
+    NBCOLL_SIM_WAIT,    /* for the end of `operation`, which it has started */
+} nbcoll_sim_act;
+
+typedef struct nbcoll_sim_action {
+    nbcoll_sim_act act;
+    uint32_t operation;
+    uint64_t compute, test_every;
+} nbcoll_sim_action;
+
+/* A program starts all operations; in the end the rank waits for those it has not waited for. No actions: all starts,
+ * one after the other. Of programs that are equal one array is enough; it is the caller's. */
 typedef struct nbcoll_sim_program {
-    uint64_t before, compute, test_every;
+    const nbcoll_sim_action *action;
+    size_t actions;
 } nbcoll_sim_program;
 
-/* By how much ranks start later than their programs say. */
+/* By how much ranks begin their programs later than at 0. */
 typedef enum nbcoll_sim_pattern {
     NBCOLL_SIM_PUNCTUAL,  /* not at all */
     NBCOLL_SIM_ONE_LATE,  /* rank `rank`, by `spread` */
@@ -106,9 +130,10 @@ typedef struct nbcoll_sim_arrival {
 typedef enum nbcoll_sim_what {
     NBCOLL_SIM_STEP,    /* a core worked for a step, from `begin` to `end`; of a long message there are several */
     NBCOLL_SIM_MESSAGE, /* rank's message for the RECV `step` of `peer` left at `begin`; it is there at `end`, or later
-                           where the peer's interface is not free */
+                           where the peer's interface is not free. Or: rank's exposure for its FETCH, which sees it at
+                           `end` */
     NBCOLL_SIM_STARTED, /* the rank started the operation */
-    NBCOLL_SIM_ENDED,   /* its wait returned */
+    NBCOLL_SIM_ENDED,   /* its (first) wait for the operation returned */
 } nbcoll_sim_what;
 
 typedef struct nbcoll_sim_event {
@@ -117,6 +142,7 @@ typedef struct nbcoll_sim_event {
     int rank, peer;   /* peer: -1 where there is none */
     nbcoll_step step; /* as in the schedule */
     uint64_t bytes, begin, end; /* STARTED, ENDED: begin == end */
+    uint32_t operation;
 } nbcoll_sim_event;
 
 typedef enum nbcoll_sim_part { NBCOLL_SIM_BUILDING, NBCOLL_SIM_PLAYING } nbcoll_sim_part;
@@ -125,6 +151,7 @@ typedef struct nbcoll_sim_config {
     size_t size;
     const nbcoll_host *host; /* memory; may be null */
     int ranks;
+    uint32_t operations; /* that each rank starts; 0: one */
     uint64_t seed;
     nbcoll_sim_model model;
     nbcoll_sim_noise noise;
@@ -134,44 +161,50 @@ typedef struct nbcoll_sim_config {
     void *user;
     /* Null, or told all that happens; the STEPs of one rank in the order of time. */
     void (*event)(void *user, const nbcoll_sim_event *event);
-    /* Null, or told now and then how much of a part is done: ranks built, or messages arrived. */
+    /* Null, or told now and then how much of a part is done: schedules built, or messages arrived. */
     void (*progress)(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total);
+    /* Null, or says how many bytes block `index` of the send buffer (is_recv: of the receive buffer) of a rank has,
+     * where a schedule has bound blocks. */
+    uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
 } nbcoll_sim_config;
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */
 
+/* One operation on one rank. */
 typedef struct nbcoll_sim_rank {
     uint64_t started; /* ns */
     uint64_t ended;   /* the last step */
-    uint64_t waited;  /* the program: its wait returned */
-    uint64_t cpu;     /* ns a core worked for the rank's communication; noise not counted */
+    uint64_t waited;  /* the (first) wait for it returned */
+    uint64_t cpu;     /* ns a core worked for it; noise not counted */
 } nbcoll_sim_rank;
 
 typedef struct nbcoll_sim_result {
     size_t size;
-    nbcoll_sim_rank *rank; /* [ranks], the caller's; null: not wanted */
+    nbcoll_sim_rank *rank; /* [operations][ranks], the caller's; null: not wanted */
     uint64_t first, last;  /* the earliest and the latest `ended` */
-    uint64_t waited;       /* the latest `waited` */
+    uint64_t waited;       /* when the last program ended */
     uint64_t cpu;          /* of all ranks together */
     uint64_t messages, bytes; /* SENDs, and what they carry */
-    uint64_t arrivals;     /* messages that arrived: with those that only ask and answer */
+    uint64_t arrivals;     /* messages that arrived: with those that only ask and answer, and what is seen of cells */
     uint32_t rounds;       /* the most messages after each other, each waiting for the one before */
-    uint32_t peers;        /* the most ranks that one rank sends to or receives from */
+    uint32_t peers;        /* the most ranks that one rank sends to or receives from, in one operation */
     uint32_t links;        /* the same, a rank counting twice that it both sends to and receives from */
     uint32_t shapes;       /* different schedules, when peers are counted from the rank on */
     uint64_t memory;       /* the most bytes that the simulator held, schedules being built not counted */
+    uint64_t fetches, fetched; /* FETCHes and FETCH_REDUCEs, and what they fetch */
 } nbcoll_sim_result;
 
-/* Builds the schedule of one rank; the simulator frees it, before it asks for the next. */
-typedef nbcoll_status nbcoll_sim_build(void *user, int rank, nbcoll_schedule **out);
+/* Builds the schedule of one operation on one rank; the simulator frees it, before it asks for the next. */
+typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
 
-/* Plays one operation on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
+/* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
  * Errors: ERR_NULL (config, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule that is
- * not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern or phase, a pulse as long as its
- * period, a share above 1000, all cores for progress), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a
- * node, 2^29 steps, or 2^64 bytes), ERR_UNSUPPORTED (a schedule that exposes memory: have it lowered; or with bound
- * blocks, whose lengths are not in it), ERR_VERIFY (the schedules do not end, or do not match: the verifier says
- * where), ERR_MEMORY, and what `build` returns. With an error *out is not touched; `rank` may be. */
+ * not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long as its
+ * period, a share above 1000, all cores for progress, a program that starts another number of operations, or waits for
+ * one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1 operations of all ranks,
+ * 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
+ * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what
+ * `build` returns. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
 

@@ -27,8 +27,13 @@ typedef struct simulation {
     json_t *results;          /* null unless --json */
     command_bar bar;
     double shown;             /* of the case at work, as much as the bar has */
-    const nbcoll_algorithm *algorithm;
-    nbcoll_case at;
+    const nbcoll_algorithm *algorithm; /* at work */
+    sim_program program;
+    int has_program, is_lowered;
+    uint64_t compute, test_every; /* without a program */
+    const nbcoll_algorithm *started[SIM_STARTS];
+    nbcoll_case at[SIM_STARTS];
+    nbcoll_meaning meaning[SIM_STARTS];
     sim_timeline timeline;
     unsigned long reported;
 } simulation;
@@ -106,9 +111,15 @@ static int take_option(void *user, int option, const char *value)
     case 'a':
         return take_arrival(s, value);
     case 'C':
-        return take_us(s, "compute", value, &s->config.program.compute);
+        return take_us(s, "compute", value, &s->compute);
     case 'T':
-        return take_us(s, "test-every", value, &s->config.program.test_every);
+        return take_us(s, "test-every", value, &s->test_every);
+    case 'P':
+        s->has_program = 1;
+        return sim_take_program(s->self, value, &s->program);
+    case 'L':
+        s->is_lowered = 1;
+        return 0;
     case 's':
         return take_seed(s, value);
     case 'j':
@@ -134,6 +145,8 @@ static int check(simulation *s)
         return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
     if (s->config.model.cores && s->config.model.cores <= s->config.model.progress)
         return command_refuse(s->self, "--model: no core of a node is left to compute");
+    if (s->has_program && (s->compute || s->test_every))
+        return command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
     return 0;
 }
 
@@ -147,6 +160,7 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         {"model", required_argument, NULL, 'm'},     {"noise", required_argument, NULL, 'N'},
         {"arrival", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'C'},
         {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
+        {"program", required_argument, NULL, 'P'},   {"lowered", no_argument, NULL, 'L'},
         {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
         {"svg", required_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
     };
@@ -160,10 +174,16 @@ static int take_arguments(simulation *s, int argc, char *argv[])
 
 /* ---- simulating ------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
     simulation *s = user;
-    return nbcoll_build_case(s->algorithm, &s->at, rank, NULL, out);
+    return nbcoll_build_case(s->started[operation], &s->at[operation], rank, NULL, out);
+}
+
+static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv, int index)
+{
+    const nbcoll_meaning *m = &((simulation *)user)->meaning[operation];
+    return m->block ? m->block(m, rank, is_recv, index).bytes : 0;
 }
 
 static void see_event(void *user, const nbcoll_sim_event *event)
@@ -178,7 +198,7 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
     char what[80];
     double part_done = total && done < total ? (double)done / (double)total : 1;
     double now = part_done / 2 + (part == NBCOLL_SIM_PLAYING ? 0.5 : 0);
-    snprintf(what, sizeof what, "%s %s, %s", nbcoll_operation_name(s->at.operation), s->algorithm->name,
+    snprintf(what, sizeof what, "%s %s, %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
              part == NBCOLL_SIM_PLAYING ? "playing" : "building");
     if (now <= s->shown)
         return;
@@ -186,7 +206,7 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
     s->shown = now;
 }
 
-static void report(simulation *s, const nbcoll_sim_result *r)
+static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
     char why[288] = "";
     if (s->cases.is_default)
@@ -195,19 +215,21 @@ static void report(simulation *s, const nbcoll_sim_result *r)
     if (!s->results) {
         command_bar_clear(&s->bar);
         if (s->reported == 1)
-            printf("%-20s %9s %14s %14s %11s %13s %6s %5s %5s %14s %6s\n", "algorithm", "count", "us", "us waited",
-                   "messages", "bytes", "rounds", "peers", "links", "us cpu/rank", "B/rank");
-        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64 "%s%s\n",
-               s->algorithm->name, s->at.count, (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->bytes,
-               r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->at.ranks, r->memory / (uint64_t)s->at.ranks,
-               *why ? "  " : "", why);
+            printf("%-20s %9s %14s %14s %11s %9s %13s %6s %5s %5s %14s %6s\n", "algorithm", "count", "us",
+                   "us waited", "messages", "fetches", "bytes", "rounds", "peers", "links", "us cpu/rank", "B/rank");
+        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %9" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64
+               "%s%s\n",
+               s->algorithm->name, count, (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->fetches,
+               r->bytes + r->fetched, r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->config.ranks,
+               r->memory / (uint64_t)s->config.ranks, *why ? "  " : "", why);
         return;
     }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
-                            (json_int_t)s->at.count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
+                            (json_int_t)count, "first", (json_int_t)r->first, "last", (json_int_t)r->last,
                             "waited", (json_int_t)r->waited, "cpu", (json_int_t)r->cpu, "messages",
                             (json_int_t)r->messages);
-    json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "bytes", (json_int_t)r->bytes, "arrivals",
+    json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "fetches", (json_int_t)r->fetches,
+                             "fetched", (json_int_t)r->fetched, "bytes", (json_int_t)r->bytes, "arrivals",
                              (json_int_t)r->arrivals, "rounds", (json_int_t)r->rounds, "peers", (json_int_t)r->peers,
                              "links", (json_int_t)r->links, "shapes", (json_int_t)r->shapes, "memory",
                              (json_int_t)r->memory);
@@ -219,46 +241,67 @@ static void report(simulation *s, const nbcoll_sim_result *r)
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */
-static int simulate(simulation *s)
+static int simulate(simulation *s, size_t count)
 {
     nbcoll_sim_result result = {.size = sizeof result};
     s->shown = 0;
     nbcoll_status status = nbcoll_simulate(&s->config, build, s, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
     if (!status)
-        report(s, &result);
+        report(s, count, &result);
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
         return 0;
     command_bar_clear(&s->bar);
-    command_refuse(s->self, "%s %s: %s", nbcoll_operation_name(s->at.operation), s->algorithm->name,
+    command_refuse(s->self, "%s %s: %s", nbcoll_operation_name(s->algorithm->operation), s->algorithm->name,
                    nbcoll_status_text(status));
     return COMMAND_FAILED;
 }
 
-/* Checks (or simulates) a case of the algorithm. */
+static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorithm, size_t count)
+{
+    nbcoll_case at = command_case(&s->cases, algorithm);
+    at.count = count;
+    at.known = 1;
+    at.node = s->is_lowered ? 0 : (int)s->config.model.node;
+    return at;
+}
+
+/* The cases of all that the program starts; the algorithm at work is what it leaves open. */
+static int prepare(simulation *s, size_t count)
+{
+    int status = 0;
+    for (unsigned i = 0; i < s->program.starts && !status; i++) {
+        const sim_start *start = &s->program.start[i];
+        int is_other = start->operation >= 0 && start->operation != s->cases.operation;
+        const nbcoll_algorithm *algorithm = start->algorithm;
+        if (!algorithm)
+            algorithm = is_other ? nbcoll_algorithm_at((nbcoll_operation)start->operation, 0) : s->algorithm;
+        s->started[i] = algorithm;
+        s->at[i] = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
+        if (algorithm == s->algorithm) {
+            s->at[i].segment = s->chosen.choice.segment;
+            s->at[i].arity = s->chosen.choice.arity;
+            s->at[i].ports = s->chosen.choice.ports;
+        }
+        s->meaning[i] = (nbcoll_meaning){.size = sizeof s->meaning[i]};
+        nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &s->meaning[i]);
+        status = why ? command_refuse_case(s->self, &s->at[i], why) : 0;
+    }
+    return status;
+}
+
+/* Checks (or simulates) a case of the algorithm at work. */
 static int one_case(simulation *s, size_t count, int only_check)
 {
-    nbcoll_meaning meaning = {.size = sizeof meaning};
-    s->at = command_case(&s->cases, s->algorithm);
-    s->at.count = count;
-    s->at.known = 1;
-    s->at.segment = s->chosen.choice.segment;
-    s->at.arity = s->chosen.choice.arity;
-    s->at.ports = s->chosen.choice.ports;
+    int status = prepare(s, count);
     s->bar.total += only_check;
-    if (!only_check)
-        return simulate(s);
-    nbcoll_status why = nbcoll_meaning_of(&s->at, s->algorithm->flags, &meaning);
-    return why ? command_refuse_case(s->self, &s->at, why) : 0;
+    return status || only_check ? status : simulate(s, count);
 }
 
 /* The same of the algorithm that rules and cost model choose, which knows of the machine what its messages cost. */
 static int one_chosen(simulation *s, size_t count, int only_check)
 {
-    nbcoll_case at = command_case(&s->cases, NULL);
-    at.count = count;
-    at.known = 1;
-    at.node = 0; /* what is exposed is sent */
+    nbcoll_case at = case_of(s, NULL, count);
     nbcoll_terms terms = command_terms(&s->rules, &at);
     sim_price(&s->config.model, &terms);
     nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
@@ -273,13 +316,15 @@ static int for_each(simulation *s, int only_check)
 {
     const command_cases *c = &s->cases;
     nbcoll_operation operation = (nbcoll_operation)c->operation;
+    int is_alone = operation == NBCOLL_OPERATION_BARRIER && s->program.starts == 1; /* moves no elements */
+    size_t counts = is_alone ? 1 : c->counts;
     int status = 0;
-    for (size_t k = 0; k < c->counts && !status && c->is_default; k++)
-        status = one_chosen(s, c->count[k], only_check);
+    for (size_t k = 0; k < counts && !status && c->is_default; k++)
+        status = one_chosen(s, is_alone ? 0 : c->count[k], only_check);
     for (unsigned i = 0; !c->is_default && !status && (s->algorithm = nbcoll_algorithm_at(operation, i)); i++)
-        for (size_t k = 0; k < c->counts && !status; k++)
+        for (size_t k = 0; k < counts && !status; k++)
             if (!c->algorithm || c->algorithm == s->algorithm)
-                status = one_case(s, c->count[k], only_check);
+                status = one_case(s, is_alone ? 0 : c->count[k], only_check);
     return status;
 }
 
@@ -311,6 +356,19 @@ static void print_results(simulation *s)
     json_decref(all);
 }
 
+/* Without --program: start, compute, wait. */
+static void set_program(simulation *s)
+{
+    sim_program *p = &s->program;
+    if (!s->has_program) {
+        p->start[p->starts++].operation = -1;
+        p->action[p->actions++].act = NBCOLL_SIM_START;
+        p->action[p->actions++] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, s->compute, s->test_every};
+    }
+    s->config.operations = p->starts;
+    s->config.program = (nbcoll_sim_program){p->action, p->actions};
+}
+
 static int simulate_all(simulation *s)
 {
     s->config.ranks = s->timeline.ranks = s->cases.most;
@@ -326,7 +384,7 @@ static int simulate_all(simulation *s)
     else
         json_decref(s->results);
     if (!status && !s->reported)
-        status = command_refuse(s->self, "%s: how long its blocks are is not in its schedules",
+        status = command_refuse(s->self, "%s: that algorithm wants counts that nobody knows",
                                 nbcoll_operation_name((nbcoll_operation)s->cases.operation));
     if (!status)
         status = write_timeline(s, s->chrome, sim_timeline_chrome);
@@ -341,14 +399,11 @@ static int run(const command *self, int argc, char *argv[])
     simulation s = {.self = self,
                     .cases = {.operation = -1, .fewest = 16, .most = 16, .counts = 1, .count = {1000},
                               .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
-                    .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress}};
+                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block}};
     nbcoll_sim_model_find("cluster", &s.config.model);
     int status = take_arguments(&s, argc, argv);
-    if (!status && s.cases.operation == NBCOLL_OPERATION_BARRIER) { /* it moves no elements */
-        s.cases.counts = 1;
-        s.cases.count[0] = 0;
-    }
     s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports};
+    set_program(&s);
     if (!status)
         status = for_each(&s, 1);
     if (!status)
@@ -365,24 +420,30 @@ const command command_sim = {
     "message costs there; the reason stands beside it) in virtual time on a machine after LogGP, and tells when the\n"
     "last rank had ended, when the last wait returned, messages, bytes, rounds (messages that wait for each other),\n"
     "the most peers and links (destinations and sources) of a rank, what a core worked for its communication, and\n"
-    "how much memory the simulator took for it. Nobody shares memory: what is exposed is sent. The same options give\n"
-    "the same numbers.\n\n"
+    "how much memory the simulator took for it. Ranks of a node share memory. The same options give the same\n"
+    "numbers.\n\n"
     "  --ranks P         number of ranks (16)\n"
     "  --root R          the root (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (1000)\n"
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --blocks B        blocks of gatherv, scatterv, allgatherv, reduce_scatter: equal, holes, rising or lone\n"
+    "  --blocks B        blocks of the v and w forms and reduce_scatter: equal, holes, rising or lone\n"
     COMMAND_RULES_HELP
     "  --model M         cluster, ethernet, node or unit (cluster), or a file: on each line a name and a number.\n"
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
-    "                    progress (cores). What is not named is 0; # begins a comment\n"
+    "                    progress (cores), cell (bytes of its largest exposure). What is not named is 0; # begins a\n"
+    "                    comment\n"
+    "  --lowered         nobody shares memory: what is exposed is sent\n"
     "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"
     "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later\n"
     "  --compute US      each rank computes between start and wait\n"
     "  --test-every US   and tests so often meanwhile\n"
+    "  --program P       what each rank does instead, actions with ; between them: compute TIME [test TIME], the\n"
+    "                    second being how often it tests; start [OPERATION [ALGORITHM]], without words what the\n"
+    "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
+    "                    start, or all. At the end it waits for all. A TIME is a number and ns, us, ms or s\n"
     "  --seed N          of all that is random (1)\n"
     "  --json            one object instead of the table; times in ns\n"
     "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"

@@ -17,6 +17,24 @@ int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out
 /* What selection is told of a machine: what the dearest messages among the ranks of the terms cost. */
 void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms);
 
+#define SIM_STARTS 64
+#define SIM_ACTIONS 256
+
+/* operation -1, or that of the command line and no algorithm: what the command line says. */
+typedef struct sim_start {
+    int operation;
+    const nbcoll_algorithm *algorithm;
+} sim_start;
+
+typedef struct sim_program {
+    nbcoll_sim_action action[SIM_ACTIONS];
+    sim_start start[SIM_STARTS];
+    unsigned actions, starts;
+} sim_program;
+
+/* A program, which the help of the command describes. 0, or COMMAND_USAGE after naming what is wrong. */
+int sim_take_program(const command *self, const char *value, sim_program *out);
+
 /* All that happened. */
 typedef struct sim_timeline {
     nbcoll_sim_event *event;

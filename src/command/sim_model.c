@@ -30,6 +30,7 @@ static const struct model_name {
     MODEL_COUNT("node", node),
     MODEL_COUNT("cores", cores),
     MODEL_COUNT("progress", progress),
+    {"cell", offsetof(nbcoll_sim_model, cell), UINT32_MAX, 4},
 };
 
 static const struct model_name *find(const char *name)
@@ -93,7 +94,10 @@ void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms)
 {
     int is_one_node = model->node && (uint32_t)terms->ranks <= model->node;
     const nbcoll_sim_link *link = is_one_node ? &model->inside : &model->between;
-    terms->alpha_ns = clip(link->latency + link->o_send + link->o_recv);
-    terms->overhead_ns = clip(link->o_send > link->gap ? link->o_send : link->gap);
+    uint64_t post = (link->o_send + link->o_recv) / 2 + model->step;
+    terms->alpha_ns = clip(link->latency);
+    terms->overhead_ns = clip(post > link->gap ? post : link->gap);
     terms->beta_ps = clip(link->byte);
+    terms->gamma_ps = clip((model->copy + model->reduce) / 2);
+    terms->eager = model->eager ? (size_t)model->eager : SIZE_MAX;
 }

@@ -35,8 +35,10 @@ static void chrome_event(const sim_timeline *t, FILE *out, size_t id)
     switch (e->what) {
     case NBCOLL_SIM_STEP:
         chrome_line(t, out, "X", e->rank, e->begin);
-        fprintf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"name\":\"%s\",\"args\":{\"step\":%u,\"bytes\":%" PRIu64,
-                ns / 1000, ns % 1000, nbcoll_kind_name(e->kind), (unsigned)e->step, e->bytes);
+        fprintf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"name\":\"%s\"", ns / 1000, ns % 1000,
+                nbcoll_kind_name(e->kind));
+        fprintf(out, ",\"args\":{\"operation\":%u,\"step\":%u,\"bytes\":%" PRIu64, (unsigned)e->operation,
+                (unsigned)e->step, e->bytes);
         if (e->peer >= 0)
             fprintf(out, ",\"peer\":%d", e->peer);
         fputs("}}", out);

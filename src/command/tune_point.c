@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim.h"
 #include "tune.h"
 
 #define MANY 65536 /* bytes up to which a batch has all its iterations */
@@ -156,18 +157,16 @@ static int list_point(tune *t, size_t operation, size_t row, size_t column, size
     return COMMAND_FAILED;
 }
 
-/* What was said, or the model's. */
-static uint32_t term(int64_t said, uint64_t models)
+/* What was said instead. */
+static void say(uint32_t *term, int64_t said)
 {
-    uint64_t number = said >= 0 ? (uint64_t)said : models;
-    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    if (said >= 0)
+        *term = (uint32_t)said;
 }
 
-/* What the choice reads: simulated, of the links that are used last; measured, what the ranks agree on. */
+/* What the choice reads: simulated, what the model's dearest links cost; measured, what the ranks agree on. */
 static int take_terms(tune *t, size_t row)
 {
-    const nbcoll_sim_model *m = &t->model;
-    const nbcoll_sim_link *link = t->ranks[row] > (m->node ? m->node : 1) ? &m->between : &m->inside;
     nbcoll_terms *terms = &t->terms[row];
     if (!t->is_simulated) {
         bench_plan plan = t->plan;
@@ -177,9 +176,10 @@ static int take_terms(tune *t, size_t row)
         return bench_run(t->self, &plan, NULL);
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    terms->alpha_ns = term(t->alpha, link->latency);
-    terms->beta_ps = term(t->beta, link->byte);
-    terms->overhead_ns = term(t->overhead, (link->o_send + link->o_recv) / 2 + m->step);
+    sim_price(&t->model, terms);
+    say(&terms->alpha_ns, t->alpha);
+    say(&terms->beta_ps, t->beta);
+    say(&terms->overhead_ns, t->overhead);
     return 0;
 }
 
@@ -210,8 +210,9 @@ typedef struct simulated {
     nbcoll_case at;
 } simulated;
 
-static nbcoll_status build(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     const simulated *s = user;
     return nbcoll_build_case(s->algorithm, &s->at, rank, NULL, out);
 }

@@ -7,11 +7,11 @@ static const struct presets_model {
     nbcoll_sim_model model;
 } presets_models[] = {
     {"cluster", {.inside = {300, 50, 50, 20, 100}, .between = {1200, 200, 200, 150, 100}, .step = 20, .copy = 100,
-                 .reduce = 250, .eager = 16384, .node = 16}},
+                 .reduce = 250, .eager = 16384, .node = 16, .cell = 80}},
     {"ethernet", {.inside = {300, 50, 50, 20, 100}, .between = {15000, 2500, 2500, 2000, 800}, .step = 20, .copy = 100,
-                  .reduce = 250, .eager = 65536, .node = 1}},
+                  .reduce = 250, .eager = 65536, .node = 1, .cell = 80}},
     {"node", {.inside = {300, 50, 50, 20, 100}, .between = {300, 50, 50, 20, 100}, .step = 20, .copy = 100,
-              .reduce = 250, .eager = 4096, .node = 65536}},
+              .reduce = 250, .eager = 4096, .node = 65536, .cell = 80}},
     {"unit", {.inside = {.latency = 1000}, .between = {.latency = 1000}, .node = 1}},
 };
 

@@ -3,6 +3,8 @@
  * once: all ranks of a dissemination barrier or a ring share one. */
 #include "simulate.h"
 
+#include "nbcoll/inline/sort.h"
+
 #define SHAPE_LINE 64
 
 static size_t shape_place(size_t *total, size_t n, size_t bytes)
@@ -12,15 +14,24 @@ static size_t shape_place(size_t *total, size_t n, size_t bytes)
     return at;
 }
 
+static uint32_t shape_parts(const nbcoll_schedule *s)
+{
+    uint32_t parts = 0;
+    for (uint32_t i = 2; s->shared && i < s->steps; i++)
+        parts += s->step[i].kind == NBCOLL_EXPOSE ? s->step[i].part_count : 0;
+    return parts;
+}
+
 /* An empty shape for the schedule, in memory that is used again while nothing new is found. */
 static nbcolli_shape *shape_blank(nbcolli_shapes *all, const nbcoll_schedule *s)
 {
-    size_t total = 0, nodes = s->steps - 2;
+    size_t total = 0, parts = shape_parts(s), nodes = s->steps - 2 + parts;
+    size_t gives = s->sends + parts, takes = s->recvs + s->fetches;
     shape_place(&total, 1, sizeof(nbcolli_shape));
     size_t at_node = shape_place(&total, nodes, sizeof(nbcolli_node));
     size_t at_edge = shape_place(&total, s->edges, sizeof(uint32_t));
-    size_t at_send = shape_place(&total, s->sends, sizeof(uint32_t));
-    size_t at_recv = shape_place(&total, s->recvs, sizeof(uint32_t));
+    size_t at_give = shape_place(&total, gives, sizeof(uint32_t));
+    size_t at_take = shape_place(&total, takes, sizeof(uint32_t));
     if (all->spare_bytes != total) {
         nbcolli_purse_give(all->purse, all->spare, 1, all->spare_bytes);
         all->spare = nbcolli_purse_take(all->purse, 1, total);
@@ -31,13 +42,16 @@ static nbcolli_shape *shape_blank(nbcolli_shapes *all, const nbcoll_schedule *s)
     char *block = (char *)all->spare;
     *all->spare = (nbcolli_shape){.memory = total,
                                   .nodes = (uint32_t)nodes,
+                                  .steps = s->steps - 2,
                                   .edges = s->edges,
-                                  .sends = s->sends,
-                                  .recvs = s->recvs,
+                                  .gives = (uint32_t)gives,
+                                  .takes = (uint32_t)takes,
+                                  .fetches = s->fetches,
+                                  .messages = s->sends,
                                   .node = (nbcolli_node *)(void *)(block + at_node),
                                   .edge = (uint32_t *)(void *)(block + at_edge),
-                                  .send = (uint32_t *)(void *)(block + at_send),
-                                  .recv = (uint32_t *)(void *)(block + at_recv)};
+                                  .give = (uint32_t *)(void *)(block + at_give),
+                                  .take = (uint32_t *)(void *)(block + at_take)};
     return all->spare;
 }
 
@@ -46,79 +60,138 @@ static uint32_t shape_distance(const nbcoll_schedule *s, int peer)
     return (uint32_t)(peer >= s->rank ? peer - s->rank : peer + (s->ranks - s->rank));
 }
 
-/* What a step costs depends on so many bytes. */
-static uint64_t shape_bytes(const nbcoll_step_view *v)
+/* Parts in a row that are one region count once. */
+static uint64_t shape_exposed(const nbcoll_step_view *v)
 {
     uint64_t bytes = 0;
-    if (v->kind == NBCOLL_RECV || v->kind == NBCOLL_REDUCE)
-        return v->write.bytes;
-    if (v->kind == NBCOLL_CALL)
-        for (uint32_t i = 0; i < v->part_count && !v->parts[i].number; i++)
-            bytes += v->parts[i].region.bytes;
-    return v->kind == NBCOLL_CALL ? bytes : v->read[0].bytes;
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
+        int is_again = last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset &&
+                       last->bytes == r->bytes;
+        bytes += is_again ? 0 : r->bytes;
+    }
+    return v->grows == NBCOLL_START ? bytes : NBCOLLI_GROWS;
 }
 
-static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s)
+static uint64_t shape_region(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_region *r)
 {
-    uint32_t edges = 0;
-    for (uint32_t i = 0; i < shape->nodes; i++) {
+    if (!nbcolli_is_block(r->at))
+        return r->bytes;
+    int is_recv = r->at.buffer == NBCOLL_BUFFER_RECV_BLOCK;
+    return blocks.config->block(blocks.config->user, blocks.operation, s->rank, is_recv, (int)r->at.offset);
+}
+
+/* What a step costs depends on so many bytes. */
+static uint64_t shape_bytes(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_step_view *v)
+{
+    uint64_t bytes = 0;
+    switch (v->kind) {
+    case NBCOLL_SEND:
+    case NBCOLL_COPY:
+        return shape_region(s, blocks, &v->read[0]);
+    case NBCOLL_EXPOSE:
+        return shape_exposed(v);
+    case NBCOLL_CALL:
+        for (uint32_t i = 0; i < v->part_count && !v->parts[i].number; i++)
+            bytes += v->parts[i].region.bytes;
+        return bytes;
+    default:
+        return shape_region(s, blocks, &v->write);
+    }
+}
+
+/* The parts of the EXPOSE at `step` are the nodes from `first` on. */
+static void shape_expose(nbcolli_shape *shape, const nbcoll_schedule *s, uint32_t step, uint32_t first)
+{
+    const nbcoll_step_view *v = &s->step[step + 2];
+    shape->node[step].number = first;
+    shape->node[step].parts = v->part_count;
+    for (uint32_t i = 0; i < v->part_count; i++)
+        shape->node[first + i] = (nbcolli_node){.bytes = v->parts[i].region.bytes,
+                                                .to = shape_distance(s, v->parts[i].peer),
+                                                .number = v->parts[i].number | NBCOLLI_FROM_CELL,
+                                                .before = 1,
+                                                .after = step,
+                                                .kind = NBCOLLI_PART};
+}
+
+static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s, nbcolli_sim_blocks blocks)
+{
+    uint32_t edges = 0, parts = shape->steps;
+    if (!blocks.config->block && (s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK]))
+        return NBCOLL_ERR_UNSUPPORTED;
+    for (uint32_t i = 0; i < shape->steps; i++) {
         const nbcoll_step_view *v = &s->step[i + 2];
         nbcolli_node *n = &shape->node[i];
-        if (v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE ||
-            nbcolli_is_block(v->write.at) || nbcolli_is_block(v->read[0].at))
-            return NBCOLL_ERR_UNSUPPORTED;
-        *n = (nbcolli_node){.bytes = shape_bytes(v),
+        *n = (nbcolli_node){.bytes = shape_bytes(s, blocks, v),
                             .to = v->peer >= 0 ? shape_distance(s, v->peer) : 0,
                             .number = v->number,
-                            .before = v->before + (v->kind == NBCOLL_RECV),
+                            .before = v->before,
                             .after = edges,
                             .after_count = v->after_count,
                             .kind = v->kind};
-        if (n->bytes > NBCOLL_SIM_MOST_BYTES)
+        if (n->bytes > NBCOLL_SIM_MOST_BYTES && n->bytes != NBCOLLI_GROWS)
             return NBCOLL_ERR_LIMIT;
-        shape->bytes += v->kind == NBCOLL_SEND ? n->bytes : 0;
+        n->before += n->kind == NBCOLL_RECV || nbcolli_is_fetch(n);
+        n->number |= nbcolli_is_fetch(n) ? NBCOLLI_FROM_CELL : 0;
+        shape->bytes += n->kind == NBCOLL_SEND ? n->bytes : 0;
+        shape->fetched += nbcolli_is_fetch(n) ? n->bytes : 0;
+        if (n->kind == NBCOLL_EXPOSE)
+            shape_expose(shape, s, i, parts);
+        parts += n->kind == NBCOLL_EXPOSE ? v->part_count : 0;
         for (uint32_t k = 0; k < v->after_count; k++)
             shape->edge[edges++] = v->after[k] - 2;
     }
     return NBCOLL_OK;
 }
 
-/* By distance: those of the ranks above come first. */
-static void shape_index(const nbcoll_schedule *s, const nbcolli_message *from, uint32_t n, uint32_t *to)
+/* The nodes that give, or that take, by distance: those of the ranks above come first. */
+static nbcoll_status shape_index(nbcolli_purse *purse, const nbcolli_shape *shape, int takes, uint32_t *to)
 {
-    uint32_t first = nbcolli_message_index(from, n, s->rank, 0);
+    uint32_t n = takes ? shape->takes : shape->gives, k = 0;
+    nbcolli_entry *entry = nbcolli_purse_take(purse, 2 * (size_t)n, sizeof *entry);
+    if (!entry)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < shape->nodes; i++) {
+        const nbcolli_node *m = &shape->node[i];
+        int is_one = takes ? m->kind == NBCOLL_RECV || nbcolli_is_fetch(m)
+                           : m->kind == NBCOLL_SEND || m->kind == NBCOLLI_PART;
+        if (is_one)
+            entry[k++] = (nbcolli_entry){nbcolli_key(m->to, m->number), i};
+    }
+    nbcolli_sort(entry, entry + n, n);
     for (uint32_t i = 0; i < n; i++)
-        to[i] = from[(first + i) % n].step - 2;
+        to[i] = entry[i].value;
+    nbcolli_purse_give(purse, entry, 2 * (size_t)n, sizeof *entry);
+    return NBCOLL_OK;
 }
 
-static uint32_t shape_different(const nbcolli_shape *shape, const uint32_t *index, uint32_t n)
+/* Is the i-th of an index the next message on a way of its own? Shared memory is no way. */
+static int shape_is_way(const nbcolli_shape *shape, const uint32_t *index, uint32_t i)
 {
-    uint32_t different = 0;
-    for (uint32_t i = 0; i < n; i++)
-        different += !i || shape->node[index[i]].to != shape->node[index[i - 1]].to;
-    return different;
+    const nbcolli_node *n = &shape->node[index[i]], *last = i ? &shape->node[index[i - 1]] : NULL;
+    return (n->kind == NBCOLL_SEND || n->kind == NBCOLL_RECV) && (!last || last->to != n->to);
 }
 
 static void shape_count(nbcolli_shape *shape)
 {
     uint32_t i = 0, k = 0;
-    shape->links = shape_different(shape, shape->send, shape->sends);
-    shape->links += shape_different(shape, shape->recv, shape->recvs);
-    while (i < shape->sends || k < shape->recvs) {
-        uint32_t x = i < shape->sends ? shape->node[shape->send[i]].to : UINT32_MAX;
-        uint32_t y = k < shape->recvs ? shape->node[shape->recv[k]].to : UINT32_MAX;
-        uint32_t least = x < y ? x : y;
-        shape->peers++;
-        while (i < shape->sends && shape->node[shape->send[i]].to == least)
-            i++;
-        while (k < shape->recvs && shape->node[shape->recv[k]].to == least)
-            k++;
+    while (i < shape->gives || k < shape->takes) {
+        uint32_t x = i < shape->gives ? shape->node[shape->give[i]].to : UINT32_MAX;
+        uint32_t y = k < shape->takes ? shape->node[shape->take[k]].to : UINT32_MAX;
+        uint32_t least = x < y ? x : y, links = 0;
+        for (; i < shape->gives && shape->node[shape->give[i]].to == least; i++)
+            links += (uint32_t)shape_is_way(shape, shape->give, i);
+        for (; k < shape->takes && shape->node[shape->take[k]].to == least; k++)
+            links += (uint32_t)shape_is_way(shape, shape->take, k);
+        shape->links += links;
+        shape->peers += links > 0;
     }
 }
 
 static uint64_t shape_hash(const nbcolli_shape *shape)
 {
-    uint64_t hash = nbcolli_mix(shape->nodes, shape->edges, shape->sends);
+    uint64_t hash = nbcolli_mix(shape->nodes, shape->edges, shape->gives);
     for (uint32_t i = 0; i < shape->nodes; i++) {
         const nbcolli_node *n = &shape->node[i];
         hash = (hash ^ n->bytes) * UINT64_C(0x100000001b3);
@@ -131,13 +204,13 @@ static uint64_t shape_hash(const nbcolli_shape *shape)
 /* Compared before either was looked for by its peers. */
 static int shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
 {
-    if (a->hash != b->hash || a->nodes != b->nodes || a->edges != b->edges || a->sends != b->sends ||
-        a->recvs != b->recvs || memcmp(a->edge, b->edge, a->edges * sizeof *a->edge))
+    if (a->hash != b->hash || a->nodes != b->nodes || a->edges != b->edges || a->gives != b->gives ||
+        a->takes != b->takes || memcmp(a->edge, b->edge, a->edges * sizeof *a->edge))
         return 0;
     for (uint32_t i = 0; i < a->nodes; i++) {
         const nbcolli_node *m = &a->node[i], *n = &b->node[i];
         if (m->bytes != n->bytes || m->to != n->to || m->number != n->number || m->before != n->before ||
-            m->after_count != n->after_count || m->kind != n->kind)
+            m->after_count != n->after_count || m->kind != n->kind || m->parts != n->parts)
             return 0;
     }
     return 1;
@@ -161,16 +234,17 @@ static int shape_grow(nbcolli_shapes *all)
     return 1;
 }
 
-nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_shape **out)
+nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
+                                 nbcolli_shape **out)
 {
-    if (s->steps >= 1u << 29)
+    if ((uint64_t)s->steps + shape_parts(s) >= 1u << 29)
         return NBCOLL_ERR_LIMIT;
     if (all->used >= all->room && !shape_grow(all))
         return NBCOLL_ERR_MEMORY;
     nbcolli_shape *shape = shape_blank(all, s);
     if (!shape)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status status = shape_nodes(shape, s);
+    nbcoll_status status = shape_nodes(shape, s, blocks);
     if (status != NBCOLL_OK)
         return status;
     shape->hash = shape_hash(shape);
@@ -178,8 +252,11 @@ nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, 
     for (*out = *chain; *out; *out = (*out)->next)
         if (shape_equal(*out, shape))
             return NBCOLL_OK;
-    shape_index(s, s->send, s->sends, shape->send);
-    shape_index(s, s->recv, s->recvs, shape->recv);
+    status = shape_index(all->purse, shape, 0, shape->give);
+    if (status == NBCOLL_OK)
+        status = shape_index(all->purse, shape, 1, shape->take);
+    if (status != NBCOLL_OK)
+        return status;
     shape_count(shape);
     shape->next = *chain;
     *chain = *out = shape;
@@ -204,9 +281,9 @@ uint32_t nbcolli_shape_mate(nbcolli_node *node, const nbcolli_shape *peers, uint
 {
     if (node->mate_of == peers)
         return node->mate;
-    int is_send = node->kind == NBCOLL_SEND;
-    const uint32_t *index = is_send ? peers->recv : peers->send;
-    uint32_t low = 0, n = is_send ? peers->recvs : peers->sends, high = n, to = ranks - node->to;
+    int is_given = node->kind == NBCOLL_SEND || node->kind == NBCOLLI_PART;
+    const uint32_t *index = is_given ? peers->take : peers->give;
+    uint32_t low = 0, n = is_given ? peers->takes : peers->gives, high = n, to = ranks - node->to;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         const nbcolli_node *m = &peers->node[index[middle]];

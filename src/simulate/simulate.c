@@ -10,22 +10,14 @@ static int simulate_link(const nbcoll_sim_link *l)
            l->gap <= NBCOLL_SIM_MOST_NS && l->byte <= NBCOLL_SIM_MOST_PS;
 }
 
-static int simulate_program(const nbcoll_sim_program *p)
-{
-    return p->before <= NBCOLL_SIM_MOST_NS && p->compute <= NBCOLL_SIM_MOST_NS && p->test_every <= NBCOLL_SIM_MOST_NS;
-}
-
 static int simulate_limits(const nbcoll_sim_config *c)
 {
     const nbcoll_sim_model *m = &c->model;
     if (!simulate_link(&m->inside) || !simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
         m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > SIMULATE_NODE ||
         m->cores > SIMULATE_NODE || m->progress > SIMULATE_NODE || c->noise.period > NBCOLL_SIM_MOST_NS ||
-        c->arrival.spread > NBCOLL_SIM_MOST_NS || !simulate_program(&c->program))
+        c->arrival.spread > NBCOLL_SIM_MOST_NS || (uint64_t)c->ranks * c->operations > UINT32_MAX)
         return 0;
-    for (int rank = 0; c->programs && rank < c->ranks; rank++)
-        if (!simulate_program(&c->programs[rank]))
-            return 0;
     return 1;
 }
 
@@ -39,7 +31,7 @@ static nbcoll_status simulate_check(const nbcoll_sim_config *c)
         n->share > 1000 || (n->period && n->length >= n->period) ||
         (c->model.cores && c->model.cores <= c->model.progress))
         return NBCOLL_ERR_ARGUMENT;
-    return simulate_limits(c) ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
+    return simulate_limits(c) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
 
 static nbcoll_status simulate_open(nbcolli_sim *s)
@@ -51,49 +43,61 @@ static nbcoll_status simulate_open(nbcolli_sim *s)
     s->workers = s->node_cores - m->progress;
     s->cores = (ranks + s->node - 1) / s->node * s->node_cores;
     s->unended = ranks;
+    s->runs = (uint32_t)s->config.ranks * s->config.operations;
     s->result.first = UINT64_MAX;
     s->shapes.purse = s->queue.purse = &s->purse;
     s->player = nbcolli_purse_take(&s->purse, ranks, sizeof *s->player);
+    s->run = nbcolli_purse_take(&s->purse, s->runs, sizeof *s->run);
     s->core = nbcolli_purse_take(&s->purse, s->cores, sizeof *s->core);
-    return s->player && s->core ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    return s->player && s->run && s->core ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
-/* What the shape of one more rank adds to the result. */
+/* What the shape of one more run adds to the result. */
 static nbcoll_status simulate_count(nbcolli_sim *s, const nbcolli_shape *shape)
 {
     nbcoll_sim_result *r = &s->result;
     s->nodes += shape->nodes;
     s->most_nodes = shape->nodes > s->most_nodes ? shape->nodes : s->most_nodes;
-    r->messages += shape->sends;
+    r->messages += shape->messages;
+    r->fetches += shape->fetches;
+    r->fetched += shape->fetched;
     r->bytes += shape->bytes;
     r->peers = shape->peers > r->peers ? shape->peers : r->peers;
     r->links = shape->links > r->links ? shape->links : r->links;
     r->shapes = (uint32_t)s->shapes.used;
-    return r->bytes < shape->bytes ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+    return r->bytes < shape->bytes || r->fetched < shape->fetched ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+}
+
+static nbcoll_status simulate_gather_one(nbcolli_sim *s, uint32_t operation, int rank, nbcoll_sim_build *make,
+                                         void *user)
+{
+    const nbcoll_sim_config *c = &s->config;
+    nbcolli_sim_run *run = &s->run[operation * (uint32_t)c->ranks + (uint32_t)rank];
+    nbcoll_schedule *schedule = NULL;
+    nbcoll_status status = make(user, operation, rank, &schedule);
+    if (status != NBCOLL_OK)
+        return status;
+    if (!schedule)
+        return NBCOLL_ERR_NULL;
+    status = schedule->rank == rank && schedule->ranks == c->ranks
+                 ? nbcolli_shapes_add(&s->shapes, schedule, (nbcolli_sim_blocks){c, operation}, &run->shape)
+                 : NBCOLL_ERR_RANK;
+    nbcoll_schedule_free(schedule);
+    return status == NBCOLL_OK ? simulate_count(s, run->shape) : status;
 }
 
 static nbcoll_status simulate_gather(nbcolli_sim *s, nbcoll_sim_build *make, void *user)
 {
     const nbcoll_sim_config *c = &s->config;
-    for (int rank = 0; rank < c->ranks; rank++) {
-        nbcoll_schedule *schedule = NULL;
-        nbcoll_status status = make(user, rank, &schedule);
-        if (status != NBCOLL_OK)
-            return status;
-        if (!schedule)
-            return NBCOLL_ERR_NULL;
-        status = schedule->rank == rank && schedule->ranks == c->ranks
-                     ? nbcolli_shapes_add(&s->shapes, schedule, &s->player[rank].shape)
-                     : NBCOLL_ERR_RANK;
-        nbcoll_schedule_free(schedule);
-        if (status == NBCOLL_OK)
-            status = simulate_count(s, s->player[rank].shape);
-        if (status != NBCOLL_OK)
-            return status;
-        if (c->progress && rank % 1024 == 1023)
-            c->progress(c->user, NBCOLL_SIM_BUILDING, (uint64_t)rank + 1, (uint64_t)c->ranks);
-    }
-    return NBCOLL_OK;
+    nbcoll_status status = NBCOLL_OK;
+    uint64_t done = 0;
+    for (uint32_t operation = 0; operation < c->operations; operation++)
+        for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++) {
+            status = simulate_gather_one(s, operation, rank, make, user);
+            if (c->progress && ++done % 1024 == 0)
+                c->progress(c->user, NBCOLL_SIM_BUILDING, done, s->runs);
+        }
+    return status;
 }
 
 static nbcoll_status simulate_set_up(nbcolli_sim *s)
@@ -103,12 +107,12 @@ static nbcoll_status simulate_set_up(nbcolli_sim *s)
     if (!s->states || !s->ready)
         return NBCOLL_ERR_MEMORY;
     nbcolli_standing *next = s->states;
-    for (int rank = 0; rank < s->config.ranks; rank++) {
-        nbcolli_player *p = &s->player[rank];
-        p->state = next;
-        p->left = p->shape->nodes;
-        for (uint32_t i = 0; i < p->left; i++)
-            next++->before = p->shape->node[i].before;
+    for (uint32_t i = 0; i < s->runs; i++) {
+        nbcolli_sim_run *r = &s->run[i];
+        r->state = next;
+        r->left = r->shape->steps;
+        for (uint32_t k = 0; k < r->shape->nodes; k++)
+            next++->before = r->shape->node[k].before;
     }
     return NBCOLL_OK;
 }
@@ -120,6 +124,7 @@ static void simulate_close(nbcolli_sim *s)
     nbcolli_purse_give(&s->purse, s->states, s->nodes, sizeof *s->states);
     nbcolli_purse_give(&s->purse, s->ready, s->most_nodes, sizeof *s->ready);
     nbcolli_purse_give(&s->purse, s->player, (size_t)s->config.ranks, sizeof *s->player);
+    nbcolli_purse_give(&s->purse, s->run, s->runs, sizeof *s->run);
     nbcolli_purse_give(&s->purse, s->core, s->cores, sizeof *s->core);
 }
 
@@ -137,11 +142,12 @@ nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build 
         nbcolli_copy_tagged(&s.purse.host, s.config.host, sizeof s.purse.host) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     s.result = (nbcoll_sim_result){.rank = s.result.rank};
+    s.config.operations = s.config.operations ? s.config.operations : 1;
     nbcoll_status status = simulate_check(&s.config);
     if (status != NBCOLL_OK)
         return status;
     if (s.result.rank)
-        memset(s.result.rank, 0, (size_t)s.config.ranks * sizeof *s.result.rank);
+        memset(s.result.rank, 0, (size_t)s.config.ranks * s.config.operations * sizeof *s.result.rank);
     status = simulate_open(&s);
     if (status == NBCOLL_OK)
         status = simulate_gather(&s, make, user);

@@ -22,29 +22,43 @@ void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes);
 
 typedef struct nbcolli_shape nbcolli_shape;
 
-/* A step; `bytes` and `to`, the distance up to the peer, past the last rank to 0, are the same on ranks that have the
- * same shape. */
+/* Kinds of nodes are those of steps, and this: a part of an EXPOSE. */
+#define NBCOLLI_PART NBCOLL_KIND_COUNT
+#define NBCOLLI_FROM_CELL 0x80000000u /* parts and FETCHes are numbered from here on */
+
+/* A step, or a part of one; `bytes` and `to`, the distance up to the peer, past the last rank to 0, are the same on
+ * ranks that have the same shape. */
 typedef struct nbcolli_node {
-    uint64_t bytes;
-    uint32_t to, number;
-    uint32_t before; /* steps it waits for, and of a RECV the arrival of its message */
-    uint32_t after, after_count; /* in the shape's edges */
+    uint64_t bytes; /* EXPOSE: for which a cell needs room; NBCOLLI_GROWS: it does not get any */
+    uint32_t to, number; /* EXPOSE: number: its first part */
+    uint32_t before; /* steps it waits for, and of a RECV or a FETCH the arrival of what it takes */
+    uint32_t after, after_count; /* in the shape's edges; of a part its EXPOSE */
     uint32_t kind;
-    const nbcolli_shape *mate_of; /* the shape of the peer when it was last looked for, and */
-    uint32_t mate;                /* the other end there */
+    uint32_t parts;               /* EXPOSE: nodes */
+    uint32_t mate;                /* the other end, */
+    const nbcolli_shape *mate_of; /* in the shape of the peer, when it was last looked for */
 } nbcolli_node;
 
-/* A schedule without START and END: node i is step i + 2. */
+#define NBCOLLI_GROWS UINT64_MAX
+
+static inline int nbcolli_is_fetch(const nbcolli_node *n)
+{
+    return n->kind == NBCOLL_FETCH || n->kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* A schedule without START and END: node i is step i + 2; behind the steps come the parts. */
 struct nbcolli_shape {
     nbcolli_shape *next; /* in its chain */
     uint64_t hash;
     size_t memory; /* bytes of the one block, that holds the struct and its arrays */
-    uint64_t bytes; /* of all SENDs */
-    uint32_t nodes, edges, sends, recvs;
+    uint64_t bytes, fetched; /* of all SENDs, and of all FETCHes */
+    uint32_t nodes, steps, edges;
+    uint32_t gives, takes, fetches; /* SENDs and parts; RECVs and FETCHes; of them FETCHes */
+    uint32_t messages;              /* SENDs */
     uint32_t peers, links;
     nbcolli_node *node;
     uint32_t *edge;
-    uint32_t *send, *recv; /* nodes, by distance of the peer, then by number */
+    uint32_t *give, *take; /* nodes, by distance of the peer, then by number */
 };
 
 typedef struct nbcolli_shapes {
@@ -55,8 +69,15 @@ typedef struct nbcolli_shapes {
     size_t spare_bytes;
 } nbcolli_shapes;
 
+/* How long bound blocks are. */
+typedef struct nbcolli_sim_blocks {
+    const nbcoll_sim_config *config;
+    uint32_t operation;
+} nbcolli_sim_blocks;
+
 /* The shape of a schedule, shared with others of the same. */
-nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_shape **out);
+nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
+                                 nbcolli_shape **out);
 void nbcolli_shapes_free(nbcolli_shapes *all);
 
 /* The node of `peers` that is the other end of a message node of a rank with another shape; UINT32_MAX: there is
@@ -67,7 +88,7 @@ uint32_t nbcolli_shape_mate(nbcolli_node *node, const nbcolli_shape *peers, uint
 
 typedef struct nbcolli_happening {
     uint64_t time;
-    uint32_t rank;
+    uint32_t run;
     uint32_t what; /* the queue's user says */
 } nbcolli_happening;
 
@@ -105,23 +126,30 @@ static inline uint64_t nbcolli_price(uint64_t n, uint64_t ps)
     return n / 1000 * ps + n % 1000 * ps / 1000;
 }
 
-/* ---- play.c ---------------------------------------------------------------------------------------------------- */
+/* ---- play.c, program.c ----------------------------------------------------------------------------------------- */
 
-/* A node of a rank as it stands. */
+/* A node of a run as it stands. */
 typedef struct nbcolli_standing {
-    uint32_t before; /* what it still waits for; UINT32_MAX once it runs */
+    uint32_t before; /* what it still waits for; UINT32_MAX once it runs; a larger EXPOSE then: its readers */
     uint32_t depth;  /* messages after each other up to it */
 } nbcolli_standing;
 
-typedef struct nbcolli_player {
+/* One operation on one rank: its index is operation * ranks + rank. */
+typedef struct nbcolli_sim_run {
     nbcolli_shape *shape;
-    nbcolli_standing *state;       /* [nodes] */
-    uint64_t last;              /* when the last work for it was done */
-    uint64_t base;              /* while it computes, tests are this and multiples of `test_every` later, */
-    uint64_t wait;              /* until here, where its wait begins */
-    uint64_t out[2], in[2];     /* when its interfaces are free: inside the node, and out of it */
-    uint32_t left;              /* steps that have not ended; */
-    uint32_t is_started;
+    nbcolli_standing *state; /* [nodes] */
+    uint64_t ended;          /* once nothing is left: its last step */
+    uint32_t left;           /* steps that have not ended */
+    uint16_t is_started, is_waited;
+} nbcolli_sim_run;
+
+typedef struct nbcolli_player {
+    uint64_t last;          /* when the last work for its communication was done */
+    uint64_t base;          /* it computes from here; tests are multiples of `test_every` later, */
+    uint64_t until;         /* until here; or it waits since then */
+    uint64_t out[2], in[2]; /* when its interfaces are free: inside the node, and out of it */
+    uint32_t at;            /* in its program; behind it: waiting for the operations one by one */
+    uint32_t starts;        /* operations */
 } nbcolli_player;
 
 typedef struct nbcolli_sim {
@@ -131,17 +159,70 @@ typedef struct nbcolli_sim {
     nbcolli_shapes shapes;
     nbcolli_queue queue;
     nbcolli_player *player; /* [ranks] */
-    nbcolli_standing *states;  /* [nodes] of all ranks */
+    nbcolli_sim_run *run;   /* [runs] */
+    uint32_t runs;
+    nbcolli_standing *states; /* [nodes] of all runs */
     uint64_t nodes;
     uint64_t *core;         /* [cores]: when each is free */
     uint64_t cores;
     uint32_t node, node_cores, workers; /* ranks and cores of a node, and cores of it that compute */
-    uint32_t *ready;        /* [the most nodes of a rank]: a stack */
+    uint32_t *ready;        /* [the most nodes of a run]: a stack */
     uint32_t readies, most_nodes;
-    uint64_t unended;       /* ranks */
+    uint64_t unended;       /* programs */
 } nbcolli_sim;
+
+/* What an event is: a node, and one of these. GO_ON: the program of the rank of the run. */
+enum {
+    NBCOLLI_GO_ON,
+    NBCOLLI_MESSAGE,
+    NBCOLLI_ASK,
+    NBCOLLI_ANSWER,
+    NBCOLLI_KINDS = 4,
+    NBCOLLI_TAKEN = 4,
+    NBCOLLI_KIND_BITS = 3
+};
+
+static inline uint64_t nbcolli_later(uint64_t x, uint64_t y)
+{
+    return x < y ? y : x;
+}
+
+static inline uint32_t nbcolli_rank_of(const nbcolli_sim *s, uint32_t run)
+{
+    uint32_t ranks = (uint32_t)s->config.ranks;
+    return run < ranks ? run : run % ranks;
+}
+
+static inline nbcoll_status nbcolli_put(nbcolli_sim *s, uint64_t t, uint32_t run, uint32_t node, uint32_t kind)
+{
+    nbcolli_happening h = {t, run, node << NBCOLLI_KIND_BITS | kind};
+    return nbcolli_queue_put(&s->queue, h) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* Tells the user of something; null: of no step. */
+void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, const nbcolli_node *n, uint32_t step,
+                  uint64_t begin, uint64_t end);
 
 /* Plays it to the end. */
 nbcoll_status nbcolli_play(nbcolli_sim *s);
+/* Starts an operation. */
+nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t);
+
+/* Are programs right? */
+nbcoll_status nbcolli_programs_check(const nbcoll_sim_config *c);
+/* Lets all ranks begin. */
+nbcoll_status nbcolli_programs_begin(nbcolli_sim *s);
+/* The program of a rank when its time has come. */
+nbcoll_status nbcolli_program_go_on(nbcolli_sim *s, uint32_t rank, uint64_t t);
+/* The same when one of its operations has ended. */
+nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank);
+/* When a rank that can go on at `t` is inside the library. */
+uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t);
+
+/* The core that computes for a rank. */
+static inline uint64_t nbcolli_compute_core(const nbcolli_sim *s, uint32_t rank)
+{
+    return (uint64_t)(rank / s->node) * s->node_cores + rank % s->node % s->workers;
+}
 
 #endif

@@ -712,6 +712,9 @@ VALUE(NBCOLL_SIM_STEP, 0);
 VALUE(NBCOLL_SIM_MESSAGE, 1);
 VALUE(NBCOLL_SIM_STARTED, 2);
 VALUE(NBCOLL_SIM_ENDED, 3);
+VALUE(NBCOLL_SIM_COMPUTE, 0);
+VALUE(NBCOLL_SIM_START, 1);
+VALUE(NBCOLL_SIM_WAIT, 2);
 VALUE(NBCOLL_SIM_BUILDING, 0);
 VALUE(NBCOLL_SIM_PLAYING, 1);
 
@@ -732,6 +735,7 @@ OFFSET(nbcoll_sim_model, eager, 104);
 OFFSET(nbcoll_sim_model, node, 112);
 OFFSET(nbcoll_sim_model, cores, 116);
 OFFSET(nbcoll_sim_model, progress, 120);
+OFFSET(nbcoll_sim_model, cell, 124);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);
@@ -739,17 +743,22 @@ OFFSET(nbcoll_sim_noise, length, 8);
 OFFSET(nbcoll_sim_noise, share, 16);
 OFFSET(nbcoll_sim_noise, phase, 20);
 
-SIZE(nbcoll_sim_program, 24);
-OFFSET(nbcoll_sim_program, before, 0);
-OFFSET(nbcoll_sim_program, compute, 8);
-OFFSET(nbcoll_sim_program, test_every, 16);
+SIZE(nbcoll_sim_action, 24);
+OFFSET(nbcoll_sim_action, act, 0);
+OFFSET(nbcoll_sim_action, operation, 4);
+OFFSET(nbcoll_sim_action, compute, 8);
+OFFSET(nbcoll_sim_action, test_every, 16);
+
+SIZE(nbcoll_sim_program, 16);
+OFFSET(nbcoll_sim_program, action, 0);
+OFFSET(nbcoll_sim_program, actions, 8);
 
 SIZE(nbcoll_sim_arrival, 16);
 OFFSET(nbcoll_sim_arrival, pattern, 0);
 OFFSET(nbcoll_sim_arrival, rank, 4);
 OFFSET(nbcoll_sim_arrival, spread, 8);
 
-SIZE(nbcoll_sim_event, 48);
+SIZE(nbcoll_sim_event, 56);
 OFFSET(nbcoll_sim_event, what, 0);
 OFFSET(nbcoll_sim_event, kind, 4);
 OFFSET(nbcoll_sim_event, rank, 8);
@@ -758,20 +767,23 @@ OFFSET(nbcoll_sim_event, step, 16);
 OFFSET(nbcoll_sim_event, bytes, 24);
 OFFSET(nbcoll_sim_event, begin, 32);
 OFFSET(nbcoll_sim_event, end, 40);
+OFFSET(nbcoll_sim_event, operation, 48);
 
 SIZE(nbcoll_sim_config, 256);
 OFFSET(nbcoll_sim_config, size, 0);
 OFFSET(nbcoll_sim_config, host, 8);
 OFFSET(nbcoll_sim_config, ranks, 16);
+OFFSET(nbcoll_sim_config, operations, 20);
 OFFSET(nbcoll_sim_config, seed, 24);
 OFFSET(nbcoll_sim_config, model, 32);
 OFFSET(nbcoll_sim_config, noise, 160);
 OFFSET(nbcoll_sim_config, arrival, 184);
 OFFSET(nbcoll_sim_config, program, 200);
-OFFSET(nbcoll_sim_config, programs, 224);
-OFFSET(nbcoll_sim_config, user, 232);
-OFFSET(nbcoll_sim_config, event, 240);
-OFFSET(nbcoll_sim_config, progress, 248);
+OFFSET(nbcoll_sim_config, programs, 216);
+OFFSET(nbcoll_sim_config, user, 224);
+OFFSET(nbcoll_sim_config, event, 232);
+OFFSET(nbcoll_sim_config, progress, 240);
+OFFSET(nbcoll_sim_config, block, 248);
 
 SIZE(nbcoll_sim_rank, 32);
 OFFSET(nbcoll_sim_rank, started, 0);
@@ -779,7 +791,7 @@ OFFSET(nbcoll_sim_rank, ended, 8);
 OFFSET(nbcoll_sim_rank, waited, 16);
 OFFSET(nbcoll_sim_rank, cpu, 24);
 
-SIZE(nbcoll_sim_result, 96);
+SIZE(nbcoll_sim_result, 112);
 OFFSET(nbcoll_sim_result, size, 0);
 OFFSET(nbcoll_sim_result, rank, 8);
 OFFSET(nbcoll_sim_result, first, 16);
@@ -794,3 +806,5 @@ OFFSET(nbcoll_sim_result, peers, 76);
 OFFSET(nbcoll_sim_result, links, 80);
 OFFSET(nbcoll_sim_result, shapes, 84);
 OFFSET(nbcoll_sim_result, memory, 88);
+OFFSET(nbcoll_sim_result, fetches, 96);
+OFFSET(nbcoll_sim_result, fetched, 104);

@@ -67,6 +67,23 @@ for value in late late:3 late:x:3 late::3 rising: rising scattered:x early:3 '';
 done
 refuses "nbcoll sim: --compute takes microseconds, not '-1'" sim bcast --compute -1
 refuses "nbcoll sim: --seed takes a number, not 'x'" sim bcast --seed x
+program()
+{
+    refuses "nbcoll sim: $2" sim bcast --program "$1"
+}
+program '' '--program: it starts nothing'
+program 'run' "--program: it knows compute, start and wait, not 'run'; see nbcoll help sim"
+program 'compute 5; start' "--program: it takes a time like 50us, not '5'; see nbcoll help sim"
+program 'compute; start' "--program: it takes a time like 50us, not ''; see nbcoll help sim"
+program 'compute 1us test 5m; start' "--program: it takes a time like 50us, not '5m'; see nbcoll help sim"
+program 'compute 1us tests; start' "--program: one word too many: 'tests'; see nbcoll help sim"
+program 'start x' "unknown operation 'x'; nbcoll info lists them"
+program 'start bcast x' "bcast has no algorithm 'x'; nbcoll info lists them"
+program 'start bcast flat x' "one word too many: 'x'"
+program 'start; wait 2' '--program: wait 2: there are 1 starts before it'
+program 'start; wait 1 1' "--program: one word too many: '1'; see nbcoll help sim"
+refuses "nbcoll sim: --program says what is computed, not --compute or --test-every" \
+    sim bcast --program start --compute 5
 
 # a machine in a file: what is wrong with which line
 model()

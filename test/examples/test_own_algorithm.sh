@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# examples/own_algorithm: proved, drawn and run; every rank has all blocks. It has at most 100 lines.
+# examples/own_algorithm: proved, drawn, simulated and run; every rank has all blocks. It has at most 100 lines.
 . "$NBCOLL_SOURCE/test/command/check.sh"
 program=$NBCOLL_BINARY/examples/own_algorithm/own_algorithm
 [ -x "$program" ] || exit 77
@@ -10,5 +10,6 @@ for rank in 0 1 2 3 4; do
     prints "rank $rank has ABCDE"
 done
 prints 'up to 12 ranks: proved'
+prints '1000 ranks: 549.0 us' # 500 hops of 99 + 900 + 99 ns
 grep -q '^digraph' "$work/drawing"
 [ "$(wc -l <"$NBCOLL_SOURCE/examples/own_algorithm/main.c")" -le 100 ]

@@ -25,8 +25,17 @@ void scene_loggp(scene *s, uint64_t L, uint64_t o, uint64_t g, uint64_t G)
     s->config.model.between = s->config.model.inside = (nbcoll_sim_link){L, o, o, g, 1000 * G};
 }
 
-nbcoll_status scene_build(void *user, int rank, nbcoll_schedule **out)
+void scene_program(scene *s, uint64_t before, uint64_t compute, uint64_t test_every)
 {
+    s->action[0] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, before, 0};
+    s->action[1] = (nbcoll_sim_action){.act = NBCOLL_SIM_START};
+    s->action[2] = (nbcoll_sim_action){NBCOLL_SIM_COMPUTE, 0, compute, test_every};
+    s->config.program = (nbcoll_sim_program){s->action, 3};
+}
+
+nbcoll_status scene_build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
+{
+    (void)operation;
     scene *s = user;
     return nbcoll_build_case(s->algorithm, &s->c, rank, NULL, out);
 }

@@ -11,6 +11,7 @@ typedef struct scene {
     nbcoll_case c;
     nbcoll_sim_config config;
     nbcoll_sim_result result;
+    nbcoll_sim_action action[3];
 } scene;
 
 /* Bytes of `count` BYTEs; a machine on which all costs nothing: one rank a node. */
@@ -19,8 +20,11 @@ scene scene_of(nbcoll_operation operation, const char *algorithm, int ranks, siz
 /* The costs of LogGP, G in ns a byte. */
 void scene_loggp(scene *s, uint64_t L, uint64_t o, uint64_t g, uint64_t G);
 
+/* Ranks compute, start, and compute with tests; then they wait. The scene must not move any more. */
+void scene_program(scene *s, uint64_t before, uint64_t compute, uint64_t test_every);
+
 /* As an nbcoll_sim_build; `user` is the scene. */
-nbcoll_status scene_build(void *user, int rank, nbcoll_schedule **out);
+nbcoll_status scene_build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
 
 /* Plays it, which must succeed, and gives the latest end. */
 uint64_t scene_play(scene *s);

@@ -2,7 +2,7 @@
  * Connections of a rank, as Inozemtsev's thesis (2014) counts them (sections 4.2.3, 4.4, table 5.1): 7, 14 and 2 with
  * 128 ranks and 4, 8 and 2 with 16 for standard exchange, Bruck and ring. Bruck's are each round's destination and
  * source, so `links`; in its last round these are one rank, so that the peers are one fewer. Standard exchange talks
- * with one rank in each round, so `peers`; here recursive doubling does that. */
+ * with one rank in each round, so `peers`. All through one port. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 static nbcoll_sim_result played(nbcoll_operation operation, const char *algorithm, int ranks)
 {
     scene s = scene_of(operation, algorithm, ranks, 1);
+    s.c.ports = 1;
     scene_play(&s);
     return s.result;
 }
@@ -39,8 +40,9 @@ static void of_a_ring(void **state)
 static void of_an_exchange(void **state)
 {
     (void)state;
-    assert_int_equal(played(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 128).peers, 7);
-    assert_int_equal(played(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16).peers, 4);
+    assert_int_equal(played(NBCOLL_OPERATION_ALLGATHER, "exchange", 128).peers, 7);
+    assert_int_equal(played(NBCOLL_OPERATION_ALLGATHER, "exchange", 16).peers, 4);
+    assert_int_equal(played(NBCOLL_OPERATION_ALLGATHER, "exchange", 128).rounds, 7);
 }
 
 int main(void)

@@ -53,7 +53,7 @@ static void pulses_take_their_part(void **state)
     assert_int_equal(nbcoll_sim_noise_find("pulses", &s.config.noise), NBCOLL_OK);
     assert_int_equal(s.config.noise.length, 100 * MS);
     assert_int_equal(s.config.noise.length * 5, s.config.noise.period);
-    s.config.program.before = 100000 * MS;
+    scene_program(&s, 100000 * MS, 0, 0);
     nbcoll_sim_rank rank[16];
     s.result.rank = rank;
     scene_play(&s);
@@ -69,7 +69,7 @@ static void a_fifth_of_the_cores_is_away(void **state)
     nbcoll_sim_rank rank[1000];
     int away = 0;
     assert_int_equal(nbcoll_sim_noise_find("pulses", &s.config.noise), NBCOLL_OK);
-    s.config.program.before = 1;
+    scene_program(&s, 1, 0, 0);
     s.result.rank = rank;
     scene_play(&s);
     for (int r = 0; r < 1000; r++)
@@ -97,7 +97,7 @@ static int finds_the_same(nbcoll_sim_phase phase)
     int same = 1, late = 0;
     s.config.noise = (nbcoll_sim_noise){1000, 100, 1000, phase};
     for (uint64_t i = 0; i < 2; i++) {
-        s.config.program.before = 450 + i * 900;
+        scene_program(&s, 450 + i * 900, 0, 0);
         s.result.rank = rank[i];
         scene_play(&s);
     }
@@ -159,12 +159,12 @@ static void progress_is_made_in_tests(void **state)
     (void)state;
     scene s = barrier(4);
     assert_int_equal(scene_play(&s), 2400);
-    s.config.program.compute = 10000;
+    scene_program(&s, 0, 10000, 0);
     /* In start the first send; in wait the first receive, which came long ago, and the second round. */
     assert_int_equal(scene_play(&s), 10000 + 100 + 100 + 100 + 1000 + 100);
     /* Tests at 100 + 2000 k: the first message is there at 1100, taken at 2100; the second is sent by 2300 and there at
      * 3300, and 2000 after the end of that test it is taken. */
-    s.config.program.test_every = 2000;
+    scene_program(&s, 0, 10000, 2000);
     assert_int_equal(scene_play(&s), 4300 + 100);
     assert_int_equal(s.result.waited, 10000 + 400);
     /* Somebody else's core: as if nobody computed. */
@@ -182,7 +182,7 @@ static void ranks_that_share_a_core_take_turns(void **state)
 {
     (void)state;
     scene s = barrier(8);
-    s.config.program.before = 1000;
+    scene_program(&s, 1000, 0, 0);
     s.config.model.node = 4;
     uint64_t alone = scene_play(&s);
     s.config.model.cores = 2;
@@ -196,7 +196,9 @@ static void ranks_that_share_a_core_take_turns(void **state)
 static void each_rank_may_have_its_own_program(void **state)
 {
     (void)state;
-    nbcoll_sim_program programs[4] = {{0}, {.before = 50}, {.before = 7000}, {0}};
+    nbcoll_sim_action soon[] = {{NBCOLL_SIM_COMPUTE, 0, 50, 0}, {.act = NBCOLL_SIM_START}};
+    nbcoll_sim_action late[] = {{NBCOLL_SIM_COMPUTE, 0, 7000, 0}, {.act = NBCOLL_SIM_START}};
+    nbcoll_sim_program programs[4] = {{0}, {soon, 2}, {late, 2}, {0}};
     scene s = barrier(4);
     s.config.programs = programs;
     assert_int_equal(scene_play(&s), 7000 + 2400);

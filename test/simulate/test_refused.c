@@ -51,7 +51,13 @@ static void bad_configurations(void **state)
     REFUSED(s.config.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.config.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
     REFUSED(s.config.model.node = 65537, LIMIT);
-    REFUSED(s.config.program.compute = NBCOLL_SIM_MOST_NS + 1, LIMIT);
+    REFUSED(scene_program(&s, NBCOLL_SIM_MOST_NS + 1, 0, 0), LIMIT);
+    REFUSED(scene_program(&s, 0, 0, NBCOLL_SIM_MOST_NS + 1), LIMIT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = NBCOLL_SIM_START), ARGUMENT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.config.program.actions = 1), ARGUMENT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.action[0].act = NBCOLL_SIM_WAIT), ARGUMENT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = (nbcoll_sim_act)3), ARGUMENT);
+    REFUSED(s.config.operations = UINT32_MAX / 4 + 1, LIMIT);
     REFUSED(s.c.count = NBCOLL_SIM_MOST_BYTES + 1, LIMIT);
 }
 
@@ -71,27 +77,30 @@ static void presets_that_do_not_exist(void **state)
         assert_int_equal(nbcoll_sim_noise_find(name, &noise), NBCOLL_OK);
 }
 
-static nbcoll_status build_shared(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build_shared(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     scene *s = user;
     s->c.node = s->c.ranks;
     return nbcoll_build_case(nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots"), &s->c, rank, NULL, out);
 }
 
-static nbcoll_status build_bound(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build_bound(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     scene *s = user;
     s->c.operation = NBCOLL_OPERATION_ALLTOALLV;
     return nbcoll_build_case(nbcoll_algorithm_find(NBCOLL_OPERATION_ALLTOALLV, "flat"), &s->c, rank, NULL, out);
 }
 
-static nbcoll_status build_another(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build_another(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
-    return scene_build(user, rank ^ 1, out);
+    return scene_build(user, operation, rank ^ 1, out);
 }
 
-static nbcoll_status build_nothing(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build_nothing(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     (void)user, (void)rank, (void)out;
     return NBCOLL_ERR_CALL;
 }
@@ -102,8 +111,9 @@ typedef struct odd {
     size_t bytes;
 } odd;
 
-static nbcoll_status build_odd(void *user, int rank, nbcoll_schedule **out)
+static nbcoll_status build_odd(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
+    (void)operation;
     const odd *o = user;
     nbcoll_builder *b;
     nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 4};
