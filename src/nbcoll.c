@@ -13,7 +13,6 @@
 #endif
 
 #include "algorithms/allgather_bruck.c"
-#include "algorithms/allgather_bruck_ports.c"
 #include "algorithms/allgather_exchange.c"
 #include "algorithms/allgather_exchange_pipelined.c"
 #include "algorithms/allgather_exotic.c"
@@ -51,7 +50,6 @@
 #include "algorithms/gather_slots.c"
 #include "algorithms/gatherv_binomial.c"
 #include "algorithms/reduce_binomial.c"
-#include "algorithms/reduce_pairwise.c"
 #include "algorithms/reduce_scatter_binomial.c"
 #include "algorithms/reduce_scatter_direct.c"
 #include "algorithms/reduce_scatter_halving.c"

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Reductions of long vectors, each block combined by one rank: every rank sends every other one its operand of the
- * block that belongs there, and combines its own, along the tree that splits n ranks behind the largest power of two
- * below n. That is reduce-scatter; for reduce and allreduce, the finished block then goes to the root, or to all. No
- * rank sends more than the vector; in allreduce, twice the vector. Source: Thakur, Rabenseifner, Gropp, "Optimization
- * of collective communication operations in MPICH" (2005), reduce-scatter by pairwise exchange; the tree is this
- * library's. */
+ * block that belongs there, and combines its own. That is reduce-scatter; for reduce and allreduce, the finished block
+ * then goes to the root, or to all. No rank sends more than the vector; in allreduce, twice the vector. Source: Thakur,
+ * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH" (2005), reduce-scatter by
+ * pairwise exchange, then gather. There, operands are combined one after the other; the tree that splits n ranks behind
+ * the largest power of two below n is this library's. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_reduce_scatter_direct;
+nbcoll_build nbcolli_reduce_scatter_direct, nbcolli_reduce_pairwise;
 
 /* What is known of the operands of some consecutive ranks, and since which step. */
 typedef struct direct_part {
     nbcoll_addr at;
     nbcoll_step since;
+    int ranks;
     int is_mine; /* not to be written */
 } direct_part;
 
@@ -50,20 +51,42 @@ static direct_part direct_operand(const direct_plan *p, int rank)
     if (rank == p->b->rank)
         return p->mine;
     nbcoll_addr at = nbcoll_at(p->room, (size_t)(rank - (rank > p->b->rank)) * p->result.bytes);
-    return (direct_part){at, nbcoll_recv(p->b, rank, at, p->result.bytes), 0};
+    return (direct_part){at, nbcoll_recv(p->b, rank, at, p->result.bytes), 1, 0};
 }
 
-static direct_part direct_combine(const direct_plan *p, int first, int ranks)
+static direct_part direct_combine(const direct_plan *p, direct_part left, direct_part right)
+{
+    int ranks = left.ranks + right.ranks;
+    nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
+    nbcoll_step step = nbcoll_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
+
+    nbcoll_after(p->b, step, left.since);
+    nbcoll_after(p->b, step, right.since);
+    return (direct_part){to, step, ranks, 0};
+}
+
+static direct_part direct_tree(const direct_plan *p, int first, int ranks)
 {
     if (ranks == 1)
         return direct_operand(p, first);
     int low = nbcoll_power(ranks - 1);
-    direct_part left = direct_combine(p, first, low), right = direct_combine(p, first + low, ranks - low);
-    nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
-    nbcoll_step step = nbcoll_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
-    nbcoll_after(p->b, step, left.since);
-    nbcoll_after(p->b, step, right.since);
-    return (direct_part){to, step, 0};
+    direct_part left = direct_tree(p, first, low), right = direct_tree(p, first + low, ranks - low);
+    return direct_combine(p, left, right);
+}
+
+/* As they come: that of the next rank below first, then those further down, and from the last rank on down to here. */
+static direct_part direct_as_they_come(const direct_plan *p)
+{
+    direct_part low = p->mine;
+
+    for (int rank = p->b->rank - 1; rank >= 0; rank--)
+        low = direct_combine(p, direct_operand(p, rank), low);
+    if (p->b->rank == p->b->ranks - 1)
+        return low;
+    direct_part high = direct_operand(p, p->b->ranks - 1);
+    for (int rank = p->b->ranks - 2; rank > p->b->rank; rank--)
+        high = direct_combine(p, direct_operand(p, rank), high);
+    return direct_combine(p, low, high);
 }
 
 /* The finished blocks of reduce and allreduce to where they are needed; in place, when all operands have `left`. */
@@ -81,7 +104,7 @@ static void direct_share(const direct_plan *p, nbcoll_step finished, nbcoll_step
     }
 }
 
-void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
+static void direct_build(nbcoll_builder *b, const nbcoll_args *a, int is_tree)
 {
     int me = b->rank, ranks = b->ranks, is_scatter = direct_is_scatter(a);
     nbcoll_region own = direct_block(b, a, a->send, me), result = direct_block(b, a, a->recv, me);
@@ -91,7 +114,7 @@ void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
         result.at = a->recv;
     else if (!direct_needs_all(a, me))
         result.at = nbcoll_scratch(b, own.bytes);
-    direct_plan p = {b, a, result, nbcoll_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1}};
+    direct_plan p = {b, a, result, nbcoll_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1, 1}};
     if (ranks == 1 && !a->in_place)
         nbcoll_copy(b, result.at, own.at, own.bytes);
     if (ranks == 1)
@@ -107,9 +130,19 @@ void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
         if (a->in_place)
             nbcoll_after(b, left, give);
     }
-    direct_part all = direct_combine(&p, 0, ranks);
+    direct_part all = is_tree ? direct_tree(&p, 0, ranks) : direct_as_they_come(&p);
     if (is_scatter)
         nbcoll_after(b, all.since, left);
     else
         direct_share(&p, all.since, left);
+}
+
+void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
+{
+    direct_build(b, a, 1);
+}
+
+void nbcolli_reduce_pairwise(nbcoll_builder *b, const nbcoll_args *a)
+{
+    direct_build(b, a, 0);
 }

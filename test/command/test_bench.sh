@@ -45,6 +45,9 @@ succeeds bench bcast --algorithm slots,default --count 1,300 $tiny
 [ "$(wc -l <"$work/out")" -eq 5 ] || fail "not five lines"
 [ "$(grep -c '^bcast  *slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
 
+# parameters of what is forced
+succeeds bench bcast --algorithm tree_pipelined --count 100 --segment 100 --arity 2 $tiny
+
 # CSV: as many fields in each line as it has titles
 succeeds bench barrier scan --count 9 --csv --threads $tiny
 [ "$(wc -l <"$work/out")" -eq 3 ] || fail "not three lines"
@@ -63,7 +66,7 @@ grep -q '^gatherv,default,.*,flat,[A-Z]*$' "$work/out" || fail "the tree's promi
 printf '[bcast]\ntree = bytes ..99 arity 1\n' >"$work/rules"
 succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rules" $tiny
 [ "$(grep -c "  tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
-[ "$(grep -c '  slots: SHARED all ranks share memory$' "$work/out")" -eq 1 ] || fail "the reason is not named"
+[ "$(grep -c '  binomial: COST [0-9]* ns$' "$work/out")" -eq 1 ] || fail "the reason is not named"
 
 # every operation, and several of it at once, late and among changing buffers
 "$nbcoll" info | sed -n '/^algorithms/,/^$/p' | sed '1d;/^$/d' | while read -r operation algorithms; do

@@ -48,10 +48,16 @@ printf '[bcast]\ntree = ranks 4 bytes ..99 arity 3\n' >"$work/rules"
 # shellcheck disable=SC2086
 succeeds sim bcast default --ranks 4 --type byte --model "$work/model" --count 11,100 --tuning "$work/rules"
 grep -q "^tree  *11 .*  RULE $work/rules:2\$" "$work/out" || fail "the rule does not choose"
-grep -q "^binomial  *100 .*  COST [0-9]* ns\$" "$work/out" || fail "the cost model does not choose"
+grep -q "^[a-z_]*  *100 .*  COST [0-9]* ns\$" "$work/out" || fail "the cost model does not choose"
 sed -n 's/^tree *11 *\([^ ]*\) .*/\1/p' "$work/out" >"$work/first"
 succeeds sim bcast tree --arity 3 --ranks 4 --type byte --model "$work/model" --count 11
 sed -n 's/^tree *11 *\([^ ]*\) .*/\1/p' "$work/out" | cmp -s - "$work/first" || fail "not with the rule's arity"
+
+# parameters: 64 ranks tell three others in each of three rounds, or one in each of six
+for ports in 3 1; do
+    succeeds sim barrier dissemination_ports --ranks 64 --ports $ports
+    [ "$(awk 'NR == 2 { print $8 }' "$work/out")" -eq $((ports == 3 ? 3 : 6)) ] || fail "rounds of $ports ports"
+done
 
 # every operation
 for operation in barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall \

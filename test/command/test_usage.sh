@@ -58,6 +58,14 @@ refuses "nbcoll verify: unknown reduction 'ADD'; nbcoll info lists them" verify 
 refuses "nbcoll show: --rank takes a number, not 'x'" show bcast binomial --ranks 4 --rank x
 refuses "nbcoll verify: --blocks is equal, holes, rising or lone, not 'even'" verify --blocks even
 refuses "nbcoll verify: --in-place takes odd, not 'even'" verify --in-place=even
+for command in verify show sim bench explain; do
+    for parameter in segment arity ports; do
+        refuses "nbcoll $command: --$parameter takes a number from 1 on, not '0'" $command bcast --$parameter 0
+        grep -q -- "--$parameter N" <<END || fail "--$parameter is not in the help of $command"
+$("$nbcoll" help $command)
+END
+    done
+done
 
 refuses "nbcoll sim: --ranks takes a number of 1..16777216, not '2..4'" sim bcast --ranks 2..4
 refuses "nbcoll sim: --noise is daemon, pulses or tick, not 'x'" sim bcast --noise x

@@ -47,6 +47,14 @@ prints 'allgather            bruck_ports                1  proved'
 refuses "nbcoll verify: --tuning goes with the algorithm default" verify bcast --tuning "$work/rules"
 succeeds verify gatherv default --ranks 2..3 --native --in-place
 
+# parameters
+for ports in 1 2 3; do
+    succeeds verify allgather bruck_ports --ranks 1..9 --ports $ports --count 7
+    prints 'allgather            bruck_ports                9  proved'
+done
+succeeds verify bcast tree_pipelined --ranks 2..4 --root 0 --count 0,10 --segment 3 --arity 2
+prints 'bcast                tree_pipelined             6  proved'
+
 # each form
 succeeds verify --ranks 1..5 --in-place
 succeeds verify --ranks 1..5 --in-place=odd

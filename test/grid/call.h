@@ -29,11 +29,9 @@ void call_restore(const call *c, int rank);
 /* Says what is wrong at this rank's end; 0 if nothing is. */
 int call_check(const call *c, int rank);
 
-/* This rank's call in its forms. by_schedule builds the point's algorithm and starts that. */
+/* This rank's call in its forms. */
 nbcoll_status call_start(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *request);
 nbcoll_status call_init(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *request);
 nbcoll_status call_blocking(const call *c, int rank, nbcoll_comm *comm, uint64_t timeout);
-nbcoll_status call_by_schedule(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *request,
-                               nbcoll_schedule **schedule);
 
 #endif

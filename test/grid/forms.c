@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The seventeen prototypes in their three forms, and schedules of one algorithm. See call.h. */
+ * The seventeen prototypes in their three forms. See call.h. */
 #include "call.h"
 #include "elements.h"
 
@@ -55,20 +55,4 @@ nbcoll_status call_init(const call *c, int rank, nbcoll_comm *comm, nbcoll_reque
 nbcoll_status call_blocking(const call *c, int rank, nbcoll_comm *comm, uint64_t timeout)
 {
     CALL(nbcoll_, , comm, timeout)
-}
-
-nbcoll_status call_by_schedule(const call *c, int rank, nbcoll_comm *comm, nbcoll_request *request,
-                               nbcoll_schedule **schedule)
-{
-    const passed *a = &c->of[rank].passes;
-    nbcoll_args args = {.size = sizeof args, .operation = c->c.what, .root = c->c.root, .count = a->count,
-                        .reduction = {element_type(c->c.type), element_op(c->c.op)},
-                        .in_place = a->send == NBCOLL_IN_PLACE, .counts = a->sent.counts};
-    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = c->c.ranks};
-    nbcoll_status status = nbcoll_build_schedule(nbcoll_algorithm_at(c->c.what, (unsigned)c->p.algorithm), &args,
-                                                 &config, schedule);
-
-    if (status == NBCOLL_OK)
-        status = nbcoll_schedule_start(*schedule, args.in_place ? NULL : a->send, a->recv, comm, request);
-    return status;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PAIRS_DIMENSIONS = 12, PAIRS_VALUES = 128 };
+enum { PAIRS_DIMENSIONS = 16, PAIRS_VALUES = 512 };
 
 typedef struct grid {
     int dimensions;

@@ -21,7 +21,8 @@ static const int sizes[DIMENSIONS] = {
 
 static const char *const names[DIMENSIONS][16] = {
     [RANKS] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "16"},
-    [TRANSPORT] = {"stepped", "threads", "shm_threads", "shm_processes"},
+    [TRANSPORT] = {"stepped", "stepped_shared", "threads", "threads_shared", "shm_messages", "shm_threads",
+                   "shm_processes"},
     [FLAGS] = {"plain", "reproducible", "counts_known"},
     [FORM] = {"started", "blocking", "persistent", "mixed"},
     [ROOT] = {"first", "middle", "last"},
@@ -79,7 +80,9 @@ static int suits_operation(const int v[])
 
 static int point_is_legal(const int v[])
 {
-    if (v[FORM] == BLOCKING && v[TRANSPORT] == STEPPED) /* nobody would step the others */
+    int is_stepped = v[TRANSPORT] == STEPPED || v[TRANSPORT] == STEPPED_SHARED;
+
+    if (v[FORM] == BLOCKING && is_stepped) /* nobody would step the others */
         return 0;
     if (v[TYPE] >= 0 && v[OP] >= 0 && !element_has(v[OP], v[TYPE]))
         return 0;
@@ -105,6 +108,16 @@ int point_ranks(const point *p)
     return ranks_of[p->v[RANKS]];
 }
 
+int point_is_stepped(const point *p)
+{
+    return p->v[TRANSPORT] == STEPPED || p->v[TRANSPORT] == STEPPED_SHARED;
+}
+
+int point_is_shared(const point *p)
+{
+    return p->v[TRANSPORT] != STEPPED && p->v[TRANSPORT] != LOOPBACK_THREADS && p->v[TRANSPORT] != SHM_MESSAGES;
+}
+
 int point_root(const point *p)
 {
     int ranks = point_ranks(p);
@@ -123,10 +136,8 @@ uint32_t point_flags(const point *p)
 form point_form(const point *p, int rank)
 {
     static const form forms[] = {STARTED, PERSISTENT, BLOCKING};
-    int some = p->v[TRANSPORT] == STEPPED ? 2 : 3;
+    int some = point_is_stepped(p) ? 2 : 3;
 
-    if (p->algorithm >= 0)
-        return STARTED;
     return p->v[FORM] == MIXED ? forms[((uint64_t)rank + p->seed) % (uint64_t)some] : (form)p->v[FORM];
 }
 
@@ -194,8 +205,23 @@ void point_print(const point *p, char text[POINT_TEXT])
     for (int d = 0; d < DIMENSIONS; d++)
         used += (size_t)snprintf(text + used, POINT_TEXT - used, "%s/", value_name(d, p->v[d]));
     used += (size_t)snprintf(text + used, POINT_TEXT - used, "%llu", (unsigned long long)p->seed);
-    if (p->algorithm >= 0)
-        snprintf(text + used, POINT_TEXT - used, "/%d", p->algorithm);
+    if (p->rule.algorithm)
+        snprintf(text + used, POINT_TEXT - used, "/%s/%zu/%u/%u", p->rule.algorithm->name, p->rule.segment,
+                 p->rule.arity, p->rule.ports);
+}
+
+/* "/binomial/64/2/1", or nothing. */
+static int parse_rule(point *p, const char *text)
+{
+    char name[64];
+
+    p->rule = (nbcoll_rule){.algorithm = NULL};
+    if (!*text)
+        return 1;
+    if (sscanf(text, "/%63[^/]/%zu/%u/%u", name, &p->rule.segment, &p->rule.arity, &p->rule.ports) != 4)
+        return 0;
+    p->rule.algorithm = nbcoll_algorithm_find((nbcoll_operation)p->v[OPERATION], name);
+    return p->rule.algorithm != NULL;
 }
 
 int point_parse(point *p, const char *text)
@@ -212,6 +238,5 @@ int point_parse(point *p, const char *text)
         text += length + 1;
     }
     p->seed = strtoull(text, &end, 10);
-    p->algorithm = *end == '/' ? atoi(end + 1) : -1;
-    return end != text && point_is_legal(p->v);
+    return end != text && parse_rule(p, end) && point_is_legal(p->v);
 }

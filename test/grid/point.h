@@ -4,10 +4,10 @@
 #ifndef POINT_H
 #define POINT_H
 
-#include "nbcoll/schedule.h"
+#include "nbcoll/select.h"
 #include "pairs.h"
 
-enum { POINT_RANKS_MOST = 16, POINT_TEXT = 160 };
+enum { POINT_RANKS_MOST = 16, POINT_TEXT = 200 };
 
 /* Outermost first what makes another world. */
 typedef enum dimension {
@@ -17,7 +17,12 @@ typedef enum dimension {
 typedef enum form { STARTED, BLOCKING, PERSISTENT, MIXED, FORMS } form; /* MIXED: another one at each rank */
 typedef enum root { ROOT_FIRST, ROOT_MIDDLE, ROOT_LAST, ROOTS } root;
 typedef enum place { NOT_IN_PLACE, IN_PLACE, IN_PLACE_AT_SOME, PLACES } place;
-typedef enum transport { STEPPED, LOOPBACK_THREADS, SHM_THREADS, SHM_PROCESSES, TRANSPORTS } transport;
+
+/* Loopback, stepped by one thread or by a thread a rank, without and with memory that all ranks share; shm where
+ * communicators share nothing, by threads or processes, and where they do. */
+typedef enum transport {
+    STEPPED, STEPPED_SHARED, LOOPBACK_THREADS, LOOPBACK_SHARED, SHM_MESSAGES, SHM_THREADS, SHM_PROCESSES, TRANSPORTS
+} transport;
 
 /* Elements of a block or vector: none, one, few; of as many bytes as travel with the header, and one more; just too few
  * for the algorithms for large data, and enough; enough for several pieces. In the v and w forms, also blocks of
@@ -29,7 +34,7 @@ typedef enum count {
 typedef struct point {
     int v[DIMENSIONS];
     uint64_t seed;
-    int algorithm; /* -1: the call; else the schedule of the operation's i-th algorithm. Not a dimension */
+    nbcoll_rule rule; /* of the communicator, for this operation; without an algorithm: none. Not a dimension */
 } point;
 
 extern const grid point_grid;
@@ -37,6 +42,8 @@ extern const grid point_grid;
 extern const nbcoll_comm_config point_limits;
 
 int point_ranks(const point *p);
+int point_is_stepped(const point *p);
+int point_is_shared(const point *p); /* with memory in common */
 int point_root(const point *p);
 uint32_t point_flags(const point *p);
 /* Of this rank's call; never MIXED. */
@@ -50,7 +57,8 @@ int operation_has_root(nbcoll_operation what);
 int operation_reduces(nbcoll_operation what);
 int operation_has_counts(nbcoll_operation what);
 
-/* "reduce/5/stepped/plain/started/INT32/SUM/middle/few/out/17", and back. parse returns 0 for what is none. */
+/* "reduce/5/stepped/plain/started/INT32/SUM/middle/few/out/17", and back; with a rule also its algorithm, segment,
+ * arity and ports. parse returns 0 for what is none. */
 void point_print(const point *p, char text[POINT_TEXT]);
 int point_parse(point *p, const char *text);
 

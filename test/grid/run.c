@@ -25,6 +25,8 @@ struct runner {
     int calls;
     size_t bytes;
     call *call[CALLS];
+    size_t rules; /* of the world: at most one for each operation */
+    nbcoll_rule rule[NBCOLL_OPERATION_COUNT];
 };
 
 static const uint64_t deadline = 120000000000u;
@@ -59,40 +61,76 @@ static void crashed(int number)
     raise(number);
 }
 
+/* ---- which algorithm ------------------------------------------------------------------------------------------- */
+
+/* The schedule that was started last on this thread. */
+static _Thread_local char started[64];
+
+static void note_start(void *user, const nbcoll_event *e)
+{
+    nbcoll_schedule_info info = {.size = sizeof info};
+
+    (void)user;
+    if (e->step != NBCOLL_START || e->moment != NBCOLL_STEP_STARTED)
+        return;
+    wants(info.rank, "nbcoll_schedule_query()", NBCOLL_OK, nbcoll_schedule_query(e->schedule, &info));
+    snprintf(started, sizeof started, "%s", info.name);
+}
+
+static const nbcoll_observer observer = {.size = sizeof observer, .event = note_start};
+static const nbcoll_context_config observed = {.size = sizeof observed, .observer = &observer};
+
+/* Contexts are only observed where points name their algorithms. */
+static const nbcoll_context_config *context_config(const runner *r)
+{
+    return r->rules ? &observed : NULL;
+}
+
+/* After this thread has started it. */
+static void ran_as_ruled(const call *c, int rank)
+{
+    const nbcoll_algorithm *algorithm = c->p.rule.algorithm;
+    char wanted[64];
+
+    if (!algorithm)
+        return;
+    snprintf(wanted, sizeof wanted, "%s/%s", nbcoll_operation_name(algorithm->operation), algorithm->name);
+    if (!strcmp(started, wanted))
+        return;
+    fprintf(stderr, "%s: rank %d ran %s\n", running, rank, started);
+    _exit(1);
+}
+
 /* ---- one call -------------------------------------------------------------------------------------------------- */
 
 /* Each form runs as often as the others of its point. A persistent request is made once. */
 static int rounds_of(const call *c)
 {
-    return c->p.algorithm < 0 && (c->p.v[FORM] == PERSISTENT || c->p.v[FORM] == MIXED) ? 2 : 1;
+    return c->p.v[FORM] == PERSISTENT || c->p.v[FORM] == MIXED ? 2 : 1;
 }
 
-static void start(const call *c, int rank, int round, nbcoll_comm *comm, nbcoll_request *request,
-                  nbcoll_schedule **schedule)
+static void start(const call *c, int rank, int round, nbcoll_comm *comm, nbcoll_request *request)
 {
-    if (c->p.algorithm >= 0) {
-        WANTS(OK, call_by_schedule(c, rank, comm, request, schedule));
-    } else if (point_form(&c->p, rank) == PERSISTENT) {
+    if (point_form(&c->p, rank) == PERSISTENT) {
         if (round == 0)
             WANTS(OK, call_init(c, rank, comm, request));
         WANTS(OK, nbcoll_start(request));
     } else {
         WANTS(OK, call_start(c, rank, comm, request));
     }
+    ran_as_ruled(c, rank);
 }
 
-static void release(const call *c, int rank, nbcoll_request *request, nbcoll_schedule *schedule)
+static void release(const call *c, int rank, nbcoll_request *request)
 {
     if (point_form(&c->p, rank) == PERSISTENT)
         WANTS(OK, nbcoll_request_free(request));
-    WANTS(OK, nbcoll_schedule_free(schedule));
 }
 
 /* Where each rank has a thread. Returns whether something is wrong. */
 static int run_rank(const call *c, int rank, nbcoll_comm *comm)
 {
     nbcoll_request request;
-    nbcoll_schedule *schedule = NULL;
     int wrong = 0;
 
     running = c->text;
@@ -100,13 +138,14 @@ static int run_rank(const call *c, int rank, nbcoll_comm *comm)
         call_restore(c, rank);
         if (point_form(&c->p, rank) == BLOCKING) {
             WANTS(OK, call_blocking(c, rank, comm, deadline));
+            ran_as_ruled(c, rank);
         } else {
-            start(c, rank, round, comm, &request, &schedule);
+            start(c, rank, round, comm, &request);
             WANTS(OK, nbcoll_wait(&request, deadline));
         }
         wrong |= call_check(c, rank);
     }
-    release(c, rank, &request, schedule);
+    release(c, rank, &request);
     return wrong;
 }
 
@@ -125,7 +164,6 @@ static void step_to_end(world *w, nbcoll_request request[])
 static int run_stepped(const call *c, world *w)
 {
     nbcoll_request request[WORLD_MOST];
-    nbcoll_schedule *schedule[WORLD_MOST] = {NULL};
     int wrong = 0;
 
     running = c->text;
@@ -133,7 +171,7 @@ static int run_stepped(const call *c, world *w)
         for (int i = 0; i < w->ranks; i++) {
             int rank = round ? w->ranks - 1 - i : i;
             call_restore(c, rank);
-            start(c, rank, round, w->comm[rank], &request[rank], &schedule[rank]);
+            start(c, rank, round, w->comm[rank], &request[rank]);
             if (world_random(&w->random) % 2)
                 world_step(w);
         }
@@ -142,20 +180,37 @@ static int run_stepped(const call *c, world *w)
             wrong |= call_check(c, rank);
     }
     for (int rank = 0; rank < w->ranks; rank++)
-        release(c, rank, &request[rank], schedule[rank]);
+        release(c, rank, &request[rank]);
     return wrong;
 }
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
 
 /* One rank asks for the same bits; all promise the counts. */
-static nbcoll_comm_config comm_config(const point *p, int rank)
+static nbcoll_comm_config comm_config(const runner *r, int rank)
 {
+    const point *p = &r->call[0]->p;
     nbcoll_comm_config config = point_limits;
+
+    config.rules = r->rule;
+    config.rule_count = r->rules;
     config.flags = point_flags(p);
     if (rank != (int)(p->seed % (uint64_t)point_ranks(p)))
         config.flags &= ~NBCOLL_REPRODUCIBLE;
     return config;
+}
+
+/* One rank alone shares with nobody; processes share where the machine lets them. */
+static void shares_as_wanted(const runner *r, int rank, const nbcoll_comm *comm)
+{
+    const point *p = &r->call[0]->p;
+    nbcoll_terms terms = {.size = sizeof terms};
+
+    WANTS(OK, nbcoll_comm_terms(comm, &terms));
+    if (terms.ranks > 1 && p->v[TRANSPORT] != SHM_PROCESSES && terms.shared != point_is_shared(p)) {
+        fprintf(stderr, "%s: memory is %sshared\n", running, terms.shared ? "" : "not ");
+        _exit(1);
+    }
 }
 
 static void run_calls(runner *r, int rank, nbcoll_comm *comm)
@@ -174,21 +229,24 @@ static void thread_of_world(world *w, int rank, void *user)
 
 static void run_loopback(runner *r, const point *p)
 {
-    nbcoll_loopback_config config = world_variant((int)(p->seed % WORLD_VARIANTS), p->seed);
+    int first = point_is_shared(p) ? WORLD_SHARED : 0;
+    int variants = point_is_shared(p) ? WORLD_VARIANTS - WORLD_SHARED : WORLD_SHARED;
+    nbcoll_loopback_config config = world_variant(first + (int)(p->seed % (uint64_t)variants), p->seed);
     nbcoll_request request[WORLD_MOST];
     world w;
 
     running = r->call[0]->text;
-    world_open_contexts(&w, point_ranks(p), &config, NULL);
+    world_open_contexts(&w, point_ranks(p), &config, context_config(r));
     w.random = p->seed;
     for (int rank = 0; rank < w.ranks; rank++) {
-        nbcoll_comm_config comm = comm_config(p, rank);
+        nbcoll_comm_config comm = comm_config(r, rank);
         WANTS(OK, nbcoll_comm_icreate(w.context[rank], w.endpoint[rank], &comm, &w.comm[rank], &request[rank]));
     }
     step_to_end(&w, request);
-    if (p->v[TRANSPORT] == LOOPBACK_THREADS)
+    shares_as_wanted(r, 0, w.comm[0]);
+    if (!point_is_stepped(p))
         world_threads(&w, thread_of_world, r);
-    for (int i = 0; p->v[TRANSPORT] == STEPPED && i < r->calls; i++)
+    for (int i = 0; point_is_stepped(p) && i < r->calls; i++)
         if (run_stepped(r->call[i], &w)) {
             r->tally.wrong++;
             fprintf(stderr, "alone: test_grid %s\n", r->call[i]->text);
@@ -201,24 +259,28 @@ typedef struct member {
     nbcoll_shm_id id;
 } member;
 
-/* Some worlds copy out of the others' memory, some send pieces, some have room for one small message only. */
+/* Some worlds have room for one small message only. Where nothing is to be shared, some copy out of the others' memory,
+ * some send pieces of large data, some have only messages. */
 static void run_shm_rank(const member *m, int rank)
 {
+    static const uint32_t flags[] = {0, NBCOLL_SHM_NO_CMA, NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK};
     const point *p = &m->r->call[0]->p;
     nbcoll_shm_config config = {.size = sizeof config, .id = m->id, .rank = rank, .ranks = point_ranks(p)};
-    nbcoll_comm_config wanted = comm_config(p, rank);
+    nbcoll_comm_config wanted = comm_config(m->r, rank);
     nbcoll_endpoint *endpoint;
     nbcoll_context *context;
     nbcoll_comm *comm;
     nbcoll_status s;
 
     running = m->r->call[0]->text;
-    config.flags = p->seed % 3 == 1 ? NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK : 0;
+    config.flags = point_is_shared(p) ? 0 : flags[p->seed % 3];
     config.depth = p->seed % 5 == 1 ? 1 : 0;
     config.payload = p->seed % 5 == 1 ? 256 : 0;
+    config.quota = point_is_shared(p) ? 0 : 1;
     WANTS(OK, nbcoll_shm_open(&config, &endpoint));
-    WANTS(OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    WANTS(OK, nbcoll_context_create(NBCOLL_ABI, context_config(m->r), &context));
     WANTS(OK, nbcoll_comm_create(context, endpoint, &wanted, &comm, deadline));
+    shares_as_wanted(m->r, rank, comm);
     run_calls(m->r, rank, comm);
     WANTS(OK, nbcoll_barrier(comm, deadline));
     for (int i = 0; (s = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY && i < 1000000; i++)
@@ -262,10 +324,10 @@ static void run_shm(runner *r, const point *p)
 
     running = r->call[0]->text;
     wants(0, "nbcoll_shm_id_make()", NBCOLL_OK, nbcoll_shm_id_make(&m.id));
-    if (p->v[TRANSPORT] == SHM_THREADS)
-        world_threads(&w, thread_of_shm, &m);
-    else
+    if (p->v[TRANSPORT] == SHM_PROCESSES || (p->v[TRANSPORT] == SHM_MESSAGES && p->seed % 4 == 0))
         run_processes(&m, w.ranks);
+    else
+        world_threads(&w, thread_of_shm, &m);
 }
 
 /* ---- many points ----------------------------------------------------------------------------------------------- */
@@ -283,25 +345,50 @@ static void run_all(runner *r)
 {
     const point *p = r->calls ? &r->call[0]->p : NULL;
 
-    if (p && (p->v[TRANSPORT] == STEPPED || p->v[TRANSPORT] == LOOPBACK_THREADS))
-        run_loopback(r, p);
-    else if (p)
+    if (p && p->v[TRANSPORT] >= SHM_MESSAGES)
         run_shm(r, p);
+    else if (p)
+        run_loopback(r, p);
     running = "a point in the making";
     r->tally.runs += (size_t)r->calls;
     for (int i = 0; i < r->calls; i++)
         call_free(r->call[i]);
     r->calls = 0;
+    r->rules = 0;
     r->bytes = 0;
+}
+
+static int is_same_rule(const nbcoll_rule *a, const nbcoll_rule *b)
+{
+    return a->algorithm == b->algorithm && a->segment == b->segment && a->arity == b->arity && a->ports == b->ports;
+}
+
+/* The world's rule for the operation of the point; null if it has none. */
+static const nbcoll_rule *rule_for(const runner *r, const point *p)
+{
+    for (size_t i = 0; i < r->rules; i++)
+        if (r->rule[i].algorithm->operation == (nbcoll_operation)p->v[OPERATION])
+            return &r->rule[i];
+    return NULL;
+}
+
+/* May the point be run in the world of those before it? */
+static int fits(const runner *r, const point *p)
+{
+    const point *first = &r->call[0]->p;
+    const nbcoll_rule *rule = rule_for(r, p);
+
+    return r->calls < CALLS && r->bytes <= LENT && p->v[RANKS] == first->v[RANKS] &&
+           p->v[TRANSPORT] == first->v[TRANSPORT] && p->v[FLAGS] == first->v[FLAGS] &&
+           !p->rule.algorithm == !first->rule.algorithm && (!rule || is_same_rule(rule, &p->rule));
 }
 
 void runner_add(runner *r, const point *p)
 {
-    const point *first = r->calls ? &r->call[0]->p : p;
-
-    if (r->calls == CALLS || r->bytes > LENT || p->v[RANKS] != first->v[RANKS] ||
-        p->v[TRANSPORT] != first->v[TRANSPORT] || p->v[FLAGS] != first->v[FLAGS])
+    if (r->calls && !fits(r, p))
         run_all(r);
+    if (p->rule.algorithm && !rule_for(r, p))
+        r->rule[r->rules++] = p->rule;
     r->call[r->calls] = call_make(p);
     r->bytes += r->call[r->calls++]->bytes;
 }

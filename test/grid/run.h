@@ -22,7 +22,8 @@ enum { RUN_EVERY = 1 };
 enum { RUN_EVERY = 1 };
 #endif
 
-/* Points that share a world (ranks, transport, flags) and follow each other are run in one, up to a limit. A point
+/* Points that share a world (ranks, transport, flags; with rules, but one for an operation) and follow each other are
+ * run in one, up to a limit. That the algorithm of a rule really runs is watched. A point
  * whose buffers are wrong at the end is printed and counted; a status that is not as it should be, or a crash, is
  * printed with its point and ends the program, since the ranks are no longer in step. */
 typedef struct runner runner;

@@ -56,7 +56,7 @@ static void run_sample(runner *r, uint64_t seed)
 
     assert_true(n <= MOST);
     for (size_t i = 0; i < n; i++) {
-        points[i] = (point){.seed = world_random(&random) >> 24, .algorithm = -1};
+        points[i] = (point){.seed = world_random(&random) >> 24};
         memcpy(points[i].v, rows + i * DIMENSIONS, sizeof points[i].v);
     }
     qsort(points, n, sizeof *points, in_order_of_worlds);
@@ -101,7 +101,7 @@ static void run_from(shard *s, int at)
 
 static void run_shard(runner *r, const char *text)
 {
-    shard s = {.r = r, .parts = 1, .p = {.algorithm = -1}};
+    shard s = {.r = r, .parts = 1};
     char *end = NULL;
 
     if (text) {

@@ -121,8 +121,10 @@ static void a_point_can_be_read_as_it_is_printed(void **state)
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
-        point p = {.seed = i, .algorithm = i % 3 ? -1 : (int)(i % 5)}, q;
+        point p = {.seed = i, .rule = {.segment = i % 7, .arity = 2, .ports = 3}}, q;
         memcpy(p.v, rows[i], sizeof p.v);
+        if (i % 3)
+            p.rule.algorithm = nbcoll_algorithm_at((nbcoll_operation)p.v[OPERATION], (unsigned)(i % 2));
         point_print(&p, text);
         assert_true(point_parse(&q, text));
         point_print(&q, again);
