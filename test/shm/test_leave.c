@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include <nbcoll/select.h>
+
 #include "ranks.h"
 
 enum { RANKS = 3, BYTES = 1 << 20, LAST = 2 }; /* LAST: so many operations of the leaver's after the others joined */
@@ -25,11 +27,16 @@ struct plan {
     _Atomic uint64_t departure; /* when it had left */
 };
 
+/* Roots show, or announce, their data to all ranks. */
 static void join(const struct plan *p, int rank, member *m)
 {
+    nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")};
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     nbcoll_shm_config config = p->config;
     config.rank = rank;
-    member_join(m, &config, NULL);
+    comm.rules = &rule;
+    comm.rule_count = 1;
+    member_join_limited(m, &config, NULL, &comm);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m->comm, 30 * SECOND));
 }
 
