@@ -13,6 +13,7 @@
 #include "nbcoll/trace.h"
 
 #include "../shm/ranks.h"
+#include "native.h"
 #include "world.h"
 
 static void the_calls_refuse_what_is_not_theirs(void **state)
@@ -70,10 +71,13 @@ static void join_traced(member *m, const nbcoll_shm_config *config, tally *t)
 {
     nbcoll_trace_config trace = {.size = sizeof trace, .user = t, .event = count};
     nbcoll_endpoint *inner;
+    native n;
+
+    native_init(&n, NULL);
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(config, &inner));
     CHECK_STATUS(NBCOLL_OK, nbcoll_trace_open(&trace, inner, &m->endpoint));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, NULL, &m->comm, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, &n.config, &m->comm, 30 * SECOND));
 }
 
 static void move(const struct plan *p, nbcoll_comm *comm, void *data)

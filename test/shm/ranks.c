@@ -7,14 +7,18 @@
 
 #include <cmocka.h>
 
+#include "native.h"
 #include "ranks.h"
 
 void member_join_limited(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context,
                          const nbcoll_comm_config *limits)
 {
+    native n;
+
+    native_init(&n, limits);
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(config, &m->endpoint));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, context, &m->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, limits, &m->comm, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m->context, m->endpoint, &n.config, &m->comm, 30 * SECOND));
 }
 
 void member_join(member *m, const nbcoll_shm_config *config, const nbcoll_context_config *context)

@@ -9,7 +9,8 @@
 
 #include "crew.h"
 
-/* A rank with a context and a communicator of all. The configurations of context and communicator may be null. */
+/* A rank with a context and a communicator of all. The configurations of context and communicator may be null;
+ * it exposes memory, unless rules say otherwise (native.h). */
 typedef struct member {
     nbcoll_endpoint *endpoint;
     nbcoll_context *context;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "native.h"
 #include "stress.h"
 #include "watch.h"
 #include "world.h"
@@ -112,11 +113,13 @@ static void collect(rank *me, int first)
 static void open_comms(rank *me, nbcoll_endpoint *ep)
 {
     nbcoll_context_config config = {.size = sizeof config};
+    native n;
 
+    native_init(&n, &me->stress->limits);
     watch_init(&me->watch, me->rank);
     config.observer = &me->watch.observer;
     want(me, nbcoll_context_create(NBCOLL_ABI, &config, &me->context), "context");
-    want(me, nbcoll_comm_create(me->context, ep, &me->stress->limits, &me->comm[0], MINUTE), "create");
+    want(me, nbcoll_comm_create(me->context, ep, &n.config, &me->comm[0], MINUTE), "create");
     for (int i = 1; i < STRESS_COMMS; i++)
         want(me, nbcoll_comm_dup(me->comm[0], &me->comm[i], MINUTE), "dup");
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "native.h"
 #include "world.h"
 
 uint64_t world_random(uint64_t *state)
@@ -73,10 +74,12 @@ void world_open(world *w, int ranks, const nbcoll_loopback_config *loopback, con
                 const nbcoll_comm_config *comm)
 {
     nbcoll_request request[WORLD_MOST];
+    native n;
 
+    native_init(&n, comm);
     world_open_contexts(w, ranks, loopback, context);
     for (int r = 0; r < ranks; r++)
-        assert_int_equal(nbcoll_comm_icreate(w->context[r], w->endpoint[r], comm, &w->comm[r], &request[r]),
+        assert_int_equal(nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &request[r]),
                          NBCOLL_OK);
     world_finish(w, (size_t)ranks, request);
 }

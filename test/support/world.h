@@ -26,7 +26,8 @@ typedef struct world {
 } world;
 
 /* Any of the configurations may be null; `ranks` of the loopback's is set here. The seed of the loopback's also seeds
- * the stepping. Fails the test on any error. world_open leaves every rank with a communicator of all. */
+ * the stepping. Fails the test on any error. world_open leaves every rank with a communicator of all,
+ * which exposes memory where that is shared (native.h), unless its configuration has rules. */
 void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loopback,
                          const nbcoll_context_config *context);
 void world_open(world *w, int ranks, const nbcoll_loopback_config *loopback, const nbcoll_context_config *context,
