@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nbcoll/shm.h>
+
 #include "bar.h"
 #include "bench.h"
-
-#define MOST_RANKS 256 /* of shared memory */
+#include "run.h"
 
 typedef struct benchmark {
     const command *self;
-    command_cases cases; /* ranks, root, counts and reduction are read */
+    command_cases cases; /* ranks, root, counts, reduction and known are read */
     bench_plan plan;
     command_rules rules; /* its algorithm: several names, separated by commas */
     int buffers;            /* 1: reused, 2: changing, 3: both */
@@ -29,11 +30,10 @@ typedef struct benchmark {
 
 static int take_number(const command *self, const char *option, const char *value, int low, int high, int *out)
 {
-    unsigned long long number;
-    if (!command_number(value, (unsigned long long)low, (unsigned long long)high, &number))
-        return command_refuse(self, "--%s takes a number of %d..%d, not '%s'", option, low, high, value);
+    unsigned long long number = 0;
+    int status = command_take_number(self, option, value, (unsigned)low, (unsigned)high, &number);
     *out = (int)number;
-    return 0;
+    return status;
 }
 
 static int take_real(const command *self, const char *option, const char *value, double *out)
@@ -53,14 +53,6 @@ static int take_buffers(const command *self, const char *value, int *out)
         if (strcmp(value, names[*out - 1]) == 0)
             return 0;
     return command_refuse(self, "--buffers is reused, changing or both, not '%s'", value);
-}
-
-static int take_bind(const command *self, const char *value, const char **out)
-{
-    *out = value;
-    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
-        return 0;
-    return command_refuse(self, "--bind is core, l3 or none, not '%s'", value);
 }
 
 static int take_option(void *user, int option, const char *value)
@@ -90,7 +82,7 @@ static int take_option(void *user, int option, const char *value)
     case 'N':
         return take_real(b->self, "noise", value, &b->plan.noise);
     case 'w':
-        return take_bind(b->self, value, &b->plan.bind);
+        return run_bind_take(b->self, value, &b->plan.bind);
     case 'v':
         b->format = BENCH_CSV;
         return 0;
@@ -137,8 +129,8 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"plot", required_argument, NULL, 'P'},      COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
-    if (!status && b->cases.most > MOST_RANKS)
-        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", MOST_RANKS);
+    if (!status && b->cases.most > NBCOLL_SHM_RANKS)
+        status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
     return status ? status : take_words(b, argc - optind, argv + optind);
 }
 
@@ -193,6 +185,7 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
 static int check_algorithms(const benchmark *b)
 {
     char name[64];
+    const nbcoll_algorithm *none;
     int has_default = 0, has_others = 0;
     for (const char *at = next_name(b->rules.algorithm, name); *name; at = next_name(at, name)) {
         int is_known = strcmp(name, "default") == 0;
@@ -204,8 +197,7 @@ static int check_algorithms(const benchmark *b)
             return command_refuse(b->self, "none of the operations has an algorithm '%s'; nbcoll info lists them",
                                   name);
         if (!is_known)
-            return command_refuse(b->self, "%s has no algorithm '%s'; nbcoll info lists them",
-                                  nbcoll_operation_name(b->operation[0]), name);
+            return command_find_algorithm(b->self, b->operation[0], name, &none);
     }
     if (b->rules.file && !has_default)
         return command_refuse(b->self, "--tuning goes with the algorithm default");

@@ -38,6 +38,16 @@ static int take_op(const command *self, command_cases *cases, const char *name)
     return command_refuse(self, "unknown reduction '%s'; nbcoll info lists them", name);
 }
 
+int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
+                           const nbcoll_algorithm **out)
+{
+    *out = nbcoll_algorithm_find(operation, name);
+    if (*out)
+        return 0;
+    return command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", nbcoll_operation_name(operation),
+                          name);
+}
+
 int command_take_words(const command *self, command_cases *cases, int words, char *word[])
 {
     if (words > 2)
@@ -51,10 +61,7 @@ int command_take_words(const command *self, command_cases *cases, int words, cha
         return command_refuse(self, "unknown operation '%s'; nbcoll info lists them", word[0]);
     if (words < 2)
         return 0;
-    cases->algorithm = nbcoll_algorithm_find((nbcoll_operation)cases->operation, word[1]);
-    if (!cases->algorithm)
-        return command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", word[0], word[1]);
-    return 0;
+    return command_find_algorithm(self, (nbcoll_operation)cases->operation, word[1], &cases->algorithm);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
@@ -79,23 +86,11 @@ static int take_ranks(const command *self, command_cases *cases, const char *val
 /* "0,1,1000" */
 static int take_counts(const command *self, command_cases *cases, const char *value)
 {
-    const char *at = value;
-    cases->counts = 0;
-    for (;;) {
-        char word[24] = "";
-        size_t length = strcspn(at, ",");
-        unsigned long long count;
-        if (length < sizeof word)
-            memcpy(word, at, length);
-        if (!command_number(word, 0, SIZE_MAX, &count))
-            return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
-        if (cases->counts == COMMAND_COUNTS)
-            return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);
-        cases->count[cases->counts++] = (size_t)count;
-        if (!at[length])
-            return 0;
-        at += length + 1;
-    }
+    if (!command_numbers(value, 0, SIZE_MAX, cases->count, COMMAND_COUNTS, &cases->counts))
+        return command_refuse(self, "--count takes numbers like 0,1,1000, not '%s'", value);
+    if (cases->counts > COMMAND_COUNTS)
+        return command_refuse(self, "--count takes at most %d numbers", COMMAND_COUNTS);
+    return 0;
 }
 
 static int take_int(const command *self, const char *option, const char *value, int low, int *out)

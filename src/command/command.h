@@ -8,6 +8,10 @@
 
 #include <nbcoll/verify.h>
 
+#ifndef NBCOLL_VERSION /* the build's to say */
+#define NBCOLL_VERSION "unreleased"
+#endif
+
 /* Exit statuses. */
 enum {
     COMMAND_OK = 0,
@@ -79,8 +83,18 @@ typedef struct command_cases {
 int command_take_option(const command *self, command_cases *cases, int option, const char *value);
 int command_take_words(const command *self, command_cases *cases, int words, char *word[]);
 
+/* Finds an algorithm by name. 0, or COMMAND_USAGE after saying that the operation has none of that name. */
+int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
+                           const nbcoll_algorithm **out);
+
 /* A whole number of low..high in a word of decimal digits. 0 when it is none. */
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out);
+/* Several, "2,4,8": 0 when one is none. *n of them were said, and the first `most` are in `list`. */
+int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
+                    size_t *n);
+/* The number that is the value of --option. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_number(const command *self, const char *option, const char *value, unsigned long long low,
+                        unsigned long long high, unsigned long long *out);
 
 /* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
  * first count. */

@@ -9,10 +9,6 @@
 #include "command.h"
 #include "info.h"
 
-/* Both are the build's to say. */
-#ifndef NBCOLL_VERSION
-#define NBCOLL_VERSION "unreleased"
-#endif
 #ifndef NBCOLL_TRANSPORTS
 #define NBCOLL_TRANSPORTS ""
 #endif

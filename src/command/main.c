@@ -5,10 +5,6 @@
 
 #include "command.h"
 
-#ifndef NBCOLL_VERSION
-#define NBCOLL_VERSION "unreleased"
-#endif
-
 static const command *const commands[] = {&command_verify, &command_show, &command_sim, &command_explain,
                                          &command_bench, &command_tune, &command_run, &command_info};
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -31,6 +31,34 @@ int command_number(const char *word, unsigned long long low, unsigned long long 
     return !*end && !errno && low <= *out && *out <= high;
 }
 
+int command_numbers(const char *words, unsigned long long low, unsigned long long high, size_t list[], size_t most,
+                    size_t *n)
+{
+    for (*n = 0;; words++) {
+        char word[24] = "";
+        size_t length = strcspn(words, ",");
+        unsigned long long number;
+        if (length < sizeof word)
+            memcpy(word, words, length);
+        if (!command_number(word, low, high, &number))
+            return 0;
+        if (*n < most)
+            list[*n] = (size_t)number;
+        ++*n;
+        words += length;
+        if (!*words)
+            return 1;
+    }
+}
+
+int command_take_number(const command *self, const char *option, const char *value, unsigned long long low,
+                        unsigned long long high, unsigned long long *out)
+{
+    if (command_number(value, low, high, out))
+        return 0;
+    return command_refuse(self, "--%s takes a number of %llu..%llu, not '%s'", option, low, high, value);
+}
+
 int command_next(const command *self, int argc, char *argv[], const struct option *options)
 {
     opterr = 0;

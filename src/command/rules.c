@@ -76,11 +76,9 @@ int command_rules_read(const command *self, command_rules *rules, nbcoll_operati
     if (!rules->algorithm && (rules->segment || rules->arity || rules->ports))
         return command_refuse(self, "--segment, --arity and --ports go with an algorithm");
     if (rules->algorithm) {
-        rule.algorithm = nbcoll_algorithm_find(operation, rules->algorithm);
-        if (!rule.algorithm)
-            return command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them",
-                                  nbcoll_operation_name(operation), rules->algorithm);
-        status = rules_add(self, rules, &rule, 1);
+        status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
+        if (!status)
+            status = rules_add(self, rules, &rule, 1);
     }
     return status || !rules->file ? status : rules_of_file(self, rules);
 }
@@ -102,11 +100,8 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
     if (words < 1 && rules->algorithm)
         return command_refuse(self, "--algorithm goes with an operation");
     status = command_take_words(self, cases, words > 1 ? 1 : words, word);
-    if (!status && *algorithm && !is_default) {
-        cases->algorithm = nbcoll_algorithm_find((nbcoll_operation)cases->operation, algorithm);
-        if (!cases->algorithm)
-            status = command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", word[0], algorithm);
-    }
+    if (!status && *algorithm && !is_default)
+        status = command_find_algorithm(self, (nbcoll_operation)cases->operation, algorithm, &cases->algorithm);
     if (!status && rules->file && !is_default)
         status = command_refuse(self, "--tuning goes with the algorithm default");
     if (status || !is_default)

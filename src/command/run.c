@@ -11,18 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nbcoll/shm.h>
+
 #include "rules.h"
 #include "run.h"
-
-enum { MOST_RANKS = 256 }; /* what shared memory connects */
 
 /* ---- the options ----------------------------------------------------------------------------------------------- */
 
 static int take_ranks(run_plan *plan, const char *value)
 {
     unsigned long long number;
-    if (!command_number(value, 1, MOST_RANKS, &number))
-        return command_refuse(plan->self, "-n takes a number of 1..%d, not '%s'", MOST_RANKS, value);
+    if (!command_number(value, 1, NBCOLL_SHM_RANKS, &number))
+        return command_refuse(plan->self, "-n takes a number of 1..%d, not '%s'", NBCOLL_SHM_RANKS, value);
     plan->ranks = (int)number;
     return 0;
 }
@@ -35,14 +35,6 @@ static int take_timeout(run_plan *plan, const char *value)
         return command_refuse(plan->self, "--timeout takes seconds, like 60 or 0.5, not '%s'", value);
     plan->timeout = (uint64_t)(seconds * 1e9);
     return 0;
-}
-
-static int take_place(const run_plan *plan, const char **where, const char *value)
-{
-    *where = value;
-    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
-        return 0;
-    return command_refuse(plan->self, "--bind is core, l3 or none, not '%s'", value);
 }
 
 static int take_options(run_plan *plan, const char **where, int *asks_for_help, int argc, char *argv[])
@@ -60,7 +52,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         else if (option == 't')
             status = take_timeout(plan, optarg);
         else if (option == 'b')
-            status = take_place(plan, where, optarg);
+            status = run_bind_take(plan->self, optarg, where);
         else if (option == 'p')
             plan->is_prefixed = 1;
         else if (option == COMMAND_TUNING)

@@ -21,6 +21,8 @@ enum { RUN_TIMEOUT = 124, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127, RUN_SIG
 
 typedef struct run_binding run_binding;
 
+/* Takes the value of --bind: 0, or COMMAND_USAGE after naming what is wrong. */
+int run_bind_take(const command *self, const char *value, const char **where);
 /* Finds places for the ranks: `where` is "core", "l3", "none", or null for cores if each rank can have one. *out is
  * null when they are not to be bound. 0, or an exit status after naming what is wrong. */
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);

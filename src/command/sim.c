@@ -52,10 +52,10 @@ static int take_us(const simulation *s, const char *option, const char *value, u
 static int take_ranks(simulation *s, const char *value)
 {
     unsigned long long ranks;
-    if (!command_number(value, 1, MOST_RANKS, &ranks))
-        return command_refuse(s->self, "--ranks takes a number of 1..%d, not '%s'", MOST_RANKS, value);
-    s->cases.fewest = s->cases.most = (int)ranks;
-    return 0;
+    int status = command_take_number(s->self, "ranks", value, 1, MOST_RANKS, &ranks);
+    if (!status)
+        s->cases.fewest = s->cases.most = (int)ranks;
+    return status;
 }
 
 static int take_seed(simulation *s, const char *value)

@@ -7,12 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include <nbcoll/shm.h>
 
 #include "bar.h"
+#include "run.h"
 #include "sim.h"
 #include "tune.h"
 
-#define MOST_MEASURED 256 /* ranks over shared memory */
+#define MOST_MEASURED NBCOLL_SHM_RANKS
 #define MOST_SIMULATED 65536
 
 static volatile sig_atomic_t is_interrupted;
@@ -29,37 +33,21 @@ static void interrupt(int number)
 static int take_list(const tune *t, const char *option, const char *value, unsigned long long low,
                      unsigned long long high, size_t list[], size_t *n)
 {
-    const char *at = value;
-    for (*n = 0;; at++) {
-        char word[24] = "";
-        size_t length = strcspn(at, ",");
-        unsigned long long number;
-        if (length < sizeof word)
-            memcpy(word, at, length);
-        if (!command_number(word, low, high, &number) || (*n && number <= list[*n - 1]))
-            return command_refuse(t->self, "--%s takes rising numbers from %llu on, like 2,4,8, not '%s'", option, low,
-                                  value);
-        if (*n == TUNE_MOST)
-            return command_refuse(t->self, "--%s takes at most %d numbers", option, TUNE_MOST);
-        list[(*n)++] = (size_t)number;
-        at += length;
-        if (!*at)
-            return 0;
-    }
-}
-
-static int take_number(const tune *t, const char *option, const char *value, unsigned long long low,
-                       unsigned long long high, unsigned long long *out)
-{
-    if (command_number(value, low, high, out))
-        return 0;
-    return command_refuse(t->self, "--%s takes a number of %llu..%llu, not '%s'", option, low, high, value);
+    int is_rising = command_numbers(value, low, high, list, TUNE_MOST, n);
+    for (size_t i = 1; i < *n && i < TUNE_MOST; i++)
+        is_rising &= list[i] > list[i - 1];
+    if (!is_rising)
+        return command_refuse(t->self, "--%s takes rising numbers of %llu..%llu, like 2,4,8, not '%s'", option, low,
+                              high, value);
+    if (*n > TUNE_MOST)
+        return command_refuse(t->self, "--%s takes at most %d numbers", option, TUNE_MOST);
+    return 0;
 }
 
 static int take_term(const tune *t, const char *option, const char *value, int64_t *out)
 {
     unsigned long long number = 0;
-    int status = take_number(t, option, value, 0, UINT32_MAX, &number);
+    int status = command_take_number(t->self, option, value, 0, UINT32_MAX, &number);
     *out = (int64_t)number;
     return status;
 }
@@ -67,7 +55,7 @@ static int take_term(const tune *t, const char *option, const char *value, int64
 static int take_int(const tune *t, const char *option, const char *value, int *out)
 {
     unsigned long long number = 0;
-    int status = take_number(t, option, value, 1, 10000, &number);
+    int status = command_take_number(t->self, option, value, 1, 10000, &number);
     *out = (int)number;
     return status;
 }
@@ -80,14 +68,6 @@ static int take_within(tune *t, const char *value)
         return command_refuse(t->self, "--within takes per cent, 0..100, not '%s'", value);
     t->within = percent / 100;
     return 0;
-}
-
-static int take_bind(tune *t, const char *value)
-{
-    t->plan.bind = value;
-    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
-        return 0;
-    return command_refuse(t->self, "--bind is core, l3 or none, not '%s'", value);
 }
 
 static int take_option(tune *t, command_cases *cases, int option, const char *value)
@@ -113,7 +93,7 @@ static int take_option(tune *t, command_cases *cases, int option, const char *va
         t->plan.are_threads = 1;
         return 0;
     case 'w':
-        return take_bind(t, value);
+        return run_bind_take(t->self, value, &t->plan.bind);
     case 'R':
         return take_int(t, "rounds", value, &t->plan.rounds);
     case 'I':
@@ -174,16 +154,27 @@ static void take_defaults(tune *t)
             t->operation[t->operations++] = (nbcoll_operation)i;
 }
 
-/* What does not go together. */
-static int check(const tune *t, int has_model_options)
+/* The tuning file takes the place of a file, and of nothing else. */
+static int check_place(const tune *t)
 {
-    if (has_model_options && !t->is_simulated)
+    struct stat there;
+    if (!t->output || stat(t->output, &there) != 0 || S_ISREG(there.st_mode))
+        return 0;
+    return command_refuse(t->self, "--output %s: what is there is no file", t->output);
+}
+
+/* What does not go together. */
+static int check(const tune *t, int describes_model, int describes_run)
+{
+    if (describes_model && !t->is_simulated)
         return command_refuse(t->self, "--model, --alpha, --beta and --overhead go with --simulate");
+    if (describes_run && t->is_simulated)
+        return command_refuse(t->self, "--threads, --bind, --rounds and --iterations do not go with --simulate");
     if (!t->is_simulated && t->ranks[t->rows - 1] > MOST_MEASURED)
         return command_refuse(t->self, "--ranks: there are at most %d over shared memory", MOST_MEASURED);
     if (t->model.cores && t->model.cores <= t->model.progress)
         return command_refuse(t->self, "--model: no core of a node is left to compute");
-    return 0;
+    return check_place(t);
 }
 
 static int take_options(tune *t, int argc, char *argv[])
@@ -199,26 +190,29 @@ static int take_options(tune *t, int argc, char *argv[])
         {"output", required_argument, NULL, 'f'},     {"tuning", required_argument, NULL, COMMAND_TUNING},
         {"json", no_argument, NULL, 'j'},             {NULL, 0, NULL, 0}};
     command_cases cases = {.reduction = t->plan.reduction};
-    int option, status = 0, has_model_options = 0;
+    int option, status = 0, describes_model = 0, describes_run = 0;
     while (!status && (option = command_next(t->self, argc, argv, options)) != -1) {
-        has_model_options |= strchr("mabv", option) != NULL;
+        describes_model |= option < COMMAND_ALGORITHM && strchr("mabv", option);
+        describes_run |= option < COMMAND_ALGORITHM && strchr("HwRI", option);
         status = take_option(t, &cases, option, optarg);
     }
     t->plan.reduction = cases.reduction;
     for (int i = optind; i < argc && !status; i++)
         status = take_operation(t, argv[i]);
     take_defaults(t);
-    return status ? status : check(t, has_model_options);
+    return status ? status : check(t, describes_model, describes_run);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-/* The first one is heard at the end of a point, the second ends the program. */
+/* The first one is heard at the end of a point, the second ends the program; unless our caller made us deaf to it. */
 static void hear_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
+    for (int i = 0; i < 2; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
 }
 
 static int say_interrupted(const tune *t, size_t done)

@@ -41,10 +41,10 @@ static json_t *settings_of(const tune *t)
     json_t *operations = json_array();
     for (size_t i = 0; i < t->operations; i++)
         json_array_append_new(operations, json_string(nbcoll_operation_name(t->operation[i])));
-    json_t *all = json_pack("{s:i, s:b, s:o, s:o, s:o, s:s, s:s}", "abi", (int)NBCOLL_ABI, "simulated", t->is_simulated,
-                            "operations", operations, "ranks", numbers(t->ranks, t->rows), "bytes",
-                            numbers(t->bytes, t->columns), "type", nbcoll_type_name(t->plan.reduction.type), "op",
-                            nbcoll_op_name(t->plan.reduction.op));
+    json_t *all = json_pack("{s:s, s:i, s:b, s:o, s:o, s:o, s:s, s:s}", "version", NBCOLL_VERSION, "abi",
+                            (int)NBCOLL_ABI, "simulated", t->is_simulated, "operations", operations, "ranks",
+                            numbers(t->ranks, t->rows), "bytes", numbers(t->bytes, t->columns), "type",
+                            nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     json_t *more = t->is_simulated
                        ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i]}", "inside", link_object(&m->inside), "between",
                                    link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
@@ -148,7 +148,8 @@ static int take_line(tune *t, const tune_journal *j, json_t *line, size_t number
     json_t *settings = settings_of(t);
     int is_same = json_equal(settings, line);
     json_decref(settings);
-    return is_same ? 0 : command_refuse(t->self, "%s was begun with other settings; remove it to begin anew", j->name);
+    return is_same ? 0 : command_refuse(t->self, "%s was begun with other settings, or by another version; "
+                                                     "remove it to begin anew", j->name);
 }
 
 /* Reads all lines; *lines of them are good. The file then ends behind them. */

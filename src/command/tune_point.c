@@ -58,15 +58,17 @@ static size_t add(tune_point *p, const nbcoll_algorithm *algorithm, size_t segme
 }
 
 /* An algorithm with its own parameters, and with others that mean something at this size. */
-static void add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
+static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
 {
     static const size_t segments[] = {0, 4096, 16384, 262144};
     static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3};
     for (size_t s = 0; s < LENGTH(segments); s++)
         for (size_t a = 0; a < LENGTH(arities); a++)
             for (size_t k = 0; k < LENGTH(ports); k++)
-                if (segments[s] <= bytes / 2 && arities[a] < ranks && ports[k] < ranks)
-                    add(p, algorithm, segments[s], arities[a], ports[k]);
+                if (segments[s] <= bytes / 2 && arities[a] < ranks && ports[k] < ranks &&
+                    add(p, algorithm, segments[s], arities[a], ports[k]) == BENCH_ENTRIES)
+                    return NBCOLL_ERR_LIMIT;
+    return NBCOLL_OK;
 }
 
 /* The arguments of a call at the point; counts[ranks]: room for them. */
@@ -107,7 +109,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = nbcoll_algorithm_at(p->operation, i)); i++)
         if ((t->terms[p->row].shared || !(algorithm->flags >> 16)) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
-            add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
+            status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
     return status;
 }
 

@@ -181,10 +181,12 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw),
+    json_t *parameters = json_pack("{s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
+                                   (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports);
+    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw),
                      "text", f->why.text, "ranks", f->at.ranks, "root", f->at.root, "count", (json_int_t)f->at.count,
-                     "blocks", command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known, "places",
-                     places, "schedules", schedules);
+                     "blocks", command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known,
+                     "parameters", parameters, "places", places, "schedules", schedules);
     return status;
 }
 

@@ -185,10 +185,18 @@ static void the_form_of_the_blocks_is_named(void **state)
     assert_int_equal(verify_with(text, sizeof text, together), COMMAND_OK);
 }
 
+static void the_parameters_are_named(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "bcast", "hasty", "--count", "6", "--segment", "7", "--ports", "2", NULL};
+    assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
+    assert_says(text, "The smallest case: --ranks 3 --root 0 --count 6 --segment 7 --ports 2.");
+}
+
 static void the_refutation_is_there_as_json(void **state)
 {
     (void)state;
-    char text[16384], *argv[] = {"verify", "bcast", "hasty", "--count", "6", "--json", NULL};
+    char text[16384], *argv[] = {"verify", "bcast", "hasty", "--count", "6", "--arity", "5", "--json", NULL};
     assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
@@ -202,6 +210,7 @@ static void the_refutation_is_there_as_json(void **state)
     assert_string_equal(json_string_value(json_object_get(why, "blocks")), "equal");
     assert_true(json_is_false(json_object_get(why, "apart")));
     assert_true(json_is_false(json_object_get(why, "known")));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(why, "parameters"), "arity")), 5);
     json_t *places = json_object_get(why, "places"), *first = json_array_get(places, 0);
     assert_int_equal(json_array_size(places), 2);
     assert_int_equal(json_integer_value(json_object_get(first, "rank")), 1);
@@ -220,6 +229,7 @@ int main(void)
         cmocka_unit_test(the_smallest_case_is_named_and_the_ranks_concerned_are_drawn),
         cmocka_unit_test(a_race_is_named_by_its_steps_and_bytes),
         cmocka_unit_test(the_form_of_the_blocks_is_named),
+        cmocka_unit_test(the_parameters_are_named),
         cmocka_unit_test(the_refutation_is_there_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,13 +29,13 @@ if ! grep -q 'cannot read tuning files' err; then
     ! grep -q RULE out || fail "a rule for ranks that share memory"
 fi
 
-# all is done but the file cannot be put in its place: the journal stays, and its last line, torn, is taken again
-mkdir again
+# all is done but the file cannot be written: the journal stays, and its last line, torn, is taken again
+mkdir again.new
 # shellcheck disable=SC2086
 run $small --output again
-[ "$status" -eq 3 ] || fail "no file in the place of a directory"
+[ "$status" -eq 3 ] || fail "it was written into a directory"
 [ "$(wc -l <again.journal)" -eq 16 ] || fail "not a line for the settings and each point"
-rmdir again
+rmdir again.new
 size=$(wc -c <again.journal)
 head -c $((size - 20)) again.journal >torn && cp torn again.journal
 # shellcheck disable=SC2086
@@ -43,10 +43,14 @@ succeeds $small --output again
 prints '15 points, 14 of them found in the journal; 6 rules in again'
 sed 's/--output again/--output rules/' again | cmp -s - rules || fail "not the same file after a resumption"
 
-# other settings, and what is no journal
+# other settings, another version's, and what is no journal
+other='nbcoll tune: other.journal was begun with other settings, or by another version; remove it to begin anew'
+sed '1s/"version":"[^"]*"/"version":"0"/' torn >other.journal
+! cmp -s torn other.journal || fail "no version in the journal"
+# shellcheck disable=SC2086
+refuses "$other" $small --output other
 cp torn other.journal
-refuses "nbcoll tune: other.journal was begun with other settings; remove it to begin anew" \
-    tune --simulate barrier bcast reduce --ranks 2,4,8 --bytes 64,65537 --output other
+refuses "$other" tune --simulate barrier bcast reduce --ranks 2,4,8 --bytes 64,65537 --output other
 cmp -s torn other.journal || fail "the journal was changed"
 sed '3s/.*/{}/' torn >other.journal
 # shellcheck disable=SC2086
@@ -59,6 +63,7 @@ refuses "nbcoll tune: other.journal:3: no line of a journal; remove it to begin 
 large="tune --simulate --ranks 2,5,65 --bytes 1000,100000 bcast allgather alltoall allreduce reduce_scatter"
 # shellcheck disable=SC2086
 succeeds $large --output whole
+interrupted='^nbcoll tune: interrupted after .* points, which are in piece.journal: the same command goes on$'
 for signal in KILL TERM; do
     # shellcheck disable=SC2086
     "$nbcoll" $large --output piece >out 2>err &
@@ -67,8 +72,7 @@ for signal in KILL TERM; do
     kill -$signal $process 2>/dev/null || :
     status=0
     wait $process || status=$?
-    [ $signal = KILL ] || [ "$status" -eq 0 ] || grep -q '^nbcoll tune: interrupted after .* points, which are in piece.jou'\
-'rnal: the same command goes on$' err || fail "interrupted, it said nothing"
+    [ $signal = KILL ] || [ "$status" -eq 0 ] || grep -q "$interrupted" err || fail "interrupted, it said nothing"
     found=1
     [ ! -e piece.journal ] || found=$(wc -l <piece.journal)
     # shellcheck disable=SC2086
@@ -82,13 +86,22 @@ done
 refuses "nbcoll tune: unknown operation 'cast'; nbcoll info lists them" tune cast
 refuses "nbcoll tune: 'bcast' stands there twice" tune bcast bcast
 refuses "nbcoll tune: gatherv binds its blocks when it is called: their size is not known before" tune gatherv
-refuses "nbcoll tune: --ranks takes rising numbers from 1 on, like 2,4,8, not '4,2'" tune --ranks 4,2
-refuses "nbcoll tune: --bytes takes rising numbers from 0 on, like 2,4,8, not '1,x'" tune --bytes 1,x
+refuses "nbcoll tune: --ranks takes rising numbers of 1..65536, like 2,4,8, not '4,2'" tune --ranks 4,2
+refuses "nbcoll tune: --bytes takes rising numbers of 0..1099511627776, like 2,4,8, not '1,x'" tune --bytes 1,x
 refuses "nbcoll tune: --ranks: there are at most 256 over shared memory" tune --ranks 2,300
 refuses "nbcoll tune: --model, --alpha, --beta and --overhead go with --simulate" tune --alpha 3
+refuses "nbcoll tune: --threads, --bind, --rounds and --iterations do not go with --simulate" tune --simulate --rounds 3
+many=$(seq -s, 1 33)
+refuses "nbcoll tune: --bytes takes at most 32 numbers" tune --bytes "$many"
 refuses "nbcoll tune: --within takes per cent, 0..100, not '-1'" tune --within -1
 refuses "nbcoll tune: --rounds takes a number of 1..10000, not '0'" tune --rounds 0
 refuses "nbcoll tune: --op SUM: BYTE has no such reduction" tune --simulate reduce --type byte
 refuses "nbcoll tune: --bind is core, l3 or none, not 'x'" tune --bind x
 run tune --simulate barrier --output none/rules
 [ "$status" -eq 3 ] || fail "no such place"
+mkdir folder
+mkfifo pipe
+for place in folder pipe; do
+    refuses "nbcoll tune: --output $place: what is there is no file" tune --simulate barrier --output $place
+done
+[ -p pipe ] || fail "the pipe is gone"

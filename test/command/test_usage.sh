@@ -6,11 +6,13 @@
 # help, in each way to ask for it
 succeeds --help
 prints 'usage: nbcoll COMMAND \[ARGUMENT...\]'
-for command in verify show sim tune info; do
+commands='verify show sim explain bench tune run info'
+for command in $commands; do
     grep -q "^  $command " "$work/out" || fail "$command is not listed"
 done
+[ "$(grep -c '^  [a-z]' "$work/out")" -eq "$(echo "$commands" | wc -w)" ] || fail "other commands are listed"
 succeeds help
-for command in verify show sim tune info; do
+for command in $commands; do
     succeeds help $command
     grep -q "^usage: nbcoll $command" "$work/out" || fail "no usage of $command"
     cp "$work/out" "$work/help"

@@ -11,7 +11,9 @@ installed ON
 by_find_package
 by_pkg_config "$work/program"
 LD_LIBRARY_PATH=$library runs "$work/program"
-! env -u LD_LIBRARY_PATH "$work/program" 2>/dev/null
+if env -u LD_LIBRARY_PATH "$work/program" 2>/dev/null; then
+    echo "it does not need the shared library" && exit 1
+fi
 
 abi=$(sed -n 's/^#define NBCOLL_ABI \([0-9]*\)u$/\1/p' "$NBCOLL_SOURCE/include/nbcoll/nbcoll.h")
 readelf -d "$library/libnbcoll.so" | grep "soname: \[libnbcoll.so.$abi\]"

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 installed OFF -DNBCOLL_TUNING=OFF
 nbcoll=$work/moved/bin/nbcoll
 for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
-    'bench bcast' 'run -n 1 true'; do
+    'bench bcast' 'tune bcast --simulate' 'run -n 1 true'; do
     status=0
     # shellcheck disable=SC2086 # words
     set -- $arguments

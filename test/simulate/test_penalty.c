@@ -66,19 +66,17 @@ static nbcoll_choice choice_of(const struct machine *m, nbcoll_operation operati
     return c;
 }
 
-/* The least time of an algorithm: alone, or with each of some parameters, of which most algorithms read none. */
+/* The least time of an algorithm: alone, or with each of some values of the parameters that it reads. None reads both
+ * an arity and ports. */
 static uint64_t least_of(const struct machine *m, const nbcoll_algorithm *algorithm, int P, size_t count)
 {
     static const unsigned few[] = {0, 1, 2, 3, 4, 6, 8};
     static const size_t segments[] = {0, 4096, 16384, 65536};
-    int is_bcast = algorithm->operation == NBCOLL_OPERATION_BCAST;
-    int is_pipelined = strstr(algorithm->name, "pipelined") != NULL, is_cut = is_bcast && is_pipelined;
-    int is_tree = is_bcast && strstr(algorithm->name, "tree");
-    int has_ports = (is_pipelined && !is_cut) || strstr(algorithm->name, "ports") ||
-                    strstr(algorithm->name, "exchange");
+    int is_wide = (algorithm->flags & (NBCOLL_ALGORITHM_ARITY | NBCOLL_ALGORITHM_PORTS)) != 0;
+    int is_cut = (algorithm->flags & NBCOLL_ALGORITHM_SEGMENT) != 0;
     uint64_t least = UINT64_MAX;
 
-    for (size_t i = 0; i < (is_tree || has_ports ? LENGTH(few) : 1); i++)
+    for (size_t i = 0; i < (is_wide ? LENGTH(few) : 1); i++)
         for (size_t k = 0; k < (is_cut ? LENGTH(segments) : 1); k++) {
             nbcoll_choice c = {.algorithm = algorithm, .arity = few[i], .ports = few[i], .segment = segments[k]};
             uint64_t time = time_of(m, &c, P, count);

@@ -213,24 +213,33 @@ static int keep(void *user, const char *more, size_t bytes)
     return 0;
 }
 
-static void bound_schedules_say_so(void **state)
+/* What the schedule of the operation's first algorithm on rank 2 says of itself, and its text. */
+static nbcoll_schedule_info describe(const nbcoll_args *a, text *t)
 {
     nbcoll_builder_config config = {.size = sizeof config, .rank = 2, .ranks = RANKS};
     nbcoll_schedule_info info = {.size = sizeof info};
-    nbcoll_args a = args(NBCOLL_OPERATION_ALLTOALLV);
     nbcoll_schedule *s;
-    text t = {{0}, 0};
+
+    *t = (text){{0}, 0};
+    assert_int_equal(nbcoll_build_schedule(nbcoll_algorithm_at(a->operation, 0), a, &config, &s), NBCOLL_OK);
+    assert_int_equal(nbcoll_schedule_query(s, &info), NBCOLL_OK);
+    assert_int_equal(nbcoll_show_text(s, keep, t), NBCOLL_OK);
+    nbcoll_schedule_free(s);
+    return info;
+}
+
+static void bound_schedules_say_so(void **state)
+{
+    nbcoll_args a = args(NBCOLL_OPERATION_ALLTOALLV);
+    text t;
+    nbcoll_schedule_info info = describe(&a, &t);
 
     (void)state;
-    assert_int_equal(nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, &s), NBCOLL_OK);
-    assert_int_equal(nbcoll_schedule_query(s, &info), NBCOLL_OK);
     assert_int_equal(info.extent[NBCOLL_BUFFER_SEND_BLOCK], RANKS);
     assert_int_equal(info.extent[NBCOLL_BUFFER_RECV_BLOCK], RANKS);
     assert_int_equal(info.extent[NBCOLL_BUFFER_RECV], 0);
-    assert_int_equal(nbcoll_show_text(s, keep, &t), NBCOLL_OK);
     assert_non_null(strstr(t.bytes, "send block 1 -> rank 1"));
     assert_non_null(strstr(t.bytes, "recv block 2 <- send block 2"));
-    nbcoll_schedule_free(s);
 }
 
 static nbcoll_status no_packing(void *user, const void *from, void *to, size_t count)
@@ -242,26 +251,20 @@ static nbcoll_status no_packing(void *user, const void *from, void *to, size_t c
 static void packed_forms_of_bound_blocks_say_so(void **state)
 {
     static const nbcoll_host_type packing = {sizeof packing, 16, 8, NULL, no_packing, no_packing};
-    nbcoll_builder_config config = {.size = sizeof config, .rank = 2, .ranks = RANKS};
-    nbcoll_schedule_info info = {.size = sizeof info};
     nbcoll_args a = args(NBCOLL_OPERATION_ALLTOALLV);
-    nbcoll_schedule *s;
-    text t = {{0}, 0};
+    text t;
 
     (void)state;
     a.reduction.type = nbcoll_type_of(&packing);
     a.in_place = 1;
-    assert_int_equal(nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, &s), NBCOLL_OK);
-    assert_int_equal(nbcoll_schedule_query(s, &info), NBCOLL_OK);
+    nbcoll_schedule_info info = describe(&a, &t);
     assert_int_equal(info.extent[NBCOLL_BUFFER_SEND_PACKED], RANKS);
     assert_int_equal(info.extent[NBCOLL_BUFFER_RECV_PACKED], RANKS);
     assert_int_equal(info.extent[NBCOLL_BUFFER_SCRATCH], 0);
-    assert_int_equal(nbcoll_show_text(s, keep, &t), NBCOLL_OK);
     assert_non_null(strstr(t.bytes, "CALL reads send block 1, writes packed send block 1"));
     assert_non_null(strstr(t.bytes, "packed send block 1 -> rank 1"));
     assert_non_null(strstr(t.bytes, "packed recv block 2 <- packed send block 2"));
     assert_non_null(strstr(t.bytes, "CALL reads packed recv block 0, writes recv block 0"));
-    nbcoll_schedule_free(s);
 }
 
 int main(void)
