@@ -171,6 +171,7 @@
 #define nbcoll_wait_any NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wait_any)
 #define nbcoll_wait_some NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_wait_some)
 #define nbcolli_algorithm_suits NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_algorithm_suits)
+#define nbcolli_allgather_binomial NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_allgather_binomial)
 #define nbcolli_allgather_bruck NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_allgather_bruck)
 #define nbcolli_allgather_bruck_pipelined NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_allgather_bruck_pipelined)
 #define nbcolli_allgather_bruck_ports NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_allgather_bruck_ports)

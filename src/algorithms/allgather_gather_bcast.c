@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allgather of short blocks, also of different known lengths: gathered up a binomial tree to rank 0, then broadcast
- * down one. At most 2 ceil(log2 P) messages after each other. Source: Ramos et al., Table I, Gather(v) + Bcast. */
+ * Allgather of short blocks, also of different known lengths: gathered at rank 0, then broadcast. Up a binomial tree
+ * and down the same one, at most 2 ceil(log2 P) messages after each other; or directly and down the minimum spanning
+ * tree, at most ceil(log2 P) + 1, P - 1 of which come to rank 0 at once. Source: the binomial tree of Ramos' thesis
+ * (2013), Table 4.1, and its Gather(v) + Bcast, also in Ramos et al., Table I. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_allgather_gather_bcast, nbcolli_gather_binomial, nbcolli_gatherv_binomial, nbcolli_bcast_binomial;
+nbcoll_build nbcolli_allgather_binomial, nbcolli_allgather_gather_bcast, nbcolli_gather_binomial,
+    nbcolli_gatherv_binomial, nbcolli_gather_flat, nbcolli_bcast_binomial, nbcolli_bcast_spanning_tree;
 
-void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
+static void gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
 {
     nbcoll_args gather = *a, bcast = *a;
     size_t at = 0;
@@ -19,11 +22,11 @@ void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
     gather.recv = bcast.recv;
     gather.displs = NULL;
     gather.in_place = a->in_place && !a->counts;
-    (a->counts ? nbcolli_gatherv_binomial : nbcolli_gather_binomial)(b, &gather);
+    up(b, &gather);
     /* Only rank 0 has to wait for all; in place, the result comes to where the block was. */
     if (!b->rank || gather.in_place)
         nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcolli_bcast_binomial(b, &bcast);
+    down(b, &bcast);
     if (!a->counts)
         return;
     nbcoll_stage(b, NBCOLL_DEPENDENT);
@@ -33,4 +36,14 @@ void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
             nbcoll_copy(b, to.at, nbcoll_at(bcast.recv, at), to.bytes);
         at += to.bytes;
     }
+}
+
+void nbcolli_allgather_binomial(nbcoll_builder *b, const nbcoll_args *a)
+{
+    gather_then_bcast(b, a, a->counts ? nbcolli_gatherv_binomial : nbcolli_gather_binomial, nbcolli_bcast_binomial);
+}
+
+void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
+{
+    gather_then_bcast(b, a, nbcolli_gather_flat, nbcolli_bcast_spanning_tree);
 }

@@ -10,35 +10,53 @@
 
 #include "rules.h"
 
+/* The options that are numbers of the terms, in this order. */
+enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLAIN_GET, EXPLAIN_CREDITS, EXPLAIN_EAGER,
+       EXPLAIN_LARGE, EXPLAIN_END };
+#define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
+
 typedef struct question {
     const command *self;
     command_cases cases;
     command_rules rules;
-    nbcoll_terms terms; /* ranks and rules come last */
+    const char *given[EXPLAIN_NUMBERS]; /* null: not given */
+    uint32_t flags;
     int has_json;
     json_t *calls;         /* null unless --json */
     unsigned long answers; /* printed */
 } question;
 
-/* The options that are numbers of the terms. 1: it is none of them. */
-static int take_number(const command *self, question *q, int option, const char *value)
+static int take_number(question *q, int option, const char *value)
 {
-    static const char letters[] = "abvl";
-    static const char *const names[] = {"alpha", "beta", "overhead", "large"};
+    static const char *const names[] = {"alpha", "beta", "overhead", "gamma", "get", "credits", "eager", "large"};
     unsigned long long number;
-    const char *at = option < COMMAND_ALGORITHM ? strchr(letters, option) : NULL;
 
-    if (!at)
-        return 1;
-    if (!command_number(value, 0, option == 'l' ? SIZE_MAX - 1 : UINT32_MAX, &number))
-        return command_refuse(self, "--%s takes a number, not '%s'", names[at - letters], value);
-    if (option == 'l')
-        q->terms.large = (size_t)number;
-    else
-        *(option == 'a'   ? &q->terms.alpha_ns
-          : option == 'b' ? &q->terms.beta_ps
-                          : &q->terms.overhead_ns) = (uint32_t)number;
+    if (!command_number(value, 0, option < EXPLAIN_EAGER ? UINT32_MAX : SIZE_MAX - 1, &number))
+        return command_refuse(q->self, "--%s takes a number, not '%s'", names[option - EXPLAIN_ALPHA], value);
+    q->given[option - EXPLAIN_ALPHA] = value;
     return 0;
+}
+
+/* Those of a communicator with the library's defaults, but for what was given. */
+static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
+{
+    nbcoll_terms t = command_terms(&q->rules, at);
+    uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits};
+    size_t *const bytes[] = {&t.eager, &t.large};
+
+    t.flags = q->flags;
+    for (int i = 0; i < EXPLAIN_NUMBERS; i++) {
+        unsigned long long number = 0;
+        if (!q->given[i] || !command_number(q->given[i], 0, SIZE_MAX, &number))
+            continue;
+        if (i < EXPLAIN_EAGER - EXPLAIN_ALPHA)
+            *word[i] = (uint32_t)number;
+        else
+            *bytes[i - (EXPLAIN_EAGER - EXPLAIN_ALPHA)] = (size_t)number;
+    }
+    if (!t.eager)
+        t.eager = 1; /* 0 stands for the usual limit */
+    return t;
 }
 
 static int take_option(void *user, int option, const char *value)
@@ -47,13 +65,12 @@ static int take_option(void *user, int option, const char *value)
     int status = 0;
 
     if (option == 'R')
-        q->terms.flags |= NBCOLL_REPRODUCIBLE;
-    else if (option == 'n')
-        q->terms.shared = 1;
+        q->flags |= NBCOLL_REPRODUCIBLE;
     else if (option == 'j')
         q->has_json = 1;
-    else if ((status = take_number(q->self, q, option, value)) == 1 &&
-             (status = command_rules_take(q->self, &q->rules, option, value)) == 1)
+    else if (option >= EXPLAIN_ALPHA)
+        status = take_number(q, option, value);
+    else if ((status = command_rules_take(q->self, &q->rules, option, value)) == 1)
         status = command_take_option(q->self, &q->cases, option, value);
     return status;
 }
@@ -68,10 +85,14 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"known", no_argument, NULL, 'k'},
         {"native", no_argument, NULL, 'n'},
         {"reproducible", no_argument, NULL, 'R'},
-        {"alpha", required_argument, NULL, 'a'},
-        {"beta", required_argument, NULL, 'b'},
-        {"overhead", required_argument, NULL, 'v'},
-        {"large", required_argument, NULL, 'l'},
+        {"alpha", required_argument, NULL, EXPLAIN_ALPHA},
+        {"beta", required_argument, NULL, EXPLAIN_BETA},
+        {"overhead", required_argument, NULL, EXPLAIN_OVERHEAD},
+        {"gamma", required_argument, NULL, EXPLAIN_GAMMA},
+        {"get", required_argument, NULL, EXPLAIN_GET},
+        {"credits", required_argument, NULL, EXPLAIN_CREDITS},
+        {"eager", required_argument, NULL, EXPLAIN_EAGER},
+        {"large", required_argument, NULL, EXPLAIN_LARGE},
         {"json", no_argument, NULL, 'j'},
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0},
@@ -92,15 +113,16 @@ static int take_arguments(question *q, int argc, char *argv[])
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
 /* What the cost model says of all algorithms of the operation. */
-static void print_costs(const question *q, const nbcoll_args *a)
+static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
 
-    printf("\nthe cost model: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32 " ns\n",
-           q->terms.alpha_ns, q->terms.beta_ps, q->terms.overhead_ns);
+    printf("\nthe cost model: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32 " ns, gamma %" PRIu32
+           " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, credits %" PRIu32 "\n",
+           t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps, t->get_ns, t->eager, t->credits);
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         uint64_t ns;
-        nbcoll_status status = nbcoll_predict(&q->terms, a, algorithm, &ns);
+        nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
         if (status == NBCOLL_OK)
             printf("  %-20s %14" PRIu64 " ns\n", algorithm->name, ns);
         else
@@ -109,50 +131,53 @@ static void print_costs(const question *q, const nbcoll_args *a)
 }
 
 /* The same as an object; null where the model says nothing. */
-static json_t *costs_object(const question *q, const nbcoll_args *a)
+static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
     json_t *all = json_object();
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         uint64_t ns;
-        int is_known = nbcoll_predict(&q->terms, a, algorithm, &ns) == NBCOLL_OK;
+        int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
         json_object_set_new(all, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());
     }
     return all;
 }
 
-static json_t *call_object(const question *q, const nbcoll_case *at, const nbcoll_args *a, const command_chosen *chosen)
+static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const nbcoll_args *a,
+                           const command_chosen *chosen)
 {
     const nbcoll_choice *c = &chosen->choice;
     return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i}, s:o}", "ranks", at->ranks, "count",
                      (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
                      nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", "segment",
                      (json_int_t)c->segment, "arity", (int)c->arity, "ports", (int)c->ports, "costs",
-                     costs_object(q, a));
+                     costs_object(t, a));
 }
 
 /* A call: equal blocks, also where their counts are given. */
 static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
 {
+    char name[COMMAND_NAME];
     command_chosen chosen;
     nbcoll_args a;
-    nbcoll_status status = command_choose(&q->rules, &q->terms, at, &chosen);
+    nbcoll_terms terms = terms_of(q, at);
+    nbcoll_status status = command_choose(&q->rules, &terms, at, &chosen);
 
     if (status == NBCOLL_OK)
         status = command_case_args(at, counts, &a);
     if (status != NBCOLL_OK)
         return status;
     if (q->calls) {
-        json_array_append_new(q->calls, call_object(q, at, &a, &chosen));
+        json_array_append_new(q->calls, call_object(&terms, at, &a, &chosen));
         return NBCOLL_OK;
     }
     if (q->answers++ == 0)
-        printf("%7s %12s %14s  %-20s %s\n", "ranks", "count", "bytes", "algorithm", "why");
-    printf("%7d %12zu %14zu  %-20s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes, chosen.choice.algorithm->name,
-           nbcoll_reason_name(chosen.choice.reason), chosen.why);
+        printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
+    printf("%7d %12zu %14zu  %-32s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes,
+           command_algorithm_text(&chosen.choice, name), nbcoll_reason_name(chosen.choice.reason), chosen.why);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
-        print_costs(q, &a);
+        print_costs(&terms, &a);
     return NBCOLL_OK;
 }
 
@@ -161,13 +186,11 @@ static int answer_all(question *q)
     size_t *counts = malloc((size_t)q->cases.most * sizeof *counts);
     nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 
-    q->terms.rules = q->rules.rules;
-    q->terms.rule_count = q->rules.count;
     for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++)
         for (size_t i = 0; i < q->cases.counts && status == NBCOLL_OK; i++) {
             nbcoll_case at = command_case(&q->cases, NULL);
             at.count = q->cases.count[i];
-            at.ranks = q->terms.ranks = ranks;
+            at.ranks = ranks;
             status = answer(q, &at, counts);
         }
     free(counts);
@@ -182,11 +205,15 @@ static int answer_all(question *q)
 
 static void print_calls(const question *q)
 {
-    json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:{s:I, s:I, s:I}, s:O}", "abi", (int)NBCOLL_ABI, "operation",
-                            nbcoll_operation_name((nbcoll_operation)q->cases.operation), "type",
-                            nbcoll_type_name(q->cases.reduction.type), "op", nbcoll_op_name(q->cases.reduction.op),
-                            "model", "alpha", (json_int_t)q->terms.alpha_ns, "beta", (json_int_t)q->terms.beta_ps,
-                            "overhead", (json_int_t)q->terms.overhead_ns, "calls", q->calls);
+    nbcoll_case at = command_case(&q->cases, NULL);
+    nbcoll_terms t = terms_of(q, &at);
+    json_t *model = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t.alpha_ns, "beta",
+                              (json_int_t)t.beta_ps, "overhead", (json_int_t)t.overhead_ns, "gamma",
+                              (json_int_t)t.gamma_ps, "get", (json_int_t)t.get_ns, "eager", (json_int_t)t.eager,
+                              "credits", (json_int_t)t.credits);
+    json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:o, s:O}", "abi", (int)NBCOLL_ABI, "operation",
+                            nbcoll_operation_name(at.operation), "type", nbcoll_type_name(at.reduction.type), "op",
+                            nbcoll_op_name(at.reduction.op), "model", model, "calls", q->calls);
     json_dumpf(all, stdout, JSON_INDENT(2));
     puts("");
     json_decref(all);
@@ -196,8 +223,6 @@ static int run(const command *self, int argc, char *argv[])
 {
     question q = {.self = self,
                   .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    q.terms = command_terms(&q.rules, &(nbcoll_case){.ranks = 1});
-    q.terms.shared = 0;
     int status = take_arguments(&q, argc, argv);
 
     if (!status && q.has_json)
@@ -215,8 +240,8 @@ const command command_explain = {
     "explain",
     "says which algorithm serves a call, and why",
     "usage: nbcoll explain OPERATION --ranks P [OPTION...]\n\n"
-    "Says which algorithm a communicator of P ranks chooses for the call, and which rule, cost or limit said so. Of\n"
-    "one call, also what the cost model says of every algorithm.\n\n"
+    "Says which algorithm a communicator of P ranks chooses for the call, with its parameters, and which rule, cost\n"
+    "or limit said so. Of one call, also what the cost model says of every algorithm.\n\n"
     "  --ranks P         or a range like 2..16\n"
     "  --count N         elements: of a block, or of the vector; or several, like 0,1,1000 (1000)\n"
     "  --type T          their type (INT32)\n"
@@ -224,8 +249,11 @@ const command command_explain = {
     "  --known           gatherv, scatterv: all ranks pass all counts\n"
     "  --native          all ranks share memory\n"
     "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE\n"
-    "  --alpha NS, --beta PS, --overhead NS\n"
-    "                    the cost model: a message, a byte, a post (300, 80, 60)\n"
+    "  --alpha NS, --beta PS, --overhead NS, --gamma PS, --get NS, --eager BYTES, --credits N\n"
+    "                    the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta),\n"
+    "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"
+    "                    Of a communicator with the defaults: 300, 80, 60, 0, 0, 4096, 16; with --native as the shm\n"
+    "                    transport names them: 350, 130, 60, 40, 900\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N\n"

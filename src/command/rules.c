@@ -115,9 +115,19 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
 
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
 {
-    return (nbcoll_terms){.size = sizeof(nbcoll_terms), .ranks = c->ranks, .shared = c->node >= c->ranks,
-                          .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60, .large = NBCOLL_BY_COST,
+    const nbcoll_comm_config usual = NBCOLL_COMM_DEFAULTS;
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = c->ranks, .shared = c->node >= c->ranks,
+                          .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60,
+                          .large = usual.large, .eager = usual.eager, .credits = usual.credits,
                           .rules = rules->rules, .rule_count = rules->count};
+
+    if (terms.shared) { /* as transports/shm names them */
+        terms.alpha_ns = 350;
+        terms.beta_ps = 130;
+        terms.gamma_ps = 40;
+        terms.get_ns = 900;
+    }
+    return terms;
 }
 
 /* The elements of block i; of `count` and P it knows by these names. */
@@ -175,6 +185,19 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
         explain_choice(rules, terms, &a, out);
     free(counts);
     return status;
+}
+
+const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAND_NAME])
+{
+    int used = snprintf(text, COMMAND_NAME, "%s", choice->algorithm->name);
+
+    if (choice->segment)
+        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " segment %zu", choice->segment);
+    if (choice->arity)
+        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " arity %u", choice->arity);
+    if (choice->ports)
+        snprintf(text + used, COMMAND_NAME - (size_t)used, " ports %u", choice->ports);
+    return text;
 }
 
 const char *command_chosen_text(const command_chosen *chosen, char text[288])

@@ -50,7 +50,8 @@ typedef struct command_chosen {
     char why[256]; /* "file:7", or "--algorithm"; "2220 ns"; or the reason's text */
 } command_chosen;
 
-/* The terms for a case: these rules, and a machine with shared memory as it usually is. */
+/* The terms for a case: these rules, a communicator's defaults, and prices of messages as they usually are; where all
+ * ranks share memory, those that the shm transport names. */
 nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c);
 
 /* The arguments of a case, completed. counts[ranks] must stay as long as they do. Errors: nbcoll_args_complete's. */
@@ -59,6 +60,10 @@ nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_ar
 /* What serves a case. Errors: those of command_case_args and nbcoll_select, ERR_MEMORY. */
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out);
+
+/* "tree arity 4", the parameters as in a tuning file. */
+#define COMMAND_NAME 128
+const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAND_NAME]);
 
 /* "RULE file:7" */
 const char *command_chosen_text(const command_chosen *chosen, char text[288]);

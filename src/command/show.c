@@ -100,14 +100,15 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
 {
     command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports}};
     nbcoll_terms terms = command_terms(&p->rules, c);
-    char why[288];
+    char why[288], name[COMMAND_NAME];
     if (p->cases.is_default) {
         nbcoll_status status = command_choose(&p->rules, &terms, c, &chosen);
         if (status)
             return status;
         p->cases.algorithm = chosen.choice.algorithm;
         *c = command_case(&p->cases, p->cases.algorithm);
-        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", p->cases.algorithm->name, command_chosen_text(&chosen, why));
+        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&chosen.choice, name),
+               command_chosen_text(&chosen, why));
     }
     c->segment = chosen.choice.segment;
     c->arity = chosen.choice.arity;

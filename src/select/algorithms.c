@@ -54,6 +54,7 @@
     X(ALLGATHER, allgather_bruck_ports, bruck_ports, PORTS)                                                            \
     X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
     X(ALLGATHER, allgather_exotic, exotic, 0)                                                                          \
+    X(ALLGATHER, allgather_binomial, binomial, 0)                                                                      \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
     X(REDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                             \
@@ -89,6 +90,7 @@
     X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS | PORTS)                                                  \
     X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS)                                          \
     X(ALLGATHERV, allgather_exotic, exotic, COUNTS)                                                                    \
+    X(ALLGATHERV, allgather_binomial, binomial, COUNTS)                                                                \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
     X(ALLTOALL, alltoall_flat, flat, 0)                                                                                \

@@ -12,16 +12,28 @@ says()
     sed -n 2p "$work/out" | grep -q " $algorithm  *$why\$" || fail "nbcoll explain $*: not $algorithm $why"
 }
 
-# by cost: four brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
-says tree 'COST    2120 ns' bcast --ranks 8
+# by cost: three brothers and their parent, 2 * (300 + 2 * 60 + 4000 * 0.08) + 2 * 4000 * 0.08 ns
+says 'tree arity 3' 'COST    2120 ns' bcast --ranks 8
 prints '  tree                           2120 ns'
 prints '  slots                     not known'
-says chain_pipelined 'COST .*' bcast --ranks 8 --count 1000000
+says 'chain_pipelined segment 65536' 'COST .*' bcast --ranks 8 --count 1000000
 says flat 'COST    2 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
 says flat 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
 
+# each price counts: 740 + 4000 * 0.7; a message that is announced, 3 * 420 + 4000 * 0.08, and a get; pieces
+succeeds explain reduce --ranks 2 --gamma 700
+prints '  binomial                       3540 ns'
+succeeds explain bcast --ranks 2 --eager 3999
+prints '  binomial                       1580 ns'
+succeeds explain bcast --ranks 2 --eager 3999 --get 40
+prints '  binomial                       1620 ns'
+says 'chain_pipelined segment 16384' 'COST .*' bcast --ranks 8 --count 50000
+says 'chain_pipelined segment 4096' 'COST .*' bcast --ranks 8 --count 50000 --credits 100
+
 # by cost of memory, by memory, by a limit, by what is left
-says slots 'COST    800 ns' bcast --ranks 8 --native
+says slots 'COST    1950 ns' bcast --ranks 8 --native
+prints 'the cost model: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, gamma 40 ps a byte, get 900 ns,'
+says slots 'COST    1052 ns' bcast --ranks 8 --native --get 2
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
 says binomial 'SIZE .*' bcast --ranks 8 --large 4001
@@ -39,7 +51,7 @@ says scatter_ring "RULE    $work/rules:3" bcast --ranks 8 --tuning "$work/rules"
 says binomial "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
 says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "$work/rules"
 says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
-says slots 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots --segment 5
+says 'slots segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots --segment 5
 
 # the same as JSON: each call with its parameters, and what the cost model says of all algorithms
 printf '[exscan]\nlinear = ranks 3 bytes 4.. segment 7 ports 2\n' >"$work/exscan"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the simulator says is what the models' formulas say, to the nanosecond: LogGP and Hockney, for a broadcast, two
- * allgathers, an allreduce, a barrier, and a message that is asked for. */
+ * What the simulator says is what the models' formulas say, to the nanosecond: LogGP and Hockney, for a broadcast,
+ * three allgathers, an allreduce, a barrier, and a message that is asked for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,11 +86,11 @@ static void allgather_round_a_ring(void **state)
     }
 }
 
-static void allgather_by_bruck(void **state)
+/* In each round twice the bytes of the one before. */
+static void allgather_that_doubles(const char *algorithm)
 {
-    (void)state;
     for (int P = 2; P <= 256; P *= 2) {
-        scene s = scene_of(NBCOLL_OPERATION_ALLGATHER, "bruck", P, 10);
+        scene s = scene_of(NBCOLL_OPERATION_ALLGATHER, algorithm, P, 10);
         uint64_t expected = 0, by_hockney = 0;
         for (uint64_t have = 1; have < (uint64_t)P; have *= 2) {
             expected += loggp(10 * have);
@@ -102,6 +102,18 @@ static void allgather_by_bruck(void **state)
         set_hockney(&s);
         assert_int_equal(scene_play(&s), by_hockney);
     }
+}
+
+static void allgather_by_bruck(void **state)
+{
+    (void)state;
+    allgather_that_doubles("bruck");
+}
+
+static void allgather_by_recursive_doubling(void **state)
+{
+    (void)state;
+    allgather_that_doubles("recursive_doubling");
 }
 
 static void allreduce_by_recursive_doubling(void **state)
@@ -178,7 +190,7 @@ int main(void)
         cmocka_unit_test(broadcast_down_a_binomial_tree), cmocka_unit_test(allgather_round_a_ring),
         cmocka_unit_test(allgather_by_bruck),             cmocka_unit_test(allreduce_by_recursive_doubling),
         cmocka_unit_test(barrier_by_dissemination),       cmocka_unit_test(a_long_message_is_asked_for),
-        cmocka_unit_test(messages_cost_more_between_nodes),
+        cmocka_unit_test(allgather_by_recursive_doubling), cmocka_unit_test(messages_cost_more_between_nodes),
         cmocka_unit_test(an_interface_receives_one_message_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

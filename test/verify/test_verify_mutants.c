@@ -140,15 +140,19 @@ static const survivor survivors[] = {
 #define REASON "in the last round a rank speaks only for some of those that it has heard of"
     {"barrier/dissemination_ports", 5, MUTATION_EDGE, 5, REASON},
 #undef REASON
-#define REASON "the stage between the two trees, and that before the copies, holds back more than it must"
-    {"allgather/gather_bcast", 5, MUTATION_EDGE, 4, REASON}, {"allgather/gather_bcast", 8, MUTATION_EDGE, 14, REASON},
+#define REASON "the stage between the two halves, and that before the copies, holds back more than it must"
+    {"allgather/binomial", 5, MUTATION_EDGE, 4, REASON}, {"allgather/binomial", 8, MUTATION_EDGE, 14, REASON},
     {"allreduce/binomial", 2, MUTATION_EDGE, 2, REASON}, {"allreduce/binomial", 3, MUTATION_EDGE, 6, REASON},
     {"allreduce/binomial", 5, MUTATION_EDGE, 14, REASON}, {"allreduce/binomial", 8, MUTATION_EDGE, 25, REASON},
     {"allreduce/reduce_bcast", 2, MUTATION_EDGE, 2, REASON}, {"allreduce/reduce_bcast", 3, MUTATION_EDGE, 6, REASON},
     {"allreduce/reduce_bcast", 5, MUTATION_EDGE, 13, REASON}, {"allreduce/reduce_bcast", 8, MUTATION_EDGE, 25, REASON},
-    {"allgatherv/gather_bcast", 2, MUTATION_EDGE, 4, REASON}, {"allgatherv/gather_bcast", 3, MUTATION_EDGE, 12, REASON},
-    {"allgatherv/gather_bcast", 5, MUTATION_EDGE, 28, REASON},
-    {"allgatherv/gather_bcast", 8, MUTATION_EDGE, 54, REASON},
+    {"allgatherv/binomial", 2, MUTATION_EDGE, 4, REASON}, {"allgatherv/binomial", 3, MUTATION_EDGE, 12, REASON},
+    {"allgatherv/binomial", 5, MUTATION_EDGE, 28, REASON},
+    {"allgatherv/binomial", 8, MUTATION_EDGE, 54, REASON},
+    {"allgather/gather_bcast", 3, MUTATION_EDGE, 1, REASON}, {"allgather/gather_bcast", 5, MUTATION_EDGE, 2, REASON},
+    {"allgather/gather_bcast", 8, MUTATION_EDGE, 4, REASON}, {"allgatherv/gather_bcast", 2, MUTATION_EDGE, 2, REASON},
+    {"allgatherv/gather_bcast", 3, MUTATION_EDGE, 8, REASON}, {"allgatherv/gather_bcast", 5, MUTATION_EDGE, 18, REASON},
+    {"allgatherv/gather_bcast", 8, MUTATION_EDGE, 34, REASON},
 #undef REASON
 #define REASON "in place, what waits for the blocks of the others waits for the packing of this rank's own too"
     {"allgather/bruck", 2, MUTATION_EDGE, 2, REASON}, {"allgatherv/bruck", 2, MUTATION_EDGE, 2, REASON},
