@@ -161,10 +161,10 @@ static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const n
 /* Is the receive buffer the send buffer, and both are used from their beginning on? */
 static int is_aliased(const collective_call *c, const nbcolli_kind *kind, int rank)
 {
+    if (c->send != c->recv || c->args.displs || !(kind->blocks == NBCOLLI_EQUAL || c->args.counts))
+        return 0;
     nbcolli_part sends = nbcolli_part_of(&c->args, rank, 0), receives = nbcolli_part_of(&c->args, rank, 1);
-    int is_dense = (kind->blocks == NBCOLLI_EQUAL || c->args.counts) && !c->args.displs;
-    return is_dense && sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && c->send == c->recv &&
-           elements_of(&c->args, receives, rank);
+    return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && elements_of(&c->args, receives, rank);
 }
 
 /* All that can be said before the ranks meet. */

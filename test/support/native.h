@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators that expose memory: where all ranks share it, an operation is served by its algorithm for that, whatever
- * it costs; a reduction up to 4096 bytes. For the tests of cells: the cost model chooses messages often. */
+ * Communicators that expose memory: where all ranks share it, an operation is served by its algorithm for that,
+ * whatever it costs; a reduction up to 4096 bytes. For the tests of cells: the cost model chooses messages often. */
 #ifndef NATIVE_H
 #define NATIVE_H
 

@@ -190,6 +190,20 @@ static nbcoll_status end_descriptors(struct shm_end *e)
     return errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
 }
 
+/* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
+ * on a core, all that one does waits for the others of its core, and a message for two switches between them. */
+static void end_prices(nbcoll_limits *limits, int ranks)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t turns = cores > 0 && ranks > cores ? (uint32_t)((ranks + cores - 1) / cores) : 1;
+
+    limits->alpha_ns = turns > 1 ? 5000 * turns : 350;
+    limits->beta_ps = 130 * turns;
+    limits->overhead_ns = 60 * turns;
+    limits->get_ns = 900 * turns;
+    limits->gamma_ps = 40 * turns;
+}
+
 static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
 {
     const nbcoll_shm_config *c = b->config;
@@ -202,10 +216,9 @@ static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
         .transport = c->flags & NBCOLL_SHM_NO_BULK ? &shm_table_without_bulk : &shm_table,
         .rank = c->rank,
         .ranks = c->ranks,
-        /* Medians between two processes on two cores that share an L3 cache, of what was just written. */
-        .limits = {.payload = b->layout.payload, .alpha_ns = 350, .beta_ps = 130, .overhead_ns = 60,
-                   .get_ns = 900, .gamma_ps = 40},
+        .limits = {.payload = b->layout.payload},
     };
+    end_prices(&e->base.limits, c->ranks);
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
