@@ -225,7 +225,7 @@ static nbcolli_run *run_take(nbcolli_request *r)
     if (!run)
         return NULL;
     s->idle = run->next;
-    if (!run_pack(run, r)) {
+    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !run_pack(run, r)) {
         run->next = s->idle;
         s->idle = run;
         return NULL;
