@@ -281,9 +281,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
 
 /* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
  * parent. Any colour < 0: *out becomes null. It has the parent's configuration. Collective over `comm`, an operation of
- * it like any other; *out is written when that ends with OK, and must be there until then. Errors: ERR_NULL, ERR_LIMIT
- * (2^32 communicators of the endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY,
- * ERR_FORKED. */
+ * it like any other; *out is written when that ends with OK, and must be there until then. All ranks dup, with or
+ * without a configuration, or all split, or all split by shared node: else no communicator is made, all get
+ * ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
+ * endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
@@ -305,9 +306,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, n
                                                    nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);
 
-/* Frees a communicator here; not collective. Null is accepted. Its schedules and persistent requests end with it (the
- * requests' handles become stale). Errors: ERR_BUSY (an operation is active, or a callback is still to be called),
- * ERR_FORKED. */
+/* Frees a communicator here; not collective: others may still work there, and what was made of it lives on. Null is
+ * accepted. Its schedules and persistent requests end with it (the requests' handles become stale). Errors: ERR_BUSY
+ * (an operation is active, or a callback is still to be called), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
 /* This rank, and the number of ranks. Never fail; any thread. */
@@ -461,9 +462,10 @@ typedef struct nbcoll_host_type {
 } nbcoll_host_type;
 
 /* An operation of the host's: result[i] = left[i] op right[i] for `count` elements, packed ones if `type` packs. It is
- * associative. `result` may be `left` or `right` itself; otherwise they do not overlap. It applies to every type that
- * is passed with it. `commutative` is 0 if the order of the operands matters: they are then combined in rank order.
- * It returns NBCOLL_OK, or an error, as above; ownership and calls are as above too.
+ * associative, but perhaps for rounding (see NBCOLL_REPRODUCIBLE). `result` may be `left` or `right` itself; otherwise
+ * they do not overlap. It applies to every type that is passed with it. `commutative` is 0 if the order of the operands
+ * matters: they are then combined in rank order. It returns NBCOLL_OK, or an error, as above; ownership and calls are
+ * as above too.
  * ERR_OP, where an operation is taken: `size` too small, or no function. */
 typedef struct nbcoll_host_op {
     size_t size;

@@ -25,8 +25,11 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t memory = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
-    if (!block)
+    nbcolli_tomb *tomb = block ? nbcolli_alloc(&c->host, sizeof *tomb, _Alignof(nbcolli_tomb)) : NULL;
+    if (!tomb) {
+        nbcolli_free(&c->host, block, memory);
         return NBCOLL_ERR_MEMORY;
+    }
     memset(block, 0, memory);
     nbcoll_comm *comm = (nbcoll_comm *)(void *)block;
     comm->context = c;
@@ -34,6 +37,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->memory = memory;
     comm->config = *config;
     comm->culprit = -1;
+    comm->tomb = tomb;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
@@ -68,6 +72,19 @@ static void unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
+/* Where all went well nothing can come any more. */
+static void bury(nbcoll_comm *comm)
+{
+    nbcolli_tomb *tomb = comm->tomb;
+
+    if (!comm->listed || !(comm->failed_floor || comm->broken)) {
+        nbcolli_free(&comm->context->host, tomb, sizeof *tomb);
+        return;
+    }
+    *tomb = (nbcolli_tomb){comm->link->tombs, comm->id, comm->broken ? UINT64_MAX : comm->failed_floor};
+    comm->link->tombs = tomb;
+}
+
 void nbcolli_comm_destroy(nbcoll_comm *comm)
 {
     nbcoll_context *c = comm->context;
@@ -91,6 +108,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     }
     if (comm->listed)
         unregister(comm);
+    bury(comm);
     nbcolli_area_leave(comm);
     *comm->sister_at = comm->sister;
     if (comm->sister)

@@ -121,7 +121,7 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
     for (int i = 0; s == NBCOLL_OK && i < voters; i++)
         if (comm->votes[i].abi != NBCOLL_ABI)
             s = NBCOLL_ERR_ABI;
-        else if (comm->votes[i].rules != comm->votes[0].rules)
+        else if (comm->votes[i].rules != comm->votes[0].rules || comm->votes[i].creation != comm->votes[0].creation)
             s = NBCOLL_ERR_MISMATCH;
     if (s == NBCOLL_OK && !comm->parent)
         settle_first(comm);
@@ -177,9 +177,14 @@ static uint32_t vote_eager(size_t asked, size_t payload)
     return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
 }
 
+/* What a rank passes. */
+typedef struct wish {
+    nbcolli_creation creation;
+    int colour, key;
+} wish;
+
 /* Casts this rank's vote, as an operation of `over`. */
-static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int key, nbcoll_comm **out,
-                          nbcoll_request *request)
+static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcoll_comm **out, nbcoll_request *request)
 {
     const nbcoll_endpoint *ep = comm->link->endpoint;
     nbcoll_context *c = comm->context;
@@ -187,8 +192,9 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, int colour, int 
     nbcoll_status s;
 
     comm->votes[over->rank] = (nbcolli_vote){
-        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1, .colour = colour,
-        .key = key, .slots = comm->config.slots, .cells = comm->config.cells, .credits = comm->config.credits,
+        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
+        .creation = mine.creation, .colour = mine.colour, .key = mine.key, .slots = comm->config.slots,
+        .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
         .get_ns = ep->limits.get_ns, .gamma_ps = ep->limits.gamma_ps,
         .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
@@ -259,7 +265,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     for (int i = 0; i < comm->size; i++)
         comm->peer[i] = (nbcolli_peer){link, i, FIRST_CREDITS, 0};
     nbcolli_comm_register(comm);
-    s = vote(comm, comm, 0, comm->rank, out, request);
+    s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_take(comm, 0);
         nbcolli_comm_destroy(comm);
@@ -290,8 +296,8 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
     return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }
 
-static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *config, int colour, int key,
-                            nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *config, wish mine, nbcoll_comm **out,
+                            nbcoll_request *request)
 {
     nbcoll_comm *comm;
 
@@ -301,7 +307,7 @@ static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *confi
     if (s != NBCOLL_OK)
         return s;
     comm->parent = parent;
-    s = vote(comm, parent, colour, key, out, request);
+    s = vote(comm, parent, mine, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_take(comm, 0);
         nbcolli_comm_destroy(comm);
@@ -310,51 +316,66 @@ static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *confi
     return s;
 }
 
+/* With the parent's configuration. */
+static nbcoll_status inherit(nbcoll_comm *parent, wish mine, nbcoll_comm **out, nbcoll_request *request)
+{
+    if (!out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(parent->context);
+    return s == NBCOLL_OK ? nbcolli_leave(parent->context, derive(parent, &parent->config, mine, out, request)) : s;
+}
+
+static nbcoll_status inherit_now(nbcoll_comm *parent, wish mine, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = inherit(parent, mine, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+}
+
 nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    if (!comm || !out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
-    return s == NBCOLL_OK ? nbcolli_leave(comm->context, derive(comm, &comm->config, colour, key, out, request))
-                           : s;
+    return comm ? inherit(comm, (wish){NBCOLLI_SPLIT, colour, key}, out, request) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_isplit(comm, colour, key, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+    return comm ? inherit_now(comm, (wish){NBCOLLI_SPLIT, colour, key}, out, timeout) : NBCOLL_ERR_NULL;
 }
 
-/* The lowest rank that has memory in common with this one: constant, so that no lock is needed. */
-static int shared_colour(const nbcoll_comm *comm)
+/* By the lowest rank that has memory in common with this one: constant, so that no lock is needed. */
+static wish by_memory(const nbcoll_comm *comm, int key)
 {
     const nbcolli_link *mine = comm->peer[comm->rank].link;
     int rank = 0;
 
     while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].link == mine))
         rank++;
-    return rank;
+    return (wish){NBCOLLI_SPLIT_SHARED, rank, key};
 }
 
 nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? nbcoll_comm_isplit(comm, shared_colour(comm), key, out, request) : NBCOLL_ERR_NULL;
+    return comm ? inherit(comm, by_memory(comm, key), out, request) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? nbcoll_comm_split(comm, shared_colour(comm), key, out, timeout) : NBCOLL_ERR_NULL;
+    return comm ? inherit_now(comm, by_memory(comm, key), out, timeout) : NBCOLL_ERR_NULL;
+}
+
+static wish as_parent(const nbcoll_comm *parent)
+{
+    return (wish){NBCOLLI_DUP, 0, parent->rank};
 }
 
 nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? nbcoll_comm_isplit(comm, 0, comm->rank, out, request) : NBCOLL_ERR_NULL;
+    return comm ? inherit(comm, as_parent(comm), out, request) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? nbcoll_comm_split(comm, 0, comm->rank, out, timeout) : NBCOLL_ERR_NULL;
+    return comm ? inherit_now(comm, as_parent(comm), out, timeout) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
@@ -368,7 +389,7 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
     if (s != NBCOLL_OK)
         return s;
     s = comm_config_read(given, &config);
-    return nbcolli_leave(comm->context, s == NBCOLL_OK ? derive(comm, &config, 0, comm->rank, out, request) : s);
+    return nbcolli_leave(comm->context, s == NBCOLL_OK ? derive(comm, &config, as_parent(comm), out, request) : s);
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

@@ -208,6 +208,11 @@ void nbcolli_link_drop(nbcolli_link *link)
         link->orphans = s->next;
         nbcolli_stash_free(s);
     }
+    while (link->tombs) {
+        nbcolli_tomb *tomb = link->tombs;
+        link->tombs = tomb->next;
+        nbcolli_free(&c->host, tomb, sizeof *tomb);
+    }
     areas_forget(c, link->areas);
     areas_forget(c, link->memory);
     if (link->transport.doorbell)

@@ -208,13 +208,29 @@ static void blocks_that_are_sent_may_overlap(void **state)
     everywhere(NBCOLL_COUNTS_KNOWN, send_everything_twice);
 }
 
+/* The host's functions do not get to see null buffers. */
+static nbcoll_status never_packs(void *user, const void *from, void *to, size_t n)
+{
+    (void)user;
+    (void)from;
+    (void)to;
+    (void)n;
+    return NBCOLL_ERR_CALL;
+}
+
+static nbcoll_status never_combines(void *user, void *result, const void *left, const void *right, size_t n,
+                                    nbcoll_type type)
+{
+    (void)type;
+    (void)right;
+    return never_packs(user, left, result, n);
+}
+
 /* Some ranks in place, if the operation may be. */
-static void move_nothing(size_t n)
+static void move_none_of(nbcoll_type t, nbcoll_op op, size_t n)
 {
     static const size_t none[RANKS], far[RANKS] = {9, 9, 9, 9};
-    static const nbcoll_type types[RANKS] = {NBCOLL_INT32, NBCOLL_BYTE, NBCOLL_INT64, NBCOLL_BOOL};
-    nbcoll_type t = NBCOLL_INT32;
-    nbcoll_op op = NBCOLL_SUM;
+    const nbcoll_type types[RANKS] = {t, NBCOLL_BYTE, NBCOLL_INT64, NBCOLL_BOOL};
 
 #define MINE (r % 2 ? NBCOLL_IN_PLACE : NULL)
 #define ROOTS (at_root ? NBCOLL_IN_PLACE : NULL)
@@ -234,6 +250,18 @@ static void move_nothing(size_t n)
     ON_ALL_RANKS(nbcoll_ireduce_scatter_block(MINE, NULL, 0, t, op, TO(r)));
     ON_ALL_RANKS(nbcoll_iscan(MINE, NULL, 0, t, op, TO(r)));
     ON_ALL_RANKS(nbcoll_iexscan(MINE, NULL, 0, t, op, TO(r)));
+}
+
+static void move_nothing(size_t n)
+{
+    static const nbcoll_host_type gaps = {.size = sizeof gaps, .extent = 8, .packed = 4, .pack = never_packs,
+                                          .unpack = never_packs};
+    static const nbcoll_host_op ops[] = {{.size = sizeof *ops, .combine = never_combines, .commutative = 0},
+                                         {.size = sizeof *ops, .combine = never_combines, .commutative = 1}};
+
+    move_none_of(NBCOLL_INT32, NBCOLL_SUM, n);
+    for (int i = 0; i < 2; i++)
+        move_none_of(nbcoll_type_of(&gaps), nbcoll_op_of(&ops[i]), n);
 }
 
 static void counts_may_be_zero_and_buffers_null(void **state)

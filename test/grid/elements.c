@@ -55,7 +55,7 @@ static const nbcoll_host_type packed = {.size = sizeof packed, .extent = 24, .pa
                                         .pack = pack, .unpack = unpack};
 
 /* Both work byte by byte. Exclusive or with a constant: associative, commutative, and never the identity. Affine maps
- * modulo 16, one after the other: associative, not commutative. */
+ * modulo 16, one after the other: associative, not commutative. The mean, rounded up: commutative, not associative. */
 static unsigned char commutative_byte(unsigned char l, unsigned char r)
 {
     return l ^ r ^ 0x93;
@@ -67,8 +67,13 @@ static unsigned char ordered_byte(unsigned char l, unsigned char r)
     return (unsigned char)(a << 4 | b);
 }
 
+static unsigned char rounding_byte(unsigned char l, unsigned char r)
+{
+    return (unsigned char)((l + r + 1u) / 2);
+}
+
 /* What the library calls looks the results up in the table that `user` points to. */
-static unsigned char tables[2][256][256];
+static unsigned char tables[3][256][256];
 
 void elements_open(void)
 {
@@ -76,6 +81,7 @@ void elements_open(void)
         for (unsigned r = 0; r < 256; r++) {
             tables[0][l][r] = commutative_byte((unsigned char)l, (unsigned char)r);
             tables[1][l][r] = ordered_byte((unsigned char)l, (unsigned char)r);
+            tables[2][l][r] = rounding_byte((unsigned char)l, (unsigned char)r);
         }
 }
 
@@ -94,6 +100,8 @@ static nbcoll_status by_table(void *user, void *result, const void *left, const 
 static const nbcoll_host_op commutative = {.size = sizeof commutative, .user = tables[0], .combine = by_table,
                                            .commutative = 1};
 static const nbcoll_host_op ordered = {.size = sizeof ordered, .user = tables[1], .combine = by_table};
+static const nbcoll_host_op rounding = {.size = sizeof rounding, .user = tables[2], .combine = by_table,
+                                        .commutative = 1};
 
 /* ---- by number ------------------------------------------------------------------------------------------------- */
 
@@ -108,6 +116,7 @@ nbcoll_op element_op(int op)
 {
     return op == ELEMENT_COMMUTATIVE ? nbcoll_op_of(&commutative)
            : op == ELEMENT_ORDERED   ? nbcoll_op_of(&ordered)
+           : op == ELEMENT_ROUNDING  ? nbcoll_op_of(&rounding)
                                      : (nbcoll_op)op;
 }
 
@@ -119,7 +128,7 @@ const char *element_type_name(int type)
 const char *element_op_name(int op)
 {
 #define NAME(name) #name,
-    static const char *const names[] = {NBCOLL_OP_LIST(NAME) "COMMUTATIVE", "ORDERED", "NONE"};
+    static const char *const names[] = {NBCOLL_OP_LIST(NAME) "COMMUTATIVE", "ORDERED", "ROUNDING", "NONE"};
 #undef NAME
     return names[op];
 }
@@ -335,8 +344,9 @@ static void combine_bytes(int type, int op, void *result, const void *left, cons
 {
     const unsigned char *l = left, *r = right;
     for (size_t i = 0; i < element_travels(type); i++)
-        ((unsigned char *)result)[i] =
-            op == ELEMENT_COMMUTATIVE ? commutative_byte(l[i], r[i]) : ordered_byte(l[i], r[i]);
+        ((unsigned char *)result)[i] = op == ELEMENT_COMMUTATIVE ? commutative_byte(l[i], r[i])
+                                       : op == ELEMENT_ORDERED   ? ordered_byte(l[i], r[i])
+                                                                 : rounding_byte(l[i], r[i]);
 }
 
 void element_combine(int type, int op, void *result, const void *left, const void *right)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Single elements, in plain serial C: of every predefined type, of a host type that travels as it is, and of one that
- * packs; what they are combined to by every predefined operation, a commutative one of the host's and one whose order
- * matters. Written from the manual; nothing here calls the library's reductions. */
+ * packs; what they are combined to by every predefined operation, a commutative one of the host's, one whose order
+ * matters, and one that rounds. Written from the manual; nothing here calls the library's reductions. */
 #ifndef ELEMENTS_H
 #define ELEMENTS_H
 
@@ -12,7 +12,7 @@
 
 /* Types and operations by number: the predefined ones, then these. */
 enum { ELEMENT_CONTIGUOUS = NBCOLL_TYPE_COUNT, ELEMENT_PACKED, ELEMENT_TYPES };
-enum { ELEMENT_COMMUTATIVE = NBCOLL_OP_COUNT, ELEMENT_ORDERED, ELEMENT_NO_OP, ELEMENT_OPS };
+enum { ELEMENT_COMMUTATIVE = NBCOLL_OP_COUNT, ELEMENT_ORDERED, ELEMENT_ROUNDING, ELEMENT_NO_OP, ELEMENT_OPS };
 enum { ELEMENT_SIZE_MOST = 32 };
 
 /* Once, before the host operations are used. */

@@ -86,6 +86,8 @@ static int point_is_legal(const int v[])
         return 0;
     if (v[TYPE] >= 0 && v[OP] >= 0 && !element_has(v[OP], v[TYPE]))
         return 0;
+    if (v[OP] == ELEMENT_ROUNDING && v[FLAGS] >= 0 && !(flags_of[v[FLAGS]] & NBCOLL_REPRODUCIBLE))
+        return 0; /* any bracketing would be right */
     if (v[RANKS] == 0 && (v[ROOT] > ROOT_FIRST || v[PLACE] == IN_PLACE_AT_SOME))
         return 0;
     if (v[RANKS] == 1 && v[ROOT] == ROOT_MIDDLE)

@@ -139,7 +139,7 @@ static void every_algorithm_has_the_values_of_serial_c_over_every_transport(void
 
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
-    if (number_of("NBCOLL_FULL", 0))
+    if (RUN_EVERY == 1 && number_of("NBCOLL_FULL", 0))
         run_samples(r, seed, MORE, getenv("NBCOLL_GRID_SHARD"));
     else
         run_samples(r, seed, SAMPLES, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/inline/core.h" /* the length of a vote */
 #include "operation.h"
 #include "world.h"
 
@@ -379,6 +380,80 @@ static void null_arguments_are_refused(void **state)
     world_close(&w);
 }
 
+/* ---- out of step ----------------------------------------------------------------------------------------------- */
+
+/* Of which each rank makes another: those that make a communicator, then a collective. */
+typedef enum making { DUP, DUP_WITH, SPLIT, SPLIT_SHARED, MAKINGS, ALLGATHER = MAKINGS } making;
+
+static nbcoll_status make(making how, nbcoll_comm *parent, nbcoll_comm **out, char data[], nbcoll_request *q)
+{
+    switch (how) {
+    case DUP: return nbcoll_comm_idup(parent, out, q);
+    case DUP_WITH: return nbcoll_comm_idup_with(parent, NULL, out, q);
+    case SPLIT: return nbcoll_comm_isplit(parent, 0, 0, out, q);
+    case SPLIT_SHARED: return nbcoll_comm_isplit_shared(parent, 0, out, q);
+    default: return nbcoll_iallgather(NBCOLL_IN_PLACE, data, sizeof(nbcolli_vote), NBCOLL_BYTE, parent, q);
+    }
+}
+
+/* Duplicates may be asked for with and without a configuration. */
+static int may_meet(making a, making b)
+{
+    return a == b || a + b == DUP + DUP_WITH;
+}
+
+static void ranks_that_make_communicators_by_different_calls_make_none(void **state)
+{
+    enum { RANKS = 3 };
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++)
+        for (int common = DUP; common < MAKINGS; common++)
+            for (int other = DUP; other < MAKINGS; other++) {
+                nbcoll_loopback_config loopback = world_variant(variant, 47);
+                nbcoll_comm *untouched, *made[RANKS];
+                nbcoll_request q[RANKS];
+                nbcoll_status s[RANKS];
+                world w;
+                world_open(&w, RANKS, &loopback, NULL, NULL);
+                untouched = w.comm[0];
+                for (int r = 0; r < RANKS; r++) {
+                    made[r] = untouched;
+                    EXPECT(OK, make((making)(r == 1 ? other : common), w.comm[r], &made[r], NULL, &q[r]));
+                }
+                world_settle(&w, RANKS, q, s);
+                for (int r = 0; r < RANKS; r++) {
+                    assert_int_equal(s[r], may_meet((making)common, (making)other) ? NBCOLL_OK : NBCOLL_ERR_MISMATCH);
+                    assert_int_equal(made[r] == untouched, s[r] != NBCOLL_OK);
+                }
+                works(&w, w.comm, RANKS); /* the parent is in step */
+                world_close(&w);
+            }
+}
+
+static void a_vote_is_not_taken_for_an_allgather_of_its_length(void **state)
+{
+    enum { RANKS = 3 };
+    static char data[RANKS][RANKS * sizeof(nbcolli_vote)];
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++)
+        for (int how = DUP; how < MAKINGS; how++) {
+            nbcoll_loopback_config loopback = world_variant(variant, 53);
+            nbcoll_comm *made[RANKS] = {NULL};
+            nbcoll_request q[RANKS];
+            nbcoll_status s[RANKS];
+            world w;
+            world_open(&w, RANKS, &loopback, NULL, NULL);
+            for (int r = 0; r < RANKS; r++)
+                EXPECT(OK, make((making)(r == 1 ? ALLGATHER : how), w.comm[r], &made[r], data[r], &q[r]));
+            world_settle(&w, RANKS, q, s);
+            for (int r = 0; r < RANKS; r++) {
+                assert_int_equal(s[r], NBCOLL_ERR_MISMATCH);
+                assert_null(made[r]);
+            }
+            world_close(&w);
+        }
+}
+
 /* ---- agreement ------------------------------------------------------------------------------------------------- */
 
 typedef struct seen {
@@ -476,6 +551,8 @@ int main(void)
         cmocka_unit_test(the_first_communicator_that_times_out_leaves_a_context_that_can_be_freed),
         cmocka_unit_test(blocking_creations_return_the_communicator),
         cmocka_unit_test(null_arguments_are_refused),
+        cmocka_unit_test(ranks_that_make_communicators_by_different_calls_make_none),
+        cmocka_unit_test(a_vote_is_not_taken_for_an_allgather_of_its_length),
         cmocka_unit_test(ranks_that_ask_for_different_limits_choose_the_same_algorithm),
         cmocka_unit_test(the_smallest_number_of_slots_counts_for_all),
     };

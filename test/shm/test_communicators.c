@@ -98,8 +98,8 @@ static void made_and_freed(int rank, void *user)
         CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup(m.comm, &comm, 30 * SECOND));
         CHECK_STATUS(NBCOLL_OK, nbcoll_bcast(&value, 1, NBCOLL_INT32, i % 2, comm, 30 * SECOND));
         CHECK(value == i);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(comm)); /* the other may still work there */
         CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 30 * SECOND)); /* nobody runs far ahead */
-        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(comm));
         if (i < WARM)
             warm = t.most;
     }

@@ -245,6 +245,9 @@ typedef struct nbcolli_cache {
     nbcolli_cached *newest, *oldest;
 } nbcolli_cache;
 
+/* The call that makes a communicator. */
+typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED } nbcolli_creation;
+
 /* What each rank says when a communicator is made, and what all of them then go by. */
 typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
@@ -255,7 +258,7 @@ typedef struct nbcolli_vote {
     uint32_t shares; /* see src/comm/area.c */
     uint32_t rules;  /* their hash: the same in all votes */
     uint32_t eager;  /* bytes up to which it announces no message */
-    uint32_t unused; /* nothing lies between members: all of a vote is sent */
+    uint32_t creation; /* the call: the same in all votes. Nothing lies between members: all of a vote is sent */
     uint64_t large;
     uint64_t area;   /* its offer of memory for cells; 0: none */
 } nbcolli_vote;
@@ -267,6 +270,12 @@ typedef struct nbcolli_area {
     unsigned char *base;
     int ranks; /* that will leave it, once its communicator is freed */
 } nbcolli_area;
+
+/* What is left of a freed communicator where an operation failed: others may not know yet. */
+typedef struct nbcolli_tomb {
+    struct nbcolli_tomb *next;
+    uint64_t id, failed_floor;
+} nbcolli_tomb;
 
 struct nbcoll_comm {
     nbcoll_comm *next;                /* in its bucket of the link */
@@ -282,6 +291,7 @@ struct nbcoll_comm {
     nbcoll_status broken; /* ERR_PEER_LOST, or ERR_MISMATCH when the ranks are out of step */
     int listed;           /* known to its link, under its id */
     int left;             /* some of its ranks have left */
+    nbcolli_tomb *tomb;   /* its own, empty */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcolli_peer *peer;
@@ -321,6 +331,7 @@ struct nbcolli_link {
     nbcolli_area *memory; /* the program's */
     nbcolli_post *backlog, **backlog_end;
     nbcolli_stash *orphans; /* messages of communicators that are being made */
+    nbcolli_tomb *tombs;
     uint32_t creating;
     uint32_t serial; /* last one given to a communicator */
     uint32_t lent;   /* records that the transport has */

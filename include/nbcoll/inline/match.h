@@ -342,13 +342,25 @@ static inline nbcoll_comm *nbcolli_find_comm(nbcolli_link *link, uint64_t id)
     return comm;
 }
 
-/* A message of a communicator that is unknown here: one that is being made, or one that was freed. */
+static inline const nbcolli_tomb *nbcolli_find_tomb(const nbcolli_link *link, uint64_t id)
+{
+    const nbcolli_tomb *tomb = link->tombs;
+    while (tomb && tomb->id != id)
+        tomb = tomb->next;
+    return tomb;
+}
+
+/* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
+ * ones with a tomb can still be sent anything that wants an answer, and at once: its sender may join in the making only
+ * when it has got that. */
 static inline void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
     const nbcolli_header *m = &in->header;
+    const nbcolli_tomb *tomb = nbcolli_find_tomb(link, m->comm);
+    int has_failed = tomb && m->tag < tomb->failed_floor; /* of which the sender is told too */
 
-    if (link->creating) {
+    if (link->creating && !tomb) {
         nbcolli_stash *s = in->kept;
         if (!s)
             s = nbcolli_stash_keep(link, in->source, m, in->payload, in->bytes);
@@ -363,7 +375,7 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
     if (m->type == NBCOLLI_RTS || (m->type == NBCOLLI_REVOKE && m->bytes)) {
         nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
                                  .type = m->type == NBCOLLI_RTS ? NBCOLLI_FIN : NBCOLLI_REVOKED,
-                                 .status = NBCOLL_ERR_MISMATCH};
+                                 .status = has_failed ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH};
         nbcolli_control(link, in->source, &answer);
     }
     nbcolli_done_with(in);
