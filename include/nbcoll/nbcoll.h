@@ -292,9 +292,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int k
 NBCOLL_API nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,
                                            uint64_t timeout);
 
-/* A communicator of the same ranks, but configured anew: with other rules, say. `config` is as in nbcoll_comm_create,
- * and the ranks agree on it as they do there; null: the defaults. Errors: ERR_NULL, ERR_CONFIG, ERR_LIMIT, ERR_MEMORY,
- * those of nbcoll_rules_check and nbcoll_start. Through the request also ERR_MISMATCH (the ranks' rules differ). */
+/* As nbcoll_comm_idup, but configured anew: with other rules, say. `config` is as in nbcoll_comm_create, and the ranks
+ * agree on it as they do there; null: the defaults. Errors: those of nbcoll_comm_idup, ERR_CONFIG, and those of
+ * nbcoll_rules_check. Through the request also ERR_MISMATCH (the ranks' rules differ). */
 NBCOLL_API nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,
                                                nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

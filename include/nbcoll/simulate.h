@@ -163,8 +163,8 @@ typedef struct nbcoll_sim_config {
     void (*event)(void *user, const nbcoll_sim_event *event);
     /* Null, or told now and then how much of a part is done: schedules built, or messages arrived. */
     void (*progress)(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total);
-    /* Null, or says how many bytes block `index` of the send buffer (is_recv: of the receive buffer) of a rank has,
-     * where a schedule has bound blocks. */
+    /* Null, or says how many bytes block `index` of the send buffer (is_recv: of the receive buffer) of a rank has as
+     * it travels, packed if its type packs, where a schedule has bound blocks. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
 } nbcoll_sim_config;
 

@@ -97,16 +97,16 @@ static size_t widest(nbcoll_type type)
 static nbcoll_status check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
                                   size_t *elements)
 {
-    size_t all = 0, bytes;
+    size_t all = 0, one = is_w ? 0 : widest(blocks->type), bytes;
 
     *elements = part == NBCOLLI_ONE ? blocks->count : 0;
     if (part == NBCOLLI_ONE)
-        return __builtin_mul_overflow(blocks->count, widest(blocks->type), &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
+        return __builtin_mul_overflow(blocks->count, one, &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
     if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
         return NBCOLL_ERR_NULL;
     nbcoll_status s = is_w ? check_types(blocks, ranks) : NBCOLL_OK;
     for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
-        size_t element = widest(is_w ? blocks->types[i] : blocks->type), place, end;
+        size_t element = is_w ? widest(blocks->types[i]) : one, place, end;
         if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
             __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
             __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(all, bytes, &all))
@@ -140,6 +140,7 @@ static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, in
         elements = elements_of(&c->args, part, comm->rank);
     else {
         c->blocks[is_recv].type = c->args.reduction.type;
+        c->blocks[is_recv].element = nbcoll_type_size(c->args.reduction.type);
         nbcoll_status s = check_blocks(&c->blocks[is_recv], part, comm->size,
                                        c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
         if (s != NBCOLL_OK)

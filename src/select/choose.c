@@ -43,18 +43,18 @@ const char *nbcoll_reason_text(nbcoll_reason reason)
     return (unsigned)reason < NBCOLL_REASON_COUNT ? texts[reason] : "?";
 }
 
-static int choose_is_eligible(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags, int exposes)
+static int choose_exposes(const nbcoll_algorithm *algorithm)
 {
-    return choose_suits(algorithm, a, flags) && !(algorithm->flags >> 16) == !exposes;
+    return algorithm->flags >= NBCOLL_ALGORITHM_EXPOSES(1);
 }
 
-/* The first eligible one that exposes memory, or does not; or null. */
+/* The first that suits and exposes memory, or does not; or null. */
 static const nbcoll_algorithm *choose_first(const nbcoll_args *a, uint32_t flags, int exposes)
 {
     const nbcoll_algorithm *algorithm;
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
-        if (choose_is_eligible(algorithm, a, flags, exposes))
+        if (choose_suits(algorithm, a, flags) && choose_exposes(algorithm) == exposes)
             break;
     return algorithm;
 }
@@ -65,20 +65,20 @@ static int choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, si
     return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > SHARED_COMBINE);
 }
 
-/* Takes the cheapest eligible one, with its parameters, if a cost is known. */
+/* Takes the cheapest that suits, with its parameters, if a cost is known. */
 static int choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
     int may_expose = choose_may_expose(terms, a, c->bytes);
     const nbcoll_algorithm *algorithm;
     nbcoll_choice best = *c;
-    uint64_t least = 0;
+    uint64_t least = 0; /* none is known yet */
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         nbcoll_choice one = *c;
         one.algorithm = algorithm;
-        int is_eligible = choose_is_eligible(algorithm, a, terms->flags, 0) ||
-                          (may_expose && choose_suits(algorithm, a, terms->flags));
-        uint64_t cost = is_eligible ? nbcolli_cost(terms, &one) : 0;
+        if (!choose_suits(algorithm, a, terms->flags) || (choose_exposes(algorithm) && !may_expose))
+            continue;
+        uint64_t cost = nbcolli_cost(terms, &one);
         if (cost && (!least || cost < least)) {
             least = cost;
             best = one;
@@ -119,7 +119,7 @@ static void choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choic
     c->reason = NBCOLL_REASON_SIZE;
     size_t large = terms->large == NBCOLL_BY_COST ? USUAL_LARGE : terms->large;
     c->algorithm = nbcoll_algorithm_at(a->operation, c->bytes >= large);
-    if (c->algorithm && choose_is_eligible(c->algorithm, a, terms->flags, 0))
+    if (c->algorithm && choose_suits(c->algorithm, a, terms->flags) && !choose_exposes(c->algorithm))
         return;
     c->reason = NBCOLL_REASON_ONLY;
     c->algorithm = choose_first(a, terms->flags, 0);

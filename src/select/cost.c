@@ -39,7 +39,8 @@ static cost_time cost_message(const cost_call *c, uint64_t bytes)
 }
 
 /* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
- * copies or combines `worked` bytes, while the bytes of others move. Long ones have all been announced before. */
+ * copies or combines `worked` bytes, while the bytes of others move. Nothing moves while a long one is announced, asked
+ * for and got. */
 static cost_time cost_next(const cost_call *c, uint64_t bytes, uint64_t ends, uint64_t worked)
 {
     cost_time before = cost_is_long(c, bytes) ? (2 * ends - 1) * c->overhead + c->get : 0;
@@ -84,6 +85,8 @@ static cost_time cost_descent(const cost_call *c, uint64_t rank, uint64_t bytes)
 {
     cost_time sum = 0;
 
+    if (c->arity == 1) /* too many levels to go through */
+        return rank * cost_message(c, bytes);
     for (; rank; rank = (rank - 1) / c->arity)
         sum += cost_train(c, (rank - 1) % c->arity + 1, bytes, 1, 0);
     return sum;
@@ -153,79 +156,83 @@ static cost_time cost_halving(const cost_call *c, uint64_t worked)
 
 /* ---- algorithms ------------------------------------------------------------------------------------------------ */
 
-/* Parameters that an algorithm reads; and that it exposes, which costs this only where all ranks share memory. */
-enum { COST_ARITY = 1, COST_PORTS = 2, COST_SEGMENT = 4, COST_SHARED = 8 };
-
-/* In the formulas: P ranks, n bytes, m = n / P; L = log2 P, up; and for what folds the ranks in excess of a power of
- * two, D = log2 P, down, and x = 1 where there are such ranks; M a message, T a train, F fetches, B bytes copied or
- * combined. */
+/* A formula adds up what waits for each other. In it,
+ *
+ *   P             ranks
+ *   n, m          bytes that all ranks know alike, of a vector or of the blocks of all ranks; n / P: of one block
+ *   L, D, x       log2 P, rounded up, and down; 1 if P is no power of two, and the ranks beyond it fold; else 0
+ *   M(bytes)      a message
+ *   B(bytes)      a rank copies or combines these
+ *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As above */
 #define M(bytes) cost_message(c, bytes)
-#define T(count, bytes, ends, worked) cost_train(c, count, bytes, ends, worked)
 #define B(bytes) ((bytes) * c->gamma)
+#define T(count, bytes, ends, worked) cost_train(c, count, bytes, ends, worked)
 #define F(count, bytes, exposed, worked) cost_fetches(c, count, bytes, exposed, worked)
 #define TREE(whole, block, worked) cost_binomial(c, P, whole, block, worked)
 
-/* X(OPERATION, name, parameters, time) */
-#define COST_BLOCKS(X, SCATTER, GATHER, ALLGATHER)                                                                     \
-    X(SCATTER, flat, 0, T(P - 1, m, 1, 0))                                                                             \
-    X(GATHER, flat, 0, T(P - 1, m, 1, 0))                                                                              \
-    X(ALLGATHER, bruck, 0, B(m) + cost_doubling(c, 1, m) + B(n))                                                       \
-    X(ALLGATHER, ring, 0, (P - 1) * M(m))                                                                              \
-    X(ALLGATHER, flat, 0, T(P - 1, m, 2, 0))                                                                           \
-    X(ALLGATHER, bruck_ports, COST_PORTS, B(m) + cost_doubling(c, c->ports, m) + B(n))
+/* X(OPERATION, name, time) */
+#define COST_ALLGATHER(X, OPERATION)                                                                                   \
+    X(OPERATION, bruck, B(m) + cost_doubling(c, 1, m) + B(n))                                                          \
+    X(OPERATION, bruck_ports, B(m) + cost_doubling(c, c->ports, m) + B(n))                                             \
+    X(OPERATION, ring, (P - 1) * M(m))                                                                                 \
+    X(OPERATION, flat, T(P - 1, m, 2, 0))
 #define COST_REDUCE_SCATTER(X, OPERATION)                                                                              \
-    X(OPERATION, binomial, 0, TREE(n, 0, n) + TREE(0, m, 0))                                                           \
-    X(OPERATION, direct, 0, T(P - 1, m, 2, m))                                                                         \
-    X(OPERATION, halving, 0, cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                     \
-    X(OPERATION, ring, 0, (P - 1) * (M(m) + B(m)))
+    X(OPERATION, binomial, TREE(n, 0, n) + TREE(0, m, 0))                                                              \
+    X(OPERATION, direct, T(P - 1, m, 2, m))                                                                            \
+    X(OPERATION, halving, cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                        \
+    X(OPERATION, ring, (P - 1) * (M(m) + B(m)))
 #define COST_LIST(X)                                                                                                   \
-    X(BARRIER, dissemination, 0, L * M(0))                                                                             \
-    X(BARRIER, dissemination_ports, COST_PORTS, cost_doubling(c, c->ports, 0))                                         \
-    X(BCAST, binomial, 0, TREE(n, 0, 0))                                                                               \
-    X(BCAST, scatter_ring, 0, T(P - 1, m, 1, 0) + (P - 1) * M(m))                                                      \
-    X(BCAST, flat, 0, T(P - 1, n, 1, 0))                                                                               \
-    X(BCAST, tree, COST_ARITY, cost_levels(c, c->arity, 1))                                                            \
-    X(BCAST, tree_pipelined, COST_ARITY | COST_SEGMENT, cost_levels(c, c->arity, cost_segments(c)))                    \
-    X(BCAST, chain_pipelined, COST_SEGMENT, cost_levels(c, 1, cost_segments(c)))                                       \
-    COST_BLOCKS(X, SCATTER, GATHER, ALLGATHER)                                                                         \
-    COST_BLOCKS(X, SCATTERV, GATHERV, ALLGATHERV)                                                                      \
-    X(SCATTER, binomial, 0, TREE(0, m, 0))                                                                             \
-    X(SCATTERV, binomial, 0, B(n) + TREE(0, m, 0) + B(m))                                                              \
-    X(GATHER, binomial, 0, B(m) + TREE(0, m, 0))                                                                       \
-    X(GATHERV, binomial, 0, B(m) + TREE(0, m, 0) + B(n))                                                               \
-    X(ALLGATHER, recursive_doubling, 0, cost_exchange(c, 1))                                                           \
-    X(ALLGATHER, exchange, COST_PORTS, cost_exchange(c, c->ports))                                                     \
-    X(REDUCE, binomial, 0, TREE(n, 0, n))                                                                              \
-    X(REDUCE, pairwise, 0, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                      \
-    X(REDUCE, direct, 0, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                        \
-    X(REDUCE, flat, 0, T(P - 1, n, 1, n))                                                                              \
-    X(ALLREDUCE, recursive_doubling, 0, D * (M(n) + B(n)) + x * (2 * M(n) + B(n)))                                     \
-    X(ALLREDUCE, ring, 0, (P - 1) * (2 * M(m) + B(m)))                                                                 \
-    X(ALLREDUCE, aligned, 0, L * (M(n) + B(n)))                                                                        \
-    X(ALLREDUCE, direct, 0, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                     \
-    X(ALLREDUCE, flat, 0, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                          \
-    X(ALLREDUCE, halving, 0, cost_halving(c, 1) + cost_halving(c, 0) + x * (2 * M(n) + B(n)))                          \
-    X(BARRIER, slots, COST_SHARED, F(P - 1, 0, 0, 0) + F(1, 0, 0, 0))                                                  \
-    X(BCAST, slots, COST_SHARED, F(P > 1, n, n, 0))                                                                    \
-    X(SCATTER, slots, COST_SHARED, F(P > 1, m, n - m, 0))                                                              \
-    X(GATHER, slots, COST_SHARED, F(P - 1, m, m, 0))                                                                   \
-    X(ALLGATHER, slots, COST_SHARED, F(P - 1, m, m, 0))                                                                \
-    X(REDUCE, slots, COST_SHARED, F(P - 1, n, n, n))                                                                   \
-    X(ALLREDUCE, slots, COST_SHARED, F(P - 1, n, n, n) + F(P > 1, n, n, 0))                                            \
-    X(ALLTOALL, slots, COST_SHARED, F(P - 1, m, n - m, 0) + B(m))                                                      \
-    X(ALLTOALL, bruck, 0, L * (M(n / 2) + B(n / 2)) + B(n))                                                            \
-    X(ALLTOALL, pairwise, 0, (P - 1) * M(m) + B(m))                                                                    \
-    X(ALLTOALL, flat, 0, T(P - 1, m, 2, 0) + B(m))                                                                     \
+    X(BARRIER, dissemination, L * M(0))                                                                                \
+    X(BARRIER, dissemination_ports, cost_doubling(c, c->ports, 0))                                                     \
+    X(BARRIER, slots, F(P - 1, 0, 0, 0) + F(1, 0, 0, 0))                                                               \
+    X(BCAST, binomial, TREE(n, 0, 0))                                                                                  \
+    X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + (P - 1) * M(m))                                                         \
+    X(BCAST, flat, T(P - 1, n, 1, 0))                                                                                  \
+    X(BCAST, tree, cost_levels(c, c->arity, 1))                                                                        \
+    X(BCAST, tree_pipelined, cost_levels(c, c->arity, cost_segments(c)))                                               \
+    X(BCAST, chain_pipelined, cost_levels(c, 1, cost_segments(c)))                                                     \
+    X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
+    X(SCATTER, binomial, TREE(0, m, 0))                                                                                \
+    X(SCATTER, flat, T(P - 1, m, 1, 0))                                                                                \
+    X(SCATTER, slots, F(P > 1, m, n - m, 0))                                                                           \
+    X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
+    X(SCATTERV, flat, T(P - 1, m, 1, 0))                                                                               \
+    X(GATHER, binomial, B(m) + TREE(0, m, 0))                                                                          \
+    X(GATHER, flat, T(P - 1, m, 1, 0))                                                                                 \
+    X(GATHER, slots, F(P - 1, m, m, 0))                                                                                \
+    X(GATHERV, binomial, B(m) + TREE(0, m, 0) + B(n))                                                                  \
+    X(GATHERV, flat, T(P - 1, m, 1, 0))                                                                                \
+    COST_ALLGATHER(X, ALLGATHER)                                                                                       \
+    COST_ALLGATHER(X, ALLGATHERV)                                                                                      \
+    X(ALLGATHER, recursive_doubling, cost_exchange(c, 1))                                                              \
+    X(ALLGATHER, exchange, cost_exchange(c, c->ports))                                                                 \
+    X(ALLGATHER, slots, F(P - 1, m, m, 0))                                                                             \
+    X(ALLTOALL, bruck, L * (M(n / 2) + B(n / 2)) + B(n))                                                               \
+    X(ALLTOALL, pairwise, (P - 1) * M(m) + B(m))                                                                       \
+    X(ALLTOALL, flat, T(P - 1, m, 2, 0) + B(m))                                                                        \
+    X(ALLTOALL, slots, F(P - 1, m, n - m, 0) + B(m))                                                                   \
+    X(REDUCE, binomial, TREE(n, 0, n))                                                                                 \
+    X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                         \
+    X(REDUCE, direct, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                           \
+    X(REDUCE, flat, T(P - 1, n, 1, n))                                                                                 \
+    X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
+    X(ALLREDUCE, recursive_doubling, D * (M(n) + B(n)) + x * (2 * M(n) + B(n)))                                        \
+    X(ALLREDUCE, ring, (P - 1) * (2 * M(m) + B(m)))                                                                    \
+    X(ALLREDUCE, aligned, L * (M(n) + B(n)))                                                                           \
+    X(ALLREDUCE, direct, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                        \
+    X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
+    X(ALLREDUCE, halving, cost_halving(c, 1) + cost_halving(c, 0) + x * (2 * M(n) + B(n)))                             \
+    X(ALLREDUCE, slots, F(P - 1, n, n, n) + F(P > 1, n, n, 0))                                                         \
     COST_REDUCE_SCATTER(X, REDUCE_SCATTER)                                                                             \
     COST_REDUCE_SCATTER(X, REDUCE_SCATTER_BLOCK)                                                                       \
-    X(SCAN, recursive_doubling, 0, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                             \
-    X(SCAN, linear, 0, B(n) + (P - 1) * (M(n) + B(n)))                                                                 \
-    X(SCAN, flat, 0, T(P - 1, n, 1, 0) + (P - 1) * B(n))                                                               \
-    X(EXSCAN, recursive_doubling, 0, L * (M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                       \
-    X(EXSCAN, linear, 0, (P - 1) * (M(n) + B(n)) - (P > 1) * B(n))                                                     \
-    X(EXSCAN, flat, 0, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
+    X(SCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                                \
+    X(SCAN, linear, B(n) + (P - 1) * (M(n) + B(n)))                                                                    \
+    X(SCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n))                                                                  \
+    X(EXSCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                          \
+    X(EXSCAN, linear, (P - 1) * (M(n) + B(n)) - (P > 1) * B(n))                                                        \
+    X(EXSCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
 
-#define COST_FUNCTION(OPERATION, name, parameters, time)                                                               \
+#define COST_FUNCTION(OPERATION, name, time)                                                                           \
     static cost_time cost_##OPERATION##_##name(const cost_call *c)                                                     \
     {                                                                                                                  \
         uint64_t P = c->ranks, n = c->bytes, m = n / P, D = 63 - (uint64_t)__builtin_clzll(P);                         \
@@ -237,13 +244,12 @@ COST_LIST(COST_FUNCTION)
 
 typedef struct cost_formula {
     nbcoll_operation operation;
-    unsigned parameters;
     const char *name;
     cost_time (*time)(const cost_call *c);
 } cost_formula;
 
-#define COST_FORMULA(OPERATION, name, parameters, time)                                                                \
-    {NBCOLL_OPERATION_##OPERATION, parameters, #name, cost_##OPERATION##_##name},
+#define COST_FORMULA(OPERATION, name, time)                                                                            \
+    {NBCOLL_OPERATION_##OPERATION, #name, cost_##OPERATION##_##name},
 static const cost_formula cost_formulas[] = {COST_LIST(COST_FORMULA)};
 
 #undef M
@@ -278,20 +284,21 @@ static uint64_t cost_segment(uint64_t given, uint64_t eager, int is_read, int i)
 }
 
 /* Whether there is an i-th combination of parameters to try; if so, puts it into c. */
-static int cost_try(cost_call *c, const nbcoll_choice *given, unsigned parameters, int i)
+static int cost_try(cost_call *c, const nbcoll_choice *given, uint32_t flags, int i)
 {
     int by_arity = i % COST_TRIALS, by_ports = i / COST_TRIALS % COST_TRIALS;
     int by_segment = i / COST_TRIALS / COST_TRIALS;
 
-    c->arity = cost_trial(given->arity, cost_arities, parameters & COST_ARITY, by_arity);
-    c->ports = cost_trial(given->ports, cost_ports, parameters & COST_PORTS, by_ports);
-    c->segment = cost_segment(given->segment, c->eager, parameters & COST_SEGMENT, by_segment);
+    c->arity = cost_trial(given->arity, cost_arities, flags & NBCOLL_ALGORITHM_ARITY, by_arity);
+    c->ports = cost_trial(given->ports, cost_ports, flags & NBCOLL_ALGORITHM_PORTS, by_ports);
+    c->segment = cost_segment(given->segment, c->eager, flags & NBCOLL_ALGORITHM_SEGMENT, by_segment);
     return c->arity && c->ports && c->segment;
 }
 
 uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
 {
     const cost_formula *formula = cost_formula_of(choice->algorithm);
+    uint32_t flags = choice->algorithm->flags;
     cost_call c = {.alpha = (cost_time)terms->alpha_ns * 1000, .overhead = (cost_time)terms->overhead_ns * 1000,
                    .beta = terms->beta_ps, .gamma = terms->gamma_ps ? terms->gamma_ps : terms->beta_ps,
                    .get = (cost_time)terms->get_ns * 1000, .eager = terms->eager,
@@ -299,18 +306,18 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
     const nbcoll_choice given = *choice;
     cost_time least = 0;
 
-    if (formula && (formula->parameters & COST_SHARED) && !terms->shared)
+    if (flags >= NBCOLL_ALGORITHM_EXPOSES(1) && !terms->shared)
         return 0;
     for (int i = 0; formula && i < COST_TRIALS * COST_TRIALS * COST_TRIALS; i++) {
-        if (!cost_try(&c, &given, formula->parameters, i))
+        if (!cost_try(&c, &given, flags, i))
             continue;
         cost_time time = 1 + formula->time(&c); /* 1: to be known is not 0 */
         if (least && least <= time)
             continue;
         least = time;
-        choice->arity = formula->parameters & COST_ARITY ? (unsigned)c.arity : given.arity;
-        choice->ports = formula->parameters & COST_PORTS ? (unsigned)c.ports : given.ports;
-        choice->segment = formula->parameters & COST_SEGMENT ? (size_t)c.segment : given.segment;
+        choice->arity = flags & NBCOLL_ALGORITHM_ARITY ? (unsigned)c.arity : given.arity;
+        choice->ports = flags & NBCOLL_ALGORITHM_PORTS ? (unsigned)c.ports : given.ports;
+        choice->segment = flags & NBCOLL_ALGORITHM_SEGMENT ? (size_t)c.segment : given.segment;
     }
     return least > UINT64_MAX ? UINT64_MAX : (uint64_t)least;
 }

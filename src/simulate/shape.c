@@ -77,8 +77,8 @@ static uint64_t shape_region(const nbcoll_schedule *s, nbcolli_sim_blocks blocks
 {
     if (!nbcolli_is_block(r->at))
         return r->bytes;
-    int is_recv = r->at.buffer == NBCOLL_BUFFER_RECV_BLOCK;
-    return blocks.config->block(blocks.config->user, blocks.operation, s->rank, is_recv, (int)r->at.offset);
+    return blocks.config->block(blocks.config->user, blocks.operation, s->rank, nbcolli_is_recv_block(r->at),
+                                (int)r->at.offset);
 }
 
 /* What a step costs depends on so many bytes. */
@@ -93,7 +93,7 @@ static uint64_t shape_bytes(const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
         return shape_exposed(v);
     case NBCOLL_CALL:
         for (uint32_t i = 0; i < v->part_count && !v->parts[i].number; i++)
-            bytes += v->parts[i].region.bytes;
+            bytes += shape_region(s, blocks, &v->parts[i].region);
         return bytes;
     default:
         return shape_region(s, blocks, &v->write);
@@ -118,7 +118,7 @@ static void shape_expose(nbcolli_shape *shape, const nbcoll_schedule *s, uint32_
 static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s, nbcolli_sim_blocks blocks)
 {
     uint32_t edges = 0, parts = shape->steps;
-    if (!blocks.config->block && (s->extent[NBCOLL_BUFFER_SEND_BLOCK] || s->extent[NBCOLL_BUFFER_RECV_BLOCK]))
+    if (!blocks.config->block && nbcolli_has_blocks(s))
         return NBCOLL_ERR_UNSUPPORTED;
     for (uint32_t i = 0; i < shape->steps; i++) {
         const nbcoll_step_view *v = &s->step[i + 2];

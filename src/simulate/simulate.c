@@ -91,7 +91,7 @@ static nbcoll_status simulate_gather(nbcolli_sim *s, nbcoll_sim_build *make, voi
     const nbcoll_sim_config *c = &s->config;
     nbcoll_status status = NBCOLL_OK;
     uint64_t done = 0;
-    for (uint32_t operation = 0; operation < c->operations; operation++)
+    for (uint32_t operation = 0; operation < c->operations && status == NBCOLL_OK; operation++)
         for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++) {
             status = simulate_gather_one(s, operation, rank, make, user);
             if (c->progress && ++done % 1024 == 0)

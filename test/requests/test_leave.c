@@ -281,6 +281,61 @@ static void a_message_that_came_before_its_receive_was_ready_is_no_missing_one(v
     }
 }
 
+/* Rank 0 shows four bytes to its readers, in cells where it can. */
+static nbcoll_schedule *shown(nbcoll_comm *comm, int readers)
+{
+    const nbcoll_builder_config config = {.size = sizeof config, .rank = nbcoll_comm_rank(comm), .ranks = RANKS,
+                                          .shares = nbcoll_comm_shares, .shares_user = comm};
+    nbcoll_part part[RANKS];
+    nbcoll_builder *b;
+    nbcoll_schedule *s;
+
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    for (int i = 0; i < readers; i++)
+        part[i] = (nbcoll_part){.peer = i + 1, .region = {{NBCOLL_BUFFER_SEND, 0}, 4}};
+    if (config.rank == 0)
+        nbcoll_expose(b, (size_t)readers, part);
+    else if (config.rank <= readers)
+        nbcoll_fetch(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+/* An operation for all, which the leaver never comes to; then some for the others, in the same slots. */
+static void what_does_without_it_goes_on_in_cells_that_it_was_to_read(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_schedule *all[LEAVER], *others[LEAVER];
+        nbcoll_request q[LEAVER];
+        world w;
+        open_world(&w, variant, 17);
+        for (int r = 0; r < LEAVER; r++) {
+            all[r] = shown(w.comm[r], 2);
+            others[r] = shown(w.comm[r], 1);
+        }
+        for (uint32_t round = 0; round < 3 * limits.slots; round++) {
+            int sent = 100 + (int)round, received = 0;
+            nbcoll_schedule **s = round < limits.slots ? all : others;
+            for (int r = 0; r < LEAVER; r++)
+                EXPECT(OK, nbcoll_schedule_start(s[r], &sent, &received, w.comm[r], &q[r]));
+            if (round == 0)
+                leave(&w, LEAVER);
+            for (int r = 0; r < LEAVER; r++) {
+                nbcoll_status status = end_of(&w, r, &q[r]);
+                if (s == others)
+                    EXPECT(OK, status);
+            }
+            assert_true(s == all || received == sent);
+        }
+        world_close(&w);
+        for (int r = 0; r < LEAVER; r++) {
+            nbcoll_schedule_free(all[r]);
+            nbcoll_schedule_free(others[r]);
+        }
+    }
+}
+
 /* ---- cancelling ------------------------------------------------------------------------------------------------ */
 
 /* What a rank has lent to one who leaves is its own again: `when` it leaves after the cancel or before. */
@@ -418,6 +473,7 @@ int main(void)
         cmocka_unit_test(nobody_sends_for_ever_to_one_who_has_left),
         cmocka_unit_test(what_it_took_part_in_ends_well_and_all_else_ends),
         cmocka_unit_test(a_message_that_came_before_its_receive_was_ready_is_no_missing_one),
+        cmocka_unit_test(what_does_without_it_goes_on_in_cells_that_it_was_to_read),
         cmocka_unit_test(a_cancel_needs_no_answer_of_one_who_has_left),
         cmocka_unit_test(a_communicator_is_not_made_without_its_members),
         cmocka_unit_test(a_communicator_made_before_one_leaves_knows_of_it),

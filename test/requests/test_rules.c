@@ -265,6 +265,27 @@ static void a_communicator_tells_its_terms(void **state)
     world_close(&w);
 }
 
+/* Rank 0's transport names it; of the other's bytes, each costs as much as one that is sent. */
+static void the_dearest_price_of_handling_a_byte_is_agreed_on(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_request q[2];
+    world w;
+    (void)state;
+    world_open_contexts(&w, 2, NULL, NULL);
+    w.endpoint[0]->limits.gamma_ps = 40;
+    w.endpoint[1]->limits.gamma_ps = 0;
+    w.endpoint[1]->limits.beta_ps = 150;
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
+    world_finish(&w, 2, q);
+    for (int r = 0; r < 2; r++) {
+        EXPECT(OK, nbcoll_comm_terms(w.comm[r], &terms));
+        assert_int_equal(terms.gamma_ps, 150);
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(rules_may_come_from_different_lines),
         cmocka_unit_test(impossible_rules_are_refused_by_the_call),
         cmocka_unit_test(a_communicator_tells_its_terms),
+        cmocka_unit_test(the_dearest_price_of_handling_a_byte_is_agreed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

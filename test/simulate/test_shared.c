@@ -213,6 +213,31 @@ static void bound_blocks_have_their_lengths(void **state)
     assert_int_equal(s.result.bytes, 2001);
 }
 
+static nbcoll_status copy(void *user, const void *from, void *to, size_t count)
+{
+    (void)user, (void)from, (void)to, (void)count;
+    return NBCOLL_OK; /* never called */
+}
+
+/* The same, of a type whose elements are packed before they travel, and unpacked behind that. */
+static void bound_blocks_that_pack_travel_packed(void **state)
+{
+    (void)state;
+    static const nbcoll_host_type type = {sizeof type, 1, 1, NULL, copy, copy};
+    nbcoll_meaning m = {.size = sizeof m};
+    scene s = scene_of(NBCOLL_OPERATION_ALLTOALLV, "flat", 2, 1000);
+    set_machine(&s, 1);
+    s.c.reduction.type = nbcoll_type_of(&type);
+    s.c.spread = NBCOLL_SPREAD_RISING; /* 0 to 0: 1000 bytes, 0 to 1: 1001, 1 to 0: 1000, 1 to 1: 1001 */
+    assert_int_equal(nbcoll_meaning_of(&s.c, 0, &m), NBCOLL_OK);
+    assert_int_equal(nbcoll_simulate(&s.config, scene_build, &s, &s.result), NBCOLL_ERR_UNSUPPORTED);
+    s.config.block = block;
+    s.config.user = &m;
+    scene_play(&s);
+    assert_int_equal(s.result.bytes, 2001);
+    assert_int_equal(s.result.cpu, COPY * (4002 + 2001 + 4002) + 4 * O); /* all are packed, some kept, all unpacked */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +249,7 @@ int main(void)
         cmocka_unit_test(what_does_not_match_is_refused),
         cmocka_unit_test(nodes_share_and_the_rest_is_sent),
         cmocka_unit_test(bound_blocks_have_their_lengths),
+        cmocka_unit_test(bound_blocks_that_pack_travel_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

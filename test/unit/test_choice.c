@@ -137,6 +137,14 @@ static void costs_beyond_all_numbers_are_the_greatest_number(void **state)
     assert_int_equal(nbcoll_predict(&terms, &a, small_one(NBCOLL_OPERATION_BCAST), &ns), NBCOLL_OK);
 }
 
+/* Each rank of it passes on 8 bytes; going along it rank by rank would take minutes. */
+static void the_cost_of_the_longest_chain_is_known_at_once(void **state)
+{
+    (void)state;
+    assert_true(predicted(by_cost, NBCOLL_OPERATION_BCAST, "chain_pipelined", 1, INT_MAX) ==
+                (uint64_t)(INT_MAX - 1) * (1000 + 200 + 8 / 2));
+}
+
 static void the_cheapest_algorithm_that_may_serve_is_chosen(void **state)
 {
     static const size_t counts[] = {0, 1, 100, 3000, 1000000};
@@ -400,6 +408,7 @@ int main(void)
         cmocka_unit_test(costs_are_those_of_the_formulas),
         cmocka_unit_test(long_messages_count_as_three),
         cmocka_unit_test(costs_beyond_all_numbers_are_the_greatest_number),
+        cmocka_unit_test(the_cost_of_the_longest_chain_is_known_at_once),
         cmocka_unit_test(the_cheapest_algorithm_that_may_serve_is_chosen),
         cmocka_unit_test(small_data_take_few_messages_and_large_data_few_bytes),
         cmocka_unit_test(a_limit_of_the_host_replaces_the_cost_model),

@@ -177,7 +177,7 @@ static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
     nbcolli_raise(comm, tag);
 }
 
-/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before. */
+/* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and has not left. */
 static inline int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader)
 {
     nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
@@ -188,7 +188,8 @@ static inline int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *b
     if (slot->exposed) {
         *before = slot->exposed - 1;
         for (*reader = 0; *reader < comm->size; ++*reader)
-            if (exposed[*reader] && !nbcolli_has_fetched(comm, *before, *reader, exposed[*reader]))
+            if (exposed[*reader] && !nbcolli_has_fetched(comm, *before, *reader, exposed[*reader]) &&
+                !nbcolli_has_left(comm, *reader))
                 return 0;
     }
     memset(exposed, 0, (size_t)comm->size * sizeof *exposed);

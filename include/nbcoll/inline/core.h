@@ -175,6 +175,7 @@ typedef struct nbcolli_blocks {
     const size_t *displs;     /* elements; with `types`: bytes */
     const nbcoll_type *types; /* null: all of `type` */
     nbcoll_type type;
+    size_t element; /* bytes of one of `type` there */
     size_t count;
 } nbcolli_blocks;
 
@@ -390,7 +391,8 @@ static inline nbcoll_piece nbcolli_block_packed(const nbcolli_blocks *blocks, un
 static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
 {
     nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
-    size_t element = nbcoll_type_size(type), bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+    size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
+    size_t bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
     size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
     return (nbcoll_piece){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
 }

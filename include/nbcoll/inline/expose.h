@@ -27,37 +27,64 @@ static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
 
 /* ---- owners ---------------------------------------------------------------------------------------------------- */
 
-/* Takes a REUSING or EXPOSED op as far as it can go now. */
-static inline void nbcolli_expose_next(nbcolli_op *op)
+/* Ends the run if a part that it is about to show is for a rank that has left: nobody would fetch it. */
+static inline int nbcolli_expose_deserted(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; run->comm->left && i < v->part_count; i++)
+        if (nbcolli_has_left(run->comm, v->parts[i].peer)) {
+            nbcolli_run_deserted(run, v->parts[i].peer);
+            return 1;
+        }
+    return 0;
+}
+
+/* Takes a REUSING op to EXPOSED, if that can be now. */
+static inline void nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
     uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    nbcoll_status s = NBCOLL_OK;
     uint64_t before;
     int reader;
 
+    if (first->moved != piece) {
+        nbcolli_watch(op);
+        return;
+    }
+    if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+        nbcolli_wait_for(op, reader, before);
+        return;
+    }
+    if (nbcolli_expose_deserted(op))
+        return;
+    if (first == op)
+        s = nbcolli_cell_write(op);
+    if (s != NBCOLL_OK) {
+        nbcolli_run_fail(run, s, run->comm->rank, 1);
+        return;
+    }
+    first->moved++;
+    op->phase = NBCOLLI_EXPOSED;
+    op->suspect = 0; /* that was of an earlier tag */
+    nbcolli_cell_show(op, first->cell, piece);
+}
+
+/* Takes a REUSING or EXPOSED op as far as it can go now. */
+static inline void nbcolli_expose_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    int reader;
+
     if (op->phase == NBCOLLI_REUSING) {
-        nbcoll_status s = NBCOLL_OK;
-        if (first->moved != piece) {
-            nbcolli_watch(op);
+        nbcolli_expose_show(op);
+        if (op->phase != NBCOLLI_EXPOSED)
             return;
-        }
-        if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
-            nbcolli_wait_for(op, reader, before);
-            return;
-        }
-        if (first == op)
-            s = nbcolli_cell_write(op);
-        if (s != NBCOLL_OK) {
-            nbcolli_run_fail(run, s, run->comm->rank, 1);
-            return;
-        }
-        first->moved++;
-        op->phase = NBCOLLI_EXPOSED;
-        op->suspect = 0; /* that was of an earlier tag */
-        nbcolli_cell_show(op, first->cell, piece);
-        if (nbcolli_fits_inline(v)) {
+        if (nbcolli_fits_inline(&run->schedule->step[op->step])) {
             nbcolli_op_end(op);
             return;
         }
