@@ -11,6 +11,7 @@
 
 #include "nbcoll/inline/core.h" /* the length of a vote */
 #include "operation.h"
+#include "native.h"
 #include "world.h"
 
 enum { MOST = 16 };
@@ -387,9 +388,12 @@ typedef enum making { DUP, DUP_WITH, SPLIT, SPLIT_SHARED, MAKINGS, ALLGATHER = M
 
 static nbcoll_status make(making how, nbcoll_comm *parent, nbcoll_comm **out, char data[], nbcoll_request *q)
 {
+    native n; /* the parent's configuration */
+
+    native_init(&n, NULL);
     switch (how) {
     case DUP: return nbcoll_comm_idup(parent, out, q);
-    case DUP_WITH: return nbcoll_comm_idup_with(parent, NULL, out, q);
+    case DUP_WITH: return nbcoll_comm_idup_with(parent, &n.config, out, q);
     case SPLIT: return nbcoll_comm_isplit(parent, 0, 0, out, q);
     case SPLIT_SHARED: return nbcoll_comm_isplit_shared(parent, 0, out, q);
     default: return nbcoll_iallgather(NBCOLL_IN_PLACE, data, sizeof(nbcolli_vote), NBCOLL_BYTE, parent, q);
