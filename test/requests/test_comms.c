@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "nbcoll/inline/core.h" /* the length of a vote */
-#include "operation.h"
 #include "native.h"
+#include "operation.h"
 #include "world.h"
 
 enum { MOST = 16 };
