@@ -13,7 +13,12 @@
 #include "operation.h"
 #include "world.h"
 
-enum { MOST = 3 };
+/* Every call in turn; where one thread steps all ranks the thread sanitizer has little to say, and takes minutes. */
+#ifdef __SANITIZE_THREAD__
+enum { MOST = 3, EVERY = 8 };
+#else
+enum { MOST = 3, EVERY = 1 };
+#endif
 
 static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .credits = 2, .schedules = 16,
                                           .eager = 256, .large = 2048};
@@ -109,8 +114,8 @@ static void whichever_call(uint32_t what, const char *name, int variants)
         for (int variant = 0; variant < variants; variant++) {
             uint64_t n = 1;
             while (live_with(ranks, variant, what, n))
-                n++;
-            printf("%d ranks, variant %d: %d %s\n", ranks, variant, (int)n - 1, name);
+                n += EVERY;
+            printf("%d ranks, variant %d: fewer than %d %s\n", ranks, variant, (int)n, name);
         }
 }
 
