@@ -23,13 +23,14 @@
  *   beta_ps       of each byte that is sent or received one after the other
  *   gamma_ps      of each byte that a rank copies or combines one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
+ *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
  *   credits       a pipeline of more segments counts as one of long messages
  *
- * Of the first four and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of `eager` and
- * `credits`, the least (nbcoll_comm_config). Where all ranks share memory, the algorithms for that are compared with
+ * Of the first four, eager_ps and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of `eager`
+ * and `credits`, the least (nbcoll_comm_config). Where all ranks share memory, the algorithms for that are compared with
  * the others. The formulas stand in src/select/cost.c. Not in them: a network or memory that others use, a root that is
- * not rank 0, blocks of different lengths, and more ranks than cores.
+ * not rank 0, and blocks of different lengths.
  */
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H
@@ -86,6 +87,7 @@ typedef struct nbcoll_terms {
     uint32_t credits; /* so many of those from one rank to another at once; 0: any number */
     uint32_t get_ns;
     uint32_t gamma_ps; /* 0: as beta_ps */
+    uint32_t eager_ps;
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

@@ -159,6 +159,7 @@ typedef struct nbcoll_limits {
     uint32_t overhead_ns; /* processor time a post */
     uint32_t get_ns;      /* processor time a get takes beside its bytes */
     uint32_t gamma_ps;    /* picoseconds a byte that a rank copies or combines itself; 0: as beta_ps */
+    uint32_t eager_ps;    /* picoseconds that a byte in a message takes longer than a byte of bulk data */
 } nbcoll_limits;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */

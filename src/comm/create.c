@@ -32,6 +32,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
         a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
         a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
+        a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
         a->large = v->large > a->large ? v->large : a->large;
         a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
@@ -196,7 +197,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
         .creation = mine.creation, .colour = mine.colour, .key = mine.key, .slots = comm->config.slots,
         .cells = comm->config.cells, .credits = comm->config.credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .get_ns = ep->limits.get_ns,
+        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
         .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
         .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
         .eager = vote_eager(comm->config.eager, ep->limits.payload),

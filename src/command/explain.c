@@ -118,8 +118,9 @@ static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
     const nbcoll_algorithm *algorithm;
 
     printf("\nthe cost model: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32 " ns, gamma %" PRIu32
-           " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, credits %" PRIu32 "\n",
-           t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps, t->get_ns, t->eager, t->credits);
+           " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
+           PRIu32 "\n",
+           t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps, t->get_ns, t->eager, t->eager_ps, t->credits);
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
@@ -207,10 +208,10 @@ static void print_calls(const question *q)
 {
     nbcoll_case at = command_case(&q->cases, NULL);
     nbcoll_terms t = terms_of(q, &at);
-    json_t *model = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t.alpha_ns, "beta",
+    json_t *model = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "alpha", (json_int_t)t.alpha_ns, "beta",
                               (json_int_t)t.beta_ps, "overhead", (json_int_t)t.overhead_ns, "gamma",
                               (json_int_t)t.gamma_ps, "get", (json_int_t)t.get_ns, "eager", (json_int_t)t.eager,
-                              "credits", (json_int_t)t.credits);
+                              "eager_byte", (json_int_t)t.eager_ps, "credits", (json_int_t)t.credits);
     json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:o, s:O}", "abi", (int)NBCOLL_ABI, "operation",
                             nbcoll_operation_name(at.operation), "type", nbcoll_type_name(at.reduction.type), "op",
                             nbcoll_op_name(at.reduction.op), "model", model, "calls", q->calls);

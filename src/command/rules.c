@@ -125,6 +125,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
         terms.alpha_ns = 350;
         terms.beta_ps = 130;
         terms.gamma_ps = 40;
+        terms.eager_ps = 180;
         terms.get_ns = 900;
     }
     return terms;

@@ -100,5 +100,5 @@ void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms)
     terms->beta_ps = clip(link->byte);
     terms->gamma_ps = clip((model->copy + model->reduce) / 2);
     terms->eager = model->eager ? (size_t)model->eager : SIZE_MAX;
-    terms->get_ns = terms->credits = 0; /* the simulator knows neither */
+    terms->get_ns = terms->eager_ps = terms->credits = 0; /* the simulator knows none of them */
 }

@@ -70,6 +70,14 @@ static int take_within(tune *t, const char *value)
     return 0;
 }
 
+static int take_buffers(tune *t, const char *value)
+{
+    t->is_changing = strcmp(value, "changing") == 0;
+    if (t->is_changing || strcmp(value, "reused") == 0)
+        return 0;
+    return command_refuse(t->self, "--buffers is reused or changing, not '%s'", value);
+}
+
 static int take_option(tune *t, command_cases *cases, int option, const char *value)
 {
     switch (option) {
@@ -89,6 +97,8 @@ static int take_option(tune *t, command_cases *cases, int option, const char *va
         return take_list(t, "ranks", value, 1, MOST_SIMULATED, t->ranks, &t->rows);
     case 'B':
         return take_list(t, "bytes", value, 0, (unsigned long long)1 << 40, t->bytes, &t->columns);
+    case 'U':
+        return take_buffers(t, value);
     case 'H':
         t->plan.are_threads = 1;
         return 0;
@@ -169,7 +179,8 @@ static int check(const tune *t, int describes_model, int describes_run)
     if (describes_model && !t->is_simulated)
         return command_refuse(t->self, "--model, --alpha, --beta and --overhead go with --simulate");
     if (describes_run && t->is_simulated)
-        return command_refuse(t->self, "--threads, --bind, --rounds and --iterations do not go with --simulate");
+        return command_refuse(t->self, "--threads, --bind, --buffers, --rounds and --iterations do not go with "
+                                       "--simulate");
     if (!t->is_simulated && t->ranks[t->rows - 1] > MOST_MEASURED)
         return command_refuse(t->self, "--ranks: there are at most %d over shared memory", MOST_MEASURED);
     if (t->model.cores && t->model.cores <= t->model.progress)
@@ -185,7 +196,8 @@ static int take_options(tune *t, int argc, char *argv[])
         {"overhead", required_argument, NULL, 'v'},   {"ranks", required_argument, NULL, 'p'},
         {"bytes", required_argument, NULL, 'B'},      {"type", required_argument, NULL, 't'},
         {"op", required_argument, NULL, 'o'},         {"threads", no_argument, NULL, 'H'},
-        {"bind", required_argument, NULL, 'w'},       {"rounds", required_argument, NULL, 'R'},
+        {"bind", required_argument, NULL, 'w'},       {"buffers", required_argument, NULL, 'U'},
+        {"rounds", required_argument, NULL, 'R'},
         {"iterations", required_argument, NULL, 'I'}, {"within", required_argument, NULL, 'W'},
         {"output", required_argument, NULL, 'f'},     {"tuning", required_argument, NULL, COMMAND_TUNING},
         {"json", no_argument, NULL, 'j'},             {NULL, 0, NULL, 0}};
@@ -193,7 +205,7 @@ static int take_options(tune *t, int argc, char *argv[])
     int option, status = 0, describes_model = 0, describes_run = 0;
     while (!status && (option = command_next(t->self, argc, argv, options)) != -1) {
         describes_model |= option < COMMAND_ALGORITHM && strchr("mabv", option);
-        describes_run |= option < COMMAND_ALGORITHM && strchr("HwRI", option);
+        describes_run |= option < COMMAND_ALGORITHM && strchr("HwURI", option);
         status = take_option(t, &cases, option, optarg);
     }
     t->plan.reduction = cases.reduction;
@@ -312,6 +324,7 @@ const command command_tune = {
     "Measured:\n"
     "  --threads         the ranks are threads of one process, not processes\n"
     "  --bind W          ranks to core, l3 or none (core, if there are as many)\n"
+    "  --buffers B       reused in each iteration, or changing (reused)\n"
     "  --rounds N        (15) of\n"
     "  --iterations N    (20, above 64 KiB fewer) of each candidate\n\n"
     "Simulated:\n"

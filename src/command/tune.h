@@ -45,6 +45,7 @@ typedef struct tune_point {
 typedef struct tune {
     const command *self;
     int is_simulated, is_json;
+    int is_changing; /* measured: the buffers, between iterations */
     const char *model_name;
     nbcoll_sim_model model;
     int64_t alpha, beta, overhead; /* -1: those of the model */

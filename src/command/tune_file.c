@@ -114,8 +114,9 @@ static void put_head(const tune *t, FILE *out)
     end_line(&c);
     put_numbers(&c, "ranks", t->ranks, t->rows);
     put_numbers(&c, "bytes", t->bytes, t->columns);
-    put_words(&c, "%s %s; us: medians of start and wait on the slowest rank",
-              nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op));
+    put_words(&c, "%s %s; us: medians of start and wait on the slowest rank%s",
+              nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
+              t->is_changing ? ", buffers changing" : "");
     end_line(&c);
     put_words(&c, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than %g%% and "
                   "the noise.", 100 * t->within);

@@ -50,9 +50,9 @@ static json_t *settings_of(const tune *t)
                                    link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
                                    (json_int_t)m->reduce, (json_int_t)m->eager, (int)m->node, (int)m->cores,
                                    (int)m->progress)
-                       : json_pack("{s:b, s:s, s:i, s:i}", "threads", t->plan.are_threads, "bind",
-                                   t->plan.bind ? t->plan.bind : "", "rounds", t->plan.rounds, "iterations",
-                                   t->plan.iterations);
+                       : json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads",
+                                   t->plan.are_threads, "bind", t->plan.bind ? t->plan.bind : "", "rounds",
+                                   t->plan.rounds, "iterations", t->plan.iterations);
     json_object_update(all, more);
     json_decref(more);
     return all;

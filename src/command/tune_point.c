@@ -255,8 +255,9 @@ static int measure(const tune *t, tune_point *p)
         plan.iterations = fewer > 2 ? fewer : 2;
     }
     for (size_t i = 0; i < p->times; i++)
-        plan.entry[i] = (bench_entry){.algorithm = p->time[i].algorithm, .segment = p->time[i].segment,
-                                      .arity = p->time[i].arity, .ports = p->time[i].ports};
+        plan.entry[i] = (bench_entry){.algorithm = p->time[i].algorithm, .is_changing = t->is_changing,
+                                      .segment = p->time[i].segment, .arity = p->time[i].arity,
+                                      .ports = p->time[i].ports};
     p->mood = bench_probe(t->self, plan.bind).letter;
     int status = bench_run(t->self, &plan, results);
     for (size_t i = 0; i < p->times && !status; i++) {

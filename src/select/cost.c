@@ -12,7 +12,7 @@
 __extension__ typedef unsigned __int128 cost_time;
 
 typedef struct cost_call {
-    cost_time alpha, overhead, beta, gamma, get;
+    cost_time alpha, overhead, beta, gamma, get, copied; /* copied: of each byte of a message that is not announced */
     uint64_t eager, credits; /* bytes of the longest message that is not announced, and how many of them at once */
     uint64_t ranks, bytes;
     uint64_t arity, ports, segment;
@@ -31,11 +31,17 @@ static cost_time cost_later(cost_time x, cost_time y)
     return x > y ? x : y;
 }
 
+/* What the bytes of a message take on their way. */
+static cost_time cost_bytes(const cost_call *c, uint64_t bytes)
+{
+    return bytes * (cost_is_long(c, bytes) ? c->beta : c->beta + c->copied);
+}
+
 /* From the SEND of a message to the end of its RECV. */
 static cost_time cost_message(const cost_call *c, uint64_t bytes)
 {
     cost_time once = c->alpha + 2 * c->overhead;
-    return (cost_is_long(c, bytes) ? 3 * once + c->get : once) + bytes * c->beta;
+    return (cost_is_long(c, bytes) ? 3 * once + c->get : once) + cost_bytes(c, bytes);
 }
 
 /* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
@@ -45,7 +51,7 @@ static cost_time cost_next(const cost_call *c, uint64_t bytes, uint64_t ends, ui
 {
     cost_time before = cost_is_long(c, bytes) ? (2 * ends - 1) * c->overhead + c->get : 0;
     uint64_t posts = cost_is_long(c, bytes) ? ends + 1 : ends;
-    return before + cost_later(posts * c->overhead + worked * c->gamma, bytes * c->beta);
+    return before + cost_later(posts * c->overhead + worked * c->gamma, cost_bytes(c, bytes));
 }
 
 /* `count` messages, of which none waits for another. */
@@ -98,13 +104,14 @@ static cost_time cost_levels(const cost_call *c, uint64_t arity, uint64_t segmen
 {
     uint64_t last = c->ranks - 1, bytes = c->bytes / segments, children = last < arity ? last : arity;
     uint64_t ends = children + (last > arity), full = (last - 1) / arity * arity;
-    cost_time wire = children * bytes * c->beta, work = ends * c->overhead;
+    cost_time work = ends * c->overhead;
     cost_call tree = *c;
 
     if (!last)
         return 0;
     tree.arity = arity;
     tree.eager = c->credits && segments > c->credits ? 0 : c->eager;
+    cost_time wire = children * cost_bytes(&tree, bytes);
     cost_time first = cost_later(cost_descent(&tree, last, bytes), cost_descent(&tree, full, bytes));
     if (cost_is_long(&tree, bytes)) /* announcing goes on beside the bytes of earlier segments, and waits behind them */
         return first + (segments - 1) * (3 * work + c->get + wire);
@@ -301,7 +308,7 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
     uint32_t flags = choice->algorithm->flags;
     cost_call c = {.alpha = (cost_time)terms->alpha_ns * 1000, .overhead = (cost_time)terms->overhead_ns * 1000,
                    .beta = terms->beta_ps, .gamma = terms->gamma_ps ? terms->gamma_ps : terms->beta_ps,
-                   .get = (cost_time)terms->get_ns * 1000, .eager = terms->eager,
+                   .get = (cost_time)terms->get_ns * 1000, .copied = terms->eager_ps, .eager = terms->eager,
                    .credits = terms->credits, .ranks = (uint64_t)terms->ranks, .bytes = choice->bytes};
     const nbcoll_choice given = *choice;
     cost_time least = 0;

@@ -399,6 +399,7 @@ OFFSET(nbcoll_terms, eager, 56);
 OFFSET(nbcoll_terms, credits, 64);
 OFFSET(nbcoll_terms, get_ns, 68);
 OFFSET(nbcoll_terms, gamma_ps, 72);
+OFFSET(nbcoll_terms, eager_ps, 76);
 
 SIZE(nbcoll_choice, 56);
 OFFSET(nbcoll_choice, size, 0);
@@ -495,6 +496,7 @@ OFFSET(nbcoll_limits, beta_ps, 12);
 OFFSET(nbcoll_limits, overhead_ns, 16);
 OFFSET(nbcoll_limits, get_ns, 20);
 OFFSET(nbcoll_limits, gamma_ps, 24);
+OFFSET(nbcoll_limits, eager_ps, 28);
 
 SIZE(nbcoll_endpoint, 56);
 OFFSET(nbcoll_endpoint, transport, 0);

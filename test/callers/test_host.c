@@ -70,7 +70,7 @@ static const nbcoll_transport mailbox_table = {.abi = NBCOLL_ABI, .size = sizeof
 
 static void mailbox_open(mailbox *m, int rank, mailbox *peer)
 {
-    *m = (mailbox){{&mailbox_table, rank, 2, {256, 1000, 100, 100, 0, 0}, NULL}, peer, NULL, &m->in, NULL};
+    *m = (mailbox){{&mailbox_table, rank, 2, {256, 1000, 100, 100, 0, 0, 0}, NULL}, peer, NULL, &m->in, NULL};
 }
 
 /* ---- the allocator --------------------------------------------------------------------------------------------- */

@@ -90,10 +90,11 @@ refuses "nbcoll tune: --ranks takes rising numbers of 1..65536, like 2,4,8, not 
 refuses "nbcoll tune: --bytes takes rising numbers of 0..1099511627776, like 2,4,8, not '1,x'" tune --bytes 1,x
 refuses "nbcoll tune: --ranks: there are at most 256 over shared memory" tune --ranks 2,300
 refuses "nbcoll tune: --model, --alpha, --beta and --overhead go with --simulate" tune --alpha 3
-refuses "nbcoll tune: --threads, --bind, --rounds and --iterations do not go with --simulate" tune --simulate --rounds 3
+refuses "nbcoll tune: --threads, --bind, --buffers, --rounds and --iterations do not go with --simulate" tune --simulate --rounds 3
 many=$(seq -s, 1 33)
 refuses "nbcoll tune: --bytes takes at most 32 numbers" tune --bytes "$many"
 refuses "nbcoll tune: --within takes per cent, 0..100, not '-1'" tune --within -1
+refuses "nbcoll tune: --buffers is reused or changing, not 'both'" tune --buffers both
 refuses "nbcoll tune: --rounds takes a number of 1..10000, not '0'" tune --rounds 0
 refuses "nbcoll tune: --op SUM: BYTE has no such reduction" tune --simulate reduce --type byte
 refuses "nbcoll tune: --bind is core, l3 or none, not 'x'" tune --bind x

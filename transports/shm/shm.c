@@ -202,6 +202,7 @@ static void end_prices(nbcoll_limits *limits, int ranks)
     limits->overhead_ns = 60 * turns;
     limits->get_ns = 900 * turns;
     limits->gamma_ps = 40 * turns;
+    limits->eager_ps = 180 * turns;
 }
 
 static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)

@@ -254,12 +254,13 @@ typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
     int32_t colour, key;
     uint32_t slots, cells, credits;
-    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps;
+    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps;
     uint32_t flags;
     uint32_t shares; /* see src/comm/area.c */
     uint32_t rules;  /* their hash: the same in all votes */
     uint32_t eager;  /* bytes up to which it announces no message */
-    uint32_t creation; /* the call: the same in all votes. Nothing lies between members: all of a vote is sent */
+    uint32_t creation; /* the call: the same in all votes */
+    uint32_t unused;   /* nothing lies between members: all of a vote is sent */
     uint64_t large;
     uint64_t area;   /* its offer of memory for cells; 0: none */
 } nbcolli_vote;
