@@ -4,9 +4,8 @@
  *
  * Normally samples of this grid are run, in each of which every pair of values of two dimensions occurs;
  * NBCOLL_GRID_SEED takes others, NBCOLL_GRID_SAMPLES says how many. Sanitizers get a quarter of eight samples, which
- * the seed chooses. NBCOLL_FULL=1 runs all of it (not with sanitizers), but of the points whose ranks are processes
- * every 16th; with NBCOLL_GRID_SHARD=3/64 the fourth of 64 parts. test_grid <point>, as failures print it, runs that
- * one alone. */
+ * the seed chooses. NBCOLL_FULL=1 runs all of it (not with sanitizers); with NBCOLL_GRID_SHARD=3/64 the fourth of 64
+ * parts. test_grid <point>, as failures print it, runs that one alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +80,7 @@ static void add_if_in_shard(shard *s)
     if (index / PART % s->parts != s->part)
         return;
     s->p.seed = world_random(&random) >> 24;
-    if (s->p.v[TRANSPORT] != SHM_PROCESSES || s->p.seed % 16 == 0)
-        runner_add(s->r, &s->p);
+    runner_add(s->r, &s->p);
 }
 
 /* Worlds are outermost, so that many calls share one. */
