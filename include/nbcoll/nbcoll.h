@@ -528,10 +528,12 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  *
  * All ranks pass the same root; where operands are combined, the same op, count and type; elsewhere as many bytes, of
  * whatever types: some may count numbers and some bytes. What counts is what travels, of types that pack the packed
- * elements. A difference ends the operation with ERR_MISMATCH. Where each rank passes counts of its own, what a rank
- * sends to another must be as many bytes as that one receives from it: else ERR_MISMATCH, before any of these bytes is
- * written. Not told apart are operations of the host's that all commute, or all do not; nor types that they combine, if
- * their sizes are equal.
+ * elements. A difference ends the operation with ERR_MISMATCH on all ranks where it has not ended, and the ranks are
+ * out of step from then on: what all of them had started alike still ends as it should, further starts on the
+ * communicator get ERR_MISMATCH. Where each rank passes counts of its own, what a rank sends to another must be as
+ * many bytes as that one receives from it: else the operation ends with ERR_MISMATCH, before any of these bytes is
+ * written; others go on. Not told apart are operations of the host's that all commute, or all do not; nor types that
+ * they combine, if their sizes are equal.
  *
  * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER (null; in
  * place where that means nothing; or, where there are no displacements, the same for both), ERR_COUNT (bytes overflow,

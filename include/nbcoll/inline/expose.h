@@ -15,7 +15,7 @@ static inline void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
     int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
 
     if (suspect && op->suspect == suspect) {
-        nbcolli_run_fail(op->run, NBCOLL_ERR_MISMATCH, peer, 1);
+        nbcolli_run_out_of_step(op->run, peer);
         return;
     }
     op->suspect = suspect;
@@ -165,7 +165,7 @@ static inline void nbcolli_fetch_next(nbcolli_op *op)
         return;
     }
     if (s != NBCOLL_OK) {
-        nbcolli_run_fail(run, s, v->peer, 1);
+        nbcolli_run_out_of_step(run, v->peer);
         return;
     }
     const void *there = found.payload;

@@ -17,28 +17,7 @@ typedef struct nbcolli_incoming {
     int source; /* on the link */
 } nbcolli_incoming;
 
-/* ---- broken communicators -------------------------------------------------------------------------------------- */
-
-/* Ends everything on it, now with `why`, later with ERR_MISMATCH or ERR_PEER_LOST. Each rank that learns of it tells
- * all others, so that the news outlives its bearer. */
-static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
-{
-    if (comm->broken != NBCOLL_OK)
-        return;
-    comm->broken = why == NBCOLL_ERR_MISMATCH ? why : NBCOLL_ERR_PEER_LOST;
-    comm->culprit = rank;
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        while (comm->slot[i].stash)
-            nbcolli_stash_drop(comm, comm->slot[i].stash->header.tag, NBCOLL_ERR_CANCELLED);
-    nbcolli_tell_all(comm, NBCOLLI_LOST, 0, comm->broken, rank);
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        if (comm->slot[i].active)
-            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-        for (nbcolli_run *run = comm->slot[i].queue; run; run = run->next)
-            nbcolli_run_fail(run, why, rank, 0);
-    }
-    nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
-}
+/* ---- ranks that are gone ---------------------------------------------------------------------------------------- */
 
 /* Does the op wait for a message of its peer's? Not asked of exposures and fetches: they look for themselves. */
 static inline int nbcolli_op_awaits(const nbcolli_op *op)
@@ -121,18 +100,6 @@ static inline void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
 
 /* ---- operations ------------------------------------------------------------------------------------------------ */
 
-/* The run of a tag that has been taken here, or null when it is over. */
-static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
-{
-    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
-    if (slot->active && slot->active->tag == tag)
-        return slot->active;
-    for (nbcolli_run *run = slot->queue; run; run = run->next)
-        if (run->tag == tag)
-            return run;
-    return NULL;
-}
-
 static inline nbcolli_doom *nbcolli_find_doom(nbcoll_comm *comm, uint64_t tag)
 {
     nbcolli_doom *d = nbcolli_slot_of(comm, tag)->doom;
@@ -158,7 +125,10 @@ static inline void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
 
     if (h->fingerprint != s->fingerprint || !op || op->early || op->phase > NBCOLLI_POSTED ||
         whole != h->bytes || whole != nbcolli_op_bytes(op)) {
-        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+        if (h->fingerprint != s->fingerprint)
+            nbcolli_run_out_of_step(run, (int)h->source);
+        else
+            nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
         nbcolli_refuse(run->comm, h, in->bytes, NBCOLL_ERR_CANCELLED);
     } else if (op->phase == NBCOLLI_POSTED) {
         nbcolli_recv_accept(op, h, in->payload, in->bytes);
@@ -179,15 +149,17 @@ static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_advance(run);
         return;
     }
-    int awaited = run ? run->status == NBCOLL_OK : tag >= comm->next_tag && !nbcolli_find_doom(comm, tag);
-    if (awaited && comm->broken == NBCOLL_OK) {
+    int may_start = comm->broken == NBCOLL_OK && tag >= comm->next_tag && !nbcolli_find_doom(comm, tag);
+    if (run ? run->status == NBCOLL_OK : may_start) {
         nbcolli_store(comm, in);
         return;
     }
     /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
     int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
-    if (stray)
+    if (stray) {
+        nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source);
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH);
+    }
     nbcolli_refuse(comm, &in->header, in->bytes, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     nbcolli_done_with(in);
 }
@@ -285,6 +257,18 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
     *d = (nbcolli_doom){slot->doom, h->tag, why, (int)h->number};
     slot->doom = d;
     nbcolli_stash_drop(comm, h->tag, NBCOLL_ERR_CANCELLED);
+}
+
+/* Another rank has broken the communicator. Where the ranks are out of step, it will not start `tag` or later ones. */
+static inline void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
+
+    if (h->number >= (uint32_t)comm->size)
+        return;
+    nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
+    if (h->status == NBCOLL_ERR_MISMATCH)
+        nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
 }
 
 /* A run that was revoked before it was started fails at once. */
@@ -418,9 +402,7 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_revoked_in(comm, h);
         break;
     case NBCOLLI_LOST:
-        if (h->number < (uint32_t)comm->size) /* who has lost us is lost to us */
-            nbcolli_comm_break(comm, (int)(h->number == (uint32_t)comm->rank ? h->source : h->number),
-                               h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
+        nbcolli_lost_in(comm, h);
         break;
     default: /* CREDIT has said all */
         break;

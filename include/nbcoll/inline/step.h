@@ -47,6 +47,67 @@ static inline void nbcolli_run_deserted(nbcolli_run *run, int rank)
     nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
 }
 
+/* The run of a tag that has been taken here, or null when it is over. */
+static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+    if (slot->active && slot->active->tag == tag)
+        return slot->active;
+    for (nbcolli_run *run = slot->queue; run; run = run->next)
+        if (run->tag == tag)
+            return run;
+    return NULL;
+}
+
+/* Ends what runs, from this tag on; all ranks know, or are told of it otherwise. */
+static inline void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank)
+{
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        if (comm->slot[i].active && comm->slot[i].active->tag >= from)
+            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
+        for (nbcolli_run *run = comm->slot[i].queue; run; run = run->next)
+            if (run->tag >= from)
+                nbcolli_run_fail(run, why, rank, 0);
+    }
+}
+
+static inline nbcolli_stash *nbcolli_stash_from(const nbcolli_slot *slot, uint64_t from)
+{
+    nbcolli_stash *s = slot->stash;
+    while (s && s->header.tag < from)
+        s = s->next;
+    return s;
+}
+
+/* Nothing starts on it any more, as ERR_MISMATCH or ERR_PEER_LOST then says. By a loss all that runs ends, too, with
+ * `why`. Where the ranks are out of step it goes on: an operation that they have all started alike can end; one that
+ * they have not is found by itself, or ends since somebody will not start it (nbcolli_lost_in). Each rank that learns
+ * of it tells all others, so that the news outlives its bearer. */
+static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
+{
+    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH ? why : NBCOLL_ERR_PEER_LOST;
+    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
+    nbcolli_stash *s;
+
+    if (comm->broken == broken || comm->broken == NBCOLL_ERR_PEER_LOST)
+        return;
+    comm->broken = broken;
+    comm->culprit = rank;
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        while ((s = nbcolli_stash_from(&comm->slot[i], from)))
+            nbcolli_stash_drop(comm, s->header.tag, NBCOLL_ERR_CANCELLED);
+    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, broken, rank);
+    nbcolli_runs_fail(comm, from, why, rank);
+    nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
+}
+
+/* `rank` does something else under this tag: nobody can say what the ranks will do next. */
+static inline void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
+{
+    nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH);
+}
+
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
