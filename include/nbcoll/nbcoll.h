@@ -18,6 +18,12 @@
  * Status. Every call that can fail returns nbcoll_status. A call that refuses its arguments changes nothing and takes
  * no tag. NBCOLL_ERR_FORKED is returned by every call on a handle inherited through fork().
  *
+ * Callbacks. The library calls host functions of two kinds. From inside `done` and `pause` every call is allowed, but
+ * those that free their context return NBCOLL_ERR_BUSY until it has returned. All others (the other hooks of
+ * nbcoll_host, observers, CALL steps, the functions of host types and operations) are called while the library works on
+ * a context and must not call it for that context: each such call returns NBCOLL_ERR_BUSY and changes nothing, where it
+ * returns a status; a wait for several requests then ends at once, as at its timeout.
+ *
  * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
  * fields can be appended. Fields beyond `size` take their defaults.
  */
@@ -137,9 +143,10 @@ typedef struct nbcoll_context_config {
  * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, or `size` too small to hold itself), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *config, nbcoll_context **out);
 
-/* Frees the context's communicators, closes its endpoints and frees it. Null is accepted.
- * Errors: ERR_BUSY (a request is active, or a message is not yet handed to its transport: progress, then call again),
- * ERR_FORKED. */
+/* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
+ * a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, a message is not yet handed to its
+ * transport: progress, then call again; a `done` is still to be called, or one, or a `pause`, has not returned, on
+ * whatever thread), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
 /* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
@@ -225,7 +232,9 @@ NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
  * buffer). */
 NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
 
-/* Releases an inactive persistent request and sets it to null. Errors: ERR_NULL, ERR_REQUEST, ERR_BUSY (active). */
+/* Releases an inactive persistent request and sets it to null; also inside its own `done`. Errors: ERR_NULL,
+ * ERR_REQUEST (also: it is not persistent; that is released when its end has been reported), ERR_BUSY (it is active, or
+ * its `done` is still to be called). */
 NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 
 /* ---- communicators --------------------------------------------------------------------------------------------- */
@@ -307,8 +316,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, n
 NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);
 
 /* Frees a communicator here; not collective: others may still work there, and what was made of it lives on. Null is
- * accepted. Its schedules and persistent requests end with it (the requests' handles become stale). Errors: ERR_BUSY
- * (an operation is active, or a callback is still to be called), ERR_FORKED. */
+ * accepted. Its schedules and persistent requests end with it (the requests' handles become stale). Allowed inside the
+ * `done` of its last operation. Errors: ERR_BUSY (an operation is active, or the `done` of a persistent request is
+ * still to be called), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
 /* This rank, and the number of ranks. Never fail; any thread. */
@@ -323,7 +333,8 @@ NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 /* Memory that other ranks read where it lies, where the transport shares memory: in a container, say, where no process
  * may read another's, large buffers of it are sent without copies through messages. It comes from what the transport
  * has for this rank (shm: its quota), is aligned to 128 bytes and zeroed. Freed before the context, and not while an
- * operation uses it; what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
+ * operation uses it (that is not looked for: a peer would read what lies there next, as of any memory that is freed too
+ * early); what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
  * shares no memory), ERR_MEMORY; of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
 NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
 NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);

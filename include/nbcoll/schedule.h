@@ -266,7 +266,8 @@ NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *s
 NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                               nbcoll_request *request);
 
-/* Null is accepted. Errors: ERR_BUSY (a request still uses it), ERR_FORKED. */
+/* Null is accepted. Errors: ERR_BUSY (a request still uses it; a non-persistent one until its end has been reported,
+ * its `done` included), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s);
 
 /* ---- algorithms ------------------------------------------------------------------------------------------------ */

@@ -170,10 +170,11 @@ struct nbcoll_endpoint {
     nbcoll_context *owner; /* the core's; null at first */
 };
 
-/* Closes an endpoint that no context owns. Null is accepted. */
+/* Closes an endpoint that no context owns. Null is accepted. One that a context owns stays as it is: it is closed when
+ * the context is freed. */
 static inline void nbcoll_endpoint_close(nbcoll_endpoint *ep)
 {
-    if (ep)
+    if (ep && !ep->owner)
         ep->transport->close(ep);
 }
 

@@ -66,7 +66,7 @@ static void evict(nbcoll_comm *comm, nbcolli_cached *e)
     if (e->schedule->users)
         e->schedule->evicted = 1;
     else
-        nbcoll_schedule_free(e->schedule);
+        nbcolli_schedule_drop(e->schedule);
     nbcolli_free(&comm->context->host, e, e->memory);
 }
 

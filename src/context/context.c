@@ -256,6 +256,7 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
         return s;
     nbcolli_pass(c);
     int busy = c->active > 0 || c->ended;
+    busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
     for (nbcolli_link *link = c->links; link; link = link->next)
         busy |= link->backlog != NULL || link->lent > 0;
     if (busy)
@@ -286,11 +287,10 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
         return NBCOLL_ERR_NULL;
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    if (nbcolli_try_lock(c)) {
-        nbcolli_pass(c);
-        nbcolli_leave_reporting(c, NBCOLL_OK);
-    }
-    return NBCOLL_OK;
+    if (!nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
+    nbcolli_pass(c);
+    return nbcolli_leave_reporting(c, NBCOLL_OK);
 }
 
 nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
@@ -343,9 +343,4 @@ nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure 
         return s;
     *out = c->failure;
     return nbcolli_leave(c, NBCOLL_OK);
-}
-
-nbcoll_status nbcolli_forked(const nbcoll_context *c)
-{
-    return nbcolli_is_forked(c) ? NBCOLL_ERR_FORKED : NBCOLL_OK;
 }

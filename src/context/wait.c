@@ -24,9 +24,11 @@ static void relax(void)
 
 void nbcolli_pause(nbcoll_context *c, uint64_t looks)
 {
-    if (c->host.pause)
+    if (c->host.pause) {
+        nbcolli_go_outside(c);
         c->host.pause(c->host.user, looks);
-    else if (looks <= SPINS && !c->crowded)
+        nbcolli_come_back(c);
+    } else if (looks <= SPINS && !c->crowded)
         relax();
     else
         sched_yield();
@@ -54,7 +56,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
     uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
     int sleeps = !c->host.pause && !w->awake && w->looks > spins + YIELDS;
 
-    if (timeout == 0)
+    if (timeout == 0 || nbcolli_is_inside(c)) /* inside, nothing can go on */
         return 0;
     if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
         uint64_t at = nbcolli_now(&c->host);

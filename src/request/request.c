@@ -105,11 +105,11 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     if (s != NBCOLL_OK && s != NBCOLL_PENDING)
         return s;
     if (s == NBCOLL_PENDING && !nbcolli_try_lock(c))
-        return NBCOLL_PENDING; /* somebody else is advancing it */
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
     if (s == NBCOLL_PENDING)
         nbcolli_pass(c);
-    else
-        nbcolli_enter(c);
+    else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
+        return s;
     nbcolli_request *r = nbcolli_request_find(*request);
     s = r ? take_end(c, r, request) : NBCOLL_ERR_REQUEST;
     return nbcolli_leave_reporting(c, s);

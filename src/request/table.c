@@ -99,7 +99,7 @@ void nbcolli_requests_clear(nbcoll_context *c)
 void nbcolli_schedule_release(nbcoll_schedule *s)
 {
     if (--s->users == 0 && s->evicted)
-        nbcoll_schedule_free(s);
+        nbcolli_schedule_drop(s);
 }
 
 nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
@@ -127,6 +127,26 @@ void nbcolli_schedule_disown(nbcoll_schedule *s)
     if (s->owned_next)
         s->owned_next->owned_at = s->owned_at;
     s->owner = NULL;
+}
+
+void nbcolli_schedule_drop(nbcoll_schedule *s)
+{
+    if (s->owner)
+        nbcolli_schedule_disown(s);
+    nbcoll_schedule_free(s);
+}
+
+nbcoll_status nbcolli_schedule_withdraw(nbcoll_schedule *s)
+{
+    nbcoll_context *c = s->owner;
+    nbcoll_status status = nbcolli_enter(c);
+
+    if (status != NBCOLL_OK)
+        return status;
+    if (s->users)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    nbcolli_schedule_disown(s);
+    return nbcolli_leave(c, NBCOLL_OK);
 }
 
 static uint32_t most_parts(const nbcoll_schedule *s)

@@ -40,14 +40,10 @@ nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
     if (!s)
         return NBCOLL_OK;
     if (s->owner) {
-        nbcoll_status status = nbcolli_forked(s->owner);
+        nbcoll_status status = nbcolli_schedule_withdraw(s);
         if (status != NBCOLL_OK)
             return status;
     }
-    if (s->users)
-        return NBCOLL_ERR_BUSY;
-    if (s->owner)
-        nbcolli_schedule_disown(s);
     nbcoll_host host = s->host;
     nbcolli_free(&host, s, s->memory);
     return NBCOLL_OK;

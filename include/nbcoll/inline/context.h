@@ -65,6 +65,9 @@ void nbcolli_comm_register(nbcoll_comm *comm);
 
 /* The context pools the schedule's runs from now on; ERR_FOREIGN if another one does. (src/request) */
 nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c);
+/* Ends that, and frees the pooled runs. The schedule and its pooled runs are freed: nobody uses it. (src/request) */
+void nbcolli_schedule_disown(nbcoll_schedule *s);
+void nbcolli_schedule_drop(nbcoll_schedule *s);
 /* Gives up one hold on a schedule; one that has left the cache is freed with the last. (src/request) */
 void nbcolli_schedule_release(nbcoll_schedule *s);
 

@@ -347,7 +347,8 @@ struct nbcoll_context {
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer;
     uint32_t flags;
-    atomic_uint lock; /* of NBCOLL_ANY_THREAD contexts */
+    atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
+    atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
     nbcolli_link *links;
     nbcoll_comm *comms;
     nbcoll_schedule *schedules; /* those whose runs are pooled for it */

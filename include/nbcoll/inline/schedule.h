@@ -67,9 +67,8 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
 
-/* The engine's: is the context one inherited through fork (ERR_FORKED)? Frees the pooled runs, ends the ownership. */
-nbcoll_status nbcolli_forked(const nbcoll_context *context);
-void nbcolli_schedule_disown(nbcoll_schedule *s);
+/* The engine's: takes it from the context that pools its runs, unless a request uses it (ERR_BUSY). Also ERR_FORKED. */
+nbcoll_status nbcolli_schedule_withdraw(nbcoll_schedule *s);
 
 /* The position of the first message in `index` that is not before (peer, number). */
 static inline uint32_t nbcolli_message_index(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
