@@ -43,7 +43,8 @@ typedef enum nbcoll_posted {
                             when its ring or queue is full, of a rank that has left: it goes nowhere */
     NBCOLL_POST_LENT,    /* header, payload and record stay as they are until the record comes back, exactly once,
                             from progress (also after cancel) */
-    NBCOLL_POST_NOT_NOW, /* no resources: nothing happened; the core tries again after a progress */
+    NBCOLL_POST_NOT_NOW, /* no room: nothing happened; the core tries again after each progress, and may sleep until
+                            there is room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
     NBCOLL_POST_FAILED   /* the transport is broken: nothing happened */
 } nbcoll_posted;
@@ -120,9 +121,11 @@ typedef struct nbcoll_doorbell {
     /* A descriptor that polls readable once armed and rung; the endpoint's. */
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep: from now on whoever delivers to it or leaves rings, and so does a
-     * record that can come back. OK, or AGAIN when something waits already (then nothing is armed). Nobody rings when
-     * there is room again after NOT_NOW: the core does not arm then. It looks at shared memory once more after arming,
-     * so the arming is a seq_cst store. Each progress call disarms and silences the descriptor. */
+     * record that can come back. Whoever makes room where a post or get was answered NOT_NOW since the last progress
+     * rings, too (a transport over descriptors then watches EPOLLOUT). OK, or AGAIN when something waits already, or
+     * there is room again (then nothing is armed). A transport that refuses where nobody will ring answers AGAIN. The
+     * core looks at shared memory once more after arming, so the arming is a seq_cst store. Each progress call disarms
+     * and silences the descriptor. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_doorbell;
 

@@ -313,8 +313,6 @@ static nbcoll_status arm_all(nbcoll_context *c)
     if (c->ended)
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {
-        if (link->backlog) /* nobody rings when there is room again */
-            return NBCOLL_AGAIN;
         nbcoll_status s = link->transport.doorbell->arm(link->endpoint);
         if (s != NBCOLL_OK)
             return s;

@@ -18,7 +18,7 @@
 
 #define TOO_LONG_MS 10000
 
-static struct world *doorbell_world(void **state, int ranks)
+struct world *world_with_doorbells(void **state, int ranks)
 {
     struct world *w = world_open(state, ranks);
     if (!w->process && !w->player[0].ep->transport->doorbell) {
@@ -29,13 +29,12 @@ static struct world *doorbell_world(void **state, int ranks)
     return w;
 }
 
-static nbcoll_status arm(struct player *p)
+nbcoll_status player_arm(struct player *p)
 {
     return p->ep->transport->doorbell->arm(p->ep);
 }
 
-/* Looks every now and then whether the test has failed elsewhere. */
-static bool is_readable(const struct player *p, int timeout_ms)
+bool player_is_rung(const struct player *p, int timeout_ms)
 {
     struct pollfd fd = {p->ep->transport->doorbell->fd(p->ep), POLLIN, 0};
     for (; poll(&fd, 1, timeout_ms < 100 ? timeout_ms : 100) == 0; timeout_ms -= 100)
@@ -57,49 +56,49 @@ static void send_one(struct player *from, int to)
 
 void arm_tells_what_waits(void **state)
 {
-    struct world *w = doorbell_world(state, 2);
+    struct world *w = world_with_doorbells(state, 2);
     struct player *p = &w->player[1];
     for (int round = 0; round < 10; round++) {
-        assert_int_equal(arm(p), NBCOLL_OK);
-        assert_int_equal(arm(p), NBCOLL_OK); /* again, without having slept */
+        assert_int_equal(player_arm(p), NBCOLL_OK);
+        assert_int_equal(player_arm(p), NBCOLL_OK); /* again, without having slept */
         assert_false(player_progress(p));
         send_one(&w->player[round % 2], 1); /* from another rank, or from itself */
-        while (arm(p) != NBCOLL_AGAIN)      /* under way: then it rings */
-            assert_true(is_readable(p, TOO_LONG_MS));
+        while (player_arm(p) != NBCOLL_AGAIN) /* under way: then it rings */
+            assert_true(player_is_rung(p, TOO_LONG_MS));
         world_settle(w);
-        assert_false(is_readable(p, 0));
+        assert_false(player_is_rung(p, 0));
     }
     world_close(w);
 }
 
 void a_descriptor_is_readable_only_when_armed_and_rung(void **state)
 {
-    struct world *w = doorbell_world(state, 2);
+    struct world *w = world_with_doorbells(state, 2);
     struct player *sender = &w->player[0], *p = &w->player[1];
     assert_true(p->ep->transport->doorbell->fd(p->ep) >= 0);
     for (int round = 0; round < 10; round++) {
-        assert_false(is_readable(p, 0));
+        assert_false(player_is_rung(p, 0));
         player_write(sender, 1, 10);
         world_settle(w);
-        assert_false(is_readable(p, 0)); /* not armed */
-        assert_int_equal(arm(p), NBCOLL_OK);
-        assert_false(is_readable(p, 0)); /* not rung */
+        assert_false(player_is_rung(p, 0)); /* not armed */
+        assert_int_equal(player_arm(p), NBCOLL_OK);
+        assert_false(player_is_rung(p, 0)); /* not rung */
         send_one(sender, 1);
-        assert_true(is_readable(p, TOO_LONG_MS));
+        assert_true(player_is_rung(p, TOO_LONG_MS));
         world_settle(w);
-        assert_false(is_readable(p, 0)); /* silenced */
-        assert_int_equal(arm(p), NBCOLL_OK);
+        assert_false(player_is_rung(p, 0)); /* silenced */
+        assert_int_equal(player_arm(p), NBCOLL_OK);
         player_progress(p);
         player_write(sender, 1, 10);
         world_settle(w);
-        assert_false(is_readable(p, 0)); /* disarmed by the progress between */
+        assert_false(player_is_rung(p, 0)); /* disarmed by the progress between */
     }
     world_close(w);
 }
 
 void a_sleeper_leaves_room_to_be_woken(void **state)
 {
-    struct world *w = doorbell_world(state, 2);
+    struct world *w = world_with_doorbells(state, 2);
     struct player *sender = &w->player[0], *p = &w->player[1];
     for (int k = 0; k < 1000 && sender->posted == sender->letters; k++) {
         player_write(sender, 1, 10);
@@ -107,9 +106,9 @@ void a_sleeper_leaves_room_to_be_woken(void **state)
     }
     do
         player_progress(p);
-    while (arm(p) != NBCOLL_OK);
+    while (player_arm(p) != NBCOLL_OK);
     player_write(sender, 1, 10);
-    for (uint64_t start = now_ns(); !is_readable(p, 0);) { /* nothing but the sender moves now */
+    for (uint64_t start = now_ns(); !player_is_rung(p, 0);) { /* nothing but the sender moves now */
         assert_true(now_ns() - start < TOO_LONG_MS * UINT64_C(1000000));
         player_send(sender);
         player_progress(sender);
@@ -148,7 +147,7 @@ static void *waker_main(void *argument)
 void a_sleeper_is_woken_by_another_thread(void **state)
 {
     enum { ROUNDS = 200 };
-    struct world *w = doorbell_world(state, 2);
+    struct world *w = world_with_doorbells(state, 2);
     struct waker waker = {.player = &w->player[0], .rounds = ROUNDS};
     struct player *p = &w->player[1];
     pthread_t thread;
@@ -157,10 +156,10 @@ void a_sleeper_is_woken_by_another_thread(void **state)
     sem_init(&waker.armed, 0, 0);
     assert_int_equal(pthread_create(&thread, NULL, waker_main, &waker), 0);
     for (size_t i = 1; i <= ROUNDS; i++) {
-        while (!w->wrong && arm(p) != NBCOLL_OK)
+        while (!w->wrong && player_arm(p) != NBCOLL_OK)
             player_progress(p);
         sem_post(&waker.armed);
-        if (!is_readable(p, TOO_LONG_MS))
+        if (!player_is_rung(p, TOO_LONG_MS))
             player_is_wrong(p, "slept through a message");
         while (p->arrived < i && !w->wrong)
             player_progress(p);
@@ -173,19 +172,19 @@ void a_sleeper_is_woken_by_another_thread(void **state)
 
 void a_leave_ends_a_sleep(void **state)
 {
-    struct world *w = doorbell_world(state, 3);
+    struct world *w = world_with_doorbells(state, 3);
     struct player *p = &w->player[1];
     for (int leaver = 0; leaver < 3; leaver += 2) {
-        while (arm(p) != NBCOLL_OK)
+        while (player_arm(p) != NBCOLL_OK)
             player_progress(p);
         world_close_end(w, leaver);
-        assert_true(is_readable(p, TOO_LONG_MS));
+        assert_true(player_is_rung(p, TOO_LONG_MS));
         player_progress(p);
         while (!player_knows_left(p, leaver)) { /* armed, it is told at once or woken again */
-            assert_true(arm(p) == NBCOLL_AGAIN || is_readable(p, TOO_LONG_MS));
+            assert_true(player_arm(p) == NBCOLL_AGAIN || player_is_rung(p, TOO_LONG_MS));
             player_progress(p);
         }
-        assert_int_equal(arm(p), NBCOLL_OK); /* and then can sleep */
+        assert_int_equal(player_arm(p), NBCOLL_OK); /* and then can sleep */
         player_progress(p);
     }
     world_close(w);
@@ -195,7 +194,7 @@ void a_leave_ends_a_sleep(void **state)
 static void sleep_until(struct player *p, size_t arrived)
 {
     while (player_progress(p), p->arrived < arrived && !p->world->wrong)
-        if (arm(p) == NBCOLL_OK && !is_readable(p, TOO_LONG_MS))
+        if (player_arm(p) == NBCOLL_OK && !player_is_rung(p, TOO_LONG_MS))
             player_is_wrong(p, "slept through message %zu", arrived);
 }
 
@@ -214,7 +213,7 @@ static void circle_main(struct player *p)
 void no_ring_is_lost_between_two_sleepers(void **state)
 {
     const int rounds = 500;
-    struct world *w = doorbell_world(state, 2);
+    struct world *w = world_with_doorbells(state, 2);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < rounds; k++)
             player_write(&w->player[i], 1 - i, (size_t)k % 100);

@@ -87,6 +87,12 @@ bool player_knows_left(const struct player *p, int rank);
 /* True when all letters are posted and arrived, and no record is lent. */
 bool player_is_done(const struct player *p);
 void player_is_wrong(struct player *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Arms its doorbell. */
+nbcoll_status player_arm(struct player *p);
+/* Waits so long for its descriptor. It looks every now and then whether the test has failed elsewhere. */
+bool player_is_rung(const struct player *p, int timeout_ms);
+/* A world whose transport has the doorbell group; skips the test if it has not, and did not promise it. */
+struct world *world_with_doorbells(void **state, int ranks);
 /* Notes when the arrival is not the letter that its header names; player_receive counts it too. */
 struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
 void player_receive(struct player *p, const nbcoll_arrival *a);
@@ -127,10 +133,12 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(a_sleeper_leaves_room_to_be_woken)                                                                               \
     X(a_sleeper_is_woken_by_another_thread)                                                                            \
     X(a_leave_ends_a_sleep)                                                                                            \
+    X(a_rank_without_room_sleeps_until_there_is_some)                                                                  \
     CONCURRENT(X)
 /* Those whose ranks may be processes. */
 #define CONCURRENT(X)                                                                                                  \
     X(no_ring_is_lost_between_two_sleepers)                                                                            \
+    X(no_room_is_missed_between_two_sleepers)                                                                          \
     X(ranks_at_once_exchange_random_messages)                                                                          \
     X(ranks_at_once_read_what_is_exposed)                                                                              \
     X(an_end_closes_while_others_still_talk)                                                                           \

@@ -100,6 +100,42 @@ static void ranks_that_only_poll_finish_every_transfer(void **state)
     }
 }
 
+/* Rank 1 comes late: what rank 0 has to say fills its queue, and the rest waits for room. */
+static void a_rank_whose_messages_wait_for_room_sleeps(void **state)
+{
+    enum { AHEAD = 200 };
+    static double in[2][AHEAD], out[2][AHEAD];
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 29);
+        nbcoll_request q[2][AHEAD];
+        int looks = 0, left = 2;
+        world w;
+        world_open(&w, 2, &loopback, NULL, NULL);
+        for (int i = 0; i < AHEAD; i++)
+            EXPECT(OK, nbcoll_iallreduce(&in[0][i], &out[0][i], 1, NBCOLL_DOUBLE, NBCOLL_SUM, w.comm[0], &q[0][i]));
+        for (; nbcoll_arm(w.context[0]) != NBCOLL_OK; looks++) {
+            assert_true(looks < 10);
+            EXPECT(OK, nbcoll_progress(w.context[0]));
+        }
+        assert_false(readable(w.context[0]));
+        for (int i = 0; i < AHEAD; i++)
+            EXPECT(OK, nbcoll_iallreduce(&in[1][i], &out[1][i], 1, NBCOLL_DOUBLE, NBCOLL_SUM, w.comm[1], &q[1][i]));
+        while (left) {
+            int sleepers = 0, rung = 0;
+            left = 0;
+            for (int r = 0; r < 2; r++) {
+                left += nbcoll_test_all(AHEAD, q[r], NULL) == NBCOLL_PENDING;
+                sleepers += nbcoll_arm(w.context[r]) == NBCOLL_OK;
+            }
+            for (int r = 0; r < 2; r++)
+                rung += readable(w.context[r]);
+            assert_true(!left || sleepers < 2 || rung);
+        }
+        world_close(&w);
+    }
+}
+
 static void a_context_without_endpoint_has_no_descriptor(void **state)
 {
     nbcoll_context *c;
@@ -121,6 +157,7 @@ int main(void)
         cmocka_unit_test(arm_says_again_when_something_waits_already),
         cmocka_unit_test(one_arming_serves_one_readiness),
         cmocka_unit_test(ranks_that_only_poll_finish_every_transfer),
+        cmocka_unit_test(a_rank_whose_messages_wait_for_room_sleeps),
         cmocka_unit_test(a_context_without_endpoint_has_no_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,71 @@ static void an_idle_wait_of_a_second_costs_less_than_a_twentieth(void **state)
     crew_succeeds(&three, wait_a_second, &config);
 }
 
+/* Rank 0's messages fill the ring to rank 1, which does not come; then both have all at once. */
+static void wait_for_one_who_is_late(int rank, void *user)
+{
+    enum { AHEAD = 200, COUNT = 500 };
+    nbcoll_request request[AHEAD];
+    float *data = calloc(AHEAD * COUNT, sizeof *data);
+    member m;
+
+    CHECK(data != NULL);
+    join(rank, user, &m);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    uint64_t before = cpu_ns();
+    if (rank == 1)
+        poll(NULL, 0, 1000);
+    for (int i = 0; i < AHEAD; i++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(NBCOLL_IN_PLACE, data + i * COUNT, COUNT, NBCOLL_FLOAT, NBCOLL_SUM,
+                                                  m.comm, &request[i]));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait_all(AHEAD, request, NULL, 30 * SECOND));
+    CHECK(cpu_ns() - before < SECOND / 10);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    member_leave(&m);
+    free(data);
+}
+
+static void waiting_for_room_costs_less_than_a_tenth(void **state)
+{
+    crew two = PROCESSES_2;
+    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 2, .depth = 8,
+                                .flags = NBCOLL_SHM_NO_BULK};
+    (void)state;
+    crew_succeeds(&two, wait_for_one_who_is_late, &config);
+}
+
+/* Both have more to say at once than there is room for, and sleep whenever they wait. */
+static void talk_past_each_other(int rank, void *user)
+{
+    enum { ROUNDS = 60, AHEAD = 200 };
+    static double in[AHEAD], out[AHEAD];
+    nbcoll_request request[AHEAD];
+    member m;
+
+    join(rank, user, &m);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < AHEAD; i++)
+            CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(&in[i], &out[i], 1, NBCOLL_DOUBLE, NBCOLL_SUM, m.comm,
+                                                      &request[i]));
+        while (nbcoll_test_all(AHEAD, request, NULL) == NBCOLL_PENDING) {
+            struct pollfd p = {.events = POLLIN};
+            CHECK_STATUS(NBCOLL_OK, nbcoll_fd(m.context, &p.fd));
+            if (nbcoll_arm(m.context) == NBCOLL_OK)
+                CHECK(poll(&p, 1, 20000) == 1); /* whatever is missed is missed for good */
+        }
+    }
+    member_leave(&m);
+}
+
+static void no_ring_is_lost_where_all_wait_for_room(void **state)
+{
+    crew two = PROCESSES_2;
+    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 2, .depth = 2,
+                                .flags = NBCOLL_SHM_NO_BULK};
+    (void)state;
+    crew_succeeds(&two, talk_past_each_other, &config);
+}
+
 /* The child is told FORKED, closes its copy of a bare endpoint, and exits; nobody notices. */
 static void fork_in_the_middle(int rank, void *user)
 {
@@ -103,6 +168,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_wait_of_a_second_costs_less_than_a_twentieth),
+        cmocka_unit_test(waiting_for_room_costs_less_than_a_tenth),
+        cmocka_unit_test(no_ring_is_lost_where_all_wait_for_room),
         cmocka_unit_test(a_child_of_fork_disturbs_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ struct fault_end {
     nbcoll_host host;
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
+    bool awake; /* since the last progress: something that nobody will ring for, only our progress brings it about */
     nbcoll_record *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
     unsigned char lost[];            /* by rank */
 };
@@ -27,11 +28,13 @@ static struct fault_end *fault_end_of(nbcoll_endpoint *ep)
     return (struct fault_end *)ep;
 }
 
-static void fault_hold(struct fault_end *e, nbcoll_record *record)
+/* Keeps a record for the next progress. `awake`: nobody will ring for it. */
+static void fault_hold(struct fault_end *e, nbcoll_record *record, bool awake)
 {
     record->next = NULL;
     *e->held_end = record;
     e->held_end = &record->next;
+    e->awake |= awake;
 }
 
 /* xorshift64*, of a state that is never 0 */
@@ -64,7 +67,10 @@ static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
     }
     if (e->lost[peer])
         return NBCOLL_POST_LOST;
-    return fault_chance(e, e->config.not_now) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+    if (!fault_chance(e, e->config.not_now))
+        return NBCOLL_POST_DONE;
+    e->awake = true;
+    return NBCOLL_POST_NOT_NOW;
 }
 
 static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
@@ -84,7 +90,7 @@ static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_head
     record->scratch[2] = (uintptr_t)payload;
     record->scratch[3] = bytes;
     record->status = NBCOLL_OK;
-    fault_hold(e, record);
+    fault_hold(e, record, true);
     return NBCOLL_POST_LENT;
 }
 
@@ -113,12 +119,13 @@ static void fault_release(struct fault_end *e, nbcoll_batch *batch)
     for (nbcoll_record *next; record; record = next) {
         next = record->next;
         bool cancelled = record->status == NBCOLL_ERR_CANCELLED;
-        bool stays = record->scratch[0] >> 32 != 0 || (e->held && !(e->config.flags & NBCOLL_FAULT_REORDER));
-        if (record->scratch[0] >> 32)
+        bool waits = record->scratch[0] >> 32 != 0;
+        bool stays = waits || (e->held && !(e->config.flags & NBCOLL_FAULT_REORDER));
+        if (waits)
             record->scratch[0] -= UINT64_C(1) << 32;
         nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : fault_let_go(e, record);
         if (now == NBCOLL_POST_NOT_NOW)
-            fault_hold(e, record);
+            fault_hold(e, record, waits);
         else if (now == NBCOLL_POST_DONE) {
             record->next = batch->returned;
             batch->returned = record;
@@ -130,6 +137,7 @@ static void fault_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
     struct fault_end *e = fault_end_of(ep);
     e->call.progress(e->inner, batch);
+    e->awake = false;
     fault_release(e, batch);
     e->progresses++;
     if (e->config.lost_at && e->progresses >= e->config.lost_at && batch->lost < 0) {
@@ -145,9 +153,10 @@ static void fault_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
     nbcoll_record *held = e->held;
     while (held && held != record)
         held = held->next;
-    if (held)
+    if (held) {
         held->status = NBCOLL_ERR_CANCELLED; /* the next progress returns it */
-    else
+        e->awake = true;
+    } else
         e->call.cancel(e->inner, record);
 }
 
@@ -225,11 +234,10 @@ static int fault_fd(nbcoll_endpoint *ep)
     return e->call.doorbell->fd(e->inner);
 }
 
-/* Nobody rings for what only our progress brings about: that keeps the core awake. */
 static nbcoll_status fault_arm(nbcoll_endpoint *ep)
 {
     struct fault_end *e = fault_end_of(ep);
-    return e->held || e->config.lost_at ? NBCOLL_AGAIN : e->call.doorbell->arm(e->inner);
+    return e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.doorbell->arm(e->inner);
 }
 
 static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches,

@@ -24,8 +24,11 @@
 
 /* Messages of one sender to one receiver. Place i % depth holds message i; [head, tail) are under way. */
 struct loopback_ring {
-    struct loopback_ring *next; /* of the rings of the same receiver; constant once published */
+    struct loopback_ring *next; /* of the rings of the same receiver; constant once published, as is the sender */
+    struct loopback_port *sender;
+    bool refused; /* the sender's: it found no room since its last progress */
     _Alignas(LOOPBACK_LINE) _Atomic uint64_t tail;
+    _Atomic int hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
     _Alignas(LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
     _Alignas(LOOPBACK_LINE) unsigned char places[];
@@ -65,6 +68,8 @@ struct loopback_end {
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
     int left;                         /* ranks whose leaving we have reported */
+    bool untried;                     /* something was deferred since the last progress */
+    int refusals;                     /* rings without room, since the last progress */
     unsigned char *has_left;          /* [ranks]: which; behind the rings */
     struct loopback_ring *ring[];     /* to each rank; null before the first message */
 };
@@ -124,6 +129,9 @@ static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
     struct loopback_port *port = &e->world->port[peer];
     atomic_init(&r->tail, 0);
     atomic_init(&r->head, 0);
+    atomic_init(&r->hungry, 0);
+    r->sender = e->port;
+    r->refused = false;
     r->taken = 0;
     r->next = atomic_load_explicit(&port->rings, memory_order_relaxed); /* only compared and stored */
     /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_ring_bell). */
@@ -152,7 +160,11 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     /* acquire: the receiver has finished reading the place before we overwrite it */
     if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == w->config.depth) {
         int state = atomic_load_explicit(&e->world->port[peer].state, memory_order_relaxed); /* guards nothing */
-        return state >= LOOPBACK_LEFT ? NBCOLL_POST_DONE : NBCOLL_POST_NOT_NOW;
+        if (state >= LOOPBACK_LEFT)
+            return NBCOLL_POST_DONE;
+        e->refusals += !r->refused;
+        r->refused = true;
+        return NBCOLL_POST_NOT_NOW;
     }
     nbcoll_arrival *a = loopback_ring_place(w, r, tail);
     a->source = e->base.rank;
@@ -179,6 +191,7 @@ static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int p
     record->scratch[2] = (uintptr_t)to;
     record->scratch[3] = bytes;
     loopback_records_append(&e->deferred, record);
+    e->untried = true;
     return NBCOLL_POST_LENT;
 }
 
@@ -198,6 +211,7 @@ static void loopback_carry_out_deferred(struct loopback_end *e)
 {
     nbcoll_record *record = e->deferred.first;
     loopback_records_clear(&e->deferred);
+    e->untried = false;
     for (nbcoll_record *next; record; record = next) {
         next = record->next;
         nbcoll_posted posted = loopback_carry_out(e, record);
@@ -231,6 +245,15 @@ static void loopback_silence(struct loopback_end *e)
         e->owed -= rung;
 }
 
+/* Gives back the places that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
+ * is room, or its second look sees the room. The exchange lets one ring suffice. */
+static void loopback_give_back(struct loopback_ring *r)
+{
+    atomic_store(&r->head, r->taken); /* our core's reads of the arrivals come before their being overwritten */
+    if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
+        loopback_ring_bell(r->sender);
+}
+
 /* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
 static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
 {
@@ -240,9 +263,8 @@ static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
         end[i] = &pile[i];
     /* acquire: the rings themselves */
     for (struct loopback_ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire); r; r = r->next) {
-        /* release: our core's reads of the arrivals come before their being overwritten */
-        if (atomic_load_explicit(&r->head, memory_order_relaxed) != r->taken)
-            atomic_store_explicit(&r->head, r->taken, memory_order_release);
+        if (atomic_load_explicit(&r->head, memory_order_relaxed) != r->taken) /* only we write it */
+            loopback_give_back(r);
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the messages themselves */
         for (; r->taken != tail; r->taken++) {
             nbcoll_arrival *a = loopback_ring_place(w, r, r->taken);
@@ -272,6 +294,15 @@ static int loopback_next_left(struct loopback_end *e)
     return -1;
 }
 
+/* What was refused is tried again, or given up. */
+static void loopback_forget_refusals(struct loopback_end *e)
+{
+    for (int i = 0; i < e->base.ranks; i++)
+        if (e->ring[i])
+            e->ring[i]->refused = false;
+    e->refusals = 0;
+}
+
 static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
 {
     struct loopback_end *e = loopback_end_of(ep);
@@ -279,6 +310,8 @@ static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         batch->left = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
     if (e->armed || e->owed)
         loopback_silence(e);
+    if (e->refusals)
+        loopback_forget_refusals(e);
     loopback_carry_out_deferred(e);
     batch->returned = e->finished.first;
     loopback_records_clear(&e->finished);
@@ -420,7 +453,22 @@ static bool loopback_something_waits(struct loopback_end *e)
         if (tail != r->taken || tail - head == e->world->config.depth)
             return true;
     }
-    return e->deferred.first || e->finished.first || atomic_load(&e->world->left) != e->left;
+    return e->untried || e->finished.first || atomic_load(&e->world->left) != e->left;
+}
+
+/* Asks for a ring wherever there was no room. True if there is some: the second look of give_back's bargain. */
+static bool loopback_has_room(struct loopback_end *e)
+{
+    bool room = false;
+    for (int i = 0; e->refusals && i < e->base.ranks; i++) {
+        struct loopback_ring *r = e->ring[i];
+        if (!r || !r->refused)
+            continue;
+        atomic_store(&r->hungry, 1);
+        uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed); /* only we write it */
+        room |= tail - atomic_load(&r->head) != e->world->config.depth;
+    }
+    return room;
 }
 
 static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
@@ -430,7 +478,7 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
         atomic_store(&e->port->armed, 1);
         e->armed = true;
     }
-    if (!loopback_something_waits(e))
+    if (!loopback_something_waits(e) && !loopback_has_room(e))
         return NBCOLL_OK;
     loopback_silence(e);
     return NBCOLL_AGAIN;

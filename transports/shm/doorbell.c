@@ -2,8 +2,8 @@
  *
  * Doorbells: an eventfd for each rank, and a word in its seat that says that it is about to sleep. Posters look at the
  * word after publishing. `tail`, `state` and `armed` are seq_cst on both sides: either the poster sees that the
- * receiver is about to sleep, or the receiver's second look sees what was posted. Nobody makes a system call for a rank
- * awake.
+ * receiver is about to sleep, or the receiver's second look sees what was posted. Room in a ring is announced the same
+ * way (queue.c). Nobody makes a system call for a rank awake.
  */
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ static nbcoll_status doorbell_arm(nbcoll_endpoint *ep)
         e->armed = true;
     }
     nbcolli_shm_look_at_seats(e);
-    if (!nbcolli_shm_waiting(e) && !e->gets.first && !e->finished.first && !e->unreported)
+    if (!nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !e->gets.first && !e->finished.first && !e->unreported)
         return NBCOLL_OK;
     nbcolli_shm_silence(e);
     return NBCOLL_AGAIN;

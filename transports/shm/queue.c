@@ -45,6 +45,10 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     if (posted == NBCOLL_POST_NOT_NOW &&
         atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_LEFT)
         return NBCOLL_POST_DONE;
+    if (posted == NBCOLL_POST_NOT_NOW && !p->refused) {
+        p->refused = 1;
+        e->refusals++;
+    }
     if (posted != NBCOLL_POST_DONE)
         return posted;
     struct shm_cell *cell = shm_cell_at(e->home, r, p->sent);
@@ -81,6 +85,18 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
     return n;
 }
 
+/* Gives back the cells that were handed out. seq_cst on both sides: either we see that the sender sleeps until there is
+ * room, or its second look sees the room. The exchange lets one ring suffice. */
+static void shm_give_back(struct shm_end *e, int peer)
+{
+    struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
+
+    e->peer[peer].given = e->peer[peer].taken;
+    atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the cells are overwritten */
+    if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
+        nbcolli_shm_ring_bell(e, peer);
+}
+
 /* Begins with another sender each time, so that none can fill every batch. */
 nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
 {
@@ -89,12 +105,8 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
     for (int i = 0; i < ranks; i++) {
         int peer = e->next + i < ranks ? e->next + i : e->next + i - ranks;
         struct shm_peer *p = &e->peer[peer];
-        if (p->given != p->taken) {
-            p->given = p->taken;
-            /* release: our core's reads come before the cells are overwritten */
-            atomic_store_explicit(&nbcolli_shm_ring(e->home, peer, e->base.rank)->head, p->given,
-                                  memory_order_release);
-        }
+        if (p->given != p->taken)
+            shm_give_back(e, peer);
         if (p->gone == SHM_HERE && n < SHM_ARRIVALS)
             n += shm_take(e, peer, e->arrival + n, SHM_ARRIVALS - n);
     }
@@ -122,4 +134,26 @@ bool nbcolli_shm_waiting(struct shm_end *e)
             return true;
     }
     return false;
+}
+
+/* The seq_cst loads are the second look of shm_give_back's bargain. A head that cannot be is put's to find. */
+bool nbcolli_shm_has_room(struct shm_end *e)
+{
+    bool room = false;
+
+    for (int peer = 0; e->refusals && peer < e->base.ranks; peer++) {
+        struct shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
+        if (!e->peer[peer].refused)
+            continue;
+        atomic_store(&r->hungry, 1);
+        room |= e->peer[peer].sent - atomic_load(&r->head) != e->home->layout.depth;
+    }
+    return room;
+}
+
+void nbcolli_shm_forget_refusals(struct shm_end *e)
+{
+    for (int peer = 0; peer < e->base.ranks; peer++)
+        e->peer[peer].refused = 0;
+    e->refusals = 0;
 }

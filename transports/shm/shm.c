@@ -53,6 +53,8 @@ static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
     nbcolli_shm_look(e);
     if (e->armed || e->owed)
         nbcolli_shm_silence(e);
+    if (e->refusals)
+        nbcolli_shm_forget_refusals(e);
     batch->arrived = nbcolli_shm_deliver(e);
     if (e->gets.first)
         nbcolli_shm_copy_some(e);

@@ -29,7 +29,7 @@
 #define SHM_ARRIVALS 64 /* at most, of one progress */
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define SHM_VERSION 1u
+#define SHM_VERSION 2u
 #define SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -56,6 +56,7 @@ struct shm_seat {
  * copy and never reads it back from here. */
 struct shm_ring {
     _Alignas(SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
     _Alignas(SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
 };
 
@@ -104,6 +105,7 @@ struct shm_peer {
     uint8_t gone;          /* shm_gone */
     uint8_t reported;      /* the core knows of that */
     uint8_t reaches;       /* bulk data moves, both ways */
+    uint8_t refused;       /* a post to it, for lack of room, since the last progress */
     int error;             /* errno of our trial */
 };
 
@@ -127,6 +129,7 @@ struct shm_end {
     uint32_t flags;
     int next;         /* the sender whose messages come first in the next progress */
     int unreported;   /* peers that are gone and not reported */
+    int refusals;     /* peers to which a post was refused since the last progress */
     bool armed;       /* by us, and not yet disarmed by us */
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
@@ -196,6 +199,10 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
 bool nbcolli_shm_waiting(struct shm_end *e);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct shm_end *e, int peer);
+/* Asks for a ring wherever a post was refused. True if there is room already. */
+bool nbcolli_shm_has_room(struct shm_end *e);
+/* What was refused is tried again, or given up. */
+void nbcolli_shm_forget_refusals(struct shm_end *e);
 
 /* quota.c */
 extern const nbcoll_shared nbcolli_shm_shared;
