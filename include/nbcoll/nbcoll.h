@@ -259,9 +259,9 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
 typedef struct nbcoll_comm_config {
     size_t size;
     uint32_t slots;        /* K: operations in flight; further ones are queued. 1..65536 */
-    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. The first rank's
-                              transport gives K * ranks * (40 * ranks + 128 * L) bytes or a little more, or the
-                              communicator works by messages alone */
+    uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
+                              gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
+                              communicator works by messages alone: nbcoll_comm_cells tells */
     uint32_t credits;      /* messages with payload that one peer may have here unexpected. 1..65535 */
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
@@ -327,14 +327,32 @@ NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
 /* The flags that the ranks agreed on. Never fails; any thread. */
 NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
 
+/* The cells of a communicator: memory of all its ranks, through which exposures run in place. A communicator whose
+ * ranks share memory, one of which had no room left for its part, works by messages alone; each rank's host is told so
+ * when it is made, by one line to its log. */
+typedef struct nbcoll_cells {
+    size_t size;
+    int present;  /* 1 if the communicator has cells, 0 if it works by messages alone */
+    int lacking;  /* the lowest rank that had no room for its part; -1: none (if there are no cells, then the transport
+                     of some rank shares no memory) */
+    size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
+                     ranks of the parent */
+} nbcoll_cells;
+/* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size). */
+NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out);
+/* Bytes that the cells of a communicator of so many ranks take of each rank's shared memory. `config` may be null: the
+ * defaults. 0: no communicator with cells can be made so. Any thread. */
+NBCOLL_API size_t nbcoll_cells_bytes(const nbcoll_comm_config *config, int ranks);
+
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 
 /* Memory that other ranks read where it lies, where the transport shares memory: in a container, say, where no process
  * may read another's, large buffers of it are sent without copies through messages. It comes from what the transport
- * has for this rank (shm: its quota), is aligned to 128 bytes and zeroed. Freed before the context, and not while an
- * operation uses it (that is not looked for: a peer would read what lies there next, as of any memory that is freed too
- * early); what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
+ * has for this rank (shm: its quota), of which the cells of communicators are taken, too: what is allocated here can
+ * leave a later communicator without them. It is aligned to 128 bytes and zeroed. Freed before the context, and not
+ * while an operation uses it (that is not looked for: a peer would read what lies there next, as of any memory that is
+ * freed too early); what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
  * shares no memory), ERR_MEMORY; of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
 NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
 NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);

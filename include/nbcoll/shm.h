@@ -61,10 +61,16 @@ typedef struct nbcoll_shm_config {
     uint32_t depth;   /* messages in flight from one rank to another, 1..4096, rounded up to a power of two; 0: what
                          makes about 1 MiB a receiver */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
-    size_t quota;     /* bytes of the segment that are each rank's own, for the cells of communicators that it is
-                         the first rank of, and for nbcoll_mem_alloc; at most 1 GiB; 0: 1 MiB */
+    size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
+                         (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota */
     uint32_t flags;
 } nbcoll_shm_config;
+
+/* The default quota: 1 MiB up to 224 ranks, a little less with more, so that the segment of 256 ranks takes 501 MiB. It
+ * is room for the cells of at least three communicators with the default configuration, of four up to 200 ranks. A host
+ * that wants more of them, or memory from nbcoll_mem_alloc, adds what they take. 0: so many ranks are not allowed. Any
+ * thread. */
+NBCOLL_API size_t nbcoll_shm_quota(int ranks);
 
 /* Opens this rank's end. Collective: blocks (between two looks it calls the host's pause, if there is one) until every
  * rank has come, or fails on all of them; those that never found each other fail at their deadline. Rank 0 may come

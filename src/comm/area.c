@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The memory of a communicator's cells. Who will be its first rank is not known before the vote, so that each rank
- * offers some; the first one's is taken, the others give theirs back. A freed communicator's is reserved until all its
- * ranks have left it. Without an offer the communicator works by messages alone. */
+ * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
+ * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
+ * communicator is reserved until all ranks have left it. */
+#include <stdio.h>
+
 #include "nbcoll/inline/context.h"
 
 enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits count */
@@ -53,11 +55,11 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes)
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link;
-    size_t bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
 
-    if (!link->transport.shared || !link->transport.bulk)
+    comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
+    if (!link->transport.shared || !link->transport.bulk || most > NBCOLLI_CELL_RANKS)
         return 0;
-    comm->offered = nbcolli_area_reserve(link, bytes);
+    comm->offered = nbcolli_area_reserve(link, comm->offered_bytes);
     if (!comm->offered)
         return 0;
     /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
@@ -66,23 +68,52 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     return comm->offered->at;
 }
 
-void nbcolli_area_take(nbcoll_comm *comm, uint64_t at)
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
 {
     nbcolli_link *link = comm->link;
-    nbcolli_area *mine = comm->offered;
+    size_t bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells); /* it may be larger */
 
-    if (at)
-        comm->area = link->shared.map(link->endpoint, at,
-                                      nbcolli_area_bytes((size_t)comm->size, comm->config.slots, comm->config.cells));
-    if (comm->area)
-        (void)atomic_load_explicit(nbcolli_area_left(comm, 0), memory_order_acquire); /* see nbcolli_area_offer */
-    comm->shared = comm->area && comm->agreed.shares == SHARES_WITH_ALL;
-    if (mine && mine->at == at) {
-        mine->ranks = comm->size;
-    } else if (mine) {
-        nbcolli_area_release(link, mine);
-        comm->offered = NULL;
+    if (comm->agreed.shares)
+        comm->parts[rank] = at ? link->shared.map(link->endpoint, at, bytes) : NULL;
+}
+
+void nbcolli_area_return(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_area_release(comm->link, comm->offered);
+    comm->offered = NULL;
+}
+
+static void area_log_lack(const nbcoll_comm *comm)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    snprintf(text, sizeof text,
+             "a communicator of %d ranks has no cells and works by messages: rank %d has no %zu bytes of shared memory",
+             comm->size, comm->lacking, comm->offered_bytes);
+    host->log(host->user, NBCOLL_ERR_MEMORY, text);
+}
+
+void nbcolli_area_take(nbcoll_comm *comm)
+{
+    for (int rank = comm->size - 1; comm->agreed.shares && rank >= 0; rank--)
+        if (!comm->parts[rank])
+            comm->lacking = rank;
+    if (!comm->agreed.shares || comm->lacking >= 0) {
+        nbcolli_area_return(comm);
+        if (comm->lacking >= 0)
+            area_log_lack(comm);
+        return;
     }
+    comm->area = comm->parts;
+    comm->layout = nbcolli_layout_of((size_t)comm->size, comm->config.cells);
+    for (int owner = 0; owner < comm->size; owner++)
+        (void)atomic_load_explicit(nbcolli_area_left(comm, owner, 0), memory_order_acquire); /* nbcolli_area_offer */
+    comm->shared = comm->agreed.shares == SHARES_WITH_ALL;
+    comm->offered->ranks = comm->size;
 }
 
 /* What was offered in a vote that ended badly here stays reserved: others may have taken it. */
@@ -90,8 +121,8 @@ void nbcolli_area_leave(nbcoll_comm *comm)
 {
     nbcolli_area *mine = comm->offered;
 
-    if (comm->area)
-        atomic_store_explicit(nbcolli_area_left(comm, comm->rank), 1, memory_order_release); /* see area_is_left */
+    for (int owner = 0; comm->area && owner < comm->size; owner++)
+        atomic_store_explicit(nbcolli_area_left(comm, owner, comm->rank), 1, memory_order_release); /* area_is_left */
     if (!mine)
         return;
     if (mine->ranks) {
@@ -99,6 +130,27 @@ void nbcolli_area_leave(nbcoll_comm *comm)
         comm->link->areas = mine;
     } else
         nbcolli_free(&comm->context->host, mine, sizeof *mine);
+}
+
+nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
+    return NBCOLL_OK;
+}
+
+size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
+{
+    nbcoll_comm_config config;
+
+    if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
+        return 0;
+    return nbcolli_area_bytes((size_t)ranks, config.slots, config.cells);
 }
 
 static int reaches(const nbcolli_peer *peer)

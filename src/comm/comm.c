@@ -22,7 +22,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
-    size_t memory = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t parts = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t memory = parts + nbcolli_lines(link->transport.shared ? (size_t)most * sizeof(unsigned char *) : 0);
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
     nbcolli_tomb *tomb = block ? nbcolli_alloc(&c->host, sizeof *tomb, _Alignof(nbcolli_tomb)) : NULL;
@@ -43,6 +44,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
+    comm->parts = (unsigned char **)(void *)(block + parts);
+    comm->lacking = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
     comm->cache.buckets = buckets;

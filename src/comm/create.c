@@ -67,9 +67,11 @@ static void settle_first(nbcoll_comm *comm)
         d->next = slot->doom;
         slot->doom = d;
     }
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 0; i < comm->size; i++) {
         comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
-    nbcolli_area_take(comm, comm->agreed.shares ? comm->votes[0].area : 0);
+        nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
+    }
+    nbcolli_area_take(comm);
 }
 
 /* The members: those of my colour, by key, then by rank in the parent. */
@@ -90,6 +92,7 @@ static void settle_members(nbcoll_comm *comm)
                      (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
         comm->peer[place] = (nbcolli_peer){parent->peer[i].link, parent->peer[i].address,
                                            (int32_t)comm->config.credits, 0};
+        nbcolli_area_find(comm, place, votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
         if (place == 0)
@@ -98,7 +101,7 @@ static void settle_members(nbcoll_comm *comm)
         comm->link->losses += comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE; /* so that it learns of them */
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
-    nbcolli_area_take(comm, comm->agreed.shares ? votes[first].area : 0);
+    nbcolli_area_take(comm);
 }
 
 /* Messages that came before this rank knew the communicator. */
@@ -130,7 +133,7 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
         settle_members(comm);
         nbcolli_comm_register(comm);
     } else if (s == NBCOLL_OK)
-        nbcolli_area_take(comm, 0);
+        nbcolli_area_return(comm);
     return s;
 }
 
@@ -232,7 +235,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
 
 /* ---- the calls ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
 {
     *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
     nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
@@ -269,7 +272,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     nbcolli_comm_register(comm);
     s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {
-        nbcolli_area_take(comm, 0);
+        nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
         nbcolli_link_drop(link);
     }
@@ -286,7 +289,7 @@ nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endp
     nbcoll_status s = nbcolli_enter(context);
     if (s != NBCOLL_OK)
         return s;
-    s = comm_config_read(given, &config);
+    s = nbcolli_comm_config_read(given, &config);
     return nbcolli_leave(context, s == NBCOLL_OK ? comm_create(context, endpoint, &config, out, request) : s);
 }
 
@@ -311,7 +314,7 @@ static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *confi
     comm->parent = parent;
     s = vote(comm, parent, mine, out, request);
     if (s != NBCOLL_OK) {
-        nbcolli_area_take(comm, 0);
+        nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
     } else
         parent->link->serial++;
@@ -390,7 +393,7 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
     nbcoll_status s = nbcolli_enter(comm->context);
     if (s != NBCOLL_OK)
         return s;
-    s = comm_config_read(given, &config);
+    s = nbcolli_comm_config_read(given, &config);
     return nbcolli_leave(comm->context, s == NBCOLL_OK ? derive(comm, &config, as_parent(comm), out, request) : s);
 }
 

@@ -10,7 +10,6 @@
 #include <nbcoll/shm.h>
 
 #define TIMEOUT UINT64_C(20000000000) /* ns to find each other: for a machine under load */
-#define QUOTA ((size_t)1 << 20)       /* what a rank has by default, and so also the cells of its communicator */
 
 typedef struct bench_crew {
     const bench_plan *plan;
@@ -20,13 +19,11 @@ typedef struct bench_crew {
     const run_binding *binding;
 } bench_crew;
 
-/* Each communicator of the plan, and the first, gets cells if it would get them alone. */
+/* Each communicator of the plan gets cells, like the first. */
 static size_t quota_of(const bench_plan *plan)
 {
-    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    size_t ranks = (size_t)plan->ranks, index[BENCH_ENTRIES];
-    size_t needed = config.slots * ranks * (40 * ranks + 128 * config.cells);
-    return needed < QUOTA ? QUOTA * (1 + bench_calls(plan, index)) : QUOTA;
+    size_t index[BENCH_ENTRIES];
+    return nbcoll_shm_quota(plan->ranks) + bench_calls(plan, index) * nbcoll_cells_bytes(NULL, plan->ranks);
 }
 
 static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **context, nbcoll_comm **comm)

@@ -81,6 +81,7 @@ static json_t *collect(void)
     json_object_set_new(all, "transports", words(NBCOLL_TRANSPORTS));
     json_object_set_new(all, "vectors", features());
     json_object_set_new(all, "copy_paths", info_paths());
+    json_object_set_new(all, "cells", info_cells());
     return all;
 }
 
@@ -100,6 +101,20 @@ static void print_path(const char *title, const json_t *found)
     const char *path = json_string_value(json_object_get(found, "path"));
     const char *why = json_string_value(json_object_get(found, "why"));
     printf("%-12s %s%s%s\n", title, path ? path : "not found out", *why ? ", since: " : "", why);
+}
+
+static void print_cells(const json_t *all)
+{
+    size_t i;
+    json_t *of;
+    if (json_array_size(all))
+        puts("\ncells of a communicator, by default, in the shared memory of each rank:");
+    json_array_foreach(all, i, of)
+        printf("%3lld ranks    %lld bytes; the quota of %lld has room for %lld communicators\n",
+               (long long)json_integer_value(json_object_get(of, "ranks")),
+               (long long)json_integer_value(json_object_get(of, "bytes")),
+               (long long)json_integer_value(json_object_get(of, "quota")),
+               (long long)json_integer_value(json_object_get(of, "communicators")));
 }
 
 static void print_all(json_t *all)
@@ -122,6 +137,7 @@ static void print_all(json_t *all)
         puts("\nhow large data moves over shared memory, by trial:");
     json_object_foreach(json_object_get(all, "copy_paths"), name, value)
         print_path(name, value);
+    print_cells(json_object_get(all, "cells"));
 }
 
 static int run(const command *self, int argc, char *argv[])
@@ -153,7 +169,8 @@ const command command_info = {
     "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
     "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
     "process_vm_readv, or pieces that travel as messages; whether all read memory of nbcoll_mem_alloc in place; and\n"
-    "why a path is not a better one.\n\n"
+    "why a path is not a better one. Last, what the cells of a communicator take of each rank's shared memory, by the\n"
+    "number of ranks: a communicator for which one has no room left works by messages alone.\n\n"
     "  --json            one object\n",
     run,
     ":",

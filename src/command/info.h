@@ -12,4 +12,9 @@
  * where none could be found) and a "why", which says why it is not a better one and is empty if there is none. */
 json_t *info_paths(void);
 
+/* What the cells of communicators take of shared memory: an array, empty in a build without shm, of objects with the
+ * members "ranks", "bytes" (of each rank's memory, for a communicator with the default configuration), "quota" (of a
+ * rank, by default) and "communicators" (whose cells that has room for). */
+json_t *info_cells(void);
+
 #endif

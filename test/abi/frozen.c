@@ -146,6 +146,12 @@ OFFSET(nbcoll_request, context, 0);
 OFFSET(nbcoll_request, index, 8);
 OFFSET(nbcoll_request, generation, 12);
 
+SIZE(nbcoll_cells, 24);
+OFFSET(nbcoll_cells, size, 0);
+OFFSET(nbcoll_cells, present, 8);
+OFFSET(nbcoll_cells, lacking, 12);
+OFFSET(nbcoll_cells, bytes, 16);
+
 SIZE(nbcoll_comm_config, 64);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);

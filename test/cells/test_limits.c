@@ -176,7 +176,7 @@ static void meet(nbcoll_comm *comm)
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 30 * SECOND));
 }
 
-/* Only the memory of its first rank counts for a communicator. */
+/* Without memory of any rank a communicator has no cells. */
 static void use_up_quotas(int rank, void *user)
 {
     struct plan p = *(const struct plan *)user;
@@ -191,7 +191,8 @@ static void use_up_quotas(int rank, void *user)
         size_t most = p.config.quota;
         while (rank == owner && nbcoll_mem_alloc(m.comm, most, &memory) != NBCOLL_OK)
             most -= 128;
-        made = dup_of(m.comm, owner != 0);
+        meet(m.comm);
+        made = dup_of(m.comm, 0);
         if (rank == owner)
             CHECK_STATUS(NBCOLL_OK, nbcoll_mem_free(m.comm, memory));
         CHECK(is_shared(m.comm));
@@ -242,10 +243,9 @@ static struct plan plan_of(int ranks, size_t communicators, uint32_t flags)
 {
     struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = ranks, .flags = flags},
                      .limits = NBCOLL_COMM_DEFAULTS};
-    size_t of_rank = 128 + 128 + 2 * 128; /* in a slot: words, parts, cells */
-    p.limits.slots = ranks == 2 ? 3 : 2;
+    p.limits.slots = 14;
     p.limits.cells = 2;
-    p.config.quota = communicators * (128 + p.limits.slots * (size_t)ranks * of_rank);
+    p.config.quota = communicators * nbcoll_cells_bytes(&p.limits, ranks);
     return p;
 }
 
@@ -283,7 +283,7 @@ static void a_quota_too_small_or_a_rank_without_bulk_leaves_messages(void **stat
 {
     struct plan p = plan_of(3, 1, 0);
     (void)state;
-    p.limits.slots = 4;
+    p.limits.slots = 28;
     crew_succeeds(&PROCESSES_3, exchange_messages, &p);
     p = plan_of(3, 1, NBCOLL_SHM_NO_BULK);
     crew_succeeds(&PROCESSES_3, exchange_messages, &p);

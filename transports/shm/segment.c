@@ -18,6 +18,8 @@
 
 #define SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
 #define SHM_QUOTA (1u << 20)
+#define SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
+#define SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
 #define SHM_MOST_QUOTA (1u << 30)
 #define SHM_MOST_DEPTH 4096u
 #define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -32,6 +34,15 @@ static size_t shm_up(size_t n, size_t to)
 static size_t shm_stride(uint32_t payload)
 {
     return shm_up(sizeof(struct shm_cell) + payload, SHM_LINE);
+}
+
+size_t nbcoll_shm_quota(int ranks)
+{
+    if (ranks < 1 || ranks > NBCOLL_SHM_RANKS)
+        return 0;
+    size_t least = SHM_COMMS * nbcoll_cells_bytes(NULL, ranks), usual = SHM_QUOTAS / (size_t)ranks;
+    usual = usual < SHM_QUOTA ? usual : SHM_QUOTA;
+    return shm_up(usual > least ? usual : least, SHM_PAGE);
 }
 
 /* Cannot overflow: 2^16 rings of 2^12 cells of less than 2^17 bytes, and 2^8 quotas of 2^30. */
@@ -52,7 +63,7 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *
         ;
     if (l.depth < c->depth) /* what the host asks for is rounded up, the default down */
         l.depth *= 2;
-    l.quota = shm_up(c->quota ? c->quota : SHM_QUOTA, SHM_PAGE);
+    l.quota = c->quota ? shm_up(c->quota, SHM_PAGE) : nbcoll_shm_quota(c->ranks);
     l.ring = sizeof(struct shm_ring) + l.depth * l.stride;
     l.seats = SHM_PAGE;
     l.reach = l.seats + l.ranks * sizeof(struct shm_seat);

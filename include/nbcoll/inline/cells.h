@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Cells: exposures in memory that the ranks of a communicator share (Ramos et al., section 3.4: slots, tag modulo K).
- * Everything here has one writer, and nothing is compared and swapped. For each of the K slots,
+ * Everything here has one writer, and nothing is compared and swapped. Each rank gives the memory for what it writes,
+ * its part. There it has, for each of the K slots,
  *
- *     an owner's L cells     a generation (tag + 1), the parts, how many pieces are readable, a small payload
- *     an owner's parts       one entry for each reader, shared by its cells
- *     a reader's row         a word for each owner: generation, and how many of the owner's parts it has fetched, in
- *                            the order of their numbers
+ *     a row                  as a reader. A word for each owner: generation, and how many of the owner's parts it has
+ *                            fetched, in the order of their numbers
+ *     a table                as an owner. One entry for each reader, shared by its cells
+ *     L cells                as an owner. A generation (tag + 1), the entries, how many pieces are readable, a small
+ *                            payload
  *
  * An owner fills a cell, then writes its generation; a reader that finds the generation of its tag reads the payload,
  * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
@@ -31,13 +33,16 @@ struct nbcolli_cell {
     _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
 };
 
-/* What one reader may fetch. */
+/* What one reader may fetch. Who that is stands beside: `readers` of the table, looked through by those who fetch. */
 typedef struct nbcolli_cell_part {
-    uint32_t reader; /* rank in the communicator */
-    uint32_t number; /* of the first piece */
-    uint64_t bytes;  /* of all pieces */
+    uint64_t extent; /* bytes of all pieces, 48 bits, then the number of the first piece */
     nbcoll_key key;
 } nbcolli_cell_part;
+
+typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
+
+#define NBCOLLI_CELL_RANKS 65536 /* at most */
+#define NBCOLLI_CELL_BYTES 48    /* bits of a part's length */
 
 _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
@@ -48,25 +53,34 @@ static inline size_t nbcolli_apart(size_t bytes)
     return (bytes + NBCOLLI_APART - 1) / NBCOLLI_APART * NBCOLLI_APART;
 }
 
-/* Of a communicator of `ranks` ranks, in its area: who has left it, then the slots. */
-static inline size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
+/* Of a communicator of `ranks` ranks. */
+static inline nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 {
-    size_t row = nbcolli_apart(ranks * sizeof(uint64_t)), table = nbcolli_apart(ranks * sizeof(nbcolli_cell_part));
-    return nbcolli_apart(ranks * sizeof(uint32_t)) + slots * ranks * (row + table + cells * NBCOLLI_APART);
+    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)),
+                        .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
+    l.readers = l.parts + ranks * sizeof(nbcolli_cell_part);
+    l.cells = nbcolli_apart(l.readers + ranks * sizeof(nbcolli_cell_reader));
+    l.stride = l.cells + cells * NBCOLLI_APART;
+    return l;
 }
 
-static inline _Atomic uint32_t *nbcolli_area_left(const nbcoll_comm *comm, int rank)
+/* Bytes of a rank's part: who has left it, then the slots. */
+static inline size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
 {
-    return (_Atomic uint32_t *)(void *)comm->area + rank;
+    nbcolli_layout l = nbcolli_layout_of(ranks, cells);
+    return l.slots + slots * l.stride;
+}
+
+/* Has `rank` left the owner's part? */
+static inline _Atomic uint32_t *nbcolli_area_left(const nbcoll_comm *comm, int owner, int rank)
+{
+    return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
 }
 
 /* What `rank` writes in the slot of `tag`: its row, its table, its cells. */
 static inline unsigned char *nbcolli_cells_of(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
-    size_t ranks = (size_t)comm->size, row = nbcolli_apart(ranks * sizeof(uint64_t));
-    size_t stride = row + nbcolli_apart(ranks * sizeof(nbcolli_cell_part)) + comm->config.cells * NBCOLLI_APART;
-    return comm->area + nbcolli_apart(ranks * sizeof(uint32_t)) +
-           (tag % comm->config.slots * ranks + (size_t)rank) * stride;
+    return comm->area[rank] + comm->layout.slots + tag % comm->config.slots * comm->layout.stride;
 }
 
 static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, uint64_t tag, int reader, int owner)
@@ -76,16 +90,17 @@ static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, uint64_t t
 
 static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, uint64_t tag, int owner)
 {
-    return (nbcolli_cell_part *)(void *)(nbcolli_cells_of(comm, tag, owner) +
-                                         nbcolli_apart((size_t)comm->size * sizeof(uint64_t)));
+    return (nbcolli_cell_part *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.parts);
+}
+
+static inline nbcolli_cell_reader *nbcolli_readers(const nbcoll_comm *comm, uint64_t tag, int owner)
+{
+    return (nbcolli_cell_reader *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.readers);
 }
 
 static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, uint64_t tag, int owner, uint32_t cell)
 {
-    size_t ranks = (size_t)comm->size;
-    return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + nbcolli_apart(ranks * sizeof(uint64_t)) +
-                                    nbcolli_apart(ranks * sizeof(nbcolli_cell_part))) +
-           cell;
+    return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.cells) + cell;
 }
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
@@ -264,6 +279,7 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
+    nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
     size_t end = 0;
 
     op->part = run->parts;
@@ -272,7 +288,8 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         const nbcolli_peer *peer = &comm->peer[v->parts[i].peer];
         size_t bytes = nbcolli_part_bytes(v, i);
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
-        part[i] = (nbcolli_cell_part){(uint32_t)v->parts[i].peer, v->parts[i].number, bytes, {{0}}};
+        reader[i] = (nbcolli_cell_reader)v->parts[i].peer;
+        part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {{0}}};
         if (cell->inlined) {
             part[i].key.word[0] = nbcolli_inline_at(v, i, &end);
             if (bytes)
@@ -281,6 +298,8 @@ static inline nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         }
         if (!bytes)
             continue; /* perhaps there is no memory either */
+        if (bytes >> NBCOLLI_CELL_BYTES)
+            return NBCOLL_ERR_LIMIT;
         nbcoll_status s = peer->link->transport.bulk->expose(peer->link->endpoint, peer->address, memory, bytes,
                                                              &part[i].key);
         if (s != NBCOLL_OK)
@@ -382,6 +401,7 @@ static inline nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_f
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
     uint32_t ranks = (uint32_t)comm->size;
 
     for (; op->cell < comm->config.cells; op->cell++) {
@@ -393,14 +413,16 @@ static inline nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_f
         if (cell->fingerprint != run->schedule->fingerprint || first > ranks || parts > ranks - first)
             return NBCOLL_ERR_MISMATCH;
         for (uint32_t i = first; i < first + parts; i++) {
+            if (reader[i] != comm->rank)
+                continue;
             nbcolli_cell_part part = nbcolli_table(comm, run->tag, v->peer)[i];
-            uint64_t n = v->number - part.number, piece = grows ? grows : part.bytes;
-            uint64_t offset = n * piece;
-            if (part.reader != (uint32_t)comm->rank || v->number < part.number || (n && offset >= part.bytes))
+            uint64_t all = part.extent >> (64 - NBCOLLI_CELL_BYTES), number = part.extent & NBCOLLI_ALL_FETCHED;
+            uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
+            if (v->number < number || (n && offset >= all))
                 continue;
             if (atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
-            if (bytes != (part.bytes - offset < piece ? part.bytes - offset : piece) ||
+            if (bytes != (all - offset < piece ? all - offset : piece) ||
                 (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key.word[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
             *found = (nbcolli_found){inlined ? cell->payload + part.key.word[0] : NULL, part.key, offset};

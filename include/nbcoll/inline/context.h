@@ -49,16 +49,22 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
 void nbcolli_cache_clear(nbcoll_comm *comm);
 /* Frees an idle communicator. */
 void nbcolli_comm_destroy(nbcoll_comm *comm);
+/* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
 /* A new, empty one, with room for `most` ranks and their votes; not known to its link yet. */
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
 /* Shared memory of this rank's, or null; and its end. (src/comm) */
 nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes);
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
-/* Offers memory for the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. Takes the
- * offer of `first`'s vote, or none; gives back the own one if it is not that. Leaves the area. (src/comm/area.c) */
-uint32_t nbcolli_area_shares(const nbcoll_comm *over); /* what the vote over it says of this rank's shared memory */
+/* What the vote over it says of this rank's shared memory. (src/comm/area.c) */
+uint32_t nbcolli_area_shares(const nbcoll_comm *over);
+/* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);
-void nbcolli_area_take(nbcoll_comm *comm, uint64_t at);
+/* Finds the part that a rank has offered; then takes all of them, or none if one is missing, which is logged. Or gives
+ * back the own one. Leaves the parts. */
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
+void nbcolli_area_take(nbcoll_comm *comm);
+void nbcolli_area_return(nbcoll_comm *comm);
 void nbcolli_area_leave(nbcoll_comm *comm);
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);

@@ -262,16 +262,24 @@ typedef struct nbcolli_vote {
     uint32_t creation; /* the call: the same in all votes */
     uint32_t unused;   /* nothing lies between members: all of a vote is sent */
     uint64_t large;
-    uint64_t area;   /* its offer of memory for cells; 0: none */
+    uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
 } nbcolli_vote;
 
-/* Shared memory that this rank has reserved: for the cells of a communicator, or for the program. */
+/* Shared memory that this rank has reserved: for its part of a communicator's cells, or for the program. */
 typedef struct nbcolli_area {
     struct nbcolli_area *next;
     uint64_t at;
     unsigned char *base;
     int ranks; /* that will leave it, once its communicator is freed */
 } nbcolli_area;
+
+/* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
+typedef struct nbcolli_layout {
+    size_t slots;          /* the first slot, behind the words that say who has left */
+    size_t stride;         /* of the slots */
+    size_t readers, parts; /* in a slot, behind the row of words: the table */
+    size_t cells;          /* in a slot, behind the table */
+} nbcolli_layout;
 
 /* What is left of a freed communicator where an operation failed: others may not know yet. */
 typedef struct nbcolli_tomb {
@@ -300,9 +308,13 @@ struct nbcoll_comm {
     nbcolli_slot *slot;
     nbcolli_request *persistent;
     nbcolli_cache cache;
-    unsigned char *area;   /* of the cells; null: there are none */
+    unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
+    unsigned char **parts; /* [size]: of those, what has been found */
+    nbcolli_layout layout; /* of each part */
     int shared;            /* exposures between any two of its ranks need no messages */
-    nbcolli_area *offered; /* reserved by this rank; kept if it is the first */
+    int lacking;           /* the lowest rank that had no memory for its part, or -1 */
+    nbcolli_area *offered; /* this rank's part */
+    size_t offered_bytes;  /* what that takes, or would take */
     uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
     /* while it is being made */
     nbcoll_comm *parent; /* null: the first of its link */
