@@ -82,6 +82,7 @@
 #include "schedule/grow.c"
 #include "schedule/number.c"
 #include "schedule/read.c"
+#include "schedule/refuse.c"
 #include "schedule/sort.c"
 #include "select/algorithms.c"
 #include "select/args.c"

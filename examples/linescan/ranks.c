@@ -78,7 +78,7 @@ static int run_threads(int count, rank_main *body, const void *user)
 bool ranks_are_launched(void)
 {
     nbcoll_shm_config config = {.size = sizeof config};
-    return nbcoll_launch_read(&config) != NBCOLL_ERR_UNSUPPORTED;
+    return nbcoll_launch_read(&config) != NBCOLL_ERR_LAUNCH;
 }
 
 int ranks_run(int count, rank_main *body, const void *user)

@@ -5,6 +5,8 @@
  * by
  *
  *     nbcoll run -n 4 persistent
+ *
+ * or without `nbcoll run`, as one rank.
  */
 #include <stdio.h>
 
@@ -61,11 +63,7 @@ int main(void)
     nbcoll_context *context = NULL;
     nbcoll_comm *comm;
 
-    nbcoll_status status = nbcoll_launch_open(&endpoint);
-    if (status == NBCOLL_ERR_UNSUPPORTED) {
-        fputs("start this program by: nbcoll run -n 4 persistent\n", stderr);
-        return 2;
-    }
+    nbcoll_status status = nbcoll_launch_open_or_alone(&endpoint);
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, &context);
     if (status == NBCOLL_OK)

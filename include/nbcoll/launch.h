@@ -42,8 +42,8 @@ static inline nbcoll_status nbcolli_launch_number(const char *text, int low, int
 }
 
 /* Sets rank, ranks and id of a configuration for nbcoll_shm_open, and leaves its other members. Errors, which leave all
- * of it: ERR_NULL, ERR_UNSUPPORTED (none of the variables is set: not started by `nbcoll run`), ERR_CONFIG (one is
- * missing or malformed). Not while another thread changes the environment. */
+ * of it: ERR_NULL, ERR_LAUNCH (none of the variables is set: not started by `nbcoll run`, as its text says), ERR_CONFIG
+ * (one is missing or malformed). Not while another thread changes the environment. */
 static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
 {
     const char *rank_text = getenv("NBCOLL_RANK"), *ranks_text = getenv("NBCOLL_RANKS"), *id = getenv("NBCOLL_ID");
@@ -52,7 +52,7 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
     if (!config)
         return NBCOLL_ERR_NULL;
     if (!rank_text && !ranks_text && !id)
-        return NBCOLL_ERR_UNSUPPORTED;
+        return NBCOLL_ERR_LAUNCH;
     if (!rank_text || !ranks_text || !id || !*id || strlen(id) >= sizeof config->id.text ||
         nbcolli_launch_number(ranks_text, 1, NBCOLL_SHM_RANKS, &ranks) != NBCOLL_OK ||
         nbcolli_launch_number(rank_text, 0, ranks - 1, &rank) != NBCOLL_OK)
@@ -64,8 +64,9 @@ static inline nbcoll_status nbcoll_launch_read(nbcoll_shm_config *config)
     return NBCOLL_OK;
 }
 
-/* Opens this rank's end with what nbcoll_launch_read finds and defaults for the rest. Errors: those of
- * nbcoll_launch_read and of nbcoll_shm_open. */
+/* Opens this rank's end with what nbcoll_launch_read finds and defaults for the rest. A program that was started
+ * without the launcher is refused, since four programs that each believe to be the only rank look like four ranks.
+ * Errors: those of nbcoll_launch_read and of nbcoll_shm_open. */
 static inline nbcoll_status nbcoll_launch_open(nbcoll_endpoint **out)
 {
     nbcoll_shm_config config;
@@ -74,6 +75,24 @@ static inline nbcoll_status nbcoll_launch_open(nbcoll_endpoint **out)
     memset(&config, 0, sizeof config);
     config.size = sizeof config;
     status = nbcoll_launch_read(&config);
+    return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
+}
+
+/* As nbcoll_launch_open, for a program that makes sense alone: without the launcher it is the one rank, 0 of 1, and the
+ * size of its communicator tells. Variables that are malformed are refused all the same. Errors: those of
+ * nbcoll_launch_open but ERR_LAUNCH, and of nbcoll_shm_id_make. */
+static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
+{
+    nbcoll_shm_config config;
+    nbcoll_status status;
+
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config;
+    status = nbcoll_launch_read(&config);
+    if (status == NBCOLL_ERR_LAUNCH) {
+        config.ranks = 1;
+        status = nbcoll_shm_id_make(&config.id);
+    }
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
 }
 

@@ -84,7 +84,8 @@ extern "C" {
     X(ERR_VERIFY, "the verifier refuted the schedules")                                            \
     X(ERR_ACCESS, "the other side runs as another user")                                           \
     X(ERR_NAMESPACE, "the other side lives in another network or PID namespace")                   \
-    X(ERR_DUPLICATE, "the rank is taken")
+    X(ERR_DUPLICATE, "the rank is taken")                                                          \
+    X(ERR_LAUNCH, "started without the launcher: use nbcoll run -n N PROGRAM")
 
 typedef enum nbcoll_status {
 #define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,
@@ -109,7 +110,8 @@ typedef struct nbcoll_host {
     void *(*alloc)(void *user, size_t bytes, size_t align);
     /* Takes back what alloc gave, with the same `bytes`. */
     void (*free)(void *user, void *memory, size_t bytes);
-    /* A line of text without newline. Never called on a path that works as asked. */
+    /* A line of text without newline, which says more than the status does: which step and which call of a builder were
+     * wrong, and why. Never called on a path that works as asked. It must not call the library. */
     void (*log)(void *user, nbcoll_status why, const char *text);
     /* Nanoseconds of a clock that never goes back. */
     uint64_t (*now)(void *user);

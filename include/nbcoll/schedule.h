@@ -18,7 +18,12 @@
  *             nbcoll_after(b, nbcoll_send(b, b->rank + 1, a->recv, a->bytes), data);
  *     }
  *
- * A builder is used by one thread. It keeps its first error, ignores what follows, and reports the error at finish.
+ * A builder is used by one thread. It keeps its first error, ignores what follows, and reports the error at finish: by
+ * a status, and in words to `log` of its host, which need no memory:
+ *
+ *     bcast/mine: rank 3 of 8, step 7, nbcoll_send: peer 8 is outside 0..7
+ *
+ * Step 7 is the one that the call would have added, or was given. nbcoll_verify_algorithm leaves these words in `text`.
  * A schedule may be read by any thread; it is started by one context only.
  */
 #ifndef NBCOLL_SCHEDULE_H
@@ -92,7 +97,8 @@ NBCOLL_API int nbcoll_comm_shares(void *user, int peer);
 
 typedef struct nbcoll_builder_config {
     size_t size;
-    const nbcoll_host *host; /* for memory; may be null; must outlive the schedule */
+    const nbcoll_host *host; /* for memory and errors in words; may be null; copied; what `user` means must outlive
+                                the schedule */
     int rank, ranks;
     nbcoll_shares *shares; /* null: with nobody, so that every EXPOSE and FETCH is lowered to SEND and RECV */
     void *shares_user;

@@ -109,7 +109,7 @@ typedef struct nbcoll_refutation {
     nbcoll_flaw flaw;
     uint32_t places; /* how many are concerned; the first NBCOLL_PLACES of them are in `place` */
     nbcoll_place place[NBCOLL_PLACES];
-    char text[480]; /* one line: the flaw with ranks, steps and bytes, as much as fits */
+    char text[480]; /* one line: the flaw with ranks, steps and bytes, as much as fits; or the words of a builder */
 } nbcoll_refutation;
 
 /* ---- meaning --------------------------------------------------------------------------------------------------- */
@@ -213,8 +213,9 @@ typedef struct nbcoll_case {
  * of all ranks, with what lies between them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
-/* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory; may be null; must outlive the
- * schedule. Errors: those of nbcoll_meaning_of and nbcoll_build_schedule. */
+/* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory, and for the words of a
+ * builder's error (`log`); may be null; what its `user` means must outlive the schedule. Errors: those of
+ * nbcoll_meaning_of and nbcoll_build_schedule. */
 NBCOLL_API nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
                                            const nbcoll_host *host, nbcoll_schedule **out);
 
@@ -230,7 +231,8 @@ NBCOLL_API nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[],
                                        const nbcoll_host *host, nbcoll_refutation *out);
 
 /* Builds the schedules of an algorithm (of the table, or your own for one of the operations) for all ranks of a case,
- * and proves or refutes them. Errors: those of nbcoll_build_case and nbcoll_verify. */
+ * and proves or refutes them. `host`: for memory, and `log`. If a builder fails, out->flaw is NONE and out->text has
+ * its error in words: rank, step, call, and why. Errors: those of nbcoll_build_case and nbcoll_verify. */
 NBCOLL_API nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_case *c,
                                                  const nbcoll_host *host, nbcoll_refutation *out);
 

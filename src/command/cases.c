@@ -182,6 +182,17 @@ int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status
     return command_refuse(self, "%s", nbcoll_status_text(why));
 }
 
+static void say_error(void *user, nbcoll_status why, const char *text)
+{
+    (void)why;
+    command_refuse(user, "%s", text);
+}
+
+nbcoll_host command_host(const command *self)
+{
+    return (nbcoll_host){.size = sizeof(nbcoll_host), .user = (void *)(uintptr_t)self, .log = say_error};
+}
+
 int command_write(void *user, const char *text, size_t bytes)
 {
     return fwrite(text, 1, bytes, user) != bytes;

@@ -103,6 +103,9 @@ nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *alg
 /* Says why a case cannot be: COMMAND_USAGE. */
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
 
+/* A host that says the errors of builders, in words, as the command refuses. `self` must outlive its use. */
+nbcoll_host command_host(const command *self);
+
 /* "equal", ...; "?" for an unknown one. */
 const char *command_spread_name(int spread);
 

@@ -120,9 +120,10 @@ static nbcoll_status draw(const picture *p, const nbcoll_case *c)
 {
     size_t n = (size_t)(p->last - p->first) + 1;
     nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
+    nbcoll_host host = command_host(p->self);
     nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     for (size_t i = 0; i < n && !status; i++)
-        status = nbcoll_build_case(p->cases.algorithm, c, p->first + (int)i, NULL, &schedules[i]);
+        status = nbcoll_build_case(p->cases.algorithm, c, p->first + (int)i, &host, &schedules[i]);
     if (!status)
         status = print(p, (const nbcoll_schedule *const *)schedules, n);
     for (size_t i = 0; schedules && i < n; i++)

@@ -177,7 +177,8 @@ static int take_arguments(simulation *s, int argc, char *argv[])
 static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
 {
     simulation *s = user;
-    return nbcoll_build_case(s->started[operation], &s->at[operation], rank, NULL, out);
+    nbcoll_host host = command_host(s->self);
+    return nbcoll_build_case(s->started[operation], &s->at[operation], rank, &host, out);
 }
 
 static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv, int index)

@@ -208,6 +208,7 @@ int tune_list(tune *t)
 /* ---- times ----------------------------------------------------------------------------------------------------- */
 
 typedef struct simulated {
+    const command *self;
     const nbcoll_algorithm *algorithm;
     nbcoll_case at;
 } simulated;
@@ -216,7 +217,8 @@ static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_sche
 {
     (void)operation;
     const simulated *s = user;
-    return nbcoll_build_case(s->algorithm, &s->at, rank, NULL, out);
+    nbcoll_host host = command_host(s->self);
+    return nbcoll_build_case(s->algorithm, &s->at, rank, &host, out);
 }
 
 static int simulate(const tune *t, tune_point *p)
@@ -224,7 +226,7 @@ static int simulate(const tune *t, tune_point *p)
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = t->model};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
-        simulated s = {time->algorithm,
+        simulated s = {t->self, time->algorithm,
                        {.size = sizeof s.at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
                         .reduction = t->plan.reduction, .known = 1, .segment = time->segment, .arity = time->arity,
                         .ports = time->ports}};

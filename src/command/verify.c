@@ -290,8 +290,8 @@ static int verify(verification *v)
     if (!status)
         return 0;
     command_bar_clear(&v->bar);
-    command_refuse(v->self, "%s %s: %s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
-                   nbcoll_status_text(status));
+    command_refuse(v->self, "%s %s: %s%s%s", nbcoll_operation_name(v->algorithm->operation), v->algorithm->name,
+                   nbcoll_status_text(status), *f.why.text ? ". " : "", f.why.text);
     return COMMAND_FAILED;
 }
 

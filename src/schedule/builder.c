@@ -10,29 +10,20 @@ static nbcolli_builder *builder_of(nbcoll_builder *b)
     return (nbcolli_builder *)b;
 }
 
-static int builder_open(const nbcolli_builder *b)
-{
-    return b && b->status == NBCOLL_OK;
-}
+/* Does it hold? Else the builder refuses, and says why: a status and what to print. */
+#define BUILDER_REQUIRE(b, holds, ...) ((holds) || (nbcolli_builder_refuse((b), __VA_ARGS__), 0))
 
-/* Keeps the first error. */
-static void builder_refuse(nbcolli_builder *b, nbcoll_status status)
+/* The step that a call would add. */
+static nbcoll_step builder_next(const nbcolli_builder *b)
 {
-    if (b->status == NBCOLL_OK)
-        b->status = status;
-}
-
-static int builder_require(nbcolli_builder *b, int holds, nbcoll_status otherwise)
-{
-    if (!holds)
-        builder_refuse(b, otherwise);
-    return holds;
+    return (nbcoll_step)b->drafts.used;
 }
 
 /* Room for `n` more items of `bytes` bytes, or null. */
 static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size_t bytes)
 {
-    if (!builder_require(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT))
+    if (!BUILDER_REQUIRE(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT, builder_next(b),
+                         "more than %zu steps, edges or parts", NBCOLLI_MOST))
         return NULL;
     size_t room = a->room ? a->room : 16;
     while (room < a->used + n)
@@ -42,7 +33,7 @@ static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size
         void *items = NULL;
         if (!__builtin_mul_overflow(room, bytes, &size))
             items = nbcolli_alloc(&b->host, size, 64);
-        if (!builder_require(b, items != NULL, NBCOLL_ERR_MEMORY))
+        if (!BUILDER_REQUIRE(b, items != NULL, NBCOLL_ERR_MEMORY, builder_next(b), "no memory"))
             return NULL;
         if (a->used)
             memcpy(items, a->items, a->used * bytes);
@@ -90,7 +81,7 @@ static nbcoll_step builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
     return step;
 }
 
-static nbcoll_step builder_add_join(nbcolli_builder *b)
+nbcoll_step nbcolli_builder_join(nbcolli_builder *b)
 {
     return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_JOIN, .peer = -1});
 }
@@ -98,19 +89,31 @@ static nbcoll_step builder_add_join(nbcolli_builder *b)
 /* The draft of a step that exists, or null. */
 static nbcolli_draft *builder_draft(nbcolli_builder *b, nbcoll_step step)
 {
-    if (!builder_open(b) || !builder_require(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT))
+    if (!BUILDER_REQUIRE(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT, step, "there are only %zu steps",
+                         b->drafts.used))
         return NULL;
     return &nbcolli_drafts(b)[step];
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
+static int builder_end(nbcolli_builder *b, nbcoll_region r)
+{
+    return BUILDER_REQUIRE(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT, builder_next(b),
+                           "%zu bytes from %zu on overflow", r.bytes, r.at.offset);
+}
+
 static int builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
-    int is_buffer = (unsigned)r.at.buffer < NBCOLL_BUFFER_SEND_BLOCK;
-    int is_forbidden = is_written && r.bytes && r.at.buffer == NBCOLL_BUFFER_SEND;
-    return builder_require(b, is_buffer && !is_forbidden, NBCOLL_ERR_ARGUMENT) &&
-           builder_require(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT);
+    unsigned buffer = (unsigned)r.at.buffer;
+    return BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_COUNT, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                           "there is no buffer %u", buffer) &&
+           BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                           "a bound block may not stand here") &&
+           builder_end(b, r) &&
+           BUILDER_REQUIRE(b, !is_written || !r.bytes || buffer != NBCOLL_BUFFER_SEND, NBCOLL_ERR_ARGUMENT,
+                           builder_next(b), "it writes send[%zu,%zu), and the send buffer is never written",
+                           r.at.offset, r.at.offset + r.bytes);
 }
 
 /* Where a bound block may stand too. */
@@ -119,13 +122,22 @@ static int builder_region_or_block(nbcolli_builder *b, nbcoll_region r, int is_w
     nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
     if ((unsigned)r.at.buffer >= NBCOLL_BUFFER_COUNT || !nbcolli_is_block(r.at))
         return builder_region(b, r, is_written);
-    int is_right = r.at.offset < (size_t)b->head.ranks && !r.bytes && (nbcolli_is_packed(r.at) || r.at.buffer == block);
-    return builder_require(b, is_right, NBCOLL_ERR_ARGUMENT);
+    return BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                           "bound block %zu of %d", r.at.offset, b->head.ranks) &&
+           BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                           "bound block %zu with %zu bytes, which only the start can know", r.at.offset, r.bytes) &&
+           BUILDER_REQUIRE(b, nbcolli_is_packed(r.at) || r.at.buffer == block, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                           is_written ? "a block of the send buffer is written"
+                                      : "a block of the receive buffer is "
+                                        "read");
 }
 
 static int builder_peer(nbcolli_builder *b, int peer)
 {
-    return builder_require(b, peer >= 0 && peer < b->head.ranks && peer != b->head.rank, NBCOLL_ERR_RANK);
+    return BUILDER_REQUIRE(b, peer >= 0 && peer < b->head.ranks, NBCOLL_ERR_RANK, builder_next(b),
+                           "peer %d is outside 0..%d", peer, b->head.ranks - 1) &&
+           BUILDER_REQUIRE(b, peer != b->head.rank, NBCOLL_ERR_RANK, builder_next(b), "peer %d is the rank itself",
+                           peer);
 }
 
 /* Of two regions that passed builder_region. */
@@ -138,9 +150,12 @@ static int builder_overlap(nbcoll_region r, nbcoll_region s)
 static int builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
 {
     size_t size = nbcolli_packed_size(how.type);
-    return builder_require(b, size != 0, NBCOLL_ERR_TYPE) &&
-           builder_require(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP) &&
-           builder_require(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT);
+    return BUILDER_REQUIRE(b, size != 0, NBCOLL_ERR_TYPE, builder_next(b), "unknown data type %zu", (size_t)how.type) &&
+           BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP, builder_next(b),
+                           "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
+                           nbcoll_type_name(how.type)) &&
+           BUILDER_REQUIRE(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT, builder_next(b),
+                           "%zu elements of %zu bytes overflow", count, size);
 }
 
 static int builder_shares(nbcolli_builder *b, int peer)
@@ -164,7 +179,7 @@ nbcoll_step nbcoll_send(nbcoll_builder *builder, int peer, nbcoll_addr from, siz
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(from, bytes);
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region_or_block(b, region, 0))
+    if (!nbcolli_builder_enter(b, "nbcoll_send") || !builder_peer(b, peer) || !builder_region_or_block(b, region, 0))
         return NBCOLL_START;
     return builder_add_send(b, peer, region);
 }
@@ -173,7 +188,7 @@ nbcoll_step nbcoll_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region_or_block(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_recv") || !builder_peer(b, peer) || !builder_region_or_block(b, region, 1))
         return NBCOLL_START;
     return builder_add_recv(b, peer, region);
 }
@@ -182,11 +197,11 @@ nbcoll_step nbcoll_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_
 void nbcoll_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = builder_draft(b, step);
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_number") ? builder_draft(b, step) : NULL;
     if (!draft)
         return;
     int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
-    if (!builder_require(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT))
+    if (!BUILDER_REQUIRE(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT, step, "it is no SEND or RECV"))
         return;
     draft->view.number = number;
     draft->is_numbered = 1;
@@ -196,7 +211,7 @@ void nbcoll_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
 
 static int builder_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
-    if (!builder_require(b, !n || parts, NBCOLL_ERR_NULL))
+    if (!BUILDER_REQUIRE(b, !n || parts, NBCOLL_ERR_NULL, builder_next(b), "parts is null"))
         return 0;
     for (size_t i = 0; i < n; i++)
         if (!builder_peer(b, parts[i].peer) || !builder_region(b, parts[i].region, 0))
@@ -224,10 +239,9 @@ static void builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part p
         nbcolli_drafts(b)[step].part = (uint32_t)first;
 }
 
-nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
+nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
-    nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b) || !builder_parts(b, n, parts))
+    if (!builder_parts(b, n, parts))
         return NBCOLL_START;
     nbcoll_step first = (nbcoll_step)b->drafts.used;
     builder_add_expose(b, n, parts);
@@ -235,7 +249,7 @@ nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part p
         if (!builder_shares(b, parts[i].peer))
             builder_add_send(b, parts[i].peer, parts[i].region);
     uint32_t added = (uint32_t)(b->drafts.used - first);
-    nbcoll_step step = added == 1 ? first : builder_add_join(b);
+    nbcoll_step step = added == 1 ? first : nbcolli_builder_join(b);
     if (b->status != NBCOLL_OK)
         return NBCOLL_START;
     nbcolli_drafts(b)[step].is_lowered = 1;
@@ -247,14 +261,19 @@ nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part p
     return step;
 }
 
-nbcoll_part *nbcoll_parts(nbcoll_builder *builder, size_t n)
+nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b) || !builder_require(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT))
+    return nbcolli_builder_enter(b, "nbcoll_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
+}
+
+nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
+{
+    if (!BUILDER_REQUIRE(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT, builder_next(b), "%zu parts", n))
         return NULL;
     size_t bytes = sizeof(nbcolli_room) + n * sizeof(nbcoll_part);
     nbcolli_room *room = nbcolli_alloc(&b->host, bytes, 64);
-    if (!builder_require(b, room != NULL, NBCOLL_ERR_MEMORY))
+    if (!BUILDER_REQUIRE(b, room != NULL, NBCOLL_ERR_MEMORY, builder_next(b), "no memory"))
         return NULL;
     memset(room, 0, bytes);
     *room = (nbcolli_room){b->rooms, bytes};
@@ -262,22 +281,30 @@ nbcoll_part *nbcoll_parts(nbcoll_builder *builder, size_t n)
     return (nbcoll_part *)(void *)(room + 1);
 }
 
+nbcoll_part *nbcoll_parts(nbcoll_builder *builder, size_t n)
+{
+    nbcolli_builder *b = builder_of(builder);
+    return nbcolli_builder_enter(b, "nbcoll_parts") ? nbcolli_builder_parts(b, n) : NULL;
+}
+
 nbcoll_step nbcoll_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcoll_part *parts = b ? nbcoll_parts(builder, (size_t)b->head.ranks) : NULL;
+    if (!nbcolli_builder_enter(b, "nbcoll_expose_to_all"))
+        return NBCOLL_START;
+    nbcoll_part *parts = nbcolli_builder_parts(b, (size_t)b->head.ranks);
     size_t n = 0;
     for (int peer = 0; parts && peer < b->head.ranks; peer++)
         if (peer != b->head.rank)
             parts[n++] = (nbcoll_part){.peer = peer, .region = nbcoll_span(at, bytes)};
-    return nbcoll_expose(builder, n, parts);
+    return parts ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
 nbcoll_step nbcoll_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_region(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_fetch") || !builder_peer(b, peer) || !builder_region(b, region, 1))
         return NBCOLL_START;
     if (builder_shares(b, peer))
         return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
@@ -287,11 +314,22 @@ nbcoll_step nbcoll_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size
     return step;
 }
 
+static nbcoll_addr builder_take_scratch(nbcolli_builder *b, size_t bytes)
+{
+    nbcoll_addr at = {NBCOLL_BUFFER_SCRATCH, 0};
+    if (!BUILDER_REQUIRE(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT, builder_next(b),
+                         "%zu bytes more than the %zu before overflow", bytes, b->scratch))
+        return at;
+    at.offset = b->scratch;
+    b->scratch += (bytes + 63) / 64 * 64;
+    return at;
+}
+
 /* A receive into scratch memory, which nothing holds back, and a REDUCE after it. */
 static nbcoll_step builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
 {
     size_t bytes = fetch->write.bytes;
-    nbcoll_region arrived = nbcoll_span(nbcoll_scratch(&b->head, bytes), bytes);
+    nbcoll_region arrived = nbcoll_span(builder_take_scratch(b, bytes), bytes);
     nbcoll_step_view reduce = *fetch;
     reduce.kind = NBCOLL_REDUCE;
     reduce.peer = -1;
@@ -312,9 +350,10 @@ nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr a
 {
     nbcolli_builder *b = builder_of(builder);
     size_t bytes;
-    if (!builder_open(b) || !builder_peer(b, peer) || !builder_elements(b, count, how, &bytes) ||
-        !builder_region(b, nbcoll_span(acc, bytes), 1) ||
-        !builder_require(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT))
+    if (!nbcolli_builder_enter(b, "nbcoll_fetch_reduce") || !builder_peer(b, peer) ||
+        !builder_elements(b, count, how, &bytes) || !builder_region(b, nbcoll_span(acc, bytes), 1) ||
+        !BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT, builder_next(b),
+                         "there is no side %d", (int)side))
         return NBCOLL_START;
     nbcoll_step_view view = {
         .kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes), .side = side, .reduction = how};
@@ -335,7 +374,7 @@ nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_a
 {
     nbcolli_builder *b = builder_of(builder);
     size_t bytes;
-    if (!builder_open(b) || !builder_elements(b, count, how, &bytes))
+    if (!nbcolli_builder_enter(b, "nbcoll_combine") || !builder_elements(b, count, how, &bytes))
         return NBCOLL_START;
     nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
                              .peer = -1,
@@ -344,8 +383,8 @@ nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_a
                              .reduction = how};
     if (!builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
         !builder_region(b, view.read[1], 0) ||
-        !builder_require(b, builder_may_read(view.write, view.read[0]) && builder_may_read(view.write, view.read[1]),
-                         NBCOLL_ERR_ARGUMENT))
+        !BUILDER_REQUIRE(b, builder_may_read(view.write, view.read[0]) && builder_may_read(view.write, view.read[1]),
+                         NBCOLL_ERR_ARGUMENT, builder_next(b), "an operand overlaps the result without being it"))
         return NBCOLL_START;
     return builder_add(b, &view);
 }
@@ -355,10 +394,12 @@ nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr fro
     nbcolli_builder *b = builder_of(builder);
     nbcoll_step_view view = {
         .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
-    if (!builder_open(b) || !builder_region_or_block(b, view.write, 1) ||
+    if (!nbcolli_builder_enter(b, "nbcoll_copy") || !builder_region_or_block(b, view.write, 1) ||
         !builder_region_or_block(b, view.read[0], 0) ||
-        !builder_require(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT) ||
-        !builder_require(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT))
+        !BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT, builder_next(b),
+                         "a bound block is copied to or from what is none") ||
+        !BUILDER_REQUIRE(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT, builder_next(b),
+                         "what is read and what is written overlap"))
         return NBCOLL_START;
     return builder_add(b, &view);
 }
@@ -366,7 +407,7 @@ nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr fro
 /* Checks and copies the regions of a CALL. */
 static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_region regions[], int is_written)
 {
-    if (!builder_require(b, !n || regions, NBCOLL_ERR_NULL))
+    if (!BUILDER_REQUIRE(b, !n || regions, NBCOLL_ERR_NULL, builder_next(b), "regions are null"))
         return 0;
     nbcoll_part *part = builder_extend(b, &b->parts, n, sizeof *part);
     if (!part)
@@ -383,11 +424,11 @@ nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, voi
                         const nbcoll_region read[], size_t writes, const nbcoll_region written[])
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b))
+    if (!nbcolli_builder_enter(b, "nbcoll_call"))
         return NBCOLL_START;
     size_t first = b->parts.used;
-    if (!builder_require(b, function != NULL, NBCOLL_ERR_NULL) || !builder_call_regions(b, reads, read, 0) ||
-        !builder_call_regions(b, writes, written, 1))
+    if (!BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, builder_next(b), "the function is null") ||
+        !builder_call_regions(b, reads, read, 0) || !builder_call_regions(b, writes, written, 1))
         return NBCOLL_START;
     nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL,
                                                           .peer = -1,
@@ -404,21 +445,14 @@ nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, voi
 nbcoll_step nbcoll_join(nbcoll_builder *builder)
 {
     nbcolli_builder *b = builder_of(builder);
-    return builder_open(b) ? builder_add_join(b) : NBCOLL_START;
+    return nbcolli_builder_enter(b, "nbcoll_join") ? nbcolli_builder_join(b) : NBCOLL_START;
 }
 
-void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier)
+void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
 {
-    nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = builder_draft(b, step);
-    if (!draft || !builder_draft(b, earlier))
-        return;
-    if (earlier == NBCOLL_START || (step == NBCOLL_END && earlier != NBCOLL_END))
-        return;
-    if (!builder_require(b, step != NBCOLL_START && earlier != NBCOLL_END, NBCOLL_ERR_CYCLE))
-        return;
     /* The sends of a lowered EXPOSE wait themselves, its join waits for them; the receive of a lowered FETCH_REDUCE
      * writes fresh memory and need not wait. */
+    const nbcolli_draft *draft = &nbcolli_drafts(b)[step];
     uint32_t members = draft->view.kind == NBCOLL_JOIN ? draft->members : 0;
     for (nbcoll_step member = step - members; member < step; member++)
         builder_edge(b, member, earlier);
@@ -426,18 +460,36 @@ void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier
         builder_edge(b, step, earlier);
 }
 
+void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier)
+{
+    nbcolli_builder *b = builder_of(builder);
+    if (!nbcolli_builder_enter(b, "nbcoll_after"))
+        return;
+    nbcolli_draft *draft = builder_draft(b, step);
+    if (!draft || !BUILDER_REQUIRE(b, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT, step,
+                                   "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
+        return;
+    if (earlier == NBCOLL_START || (step == NBCOLL_END && earlier != NBCOLL_END))
+        return;
+    if (!BUILDER_REQUIRE(b, step != NBCOLL_START, NBCOLL_ERR_CYCLE, step, "the start waits for nothing") ||
+        !BUILDER_REQUIRE(b, earlier != NBCOLL_END, NBCOLL_ERR_CYCLE, step, "the end waits for it"))
+        return;
+    nbcolli_builder_after(b, step, earlier);
+}
+
 void nbcoll_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b))
+    if (!nbcolli_builder_enter(b, "nbcoll_stage"))
         return;
-    if (!builder_require(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT))
+    if (!BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
+                         builder_next(b), "there is no kind %d", (int)kind))
         return;
     nbcoll_step first = b->stage, end = (nbcoll_step)b->drafts.used;
     if (kind == NBCOLL_DEPENDENT && first != end) {
         /* Its steps wait for the gate before; the new gate waits for them. */
         b->gate = NBCOLL_START;
-        nbcoll_step gate = builder_add_join(b);
+        nbcoll_step gate = nbcolli_builder_join(b);
         for (nbcoll_step step = first; step < end && b->status == NBCOLL_OK; step++)
             builder_edge(b, gate, step);
         b->gate = gate;
@@ -448,18 +500,14 @@ void nbcoll_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 nbcoll_addr nbcoll_scratch(nbcoll_builder *builder, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcoll_addr at = {NBCOLL_BUFFER_SCRATCH, 0};
-    if (!builder_open(b) || !builder_require(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT))
-        return at;
-    at.offset = b->scratch;
-    b->scratch += (bytes + 63) / 64 * 64;
-    return at;
+    return nbcolli_builder_enter(b, "nbcoll_scratch") ? builder_take_scratch(b, bytes)
+                                                      : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
 }
 
 void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b))
+    if (!nbcolli_builder_enter(b, "nbcoll_max_posted"))
         return;
     b->max_posted = n;
     b->posted = 0;
@@ -469,8 +517,9 @@ void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 void nbcoll_on_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = builder_draft(b, step);
-    if (!draft || !builder_require(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT))
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_on_lane") ? builder_draft(b, step) : NULL;
+    if (!draft || !BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT, step,
+                                   "there is no lane %d", (int)lane))
         return;
     for (uint32_t i = 0; i <= draft->members; i++)
         (draft - i)->view.lane = lane;
@@ -479,7 +528,8 @@ void nbcoll_on_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
 void nbcoll_name(nbcoll_builder *builder, const char *name)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!builder_open(b) || !builder_require(b, name != NULL, NBCOLL_ERR_NULL))
+    if (!nbcolli_builder_enter(b, "nbcoll_name") ||
+        !BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, builder_next(b), "the name is null"))
         return;
     size_t length = strlen(name);
     if (length > sizeof b->name - 1)
@@ -491,17 +541,18 @@ void nbcoll_name(nbcoll_builder *builder, const char *name)
 void nbcoll_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (builder_open(b))
+    if (nbcolli_builder_enter(b, "nbcoll_fingerprint"))
         b->fingerprint = fingerprint;
 }
 
 void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!b || status == NBCOLL_OK)
-        return;
     int is_error = status >= NBCOLL_ERR_ARGUMENT && status < NBCOLL_STATUS_COUNT;
-    builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT);
+    if (status == NBCOLL_OK || !nbcolli_builder_enter(b, "nbcoll_builder_fail"))
+        return;
+    nbcolli_builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT, builder_next(b), "%s",
+                           nbcoll_status_text(status));
 }
 
 /* ---- the builder ----------------------------------------------------------------------------------------------- */
@@ -538,8 +589,8 @@ nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_bu
         return NBCOLL_ERR_MEMORY;
     *b = (nbcolli_builder){
         .head = {c.rank, c.ranks}, .host = host, .shares = c.shares, .shares_user = c.shares_user, .name = "schedule"};
-    builder_add_join(b); /* START */
-    builder_add_join(b); /* END */
+    nbcolli_builder_join(b); /* START */
+    nbcolli_builder_join(b); /* END */
     nbcoll_status status = b->status;
     b->stage = (nbcoll_step)b->drafts.used;
     if (status == NBCOLL_OK)
@@ -555,8 +606,10 @@ nbcoll_status nbcoll_builder_finish(nbcoll_builder *builder, nbcoll_schedule **o
     if (!b)
         return NBCOLL_ERR_NULL;
     nbcoll_status status = b->status;
-    if (status == NBCOLL_OK && out)
+    if (nbcolli_builder_enter(b, "nbcoll_builder_finish") && out)
         status = nbcolli_assemble(b, out);
+    if (status != NBCOLL_OK && b->host.log)
+        b->host.log(b->host.user, status, b->text);
     builder_close(b);
     return status;
 }

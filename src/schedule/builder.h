@@ -33,21 +33,25 @@ typedef struct nbcolli_draft {
     int is_numbered;
 } nbcolli_draft;
 
+#define NBCOLLI_TEXT 240 /* bytes of an error in words */
+
 typedef struct nbcolli_builder {
     nbcoll_builder head; /* first: what the algorithm sees */
     nbcoll_host host;
     nbcoll_shares *shares;
     void *shares_user;
-    nbcoll_status status; /* the first error */
+    nbcoll_status status;    /* the first error, */
+    const char *call;        /* the call that is at work, */
+    char text[NBCOLLI_TEXT]; /* and the error in words */
     char name[64];
     uint32_t fingerprint;
-    nbcolli_array drafts; /* nbcolli_draft */
-    nbcolli_array edges;  /* nbcolli_entry: earlier and later step in its key */
-    nbcolli_array parts;  /* nbcoll_part */
+    nbcolli_array drafts;       /* nbcolli_draft */
+    nbcolli_array edges;        /* nbcolli_entry: earlier and later step in its key */
+    nbcolli_array parts;        /* nbcoll_part */
     struct nbcolli_room *rooms; /* lent to the algorithm */
-    size_t scratch;       /* bytes given out */
-    nbcoll_step stage;    /* first step of the open stage */
-    nbcoll_step gate;     /* the end of the last dependent stage; START: none */
+    size_t scratch;             /* bytes given out */
+    nbcoll_step stage;          /* first step of the open stage */
+    nbcoll_step gate;           /* the end of the last dependent stage; START: none */
     uint32_t max_posted;
     uint32_t posted;    /* sends added under max_posted, at most that many */
     nbcoll_step window; /* no later than the first send that the next one waits for */
@@ -58,11 +62,32 @@ static inline nbcolli_draft *nbcolli_drafts(const nbcolli_builder *b)
     return b->drafts.items;
 }
 
+/* A call of the algorithm's begins: is the builder there, and without error? */
+static inline int nbcolli_builder_enter(nbcolli_builder *b, const char *call)
+{
+    if (!b || b->status != NBCOLL_OK)
+        return 0;
+    b->call = call;
+    return 1;
+}
+
+/* Keeps an error of the call at work, if it is the first, and writes it in words: "bcast/mine: rank 3 of 8, step 7,
+ * nbcoll_send: " and what `format` says. */
+void nbcolli_builder_refuse(nbcolli_builder *b, nbcoll_status status, nbcoll_step step, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* nbcoll_join, nbcoll_expose, nbcoll_parts and nbcoll_after of a builder without error, inside other calls; the steps
+ * of the last one exist. */
+nbcoll_step nbcolli_builder_join(nbcolli_builder *b);
+nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[]);
+nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n);
+void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier);
+
 /* Makes the schedule of a builder without error. */
 nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out);
 
 /* Gives the message steps of a schedule, and `parts`, the schedule's, their numbers, and builds its message indices.
  * `work` has room for twice as many entries as there are steps or parts. Errors: ERR_ARGUMENT (a number used twice). */
-nbcoll_status nbcolli_number(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work);
+nbcoll_status nbcolli_number(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * From what a builder gathered to a schedule: one block of memory, edges sorted and without repeats, messages numbered,
  * no cycle. O(n log n) in steps, edges and parts. */
+#include <stdio.h>
+
 #include "builder.h"
 
 #define FINISH_LINE 64 /* alignment of the block and of each array in it */
@@ -137,8 +139,34 @@ static void finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_st
         s->step[i].before = s->before[i];
 }
 
+/* Names the first steps of a cycle. Those that never became ready have steps to wait for left: following one of them
+ * from step to step ends up on a cycle. `waits_for`: room for a step each. */
+static nbcoll_status finish_refuse_cycle(nbcolli_builder *b, const nbcoll_schedule *s, const uint32_t *before,
+                                         nbcoll_step *waits_for)
+{
+    char more[80] = "";
+    nbcoll_step step = NBCOLL_START;
+    int used = 0;
+    for (nbcoll_step earlier = 0; earlier < s->steps; earlier++)
+        for (uint32_t i = 0; before[earlier] && i < s->step[earlier].after_count; i++) {
+            step = s->step[earlier].after[i];
+            waits_for[step] = earlier;
+        }
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        step = waits_for[step];
+    nbcoll_step next = waits_for[step];
+    for (; next != step && used < 48; next = waits_for[next])
+        used += snprintf(more + used, sizeof more - (size_t)used, "step %u, which waits for ", next);
+    b->call = "nbcoll_after";
+    if (next == step)
+        nbcolli_builder_refuse(b, NBCOLL_ERR_CYCLE, step, "it waits for %sstep %u", more, step);
+    else
+        nbcolli_builder_refuse(b, NBCOLL_ERR_CYCLE, step, "it waits for %sothers, which wait for step %u", more, step);
+    return b->status;
+}
+
 /* Runs the graph: a step on a cycle never becomes ready. */
-static int finish_has_cycle(const nbcoll_schedule *s, nbcolli_entry *work)
+static nbcoll_status finish_check_order(nbcolli_builder *b, const nbcoll_schedule *s, nbcolli_entry *work)
 {
     uint32_t *before = (uint32_t *)work, *ready = before + s->steps;
     uint32_t first = 0, last = 0;
@@ -152,7 +180,13 @@ static int finish_has_cycle(const nbcoll_schedule *s, nbcolli_entry *work)
             if (!--before[v->after[i]])
                 ready[last++] = v->after[i];
     }
-    return last < s->steps;
+    return last < s->steps ? finish_refuse_cycle(b, s, before, ready) : NBCOLL_OK;
+}
+
+static nbcoll_status finish_no_memory(nbcolli_builder *b)
+{
+    nbcolli_builder_refuse(b, NBCOLL_ERR_MEMORY, NBCOLL_END, "no memory");
+    return b->status;
 }
 
 static nbcoll_status finish_fill(nbcolli_builder *b, nbcolli_entry *work, nbcoll_schedule **out)
@@ -162,10 +196,12 @@ static nbcoll_status finish_fill(nbcolli_builder *b, nbcolli_entry *work, nbcoll
     finish_sort_edges(b, work);
     nbcoll_schedule *s = finish_block(b, &after, &parts);
     if (!s)
-        return NBCOLL_ERR_MEMORY;
+        return finish_no_memory(b);
     finish_steps(b, s, parts);
     finish_edges(b, s, after);
-    nbcoll_status status = finish_has_cycle(s, work) ? NBCOLL_ERR_CYCLE : nbcolli_number(b, s, parts, work);
+    nbcoll_status status = finish_check_order(b, s, work);
+    if (status == NBCOLL_OK)
+        status = nbcolli_number(b, s, parts, work);
     if (status == NBCOLL_OK)
         *out = s;
     else
@@ -179,7 +215,7 @@ nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out)
     size_t bytes = (2 * most > b->edges.used ? 2 * most : b->edges.used) * sizeof(nbcolli_entry);
     nbcolli_entry *work = nbcolli_alloc(&b->host, bytes, FINISH_LINE);
     if (!work)
-        return NBCOLL_ERR_MEMORY;
+        return finish_no_memory(b);
     nbcoll_status status = finish_fill(b, work, out);
     nbcolli_free(&b->host, work, bytes);
     return status;

@@ -35,19 +35,20 @@ static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part p
     nbcoll_step first = (nbcoll_step)b->drafts.used, gate = NBCOLL_START, grows = NBCOLL_START;
 
     for (size_t i = 0; i < pieces && b->status == NBCOLL_OK; i++) {
-        nbcoll_step next = nbcoll_join(&b->head);
-        nbcoll_after(&b->head, next, gate);
+        nbcoll_step next = nbcolli_builder_join(b);
+        if (gate != NBCOLL_START)
+            nbcolli_builder_after(b, next, gate);
         gate = next;
         grow_slice(n, parts, piece, i, slice);
-        nbcoll_after(&b->head, nbcoll_expose(&b->head, n, slice), gate);
+        nbcoll_step exposure = b->status == NBCOLL_OK ? nbcolli_builder_expose(b, n, slice) : NBCOLL_START;
+        if (b->status == NBCOLL_OK)
+            nbcolli_builder_after(b, exposure, gate);
         grow_mark(b, gate, &grows, piece, whole);
     }
     uint32_t added = (uint32_t)(b->drafts.used - first);
-    nbcoll_step end = nbcoll_join(&b->head);
-    if (b->status != NBCOLL_OK)
-        return NBCOLL_START;
-    for (size_t i = 1; i <= pieces; i++) /* the last step of each piece ends it */
-        nbcoll_after(&b->head, end, first + (nbcoll_step)i * (added / (uint32_t)pieces) - 1);
+    nbcoll_step end = nbcolli_builder_join(b);
+    for (size_t i = 1; i <= pieces && b->status == NBCOLL_OK; i++) /* the last step of each piece ends it */
+        nbcolli_builder_after(b, end, first + (nbcoll_step)i * (added / (uint32_t)pieces) - 1);
     if (b->status != NBCOLL_OK)
         return NBCOLL_START;
     nbcolli_drafts(b)[end].members = added;
@@ -55,23 +56,34 @@ static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part p
     return end;
 }
 
+/* Can these parts grow together? */
+static int grow_together(nbcolli_builder *b, size_t n, const nbcoll_part parts[], size_t piece)
+{
+    nbcoll_step next = (nbcoll_step)b->drafts.used;
+
+    if (n && !parts)
+        nbcolli_builder_refuse(b, NBCOLL_ERR_NULL, next, "parts is null");
+    else if (!piece)
+        nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, next, "pieces of 0 bytes");
+    for (size_t i = 0; b->status == NBCOLL_OK && i < n; i++) {
+        if (parts[i].region.bytes != parts[0].region.bytes)
+            nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, next, "part %zu has %zu bytes, part 0 has %zu", i,
+                                   parts[i].region.bytes, parts[0].region.bytes);
+        for (size_t k = 0; k < i; k++) /* a reader's numbers are those of the pieces */
+            if (parts[k].peer == parts[i].peer)
+                nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, next, "parts %zu and %zu are both for rank %d", k, i,
+                                       parts[i].peer);
+    }
+    return b->status == NBCOLL_OK;
+}
+
 nbcoll_step nbcoll_expose_growing(nbcoll_builder *builder, size_t n, const nbcoll_part parts[], size_t piece)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
-    nbcoll_status wrong = n && !parts ? NBCOLL_ERR_NULL : piece ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
 
-    if (!b || b->status != NBCOLL_OK)
+    if (!nbcolli_builder_enter(b, "nbcoll_expose_growing") || !grow_together(b, n, parts, piece))
         return NBCOLL_START;
-    for (size_t i = 0; wrong == NBCOLL_OK && i < n; i++) {
-        if (parts[i].region.bytes != parts[0].region.bytes)
-            wrong = NBCOLL_ERR_ARGUMENT;
-        for (size_t k = 0; k < i; k++) /* a reader's numbers are those of the pieces */
-            if (parts[k].peer == parts[i].peer)
-                wrong = NBCOLL_ERR_ARGUMENT;
-    }
-    if (wrong != NBCOLL_OK)
-        nbcoll_builder_fail(builder, wrong);
-    nbcoll_part *slice = nbcoll_parts(builder, n);
+    nbcoll_part *slice = nbcolli_builder_parts(b, n);
     return slice ? grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
 }
 
@@ -79,11 +91,11 @@ nbcoll_step nbcoll_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 
-    if (!b || b->status != NBCOLL_OK)
+    if (!nbcolli_builder_enter(b, "nbcoll_grow"))
         return NBCOLL_START;
     const nbcolli_draft *end = exposure < b->drafts.used ? &nbcolli_drafts(b)[exposure] : NULL;
     if (!end || i >= end->pieces) {
-        nbcoll_builder_fail(builder, NBCOLL_ERR_ARGUMENT);
+        nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, exposure, "it is no exposure that grows by a piece %zu", i);
         return NBCOLL_START;
     }
     return exposure - end->members + (nbcoll_step)i * (end->members / end->pieces);

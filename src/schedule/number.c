@@ -47,26 +47,32 @@ static void number_loose(const nbcolli_entry *given, uint32_t givens, nbcolli_en
 
 /* Numbers the first `givens` entries (by key: peer, number) and the rest (by key: peer, position) of one family, and
  * leaves all of them sorted by peer and number. */
-static nbcoll_status number_family(nbcolli_entry *entries, uint32_t givens, uint32_t n, nbcolli_entry *spare)
+static nbcoll_status number_family(nbcolli_builder *b, nbcolli_entry *entries, uint32_t givens, uint32_t n,
+                                   nbcolli_entry *spare)
 {
     nbcolli_entry *loose = entries + givens;
     nbcolli_sort(entries, spare, givens);
     nbcolli_sort(loose, spare, n - givens);
     for (uint32_t i = 1; i < givens; i++)
-        if (entries[i].key == entries[i - 1].key)
-            return NBCOLL_ERR_ARGUMENT;
+        if (entries[i].key == entries[i - 1].key) {
+            b->call = "nbcoll_number";
+            nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, entries[i].value,
+                                   "step %u has the number %u for rank %u, too", entries[i - 1].value,
+                                   (uint32_t)entries[i].key, (uint32_t)(entries[i].key >> 32));
+            return b->status;
+        }
     number_loose(entries, givens, loose, n - givens);
     nbcolli_sort(entries, spare, n);
     return NBCOLL_OK;
 }
 
 /* Numbers the steps of one kind. `index`: where to leave them sorted by peer and number. */
-static nbcoll_status number_kind(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_kind kind, nbcolli_entry *work,
+static nbcoll_status number_kind(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_kind kind, nbcolli_entry *work,
                                  nbcolli_message *index)
 {
     uint32_t givens = number_steps(b, kind, 1, work);
     uint32_t n = givens + number_steps(b, kind, 0, work + givens);
-    nbcoll_status status = number_family(work, givens, n, work + n);
+    nbcoll_status status = number_family(b, work, givens, n, work + n);
     for (uint32_t i = 0; i < n && status == NBCOLL_OK; i++) {
         uint32_t number = (uint32_t)work[i].key;
         nbcoll_step step = work[i].value;
@@ -78,7 +84,7 @@ static nbcoll_status number_kind(const nbcolli_builder *b, nbcoll_schedule *s, n
     return status;
 }
 
-nbcoll_status nbcolli_number(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work)
+nbcoll_status nbcolli_number(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work)
 {
     nbcoll_status status = number_kind(b, s, NBCOLL_SEND, work, s->send);
     if (status == NBCOLL_OK)
@@ -86,7 +92,7 @@ nbcoll_status nbcolli_number(const nbcolli_builder *b, nbcoll_schedule *s, nbcol
     if (status == NBCOLL_OK)
         status = number_kind(b, s, NBCOLL_FETCH, work, s->fetch);
     uint32_t n = number_parts(parts, b->parts.used, work);
-    number_family(work, 0, n, work + n); /* none is given, so none is taken twice */
+    number_family(b, work, 0, n, work + n); /* none is given, so none is taken twice */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t number = (uint32_t)work[i].key;
         parts[work[i].value].number = number;

@@ -205,14 +205,15 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
     status = nbcoll_args_complete(&args, b->rank, b->ranks);
     if (status == NBCOLL_OK)
         status = nbcolli_algorithm_suits(&whole, &args);
-    if (status == NBCOLL_OK) {
-        algorithm_name(b, &whole);
-        nbcoll_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
-        if (args.packs)
-            nbcolli_build_packed(b, &whole, &args);
-        else
-            whole.build(b, &args);
+    if (status != NBCOLL_OK) { /* not the builder's */
+        nbcoll_builder_finish(b, NULL);
+        return status;
     }
-    nbcoll_builder_fail(b, status);
+    algorithm_name(b, &whole);
+    nbcoll_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
+    if (args.packs)
+        nbcolli_build_packed(b, &whole, &args);
+    else
+        whole.build(b, &args);
     return nbcoll_builder_finish(b, out);
 }

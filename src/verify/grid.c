@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Verifying algorithms: one case, or many, the smallest first. */
 #include "case.h"
+#include "proof.h"
 
 static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
                                 nbcoll_schedule **schedules, nbcoll_refutation *out)
@@ -15,14 +16,44 @@ static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_
     return nbcoll_verify((const nbcoll_schedule *const *)schedules, &meaning, host, out);
 }
 
+/* The caller's host, and where the words of a builder's error go. */
+typedef struct grid_listener {
+    nbcoll_host theirs;
+    nbcoll_refutation *out;
+} grid_listener;
+
+static void *grid_alloc(void *user, size_t bytes, size_t align)
+{
+    return nbcolli_alloc(&((grid_listener *)user)->theirs, bytes, align);
+}
+
+static void grid_free(void *user, void *memory, size_t bytes)
+{
+    nbcolli_free(&((grid_listener *)user)->theirs, memory, bytes);
+}
+
+static void grid_log(void *user, nbcoll_status status, const char *text)
+{
+    const grid_listener *l = user;
+    nbcoll_refutation why = {.flaw = NBCOLL_FLAW_NONE};
+    strncpy(why.text, text, sizeof why.text - 1);
+    nbcolli_refutation_give(&why, l->out);
+    if (l->theirs.log)
+        l->theirs.log(l->theirs.user, status, text);
+}
+
 nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
                                       nbcoll_refutation *out)
 {
-    nbcoll_host memory = {0};
+    grid_listener listener = {.out = out};
+    nbcoll_host memory = {
+        .size = sizeof memory, .user = &listener, .alloc = grid_alloc, .free = grid_free, .log = grid_log};
     nbcoll_case taken;
     if (!algorithm || !c)
         return NBCOLL_ERR_NULL;
-    if (host && host->size && nbcolli_copy_tagged(&memory, host, sizeof memory) != NBCOLL_OK)
+    if (host && host->size && nbcolli_copy_tagged(&listener.theirs, host, sizeof listener.theirs) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (out && out->size < sizeof out->size)
         return NBCOLL_ERR_CONFIG;
     nbcoll_status status = nbcolli_case_take(c, &taken);
     if (status != NBCOLL_OK)
@@ -33,9 +64,9 @@ nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const n
         return NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < taken.ranks; rank++)
         schedules[rank] = NULL;
-    status = nbcolli_case_build(algorithm, &taken, host, schedules);
+    status = nbcolli_case_build(algorithm, &taken, &memory, schedules);
     if (status == NBCOLL_OK)
-        status = grid_prove(algorithm, &taken, host, schedules, out);
+        status = grid_prove(algorithm, &taken, &memory, schedules, out);
     for (int rank = 0; rank < taken.ranks; rank++)
         nbcoll_schedule_free(schedules[rank]);
     nbcolli_free(&memory, schedules, bytes);

@@ -118,9 +118,7 @@ nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbco
     p.ranks = p.meaning.ranks;
     nbcoll_status status = proof_prove(&p);
     proof_close(&p);
-    if (out && (status == NBCOLL_OK || status == NBCOLL_ERR_VERIFY)) {
-        p.why.size = out->size;
-        memcpy(out, &p.why, out->size < sizeof p.why ? out->size : sizeof p.why);
-    }
+    if (status == NBCOLL_OK || status == NBCOLL_ERR_VERIFY)
+        nbcolli_refutation_give(&p.why, out);
     return status;
 }

@@ -55,7 +55,7 @@ typedef struct nbcolli_proof {
     nbcoll_host host;
     nbcolli_chunk *chunks;
     const nbcoll_schedule *const *schedules; /* as passed, then with bound blocks in their places */
-    const nbcoll_meaning *theirs; /* as passed, for its functions */
+    const nbcoll_meaning *theirs;            /* as passed, for its functions */
     nbcoll_meaning meaning;
     int ranks;
     nbcoll_refutation why;
@@ -93,6 +93,9 @@ static inline size_t nbcolli_index(const nbcolli_proof *p, int rank, nbcoll_step
 /* refute.c */
 /* Fills in the refutation; returns NBCOLL_ERR_VERIFY. `n` may exceed NBCOLL_PLACES, `places` need not. */
 nbcoll_status nbcolli_refute(nbcolli_proof *p, nbcoll_flaw flaw, uint32_t n, const nbcoll_place *places);
+
+/* Copies as much as the caller's struct holds; `out` may be null. */
+void nbcolli_refutation_give(const nbcoll_refutation *why, nbcoll_refutation *out);
 
 static inline nbcoll_place nbcolli_place(int rank, nbcoll_step step, nbcoll_region bytes)
 {

@@ -55,6 +55,11 @@ static void hasty(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
 }
 
+static void beyond(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_recv(b, b->ranks, a->recv, a->bytes);
+}
+
 /* A gather of blocks that puts them behind each other even where displacements say otherwise. */
 static void mislaid(nbcoll_builder *b, const nbcoll_args *a)
 {
@@ -82,10 +87,16 @@ static const nbcoll_algorithm table[] = {
 static const nbcoll_algorithm gatherv = {sizeof gatherv, "mislaid", NBCOLL_OPERATION_GATHERV, mislaid,
                                          NBCOLL_ALGORITHM_COUNTS};
 
+/* Only where a test asks for it; standard error then goes where standard output goes. */
+static int has_mistake;
+static const nbcoll_algorithm reduce = {sizeof reduce, "beyond", NBCOLL_OPERATION_REDUCE, beyond, 0};
+
 const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
 {
     if (operation == NBCOLL_OPERATION_GATHERV && i == 0)
         return &gatherv;
+    if (operation == NBCOLL_OPERATION_REDUCE && has_mistake && i == 0)
+        return &reduce;
     return operation == NBCOLL_OPERATION_BCAST && i < sizeof table / sizeof table[0] ? &table[i] : NULL;
 }
 
@@ -111,6 +122,8 @@ static int verify_with(char *text, size_t most, char *argv[])
     assert_non_null(file);
     int saved = dup(STDOUT_FILENO);
     dup2(fileno(file), STDOUT_FILENO);
+    if (has_mistake)
+        dup2(fileno(file), STDERR_FILENO);
     optind = 0;
     int status = command_verify.run(&command_verify, argc, argv);
     fflush(stdout);
@@ -138,6 +151,22 @@ static void a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still
     assert_says(text, "bcast                flat                      40  proved\n");
     assert_says(text, "\nbcast                forgetful ");
     assert_says(text, "\nbcast                hasty ");
+}
+
+static void a_builders_mistake_is_named_by_rank_step_and_call(void **state)
+{
+    (void)state;
+    char text[16384], *argv[] = {"verify", "reduce", "--ranks", "3", NULL};
+    fflush(stderr);
+    int saved = dup(STDERR_FILENO);
+    has_mistake = 1;
+    int status = verify_with(text, sizeof text, argv);
+    has_mistake = 0;
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    assert_int_equal(status, COMMAND_FAILED);
+    assert_says(text, "nbcoll verify: reduce beyond: a rank lies outside the communicator. reduce/beyond: rank 0 of 3, "
+                      "step 2, nbcoll_recv: peer 3 is outside 0..2\n");
 }
 
 static void where_the_wrong_algorithm_is_right_it_is_proved(void **state)
@@ -225,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still_proved),
+        cmocka_unit_test(a_builders_mistake_is_named_by_rank_step_and_call),
         cmocka_unit_test(where_the_wrong_algorithm_is_right_it_is_proved),
         cmocka_unit_test(the_smallest_case_is_named_and_the_ranks_concerned_are_drawn),
         cmocka_unit_test(a_race_is_named_by_its_steps_and_bytes),

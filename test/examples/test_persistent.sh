@@ -7,3 +7,8 @@ program=$NBCOLL_BINARY/examples/persistent/persistent
 
 succeeds run -n 4 --timeout 60 "$program"
 prints 'in balance after [0-9]* rounds: the first cell has 96.970 degrees'
+
+# without the launcher: one rank, of eight cells
+unset NBCOLL_RANK NBCOLL_RANKS NBCOLL_ID
+"$program" >"$work/out" 2>"$work/err" || fail "alone: $?"
+prints 'in balance after [0-9]* rounds: the first cell has 88.889 degrees'

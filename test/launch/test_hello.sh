@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# examples/hello: four processes find each other and meet at a barrier; started alone, it says how to start it.
+# examples/hello: four processes find each other and meet at a barrier; started without the launcher, it says how to start it.
 . "$NBCOLL_SOURCE/test/command/check.sh"
 hello=$NBCOLL_BINARY/examples/hello/hello
 [ -x "$hello" ] || exit 77
@@ -13,4 +13,5 @@ done
 
 status=0
 env -u NBCOLL_RANK -u NBCOLL_RANKS -u NBCOLL_ID "$hello" >"$work/out" 2>"$work/err" || status=$?
-[ "$status" -eq 2 ] && grep -qx 'start this program by: nbcoll run -n 4 hello' "$work/err" || fail "alone: $status"
+[ "$status" -eq 1 ] && grep -qx 'hello: started without the launcher: use nbcoll run -n N PROGRAM' "$work/err" ||
+    fail "alone: $status"

@@ -44,8 +44,39 @@ static void no_variable_means_not_started_by_nbcoll_run(void **state)
     (void)state;
     nbcoll_shm_config config = {.size = sizeof config};
     nbcoll_endpoint *endpoint;
-    EXPECT(ERR_UNSUPPORTED, read_with(NULL, NULL, NULL, &config));
-    EXPECT(ERR_UNSUPPORTED, nbcoll_launch_open(&endpoint));
+    EXPECT(ERR_LAUNCH, read_with(NULL, NULL, NULL, &config));
+    EXPECT(ERR_LAUNCH, nbcoll_launch_open(&endpoint));
+    assert_non_null(strstr(nbcoll_status_text(NBCOLL_ERR_LAUNCH), "nbcoll run -n N PROGRAM"));
+}
+
+static void a_program_may_be_the_only_rank_without_the_launcher(void **state)
+{
+    (void)state;
+    nbcoll_shm_config config = {.size = sizeof config};
+    for (int twice = 0; twice < 2; twice++) { /* two of them know nothing of each other */
+        nbcoll_endpoint *endpoint;
+        nbcoll_context *context;
+        nbcoll_comm *comm;
+        int value = 5, sum = 0;
+        EXPECT(ERR_LAUNCH, read_with(NULL, NULL, NULL, &config));
+        EXPECT(OK, nbcoll_launch_open_or_alone(&endpoint));
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+        EXPECT(OK, nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER));
+        assert_int_equal(nbcoll_comm_rank(comm), 0);
+        assert_int_equal(nbcoll_comm_size(comm), 1);
+        EXPECT(OK, nbcoll_allreduce(&value, &sum, 1, NBCOLL_INT, NBCOLL_SUM, comm, NBCOLL_FOREVER));
+        assert_int_equal(sum, 5);
+        EXPECT(OK, nbcoll_context_free(context));
+    }
+}
+
+static void a_malformed_environment_is_not_taken_for_none(void **state)
+{
+    (void)state;
+    nbcoll_shm_config config = {.size = sizeof config};
+    nbcoll_endpoint *endpoint;
+    EXPECT(ERR_CONFIG, read_with(NULL, "4", NULL, &config));
+    EXPECT(ERR_CONFIG, nbcoll_launch_open_or_alone(&endpoint));
 }
 
 static void the_path_of_a_tuning_file_is_read(void **state)
@@ -85,6 +116,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_ranks_and_id_are_read),
         cmocka_unit_test(no_variable_means_not_started_by_nbcoll_run),
+        cmocka_unit_test(a_program_may_be_the_only_rank_without_the_launcher),
+        cmocka_unit_test(a_malformed_environment_is_not_taken_for_none),
         cmocka_unit_test(the_path_of_a_tuning_file_is_read),
         cmocka_unit_test(malformed_environment_is_refused_and_changes_nothing),
         cmocka_unit_test(null_configuration_is_refused),

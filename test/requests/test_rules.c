@@ -31,6 +31,14 @@ static void own_bcast(nbcoll_builder *b, const nbcoll_args *a)
 
 static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast, 0};
 
+/* One that sends to a rank that does not exist. */
+static void wrong_bcast(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_send(b, b->ranks, a->recv, a->bytes);
+}
+
+static const nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_bcast, 0};
+
 /* A world whose rank r has the first of its rules counts[r] times; gives how the creations ended. */
 static void open_with(world *w, const nbcoll_rule rules[RANKS][2], const size_t counts[RANKS],
                       nbcoll_status statuses[RANKS])
@@ -84,6 +92,31 @@ static void a_collective_is_built_as_the_rule_says_and_once(void **state)
     assert_int_equal(segment, 77);
     broadcast(&w, w.comm);
     assert_int_equal(builds, RANKS);
+    world_close(&w);
+}
+
+static void keep(void *user, nbcoll_status why, const char *text)
+{
+    assert_int_equal(why, NBCOLL_ERR_RANK);
+    strncpy(user, text, 199);
+}
+
+static void the_error_of_an_algorithm_by_rule_is_told_to_the_host_in_words(void **state)
+{
+    (void)state;
+    world w;
+    char text[200] = "";
+    nbcoll_context_config context = {
+        .size = sizeof context, .host = {.size = sizeof(nbcoll_host), .user = text, .log = keep}};
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+    int value = 0;
+    comm.rules = (const nbcoll_rule[]){{.algorithm = &wrong}};
+    comm.rule_count = 1;
+    world_open(&w, RANKS, NULL, &context, &comm);
+    assert_string_equal(text, "");
+    EXPECT(ERR_RANK, nbcoll_ibcast(&value, 1, NBCOLL_INT32, 1, w.comm[2], &q));
+    assert_string_equal(text, "bcast/wrong: rank 2 of 4, step 2, nbcoll_send: peer 4 is outside 0..3");
     world_close(&w);
 }
 
@@ -290,7 +323,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_collective_is_built_as_the_rule_says_and_once),
-        cmocka_unit_test(a_rule_for_other_ranks_is_not_asked),
+        cmocka_unit_test(the_error_of_an_algorithm_by_rule_is_told_to_the_host_in_words),
+    cmocka_unit_test(a_rule_for_other_ranks_is_not_asked),
         cmocka_unit_test(a_dup_has_the_rules_of_its_parent),
         cmocka_unit_test(a_dup_may_have_rules_and_terms_of_its_own),
         cmocka_unit_test(a_dup_with_different_rules_is_none),

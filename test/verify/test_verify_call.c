@@ -247,6 +247,39 @@ static void test_bad_arguments_are_refused_and_change_nothing(void **state)
     nbcoll_schedule_free(other);
 }
 
+static void wrong_at_rank_2(nbcoll_builder *b, const nbcoll_args *a)
+{
+    if (b->rank == 2)
+        nbcoll_send(b, b->ranks, a->recv, a->bytes);
+}
+
+static void keep_text(void *user, nbcoll_status why, const char *text)
+{
+    assert_int_equal(why, NBCOLL_ERR_RANK);
+    strncpy(user, text, 199);
+}
+
+static void test_a_builders_error_is_in_text(void **state)
+{
+    (void)state;
+    static const char words[] = "bcast/wrong: rank 2 of 4, step 2, nbcoll_send: peer 4 is outside 0..3";
+    nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_at_rank_2, 0};
+    nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 4, .count = 3};
+    nbcoll_refutation why = {.size = sizeof why, .flaw = NBCOLL_FLAW_RACE}, old = {.size = 3};
+    char text[200] = "";
+    nbcoll_host host = {.size = sizeof host, .user = text, .log = keep_text};
+    nbcoll_schedule *schedule = NULL;
+    assert_int_equal(nbcoll_verify_algorithm(&wrong, &c, NULL, NULL), NBCOLL_ERR_RANK);
+    assert_int_equal(nbcoll_verify_algorithm(&wrong, &c, NULL, &old), NBCOLL_ERR_CONFIG);
+    assert_int_equal(nbcoll_verify_algorithm(&wrong, &c, &host, &why), NBCOLL_ERR_RANK);
+    assert_int_equal(why.flaw, NBCOLL_FLAW_NONE);
+    assert_string_equal(why.text, words);
+    assert_string_equal(text, words);
+    text[0] = '\0';
+    assert_int_equal(nbcoll_build_case(&wrong, &c, 2, &host, &schedule), NBCOLL_ERR_RANK);
+    assert_string_equal(text, words);
+}
+
 static void test_bad_cases_and_grids_are_refused(void **state)
 {
     (void)state;
@@ -367,6 +400,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_prefix_reduction_in_rank_order),
     cmocka_unit_test(test_claims_without_sense_are_refused),
     cmocka_unit_test(test_bad_arguments_are_refused_and_change_nothing),
+    cmocka_unit_test(test_a_builders_error_is_in_text),
     cmocka_unit_test(test_bad_cases_and_grids_are_refused),
     cmocka_unit_test(test_any_allocation_may_fail),
     cmocka_unit_test(test_every_flaw_has_a_name_and_a_text),

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What `nbcoll show` says of an algorithm whose builder makes a mistake. The library has none, so the subcommand is
+ * compiled here with a table of one broadcast, which sends to a rank that does not exist.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define nbcoll_algorithm_at table_at
+#define nbcoll_algorithm_find table_find
+#include "../../src/command/cases.c"
+#include "../../src/command/options.c"
+#include "../../src/command/rules.c"
+#include "../../src/command/show.c"
+
+static void beyond(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_join(b);
+    nbcoll_send(b, b->ranks, a->recv, a->bytes);
+}
+
+static const nbcoll_algorithm wrong = {sizeof wrong, "beyond", NBCOLL_OPERATION_BCAST, beyond, 0};
+
+const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
+{
+    return operation == NBCOLL_OPERATION_BCAST && i == 0 ? &wrong : NULL;
+}
+
+const nbcoll_algorithm *table_find(nbcoll_operation operation, const char *name)
+{
+    return operation == NBCOLL_OPERATION_BCAST && strcmp(name, wrong.name) == 0 ? &wrong : NULL;
+}
+
+static void rank_step_and_call_are_named_on_standard_error(void **state)
+{
+    (void)state;
+    char text[4096], *argv[] = {"show", "bcast", "beyond", "--ranks", "4", "--rank", "2", NULL};
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fflush(stderr);
+    int saved = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    optind = 0;
+    int status = command_show.run(&command_show, 7, argv);
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(status, COMMAND_FAILED);
+    if (!strstr(text, "nbcoll show: bcast/beyond: rank 2 of 4, step 3, nbcoll_send: peer 4 is outside 0..3\n"))
+        fail_msg("%s", text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rank_step_and_call_are_named_on_standard_error)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
