@@ -67,6 +67,7 @@
 #include "comm/cache.c"
 #include "comm/comm.c"
 #include "comm/create.c"
+#include "comm/lost.c"
 #include "comm/memory.c"
 #include "context/context.c"
 #include "context/status.c"

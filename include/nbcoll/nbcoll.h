@@ -323,6 +323,23 @@ NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nb
  * still to be called), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
+/* Declares `rank` (of `comm`) lost: one that hangs, or is stopped, and will not go on. Transports find the dead; of
+ * the living only the host can say how long is too long. From then on this rank hears nothing of it, on any
+ * communicator of the endpoint, also should it wake up; communicators with it break as by a death (ERR_PEER_LOST,
+ * naming it); operations end without its answers; contexts and endpoints can be freed. The other members are told,
+ * and give it up as well. It cannot be taken back. Declaring the same rank again, or a dead one, changes nothing.
+ *
+ * The rank itself, if it goes on, is told as soon as it can be: its operations then end with ERR_PEER_LOST, naming
+ * itself. Two ranks that declare each other lost, each before it hears of the other, are each right for those that
+ * hear it first.
+ *
+ * Until the endpoint of that rank is closed, or it is dead, it may still read, never write, the buffers that were
+ * lent when it was declared lost. If it is another process that is harmless here; if it is a thread of this process,
+ * they must stay readable as long.
+ *
+ * Errors: ERR_NULL, ERR_RANK (outside the communicator, or this rank itself), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
+
 /* This rank, and the number of ranks. Never fail; any thread. */
 NBCOLL_API int nbcoll_comm_rank(const nbcoll_comm *comm);
 NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);

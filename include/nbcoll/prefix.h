@@ -44,6 +44,7 @@
 #define nbcoll_comm_active NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_active)
 #define nbcoll_comm_cells NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_cells)
 #define nbcoll_comm_create NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_create)
+#define nbcoll_comm_declare_lost NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_declare_lost)
 #define nbcoll_comm_dup NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_dup)
 #define nbcoll_comm_dup_with NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_dup_with)
 #define nbcoll_comm_flags NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_comm_flags)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
  * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
- * communicator is reserved until all ranks have left it. */
+ * communicator is reserved until each of its ranks has left it, or is dead for certain: one that is only given up may
+ * still write there that it has left. */
 #include <stdio.h>
 
 #include "nbcoll/inline/context.h"
@@ -11,15 +12,16 @@ enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits co
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
 {
     link->shared.release(link->endpoint, area->at);
-    nbcolli_free(&link->context->host, area, sizeof *area);
+    nbcolli_free(&link->context->host, area, nbcolli_area_memory(area->room));
 }
 
-static int area_is_left(const nbcolli_area *area)
+static int area_is_left(const nbcolli_link *link, const nbcolli_area *area)
 {
     const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
 
     for (int rank = 0; rank < area->ranks; rank++)
-        if (!atomic_load_explicit(&left[rank], memory_order_acquire)) /* after all it did there */
+        if (!atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
+            !(link->loss[area->address[rank]] & NBCOLLI_OVER))
             return 0;
     return 1;
 }
@@ -29,7 +31,7 @@ static void areas_sweep(nbcolli_link *link)
 {
     for (nbcolli_area **at = &link->areas; *at;) {
         nbcolli_area *area = *at;
-        if (area_is_left(area)) {
+        if (area_is_left(link, area)) {
             *at = area->next;
             nbcolli_area_release(link, area);
         } else
@@ -37,16 +39,17 @@ static void areas_sweep(nbcolli_link *link)
     }
 }
 
-nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes)
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
 {
     areas_sweep(link);
-    nbcolli_area *area = nbcolli_alloc(&link->context->host, sizeof *area, _Alignof(nbcolli_area));
+    nbcolli_area *area = nbcolli_alloc(&link->context->host, nbcolli_area_memory(most), _Alignof(nbcolli_area));
     if (!area)
         return NULL;
     if (link->shared.reserve(link->endpoint, bytes, &area->at) != NBCOLL_OK) {
-        nbcolli_free(&link->context->host, area, sizeof *area);
+        nbcolli_free(&link->context->host, area, nbcolli_area_memory(most));
         return NULL;
     }
+    area->room = most;
     area->base = link->shared.map(link->endpoint, area->at, bytes);
     area->ranks = 0;
     return area;
@@ -59,7 +62,7 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
     if (!link->transport.shared || !link->transport.bulk || most > NBCOLLI_CELL_RANKS)
         return 0;
-    comm->offered = nbcolli_area_reserve(link, comm->offered_bytes);
+    comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
     if (!comm->offered)
         return 0;
     /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
@@ -114,6 +117,8 @@ void nbcolli_area_take(nbcoll_comm *comm)
         (void)atomic_load_explicit(nbcolli_area_left(comm, owner, 0), memory_order_acquire); /* nbcolli_area_offer */
     comm->shared = comm->agreed.shares == SHARES_WITH_ALL;
     comm->offered->ranks = comm->size;
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->offered->address[rank] = (uint32_t)comm->peer[rank].address;
 }
 
 /* What was offered in a vote that ended badly here stays reserved: others may have taken it. */
@@ -129,7 +134,7 @@ void nbcolli_area_leave(nbcoll_comm *comm)
         mine->next = comm->link->areas;
         comm->link->areas = mine;
     } else
-        nbcolli_free(&comm->context->host, mine, sizeof *mine);
+        nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
 }
 
 nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)

@@ -90,8 +90,8 @@ static void settle_members(nbcoll_comm *comm)
         for (int j = 0; j < parent->size; j++)
             place += votes[j].colour == votes[i].colour &&
                      (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
-        comm->peer[place] = (nbcolli_peer){parent->peer[i].link, parent->peer[i].address,
-                                           (int32_t)comm->config.credits, 0};
+        comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
+                                           .credits = (int32_t)comm->config.credits};
         nbcolli_area_find(comm, place, votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
@@ -268,7 +268,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     comm->rank = ep->rank;
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
-        comm->peer[i] = (nbcolli_peer){link, i, FIRST_CREDITS, 0};
+        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .credits = FIRST_CREDITS};
     nbcolli_comm_register(comm);
     s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {

@@ -12,7 +12,7 @@ nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
     nbcolli_link *link = comm->link;
     if (!link->transport.shared || !link->transport.bulk)
         return nbcolli_leave(comm->context, NBCOLL_ERR_UNSUPPORTED);
-    nbcolli_area *area = nbcolli_area_reserve(link, bytes ? bytes : 1);
+    nbcolli_area *area = nbcolli_area_reserve(link, bytes ? bytes : 1, 0);
     if (!area)
         return nbcolli_leave(comm->context, NBCOLL_ERR_MEMORY);
     area->next = link->memory;

@@ -188,7 +188,7 @@ static void areas_forget(nbcoll_context *c, nbcolli_area *area)
 {
     while (area) {
         nbcolli_area *next = area->next;
-        nbcolli_free(&c->host, area, sizeof *area);
+        nbcolli_free(&c->host, area, nbcolli_area_memory(area->room));
         area = next;
     }
 }
@@ -255,6 +255,8 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     if (s != NBCOLL_OK)
         return s;
     nbcolli_pass(c);
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        nbcolli_recall_given_up(link); /* what that pass could not deliver */
     int busy = c->active > 0 || c->ended;
     busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
     for (nbcolli_link *link = c->links; link; link = link->next)

@@ -53,8 +53,12 @@ void nbcolli_comm_destroy(nbcoll_comm *comm);
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
 /* A new, empty one, with room for `most` ranks and their votes; not known to its link yet. */
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
-/* Shared memory of this rank's, or null; and its end. (src/comm) */
-nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes);
+/* Shared memory of this rank's, for a communicator of at most `most` ranks, or null; and its end. (src/comm) */
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
+static inline size_t nbcolli_area_memory(int most)
+{
+    return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
+}
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
 /* What the vote over it says of this rank's shared memory. (src/comm/area.c) */
 uint32_t nbcolli_area_shares(const nbcoll_comm *over);

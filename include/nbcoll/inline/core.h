@@ -13,11 +13,12 @@
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
 /* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can
- * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in DATA
- * pieces. REVOKE ends an operation, LOST a communicator. REVOKED answers a REVOKE whose sender has lent memory through
- * a cell: this rank will not read it. CREDIT only carries credits, as any message may. */
+ * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in
+ * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
+ * tells that rank so (giveup.h), and belongs to no communicator. REVOKED answers a REVOKE whose sender has lent
+ * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
-                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT } nbcolli_type;
+                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
@@ -29,7 +30,7 @@ typedef struct nbcolli_header {
     uint8_t type;     /* nbcolli_type */
     uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused */
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
-                         is wanted */
+                         is wanted; LOST: 1 if the rank is given up */
     nbcoll_key key;   /* RTS */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t unused; /* nothing lies between members: all of a vote is sent */
@@ -72,7 +73,8 @@ typedef struct nbcolli_post {
     const void *payload;
     size_t bytes;
     nbcolli_link *link;
-    struct nbcolli_post *next; /* in a backlog or a pool */
+    struct nbcolli_post *next; /* in a backlog, a pool, or, a control message, among the lent ones of its link */
+    struct nbcolli_post **lent_at; /* a lent control message: what points to it */
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
@@ -229,6 +231,7 @@ typedef struct nbcolli_peer {
     int address;     /* rank on the link */
     int32_t credits; /* payloads that we may still send unasked; may be below zero while the ranks agree */
     uint32_t owed;   /* credits to give back */
+    uint8_t given_up; /* the other members have been told so */
 } nbcolli_peer;
 
 typedef struct nbcolli_cached {
@@ -270,7 +273,9 @@ typedef struct nbcolli_area {
     struct nbcolli_area *next;
     uint64_t at;
     unsigned char *base;
-    int ranks; /* that will leave it, once its communicator is freed */
+    int room;           /* of address[] */
+    int ranks;          /* that will leave it, once its communicator is freed */
+    uint32_t address[]; /* of those, on the link */
 } nbcolli_area;
 
 /* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
@@ -329,8 +334,21 @@ struct nbcoll_comm {
 
 /* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
  * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
- * nothing any more, and only what still needs it ends. DEAD is both. */
-typedef enum nbcolli_loss { NBCOLLI_HERE = 0, NBCOLLI_CUT = 1, NBCOLLI_LEFT = 2, NBCOLLI_DEAD = 3 } nbcolli_loss;
+ * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
+ *
+ * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
+ * write before, until it is OVER; UNTOLD: it does not know. Of one that has REJECTED us the same is true, and it is we
+ * who are lost. */
+typedef enum nbcolli_loss {
+    NBCOLLI_HERE = 0,
+    NBCOLLI_CUT = 1,
+    NBCOLLI_LEFT = 2,
+    NBCOLLI_DEAD = 3,
+    NBCOLLI_OVER = 4,
+    NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
+    NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
+    NBCOLLI_UNTOLD = 32
+} nbcolli_loss;
 
 /* An endpoint in a context. */
 struct nbcolli_link {
@@ -349,6 +367,9 @@ struct nbcolli_link {
     uint32_t creating;
     uint32_t serial; /* last one given to a communicator */
     uint32_t lent;   /* records that the transport has */
+    nbcolli_post *lent_controls; /* of those, the control messages */
+    int untold;      /* ranks that are given up and have not been told */
+    int rejected;    /* a rank has given us up */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
     int losses;      /* changes there, of which the communicators have not been told */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
@@ -392,6 +413,16 @@ static inline int nbcolli_has_left(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_peer *peer = &comm->peer[rank];
     return peer->link->loss[peer->address] & NBCOLLI_LEFT;
+}
+
+static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;
+}
+
+static inline int nbcolli_is_dead(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_DEAD) == NBCOLLI_DEAD;
 }
 
 /* Block i of a buffer as it travels, at `at`. */

@@ -52,8 +52,11 @@ static inline void nbcolli_run_miss(nbcolli_run *run)
  * that has left ends only what needs it. */
 static inline void nbcolli_member_gone(nbcoll_comm *comm, int rank)
 {
-    if (comm->peer[rank].link->loss[comm->peer[rank].address] & NBCOLLI_CUT)
-        nbcolli_comm_break(comm, rank, NBCOLL_ERR_PEER_LOST);
+    const nbcolli_peer *peer = &comm->peer[rank];
+    int lost = nbcolli_is_given_up(peer->link, peer->address) ? nbcolli_member_given_up(comm, rank) : rank;
+
+    if (peer->link->loss[peer->address] & NBCOLLI_CUT)
+        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST);
     else
         comm->left = 1;
     for (uint32_t i = 0; i < comm->config.slots; i++) {
@@ -157,7 +160,7 @@ static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
     int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
     if (stray) {
-        nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source);
+        nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH);
     }
     nbcolli_refuse(comm, &in->header, in->bytes, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
@@ -259,13 +262,18 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
     nbcolli_stash_drop(comm, h->tag, NBCOLL_ERR_CANCELLED);
 }
 
-/* Another rank has broken the communicator. Where the ranks are out of step, it will not start `tag` or later ones. */
+/* Another rank has broken the communicator, or says who is given up. Where the ranks are out of step, it will not start
+ * `tag` or later ones. */
 static inline void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
 
     if (h->number >= (uint32_t)comm->size)
         return;
+    if (h->bytes) {
+        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+        return;
+    }
     nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
     if (h->status == NBCOLL_ERR_MISMATCH)
         nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
@@ -341,6 +349,10 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
     const nbcolli_header *m = &in->header;
+    if (m->type == NBCOLLI_GIVE_UP) {
+        nbcolli_rejected_by(link, in->source);
+        return;
+    }
     const nbcolli_tomb *tomb = nbcolli_find_tomb(link, m->comm);
     int has_failed = tomb && m->tag < tomb->failed_floor; /* of which the sender is told too */
 
@@ -371,6 +383,10 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
     const nbcolli_header *h = &in->header;
     nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
 
+    if (nbcolli_is_given_up(in->link, in->source)) {
+        nbcolli_done_with(in);
+        return;
+    }
     if (!comm) {
         nbcolli_orphan_in(in);
         return;

@@ -46,7 +46,7 @@ static inline void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         post->link->lent++;
         break;
     case NBCOLL_POST_NOT_NOW:
-        if (post->link->loss[post->peer] == NBCOLLI_DEAD)
+        if (nbcolli_is_dead(post->link, post->peer))
             post->where = NBCOLLI_STUCK;
         else
             nbcolli_backlog_add(post);
@@ -74,8 +74,34 @@ static inline void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
     c->controls = post;
 }
 
-/* Sends a header alone. Without memory for its post the peer counts as lost to us: it would wait for ever. */
-static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+/* The post of a control message has been handed over, or not. One that is lent can be asked for. */
+static inline void nbcolli_control_is(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+
+    if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+        nbcolli_control_free(link->context, post);
+    else if (post->where == NBCOLLI_LENT) {
+        post->lent_at = &link->lent_controls;
+        post->next = link->lent_controls;
+        if (post->next)
+            post->next->lent_at = &post->next;
+        link->lent_controls = post;
+    }
+}
+
+/* It has come back. */
+static inline void nbcolli_control_returned(nbcolli_post *post)
+{
+    *post->lent_at = post->next;
+    if (post->next)
+        post->next->lent_at = post->lent_at;
+    nbcolli_control_free(post->link->context, post);
+}
+
+/* Sends a header alone; 0 if that cannot be, or not to a dead peer now. Without memory for its post the peer counts as
+ * lost to us: it would wait for ever. */
+static inline int nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
     nbcolli_post *post = c->controls;
@@ -84,15 +110,16 @@ static inline void nbcolli_control(nbcolli_link *link, int peer, const nbcolli_h
         c->controls = post->next;
     else if (!(post = nbcolli_alloc(&c->host, sizeof *post, 64))) {
         nbcolli_mark_lost(link, peer, NBCOLLI_CUT);
-        return;
+        return 0;
     }
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
     post->link = link;
     post->peer = peer;
     nbcolli_post_send(post);
-    if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
-        nbcolli_control_free(c, post);
+    int sent = post->where != NBCOLLI_STUCK;
+    nbcolli_control_is(post);
+    return sent;
 }
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
@@ -111,14 +138,18 @@ static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli
     nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
 }
 
-/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. */
-static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause)
+/* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
+static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause,
+                                    uint64_t bytes)
 {
     for (int i = 1; i < comm->size; i++) {
         int rank = (comm->rank + i) % comm->size;
+        if (comm->peer[rank].given_up) /* it is told last, and otherwise (giveup.h) */
+            continue;
         nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
         h.number = (uint32_t)cause;
         h.status = (uint8_t)why;
+        h.bytes = bytes;
         nbcolli_control_to(comm, rank, &h);
     }
 }

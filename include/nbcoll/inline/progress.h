@@ -45,7 +45,7 @@ static inline void nbcolli_record_in(nbcolli_link *link, nbcoll_record *record)
     if (post->op)
         nbcolli_op_returned(post->op);
     else
-        nbcolli_control_free(link->context, post);
+        nbcolli_control_returned(post);
 }
 
 static inline void nbcolli_gone_in(nbcolli_link *link, const nbcoll_batch *batch)
@@ -53,9 +53,9 @@ static inline void nbcolli_gone_in(nbcolli_link *link, const nbcoll_batch *batch
     int ranks = link->endpoint->ranks;
 
     if (batch->lost >= 0 && batch->lost < ranks)
-        nbcolli_mark_lost(link, batch->lost, NBCOLLI_DEAD);
+        nbcolli_mark_lost(link, batch->lost, NBCOLLI_DEAD | NBCOLLI_OVER);
     if (batch->left >= 0 && batch->left < ranks)
-        nbcolli_mark_lost(link, batch->left, NBCOLLI_LEFT);
+        nbcolli_mark_lost(link, batch->left, NBCOLLI_LEFT | NBCOLLI_OVER);
 }
 
 /* Tries once everything that was refused. */
@@ -71,24 +71,26 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
             nbcolli_op_get(post->op);
         else
             nbcolli_post_send(post);
-        if (post->where == NBCOLLI_LENT || post->where == NBCOLLI_BACKLOG)
-            continue;
-        if (post->op)
+        if (!post->op)
+            nbcolli_control_is(post);
+        else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
             nbcolli_op_returned(post->op);
-        else
-            nbcolli_control_free(link->context, post);
     }
 }
 
-/* Tells every communicator whose members are lost, or have left. */
+/* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
+ * the losses. */
 static inline void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
         for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
-            for (int rank = 0; rank < comm->size; rank++)
-                if (comm->peer[rank].link == link && link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
-                    nbcolli_member_gone(comm, rank);
+            for (int n = 0; n < 2 * comm->size; n++) {
+                const nbcolli_peer *peer = &comm->peer[n % comm->size];
+                int loss = peer->link == link ? link->loss[peer->address] & NBCOLLI_DEAD : NBCOLLI_HERE;
+                if (n < comm->size ? loss & NBCOLLI_CUT : loss == NBCOLLI_LEFT)
+                    nbcolli_member_gone(comm, n % comm->size);
+            }
 }
 
 /* Works off what handling one thing has made possible elsewhere. */
@@ -137,6 +139,8 @@ static inline void nbcolli_pass(nbcoll_context *c)
                 nbcolli_bury(link);
             nbcolli_backlog_retry(link);
         }
+        if (link->untold)
+            nbcolli_tell_given_up(link);
     }
     if (c->watched)
         nbcolli_look_again(c);

@@ -5,7 +5,7 @@
 #define NBCOLL_INLINE_STEP_H
 
 #include "cells.h"
-#include "post.h"
+#include "giveup.h"
 
 static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
 {
@@ -37,7 +37,7 @@ static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cau
     run->cause = cause;
     nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
     if (tell)
-        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause);
+        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
     nbcolli_to_settle(run);
 }
 
@@ -96,7 +96,7 @@ static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status
     for (uint32_t i = 0; i < comm->config.slots; i++)
         while ((s = nbcolli_stash_from(&comm->slot[i], from)))
             nbcolli_stash_drop(comm, s->header.tag, NBCOLL_ERR_CANCELLED);
-    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, broken, rank);
+    nbcolli_tell_lost(comm, rank, broken);
     nbcolli_runs_fail(comm, from, why, rank);
     nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
 }
@@ -205,7 +205,7 @@ static inline void nbcolli_op_get(nbcolli_op *op)
     nbcolli_link *link = op->post.link;
     if (link->loss[op->post.peer] != NBCOLLI_HERE) {
         op->post.where = NBCOLLI_STUCK;
-        if (link->loss[op->post.peer] == NBCOLLI_LEFT)
+        if (!(link->loss[op->post.peer] & NBCOLLI_CUT))
             nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
     } else
         nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
