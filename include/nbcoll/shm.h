@@ -12,6 +12,14 @@
  * A rank that is killed is noticed within 200 ms by those that progress, also from their sleep. One that closes its
  * endpoint has left, which is noticed as soon: that is no failure by itself, and what it had posted is still delivered.
  * A rank that is a thread and ends without closing is not noticed.
+ *
+ * A process that becomes another program by exec is lost like one that was killed. No data is taken from its memory
+ * afterwards, and it is noticed within 200 ms by those that progress; but it wakes nobody who sleeps on nbcoll_fd
+ * without a time limit. For that each process holds a record lock (F_SETLK) on a descriptor of the endpoint: a process
+ * that closes descriptors it has not opened is lost, too. Children of fork are no ranks: what they call or close
+ * disturbs nobody.
+ *
+ * Signals that the host handles disturb nothing, with SA_RESTART or without.
  */
 #ifndef NBCOLL_SHM_H
 #define NBCOLL_SHM_H
@@ -30,7 +38,7 @@ typedef struct nbcoll_shm_id {
     char text[41];
 } nbcoll_shm_id;
 
-/* Any thread. Errors: ERR_NULL, ERR_TRANSPORT (the system gives no random bits). */
+/* Any thread. Errors: ERR_NULL, ERR_UNSUPPORTED (the system gives no random bits). */
 NBCOLL_API nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out);
 
 /* The host's allgather: all[r * bytes ..) becomes rank r's mine[0..bytes). */
@@ -74,15 +82,18 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
 
 /* Opens this rank's end. Collective: blocks (between two looks it calls the host's pause, if there is one) until every
  * rank has come, or fails on all of them; those that never found each other fail at their deadline. Rank 0 may come
- * last. Threads of one process call it at the same time. The memory is reserved here, so that no later access can fail
- * for lack of it. A stranger that knows the id (another user) is refused, and the others go on.
+ * last. When something has gone wrong on one rank, the others are told at once, and those that come later when they
+ * come; rank 0 stays for that until all have come, or its deadline. Telling takes two descriptors at rank 0, and one at
+ * the others: who has not even these fails with ERR_TRANSPORT, and the others at their deadlines. Threads of one
+ * process call it at the same time. The memory is reserved here, so that no later access can fail for lack of it. A
+ * stranger that knows the id (another user) is refused, and the others go on.
  *
  * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
  * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload or quota differ), ERR_DUPLICATE (two of the
  * same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
- * gave up at its deadline), ERR_UNSUPPORTED (no memfd, eventfd or pidfd here), ERR_TRANSPORT (no descriptor; sockets
- * fail), and what the allgather returned. */
+ * gave up at its deadline), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system
+ * call), ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */
 NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out);
 
 /* How large data comes from a peer. */

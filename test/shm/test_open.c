@@ -3,6 +3,10 @@
  * Opening: the ranks find each other by id or by the host's allgather, and every refusal has its name, on all ranks.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -270,16 +276,6 @@ static void small_files(nbcoll_shm_config *c, int rank)
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-static void no_descriptors(nbcoll_shm_config *c, int rank)
-{
-    struct rlimit limit;
-    (void)c;
-    (void)rank;
-    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-    limit.rlim_cur = (rlim_t)descriptors() + 4; /* the eventfd, the pidfd, the epoll descriptor, a socket */
-    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-}
-
 static void *no_memory(void *user, size_t bytes, size_t align)
 {
     (void)user;
@@ -485,10 +481,201 @@ static void a_segment_larger_than_the_machine_is_refused(void **state)
     run(&many, &p);
 }
 
-static void missing_descriptors_are_told_to_all(void **state)
+/* ---- few descriptors ------------------------------------------------------------------------------------------- */
+
+struct few {
+    nbcoll_shm_config config;
+    int spoilt, left; /* so many descriptors are left to that rank */
+    nbcoll_status status[3];
+    uint64_t took[3];
+};
+
+static void limit_descriptors(int left)
 {
+    struct rlimit limit;
+    int next = dup(STDERR_FILENO);
+    close(next);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = left < 0 ? limit.rlim_max : (rlim_t)(next + left);
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static void open_with_few(int rank, void *user)
+{
+    struct few *f = user;
+    nbcoll_shm_config config = f->config;
+    nbcoll_endpoint *ep = NULL;
+    uint64_t start = clock_ns();
+
+    config.rank = rank;
+    if (rank == f->spoilt)
+        limit_descriptors(f->left);
+    f->status[rank] = nbcoll_shm_open(&config, &ep);
+    f->took[rank] = clock_ns() - start;
+    if (rank == f->spoilt)
+        limit_descriptors(-1);
+    nbcoll_endpoint_close(ep);
+}
+
+/* Telling takes `needs` descriptors; with less the others learn at their deadline. True if all have opened. */
+static bool try_few(struct few *f, int needs)
+{
+    crew three = PROCESSES_3;
+    bool told = f->left >= needs;
+
+    f->config = (nbcoll_shm_config){.size = sizeof f->config, .id = fresh_id(), .ranks = 3,
+                                    .timeout = told ? 20 * SECOND : SECOND / 10};
+    crew_succeeds(&three, open_with_few, f);
+    if (f->status[f->spoilt] == NBCOLL_OK) {
+        for (int rank = 0; rank < 3; rank++)
+            assert_int_equal(f->status[rank], NBCOLL_OK);
+        return true;
+    }
+    assert_int_equal(f->status[f->spoilt], NBCOLL_ERR_TRANSPORT);
+    for (int rank = 0; rank < 3; rank++)
+        if (told) {
+            assert_int_equal(f->status[rank], NBCOLL_ERR_TRANSPORT);
+            assert_true(f->took[rank] < SECOND);
+        } else if (rank != f->spoilt)
+            assert_true(f->status[rank] == NBCOLL_ERR_TIMEOUT || f->status[rank] == NBCOLL_ERR_PEER_LOST);
+    return false;
+}
+
+static void missing_descriptors_are_told_to_all_at_once(void **state)
+{
+    struct few *f = shared_memory(sizeof *f);
     (void)state;
-    spoil_each_in_turn(no_descriptors, 1, NBCOLL_ERR_TRANSPORT, NBCOLL_ERR_TRANSPORT);
+    for (f->spoilt = 0; f->spoilt < 3; f->spoilt += 2) {
+        f->left = 0;
+        while (!try_few(f, f->spoilt == 0 ? 2 : 1))
+            f->left++;
+        assert_in_range(f->left, 10, 20);
+    }
+    munmap(f, sizeof *f);
+}
+
+/* Rank 2 never comes. */
+static void who_has_come_is_told_before_the_others_come(void **state)
+{
+    crew two = PROCESSES_2;
+    struct few *f = shared_memory(sizeof *f);
+    (void)state;
+    f->left = 2;
+    f->config = (nbcoll_shm_config){.size = sizeof f->config, .id = fresh_id(), .ranks = 3, .timeout = SECOND};
+    crew_succeeds(&two, open_with_few, f);
+    assert_int_equal(f->status[0], NBCOLL_ERR_TRANSPORT);
+    assert_int_equal(f->status[1], NBCOLL_ERR_TRANSPORT);
+    assert_true(f->took[1] < SECOND / 2);
+    munmap(f, sizeof *f);
+}
+
+/* ---- a system that refuses ------------------------------------------------------------------------------------- */
+
+struct refusal {
+    int call, error;
+    int argument; /* only if it lies in from..to; 0: in any case */
+    uint32_t from, to;
+    int spoilt;
+    nbcoll_status expected, of_spoilt;
+};
+static struct refusal refusal;
+
+/* A filter of system calls, which stays until the end of the process. */
+static bool refuse(const struct refusal *r)
+{
+    uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) + (size_t)(r->argument ? r->argument - 1 : 0) * 8);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)r->call, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, r->argument ? r->from : 0, 0, 2),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, r->argument ? r->to : UINT32_MAX, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)r->error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool can_refuse(void)
+{
+    static const struct refusal nothing = {.call = -1};
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!refuse(&nothing));
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void refused(nbcoll_shm_config *c, int rank)
+{
+    (void)c;
+    (void)rank;
+    CHECK(refuse(&refusal));
+}
+
+static void try_refusal(const crew *c, const struct refusal *r)
+{
+    struct plan p = plan_of(crew_ranks(c), r->expected);
+    if (!can_refuse())
+        skip();
+    refusal = *r;
+    p.spoil = refused;
+    p.spoilt = r->spoilt;
+    p.expected_of_spoilt = r->of_spoilt;
+    p.at_most = SECOND;
+    run(c, &p);
+}
+
+#define ALL(status) NBCOLL_ERR_##status, NBCOLL_ERR_##status
+
+static void what_the_system_refuses_is_told_to_all_by_its_name(void **state)
+{
+    static const struct refusal refusals[] = {
+        {SYS_eventfd2, ENOSYS, 0, 0, 0, 0, ALL(UNSUPPORTED)},
+        {SYS_eventfd2, ENOSYS, 0, 0, 0, 1, ALL(UNSUPPORTED)},
+        {SYS_eventfd2, ENOMEM, 0, 0, 0, 1, ALL(MEMORY)},
+        {SYS_pidfd_open, EPERM, 0, 0, 0, 1, ALL(UNSUPPORTED)},
+        {SYS_pidfd_open, ENFILE, 0, 0, 0, 1, ALL(TRANSPORT)},
+        {SYS_epoll_create1, ENOMEM, 0, 0, 0, 0, ALL(MEMORY)},
+        {SYS_memfd_create, ENOSYS, 0, 0, 0, 0, ALL(UNSUPPORTED)},
+        {SYS_memfd_create, EMFILE, 0, 0, 0, 0, ALL(TRANSPORT)},
+        {SYS_memfd_create, ENOMEM, 0, 0, 0, 0, ALL(MEMORY)},
+        {SYS_fallocate, EOPNOTSUPP, 0, 0, 0, 0, ALL(UNSUPPORTED)},
+        {SYS_fallocate, ENOSPC, 0, 0, 0, 0, ALL(MEMORY)},
+        {SYS_fcntl, EINVAL, 2, F_ADD_SEALS, F_ADD_SEALS, 0, ALL(UNSUPPORTED)},
+        {SYS_fcntl, ENOLCK, 2, F_SETLK, F_SETLK, 2, ALL(MEMORY)},
+        {SYS_sendmsg, EPERM, 0, 0, 0, 0, ALL(UNSUPPORTED)},
+        {SYS_sendmsg, ENOSYS, 0, 0, 0, 1, ALL(UNSUPPORTED)},
+        {SYS_sendmsg, ETOOMANYREFS, 0, 0, 0, 0, ALL(TRANSPORT)},
+        {SYS_recvmsg, ENOSYS, 0, 0, 0, 0, ALL(UNSUPPORTED)},
+        {SYS_recvmsg, ENOSYS, 0, 0, 0, 1, ALL(UNSUPPORTED)},
+    };
+    crew three = PROCESSES_3;
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        print_message("call %d, errno %d, rank %d\n", refusals[i].call, refusals[i].error, refusals[i].spoilt);
+        try_refusal(&three, &refusals[i]);
+    }
+}
+
+/* As some kernels do, when signals come while more is reserved than fits between two of them. */
+static void an_interrupted_reservation_goes_on(void **state)
+{
+    static const struct refusal interrupted = {SYS_fallocate, EINTR, 4, 65537, UINT32_MAX, 0, NBCOLL_OK, NBCOLL_OK};
+    crew three = PROCESSES_3;
+    (void)state;
+    try_refusal(&three, &interrupted);
+}
+
+/* Rank 0 gives up when its guest has come, whose connection ends. */
+static void a_guest_that_cannot_be_accepted_knows_it_at_once(void **state)
+{
+    static const struct refusal unheard = {SYS_accept4, ENOSYS, 0, 0, 0, 0, NBCOLL_ERR_PEER_LOST,
+                                           NBCOLL_ERR_UNSUPPORTED};
+    crew two = PROCESSES_2;
+    (void)state;
+    try_refusal(&two, &unheard);
 }
 
 /* ---- versions, and those who speak nonsense --------------------------------------------------------------------- */
@@ -581,7 +768,11 @@ int main(void)
         cmocka_unit_test(a_rank_that_never_comes_is_a_timeout),
         cmocka_unit_test(missing_memory_is_told_to_all),
         cmocka_unit_test(a_segment_larger_than_the_machine_is_refused),
-        cmocka_unit_test(missing_descriptors_are_told_to_all),
+        cmocka_unit_test(missing_descriptors_are_told_to_all_at_once),
+        cmocka_unit_test(who_has_come_is_told_before_the_others_come),
+        cmocka_unit_test(what_the_system_refuses_is_told_to_all_by_its_name),
+        cmocka_unit_test(an_interrupted_reservation_goes_on),
+        cmocka_unit_test(a_guest_that_cannot_be_accepted_knows_it_at_once),
         cmocka_unit_test(another_version_is_refused),
         cmocka_unit_test(a_rank_that_dies_meanwhile_is_told_to_all),
     };

@@ -2,15 +2,16 @@
  *
  * How the ranks find each other. Rank 0 is the host: it listens in the hall until each of the others, its guests, has
  * said hello; makes the segment; and hands it out with everyone's descriptors. Each step ends with one verdict for all,
- * so that all join or all fail for the same reason. The host goes on hearing guests after something went wrong, until
- * all have been told or its deadline.
+ * so that all join or all fail for the same reason. When something went wrong, the host tells all that have come at
+ * once, and goes on telling those that come until all have been told, or its deadline. For that it needs one descriptor
+ * at a time, which it sets aside.
  *
  * A guest's hello carries its own pidfd: opened by the process itself, it cannot name another that got the same number.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <sys/random.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "socket.h"
@@ -26,7 +27,8 @@ struct shm_guest {
 
 struct shm_hall {
     struct shm_boot *boot;
-    int listener;
+    int listener, reserve; /* its place is for a guest to be told, when there are no more descriptors */
+    int dismissed;         /* guests that have been told that something went wrong; they are no longer among these: */
     int guests;
     nbcoll_status verdict; /* the first thing that went wrong */
     uint64_t secret;
@@ -54,16 +56,49 @@ static void hall_blame(struct shm_hall *hall, nbcoll_status s)
         hall->verdict = s;
 }
 
+static void guest_close(struct shm_guest *g)
+{
+    shm_close(&g->socket);
+    shm_close(&g->event);
+    shm_close(&g->watch);
+}
+
+/* Tells those that have come what went wrong, and frees their descriptors for those that come later. */
+static void hall_dismiss(struct shm_hall *hall)
+{
+    struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, hall->verdict);
+
+    hall->dismissed += hall->guests;
+    while (hall->guests) {
+        struct shm_guest *g = &hall->guest[--hall->guests];
+        nbcolli_shm_send(g->socket, &l, NULL, 0);
+        guest_close(g);
+    }
+}
+
+/* No guest can come in: gives up the reserve. */
+static void hall_make_room(struct shm_hall *hall, nbcoll_status s)
+{
+    hall_blame(hall, s);
+    if (s == NBCOLL_ERR_UNSUPPORTED) /* for good: the end of the listener is all that guests will see */
+        hall->dismissed = (int)hall->boot->layout.ranks - 1;
+    else if (hall->reserve < 0 && hall->guests == 0) /* others of this process have taken its place */
+        nbcolli_shm_await(hall->boot, NULL, 0, 10);
+    shm_close(&hall->reserve);
+}
+
 static void hall_accept(struct shm_hall *hall)
 {
     nbcoll_status refused;
     int fd, pid;
     nbcoll_status s = nbcolli_shm_accept(hall->listener, &fd, &pid, &refused);
 
-    if (s == NBCOLL_ERR_TRANSPORT)
-        hall_blame(hall, s);
-    if (s != NBCOLL_OK)
+    if (s == NBCOLL_PENDING)
         return;
+    if (s != NBCOLL_OK) {
+        hall_make_room(hall, s);
+        return;
+    }
     if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
         struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, refused);
         nbcolli_shm_send(fd, &l, NULL, 0);
@@ -120,24 +155,24 @@ static void hall_hear(struct shm_hall *hall, struct shm_guest *g)
     }
 }
 
-/* Until as many guests as there are other ranks have been heard. */
+/* Until as many guests as there are other ranks have been heard, or dismissed. */
 static void hall_gather(struct shm_hall *hall)
 {
-    int expected = (int)hall->boot->layout.ranks - 1;
+    int others = (int)hall->boot->layout.ranks - 1;
 
-    for (int heard = 0; heard < expected;) {
+    for (int heard = 0; heard + hall->dismissed < others;) {
         struct pollfd fd[NBCOLL_SHM_RANKS];
         int n = hall->guests;
         for (int i = 0; i < n; i++)
             fd[i] = (struct pollfd){hall->guest[i].heard ? -1 : hall->guest[i].socket, POLLIN, 0};
-        fd[n] = (struct pollfd){n < expected ? hall->listener : -1, POLLIN, 0};
+        fd[n] = (struct pollfd){n + hall->dismissed < others ? hall->listener : -1, POLLIN, 0};
         nbcoll_status s = nbcolli_shm_await(hall->boot, fd, (nfds_t)n + 1, 1000);
-        if (s == NBCOLL_ERR_TIMEOUT) {
+        if (s == NBCOLL_PENDING)
+            continue;
+        if (s != NBCOLL_OK) {
             hall_blame(hall, s);
             return;
         }
-        if (s != NBCOLL_OK)
-            continue;
         if (fd[n].revents)
             hall_accept(hall);
         heard = 0;
@@ -145,6 +180,10 @@ static void hall_gather(struct shm_hall *hall)
             if (fd[i].revents && !hall->guest[i].heard)
                 hall_hear(hall, &hall->guest[i]);
             heard += hall->guest[i].heard;
+        }
+        if (hall->verdict != NBCOLL_OK) {
+            hall_dismiss(hall);
+            heard = 0;
         }
     }
 }
@@ -187,29 +226,33 @@ static nbcoll_status shm_take_seat(struct shm_end *e)
 
     if (s != NBCOLL_OK)
         return s;
-    e->token = e->home->secret ^ (uint64_t)e->base.rank;
-    atomic_store_explicit(&seat->trial, (uintptr_t)&e->token, memory_order_release); /* the token is there */
+    atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
     atomic_store(&seat->state, SHM_PRESENT);
     return NBCOLL_OK;
 }
 
 /* The host's own home: from now on it owns the guests' descriptors. */
-static nbcoll_status hall_settle(struct shm_hall *hall, struct shm_end *e, int memory)
+static nbcoll_status hall_settle(struct shm_hall *hall, struct shm_end *e)
 {
-    nbcoll_status s = nbcolli_shm_home_make(&hall->boot->layout, memory, true, &e->home);
-    if (s != NBCOLL_OK)
+    int memory = -1;
+    nbcoll_status s = nbcolli_shm_segment_make(&hall->boot->layout, &memory);
+    if (s == NBCOLL_OK)
+        s = nbcolli_shm_home_make(&hall->boot->layout, memory, true, &e->home);
+    if (s != NBCOLL_OK) {
+        shm_close(&memory);
         return s;
+    }
     struct shm_home *h = e->home;
     h->secret = hall->secret;
-    h->place[0] = (struct shm_place){h->pid, e->event, e->watch};
+    h->place[0] = (struct shm_place){.pid = h->pid, .event = e->event, .watch = e->watch};
     e->event = e->watch = -1;
     for (int i = 0; i < hall->guests; i++) {
         struct shm_guest *g = &hall->guest[i];
-        h->place[g->rank] = (struct shm_place){g->pid, g->event, g->watch};
+        h->place[g->rank] = (struct shm_place){.pid = g->pid, .event = g->event, .watch = g->watch};
         g->event = g->watch = -1;
     }
-    nbcolli_shm_home_show(h);
-    return shm_take_seat(e);
+    s = nbcolli_shm_home_show(h, 0);
+    return s == NBCOLL_OK ? shm_take_seat(e) : s;
 }
 
 static struct shm_guest *hall_guest(struct shm_hall *hall, int rank)
@@ -232,7 +275,7 @@ static uint64_t hall_home(struct shm_hall *hall, const struct shm_end *e, const 
 }
 
 /* One guest after the other, so that few descriptors are under way at a time: the system counts them. */
-static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct shm_guest *g, int memory)
+static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct shm_guest *g)
 {
     int ranks = (int)hall->boot->layout.ranks;
     struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_WELCOME, NBCOLL_OK);
@@ -246,7 +289,7 @@ static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct 
         if (l.home && first)
             break;
         if (first == 0)
-            fd[fds++] = memory;
+            fd[fds++] = e->home->memory;
         for (int r = first; r < ranks && r < first + SHM_BATCH; r++) {
             const struct shm_place *p = &e->home->place[r];
             l.pid[r - first] = p->pid;
@@ -263,15 +306,9 @@ static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct 
 
 static void hall_join(struct shm_hall *hall, struct shm_end *e)
 {
-    int memory = -1;
-    nbcoll_status s = nbcolli_shm_segment_make(&hall->boot->layout, &memory);
-
-    if (s == NBCOLL_OK)
-        s = hall_settle(hall, e, memory);
-    hall_blame(hall, s);
+    hall_blame(hall, hall_settle(hall, e));
     for (int rank = 1; rank <= hall->guests && hall->verdict == NBCOLL_OK; rank++)
-        hall_welcome(hall, e, hall_guest(hall, rank), memory);
-    shm_close(&memory);
+        hall_welcome(hall, e, hall_guest(hall, rank));
     hall_tell(hall, SHM_MAPPED);
     if (hall->verdict != NBCOLL_OK)
         return;
@@ -301,21 +338,25 @@ nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_sta
     nbcoll_status s = nbcolli_shm_listen(&b->config->id, b->config->ranks, &hall.listener);
 
     if (s != NBCOLL_OK)
-        return s;
-    if (getrandom(&hall.secret, sizeof hall.secret, 0) != sizeof hall.secret)
-        hall_blame(&hall, NBCOLL_ERR_TRANSPORT);
+        return own == NBCOLL_OK ? s : own;
+    hall.reserve = fcntl(hall.listener, F_DUPFD_CLOEXEC, 0);
+    if (hall.reserve < 0) {
+        close(hall.listener);
+        return NBCOLL_ERR_TRANSPORT;
+    }
+    if (own == NBCOLL_OK)
+        hall_blame(&hall, nbcolli_shm_descriptors(e));
+    hall_blame(&hall, nbcolli_shm_random(&hall.secret, sizeof hall.secret));
     hall_gather(&hall);
+    shm_close(&hall.reserve);
     if (hall.verdict == NBCOLL_OK)
         hall_join(&hall, e);
     else
-        hall_tell(&hall, SHM_HELLO);
+        hall_dismiss(&hall);
     hall_turn_away(&hall);
     close(hall.listener);
-    for (int i = 0; i < hall.guests; i++) {
-        shm_close(&hall.guest[i].socket);
-        shm_close(&hall.guest[i].event);
-        shm_close(&hall.guest[i].watch);
-    }
+    while (hall.guests)
+        guest_close(&hall.guest[--hall.guests]);
     return hall.verdict;
 }
 
@@ -341,26 +382,29 @@ static nbcoll_status guest_receive(struct shm_boot *b, int socket, enum shm_stag
     return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
-/* Should the host have turned us away already, that is found in its answer. */
-static void guest_hello(struct shm_boot *b, int socket, const struct shm_end *e, nbcoll_status own)
+/* Should the host have turned us away already, that is found in its answer. Returns `own`, or why our descriptors could
+ * not be sent, which tells the host, too. */
+static nbcoll_status guest_hello(struct shm_boot *b, int socket, const struct shm_end *e, nbcoll_status own)
 {
     struct shm_letter l = nbcolli_shm_letter(b, SHM_HELLO, own);
-    int fd[2] = {-1, -1};
 
     l.pid_space = nbcolli_shm_namespace("pid");
     l.self = getpid();
     if (own == NBCOLL_OK) {
-        fd[0] = e->event;
-        fd[1] = e->watch;
+        own = nbcolli_shm_send(socket, &l, (const int[]){e->event, e->watch}, 2);
+        if (own == NBCOLL_OK || own == NBCOLL_ERR_PEER_LOST)
+            return NBCOLL_OK;
+        l.status = own;
     }
-    nbcolli_shm_send(socket, &l, fd, own == NBCOLL_OK ? 2 : 0);
+    nbcolli_shm_send(socket, &l, NULL, 0);
+    return own;
 }
 
 /* Puts one letter's descriptors into the home, which then owns them. */
 static void guest_place(struct shm_home *h, const struct shm_letter *l, const int fd[])
 {
     for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + SHM_BATCH; r++, fd += 2) {
-        h->place[r] = (struct shm_place){l->pid[r - l->rank], fd[0], fd[1]};
+        h->place[r] = (struct shm_place){.pid = l->pid[r - l->rank], .event = fd[0], .watch = fd[1]};
         if (h->place[r].pid == h->pid)
             shm_close(&h->place[r].watch);
     }
@@ -392,9 +436,8 @@ static nbcoll_status guest_settle(struct shm_boot *b, int socket, struct shm_end
         return NBCOLL_ERR_ABI;
     }
     s = nbcolli_shm_home_make(&b->layout, fd[0], false, &e->home);
-    close(fd[0]);
     if (s != NBCOLL_OK) {
-        shm_close_all(fd + 1, fds - 1);
+        shm_close_all(fd, fds);
         return s;
     }
     e->home->secret = l.secret;
@@ -409,8 +452,7 @@ static nbcoll_status guest_settle(struct shm_boot *b, int socket, struct shm_end
         }
         guest_place(e->home, &l, fd);
     }
-    nbcolli_shm_home_show(e->home);
-    return NBCOLL_OK;
+    return nbcolli_shm_home_show(e->home, e->base.rank);
 }
 
 /* Says how a stage went here, and waits for the verdict on it. */
@@ -427,11 +469,10 @@ static nbcoll_status guest_stage(struct shm_boot *b, int socket, const struct sh
 
 static nbcoll_status guest_join(struct shm_boot *b, int socket, struct shm_end *e, nbcoll_status own)
 {
-    nbcoll_status s, verdict;
+    nbcoll_status verdict, s = guest_hello(b, socket, e, own);
 
-    guest_hello(b, socket, e, own);
-    if (own != NBCOLL_OK)
-        return own;
+    if (s != NBCOLL_OK)
+        return s;
     s = guest_settle(b, socket, e);
     if (s == NBCOLL_OK) {
         shm_close(&e->event);
@@ -455,8 +496,10 @@ nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_sta
     nbcoll_status refused, s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
 
     if (s != NBCOLL_OK)
-        return s;
-    s = guest_join(b, socket, e, own == NBCOLL_OK ? refused : own); /* which tells the host, too */
+        return own == NBCOLL_OK ? s : own;
+    if (own == NBCOLL_OK)
+        own = refused == NBCOLL_OK ? nbcolli_shm_descriptors(e) : refused;
+    s = guest_join(b, socket, e, own); /* which tells the host, too */
     close(socket);
     return s;
 }

@@ -3,6 +3,10 @@
  * Bulk data: a copy from a thread of this process, or process_vm_readv from another one, where a trial at the opening
  * has shown that it works in both directions (containers, Yama and capabilities decide, and only a trial tells). Large
  * ones go in chunks, one each progress, so that no progress takes long.
+ *
+ * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
+ * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
+ * process of the same number.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* process_vm_readv */
@@ -105,31 +109,48 @@ static const void *bulk_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-/* Reads all of it, or says why not: 0 or an errno. */
-static int shm_read(int pid, uint64_t from, void *to, size_t bytes)
+uint64_t nbcolli_shm_token(const struct shm_home *h, int pid)
 {
-    while (bytes) {
-        struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
-        ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-        if (n <= 0)
-            return n < 0 ? errno : EFAULT;
+    return shm_mix(h->secret ^ shm_mix((uint64_t)pid));
+}
+
+/* Reads all of it, or says why not: 0 or an errno; ESRCH if the memory is not, or no more, that of the peer. */
+static int shm_read(const struct shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
+{
+    int pid = e->home->place[peer].pid;
+    uint64_t token = 0;
+
+    for (;;) {
+        struct iovec local[] = {{&token, sizeof token}, {to, bytes}};
+        struct iovec remote[] = {{(void *)(uintptr_t)e->peer[peer].token, sizeof token},
+                                 {(void *)(uintptr_t)from, bytes}};
+        ssize_t n = process_vm_readv(pid, local, 2, remote, 2, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EFAULT ? ESRCH : errno; /* of the data alone it would have read the token */
+        if (n < (ssize_t)sizeof token || token != nbcolli_shm_token(e->home, pid))
+            return ESRCH;
+        n -= (ssize_t)sizeof token;
+        if ((size_t)n == bytes)
+            return 0;
+        if (n == 0)
+            return EFAULT;
         from += (size_t)n;
         to = (char *)to + n;
         bytes -= (size_t)n;
     }
-    return 0;
 }
 
-/* The process is looked at after the reading: until then its number cannot have become another's. */
 static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there there, void *to, size_t bytes)
 {
     if (there.here) {
         memcpy(to, (const void *)(uintptr_t)there.address, bytes);
         return NBCOLL_POST_DONE;
     }
-    int error = shm_read(e->home->place[peer].pid, there.address, to, bytes);
-    if (!nbcolli_shm_is_alive(e, peer))
-        return NBCOLL_POST_LOST;
+    int error = shm_read(e, peer, there.address, to, bytes);
+    if (error == ESRCH)
+        nbcolli_shm_is_no_more(e, peer);
     return error == 0 ? NBCOLL_POST_DONE : error == ESRCH ? NBCOLL_POST_LOST : NBCOLL_POST_FAILED;
 }
 
@@ -183,8 +204,6 @@ void nbcolli_shm_copy_some(struct shm_end *e)
 static int shm_try_one(struct shm_end *e, int peer)
 {
     const struct shm_place *place = &e->home->place[peer];
-    uint64_t at = atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->trial, memory_order_acquire), token = 0;
-    int error;
 
     if (e->flags & NBCOLL_SHM_NO_BULK)
         return SHM_NOT_TRIED;
@@ -192,8 +211,9 @@ static int shm_try_one(struct shm_end *e, int peer)
         return 0;
     if (e->flags & NBCOLL_SHM_NO_CMA)
         return SHM_NOT_TRIED;
-    error = shm_read(place->pid, at, &token, sizeof token);
-    return error ? error : token == (e->home->secret ^ (uint64_t)peer) ? 0 : EFAULT;
+    /* once: what the segment says later does not count. acquire: the token is there */
+    e->peer[peer].token = atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->token, memory_order_acquire);
+    return shm_read(e, peer, 0, NULL, 0);
 }
 
 void nbcolli_shm_try(struct shm_end *e)

@@ -65,7 +65,7 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *
         l.depth *= 2;
     l.quota = c->quota ? shm_up(c->quota, SHM_PAGE) : nbcoll_shm_quota(c->ranks);
     l.ring = sizeof(struct shm_ring) + l.depth * l.stride;
-    l.seats = SHM_PAGE;
+    l.seats = SHM_PAGE; /* after the front */
     l.reach = l.seats + l.ranks * sizeof(struct shm_seat);
     l.rings = shm_up(l.reach + (size_t)l.ranks * l.ranks, SHM_PAGE);
     l.quotas = shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, SHM_PAGE);
@@ -106,6 +106,23 @@ static nbcoll_status shm_is_too_much(size_t bytes)
     return NBCOLL_OK;
 }
 
+/* By and by, since a signal undoes the call that it interrupts. */
+static nbcoll_status shm_reserve(int fd, size_t bytes)
+{
+    size_t piece = bytes, done = 0;
+
+    while (done < bytes) {
+        size_t n = piece < bytes - done ? piece : bytes - done;
+        if (fallocate(fd, 0, (off_t)done, (off_t)n) == 0)
+            done += n;
+        else if (errno == EINTR)
+            piece = shm_up(piece / 2, SHM_PAGE);
+        else
+            return nbcolli_shm_status(errno);
+    }
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
 {
     nbcoll_status s = shm_is_too_much(l->bytes);
@@ -115,11 +132,10 @@ nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
         return s;
     fd = memfd_create("nbcoll", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
-        return errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
-    if (fallocate(fd, 0, 0, (off_t)l->bytes) != 0)
-        s = NBCOLL_ERR_MEMORY;
-    else if (fcntl(fd, F_ADD_SEALS, SHM_SEALS) != 0)
-        s = NBCOLL_ERR_UNSUPPORTED;
+        return nbcolli_shm_status(errno);
+    s = shm_reserve(fd, l->bytes);
+    if (s == NBCOLL_OK && fcntl(fd, F_ADD_SEALS, SHM_SEALS) != 0)
+        s = nbcolli_shm_status(errno);
     if (s == NBCOLL_OK)
         *out = fd;
     else
@@ -147,9 +163,27 @@ static nbcoll_status shm_segment_check(const struct shm_layout *l, int fd)
 
 /* ---- homes ----------------------------------------------------------------------------------------------------- */
 
+/* Behind it lies the page of the token. */
 static size_t shm_home_bytes(uint32_t ranks)
 {
-    return sizeof(struct shm_home) + ranks * sizeof(struct shm_place);
+    return shm_up(sizeof(struct shm_home) + ranks * sizeof(struct shm_place), SHM_PAGE);
+}
+
+static struct shm_home *shm_home_map(const struct shm_layout *l, int fd)
+{
+    size_t bytes = shm_home_bytes(l->ranks);
+    struct shm_home *h = mmap(NULL, bytes + SHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (h == MAP_FAILED)
+        return NULL;
+    h->segment = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (h->segment == MAP_FAILED) {
+        munmap(h, bytes + SHM_PAGE);
+        return NULL;
+    }
+    h->token = (uint64_t *)(void *)((unsigned char *)h + bytes);
+    madvise(h->token, SHM_PAGE, MADV_WIPEONFORK); /* kernels that have pidfds have it */
+    return h;
 }
 
 nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out)
@@ -160,14 +194,10 @@ nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fre
 
     if (s != NBCOLL_OK)
         return s;
-    h = mmap(NULL, shm_home_bytes(l->ranks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (h == MAP_FAILED)
-        return NBCOLL_ERR_MEMORY;
-    h->segment = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (h->segment == MAP_FAILED) {
-        munmap(h, shm_home_bytes(l->ranks));
-        return NBCOLL_ERR_MEMORY;
-    }
+    h = shm_home_map(l, fd);
+    if (!h)
+        return nbcolli_shm_status(errno);
+    h->memory = -1;
     h->layout = *l;
     h->pid = getpid();
     for (uint32_t r = 0; r < l->ranks; r++)
@@ -179,13 +209,24 @@ nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fre
         nbcolli_shm_home_leave(h);
         return NBCOLL_ERR_ABI;
     }
+    h->memory = fd;
     *out = h;
     return NBCOLL_OK;
 }
 
-void nbcolli_shm_home_show(struct shm_home *h)
+nbcoll_status nbcolli_shm_home_show(struct shm_home *h, int rank)
 {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = rank, .l_len = 1};
+    int ranks = (int)h->layout.ranks;
+
+    if (fcntl(h->memory, F_SETLK, &lock) != 0)
+        return nbcolli_shm_status(errno);
+    for (int r = 0; r < ranks; r++)
+        for (h->place[r].first = 0; h->place[h->place[r].first].pid != h->place[r].pid;)
+            h->place[r].first++;
+    *h->token = nbcolli_shm_token(h, h->pid);
     atomic_store_explicit(&h->users, 1, memory_order_release); /* the whole home to those that join */
+    return NBCOLL_OK;
 }
 
 void nbcolli_shm_home_join(struct shm_home *h)
@@ -205,6 +246,8 @@ void nbcolli_shm_home_leave(struct shm_home *h)
         if (h->place[r].watch >= 0)
             close(h->place[r].watch);
     }
+    if (h->memory >= 0)
+        close(h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
     munmap(h->segment, h->layout.bytes);
-    munmap(h, shm_home_bytes(ranks));
+    munmap(h, shm_home_bytes(ranks) + SHM_PAGE);
 }

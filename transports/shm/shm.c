@@ -88,6 +88,17 @@ static size_t end_bytes(int ranks)
     return sizeof(struct shm_end) + (size_t)ranks * sizeof(struct shm_peer);
 }
 
+static void end_close_descriptors(struct shm_end *e)
+{
+    int *const all[] = {&e->event, &e->watch, &e->ready};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (*all[i] >= 0)
+            close(*all[i]);
+        *all[i] = -1;
+    }
+}
+
 /* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */
 static void end_free(struct shm_end *e, enum shm_state state)
 {
@@ -104,12 +115,7 @@ static void end_free(struct shm_end *e, enum shm_state state)
         nbcolli_shm_release_all(e);
         nbcolli_shm_home_leave(e->home);
     }
-    if (e->ready >= 0)
-        close(e->ready);
-    if (e->event >= 0)
-        close(e->event);
-    if (e->watch >= 0)
-        close(e->watch);
+    end_close_descriptors(e);
     nbcolli_free(&host, e, end_bytes(e->base.ranks));
 }
 
@@ -125,6 +131,28 @@ static const nbcoll_transport shm_table_without_bulk = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell,
     NULL};
 
+/* ---- what the system says -------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_shm_status(int error)
+{
+    switch (error) {
+    case ENOSYS: case EPERM: case EACCES: case EINVAL: case ENODEV: case EOPNOTSUPP: case EAFNOSUPPORT:
+    case EPROTONOSUPPORT: return NBCOLL_ERR_UNSUPPORTED;
+    case ENOMEM: case ENOSPC: case ENOBUFS: case ENOLCK: case EFBIG: return NBCOLL_ERR_MEMORY;
+    default: return NBCOLL_ERR_TRANSPORT;
+    }
+}
+
+nbcoll_status nbcolli_shm_random(void *to, size_t bytes)
+{
+    ssize_t n;
+
+    do
+        n = getrandom(to, bytes, 0);
+    while (n != (ssize_t)bytes && (n >= 0 || errno == EINTR)); /* a signal, before the system has any */
+    return n < 0 ? nbcolli_shm_status(errno) : NBCOLL_OK;
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
@@ -135,8 +163,9 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
 
     if (!out)
         return NBCOLL_ERR_NULL;
-    if (getrandom(random, sizeof random, 0) != sizeof random)
-        return NBCOLL_ERR_TRANSPORT;
+    nbcoll_status s = nbcolli_shm_random(random, sizeof random);
+    if (s != NBCOLL_OK)
+        return s;
     for (int i = 0; i < 32; i++)
         out->text[i] = digit[random[i / 2] >> 4 * (i % 2) & 15];
     for (int i = 0; i < 8; i++)
@@ -182,14 +211,20 @@ static nbcoll_status config_check(const nbcoll_shm_config *given, nbcoll_shm_con
     return c->rank < 0 || c->rank >= c->ranks ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
-static nbcoll_status end_descriptors(struct shm_end *e)
+nbcoll_status nbcolli_shm_descriptors(struct shm_end *e)
 {
+    nbcoll_status s;
+
     e->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    e->watch = (int)syscall(SYS_pidfd_open, e->pid, 0); /* by number: the C library may be older than the kernel */
-    e->ready = e->event >= 0 && e->watch >= 0 ? epoll_create1(EPOLL_CLOEXEC) : -1;
+    if (e->event >= 0) /* by number: the C library may be older than the kernel */
+        e->watch = (int)syscall(SYS_pidfd_open, e->pid, 0);
+    if (e->watch >= 0)
+        e->ready = epoll_create1(EPOLL_CLOEXEC);
     if (e->ready >= 0)
         return NBCOLL_OK;
-    return errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+    s = nbcolli_shm_status(errno);
+    end_close_descriptors(e); /* telling the others takes one */
+    return s;
 }
 
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
@@ -227,8 +262,9 @@ static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
     e->flags = c->flags;
     nbcolli_shm_clear(&e->gets);
     nbcolli_shm_clear(&e->finished);
+    e->event = e->watch = e->ready = -1;
     *out = e;
-    return end_descriptors(e);
+    return NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint **out)

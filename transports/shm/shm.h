@@ -11,7 +11,7 @@
  *     doorbell.c    ringing and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data, and the trial that tells how it can move
- *     alive.c       deaths and departures
+ *     alive.c       deaths, departures, and processes that have become another program
  *     shm.c         opening, the table, closing
  */
 #ifndef NBCOLLI_SHM_H
@@ -29,7 +29,7 @@
 #define SHM_ARRIVALS 64 /* at most, of one progress */
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define SHM_VERSION 2u
+#define SHM_VERSION 3u
 #define SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -42,6 +42,12 @@ struct shm_head {
     uint64_t quota, bytes;
 };
 
+/* The segment's first page. */
+struct shm_front {
+    struct shm_head head;
+    _Alignas(SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
+};
+
 enum shm_state { SHM_ABSENT, SHM_PRESENT, SHM_LEFT, SHM_FAILED };
 
 /* What others look at in a rank. */
@@ -49,7 +55,7 @@ struct shm_seat {
     _Alignas(SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep: whoever sets this back to 0 rings */
     _Atomic uint32_t state; /* shm_state: its own, but FAILED is written by whoever notices; on the line of `armed`,
                                which posts read anyway */
-    _Alignas(SHM_LINE) _Atomic uint64_t trial; /* where a token stands in its memory, for copy.c */
+    _Alignas(SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
 };
 
 /* Messages of one rank to one other. Cell i % depth holds message i. Each counter has one writer, which keeps its own
@@ -81,6 +87,7 @@ struct shm_place {
     int pid;
     int event; /* the eventfd of the rank */
     int watch; /* the pidfd of its process; -1 for this process */
+    int first; /* the lowest rank of its process, whose byte of the segment that has locked */
 };
 
 /* One for each process. In memory of its own, since which rank of the process goes last is not known. The first rank
@@ -88,7 +95,9 @@ struct shm_place {
 struct shm_home {
     _Atomic uint32_t users; /* also shows what the first rank wrote to those that come after it */
     int pid;
+    int memory;      /* the segment's descriptor. Closing any such descriptor drops this process's lock: it has one */
     uint64_t secret; /* known to the ranks, and not in the segment */
+    uint64_t *token; /* in a page of its own, which is empty in a child of fork */
     struct shm_layout layout;
     unsigned char *segment;
     struct shm_place place[];
@@ -107,6 +116,7 @@ struct shm_peer {
     uint8_t reaches;       /* bulk data moves, both ways */
     uint8_t refused;       /* a post to it, for lack of room, since the last progress */
     int error;             /* errno of our trial */
+    uint64_t token;        /* where its process has its token, as the trial has shown */
 };
 
 /* Of its quota; offsets in the segment. */
@@ -134,7 +144,7 @@ struct shm_end {
     uint64_t owed;    /* rings that a poster has promised and we have not read */
     uint64_t passes;  /* progress calls */
     uint64_t looked;  /* when we last looked for deaths */
-    uint64_t token;   /* read by peers, to try whether they can */
+    uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     struct shm_records gets, finished;
     struct shm_taken *taken; /* in order of place */
     nbcoll_arrival arrival[SHM_ARRIVALS];
@@ -167,11 +177,12 @@ struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to);
 _Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of);
 /* A sealed memfd of the layout's size, its memory reserved. */
 nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *fd);
-/* A home with one user that maps the segment behind the descriptor and has no other descriptors yet. `fresh`: writes
- * the segment's head; else checks it. */
+/* A home with one user that maps the segment behind the descriptor, which it owns if this is OK, and has no other
+ * descriptors yet. `fresh`: writes the segment's head; else checks it. */
 nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out);
-/* When its descriptors are there; afterwards it is constant, and other ranks of the process may join it. */
-void nbcolli_shm_home_show(struct shm_home *h);
+/* By its first rank, when its descriptors and the secret are there: locks the byte of this rank. If OK, the home is
+ * constant from now on, and other ranks of the process may join it. */
+nbcoll_status nbcolli_shm_home_show(struct shm_home *h, int rank);
 void nbcolli_shm_home_join(struct shm_home *h);
 void nbcolli_shm_home_leave(struct shm_home *h);
 
@@ -189,6 +200,14 @@ nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id);
 /* Rank 0; the others. */
 nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
 nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
+
+/* shm.c */
+/* The status of a system call that failed so: ERR_UNSUPPORTED (not here, or not permitted), ERR_MEMORY, or
+ * ERR_TRANSPORT (no descriptor, and all else). */
+nbcoll_status nbcolli_shm_status(int error);
+nbcoll_status nbcolli_shm_random(void *to, size_t bytes);
+/* Makes the descriptors of a rank's own; on failure there are none. */
+nbcoll_status nbcolli_shm_descriptors(struct shm_end *e);
 
 /* queue.c */
 nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
@@ -216,6 +235,8 @@ void nbcolli_shm_silence(struct shm_end *e);
 
 /* copy.c */
 extern const nbcoll_bulk nbcolli_shm_bulk;
+/* What others read in a process to know that it is the one that has joined. */
+uint64_t nbcolli_shm_token(const struct shm_home *h, int pid);
 /* Tries to read from every rank, and writes down for all what it can. */
 void nbcolli_shm_try(struct shm_end *e);
 /* After all have: what moves both ways. */
@@ -227,12 +248,13 @@ const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */
 nbcoll_status nbcolli_shm_watch(struct shm_end *e);
-/* Now and then, and after each sleep, looks whose process has ended, who was found failed by others, who has left. */
+/* Now and then, and after each sleep, looks whose process has ended, who was found failed by others, who has left; and
+ * whose process has become another program, but not after each sleep. */
 void nbcolli_shm_look_at_seats(struct shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct shm_end *e);
-/* Is the process of the peer still there? */
-bool nbcolli_shm_is_alive(struct shm_end *e, int peer);
 /* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
 void nbcolli_shm_lose(struct shm_end *e, int peer);
+/* The process of the peer, or its memory, is no more: the peer is lost unless it has left. */
+void nbcolli_shm_is_no_more(struct shm_end *e, int peer);
 
 #endif

@@ -49,8 +49,11 @@ nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n
         if ((b->deadline - now) / 1000000 < (uint64_t)ms)
             ms = (int)((b->deadline - now) / 1000000) + 1;
     }
-    if (poll(fds, n, ms) > 0)
+    int ready = poll(fds, n, ms);
+    if (ready > 0)
         return NBCOLL_OK;
+    if (ready < 0 && errno != EINTR)
+        return nbcolli_shm_status(errno);
     if (b->host->pause)
         b->host->pause(b->host->user, ++b->looks);
     return NBCOLL_PENDING;
@@ -73,7 +76,7 @@ static nbcoll_status shm_identify(int socket, int *pid)
     socklen_t bytes = sizeof cred;
 
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &bytes) != 0)
-        return NBCOLL_ERR_TRANSPORT;
+        return nbcolli_shm_status(errno);
     *pid = cred.pid;
     if (cred.uid != geteuid())
         return NBCOLL_ERR_ACCESS;
@@ -84,17 +87,16 @@ nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out)
 {
     struct sockaddr_un address;
     socklen_t bytes = shm_address(id, &address);
-    nbcoll_status s = NBCOLL_ERR_TRANSPORT;
+    nbcoll_status s;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
-        return s;
-    if (bind(fd, (struct sockaddr *)&address, bytes) != 0)
-        s = errno == EADDRINUSE ? NBCOLL_ERR_DUPLICATE : NBCOLL_ERR_TRANSPORT;
-    else if (listen(fd, ranks) == 0) {
+        return nbcolli_shm_status(errno);
+    if (bind(fd, (struct sockaddr *)&address, bytes) == 0 && listen(fd, ranks) == 0) {
         *out = fd;
         return NBCOLL_OK;
     }
+    s = errno == EADDRINUSE ? NBCOLL_ERR_DUPLICATE : nbcolli_shm_status(errno);
     close(fd);
     return s;
 }
@@ -104,7 +106,8 @@ nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (fd < 0)
-        return errno == EMFILE || errno == ENFILE ? NBCOLL_ERR_TRANSPORT : NBCOLL_PENDING;
+        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? NBCOLL_PENDING
+                                                                          : nbcolli_shm_status(errno);
     *refused = shm_identify(fd, pid);
     *out = fd;
     return NBCOLL_OK;
@@ -118,12 +121,12 @@ nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, i
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), pid;
 
     if (fd < 0)
-        return NBCOLL_ERR_TRANSPORT;
+        return nbcolli_shm_status(errno);
     while (s == NBCOLL_PENDING && connect(fd, (struct sockaddr *)&address, bytes) != 0) {
         if (errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR) /* not there yet, or busy */
             s = nbcolli_shm_await(b, NULL, 0, 2);
         else
-            s = NBCOLL_ERR_TRANSPORT;
+            s = nbcolli_shm_status(errno);
     }
     if (s != NBCOLL_PENDING) {
         close(fd);
@@ -136,11 +139,13 @@ nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, i
 
 /* ---- letters --------------------------------------------------------------------------------------------------- */
 
+/* A letter without descriptors goes by send: where a system call filter refuses sendmsg, that can still be told. */
 nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int *fd, int fds)
 {
     union shm_control control = {0};
     struct iovec part = {(void *)(uintptr_t)l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t bytes;
 
     if (fds) {
         m.msg_control = control.space;
@@ -151,8 +156,14 @@ nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int
         c->cmsg_len = CMSG_LEN((size_t)fds * sizeof fd[0]);
         memcpy(CMSG_DATA(c), fd, (size_t)fds * sizeof fd[0]);
     }
-    /* Without waiting: a letter has always room, since each is answered before the next. */
-    return sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof *l ? NBCOLL_OK : NBCOLL_ERR_PEER_LOST;
+    do /* without waiting: a letter has always room, since each is answered before the next */
+        bytes = fds ? sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT)
+                    : send(socket, l, sizeof *l, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (bytes < 0 && errno == EINTR);
+    if (bytes == sizeof *l)
+        return NBCOLL_OK;
+    return errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN ? NBCOLL_ERR_PEER_LOST
+                                                                      : nbcolli_shm_status(errno);
 }
 
 /* The descriptors that came with a message. */
@@ -184,7 +195,7 @@ nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], in
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return NBCOLL_PENDING;
     if (bytes <= 0)
-        return NBCOLL_ERR_PEER_LOST;
+        return bytes == 0 || errno == ECONNRESET ? NBCOLL_ERR_PEER_LOST : nbcolli_shm_status(errno);
     *fds = shm_descriptors(&m, fd);
     if (bytes != sizeof *l || m.msg_flags & MSG_TRUNC || l->magic != SHM_MAGIC || l->abi != NBCOLL_ABI ||
         l->version != SHM_VERSION || l->status >= NBCOLL_STATUS_COUNT)

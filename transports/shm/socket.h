@@ -40,20 +40,20 @@ struct shm_letter nbcolli_shm_letter(const struct shm_boot *b, enum shm_stage st
 uint32_t nbcolli_shm_namespace(const char *name);
 
 /* Waits for one of the descriptors (or none: passes some time), at most `longest` milliseconds and not beyond the
- * deadline. OK, PENDING, or ERR_TIMEOUT. */
+ * deadline. OK, PENDING, ERR_TIMEOUT, or what the system says. */
 nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n, int longest);
 
 /* The socket of rank 0. ERR_DUPLICATE if there is one of that name. */
 nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out);
-/* The next connection: OK, PENDING. One that must not be here has *refused set. */
+/* The next connection: OK, PENDING, or what the system says. One that must not be here has *refused set. */
 nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status *refused);
 /* Connects to rank 0, as soon as it is there. As accept. */
 nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, int *out, nbcoll_status *refused);
 
-/* OK or ERR_PEER_LOST. */
+/* OK, ERR_PEER_LOST (closed), or what the system says. */
 nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int *fd, int fds);
 /* Takes a letter without waiting. OK, PENDING, ERR_PEER_LOST (closed), ERR_ABI (not one of ours), ERR_TRANSPORT (no
- * descriptors). fd[SHM_LETTER_FDS] and *fds: what came with it; on an error, none. */
+ * descriptors), or what else the system says. fd[SHM_LETTER_FDS] and *fds: what came with it; on an error, none. */
 nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], int *fds);
 
 #endif
