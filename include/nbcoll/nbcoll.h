@@ -260,7 +260,8 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  * among themselves. */
 typedef struct nbcoll_comm_config {
     size_t size;
-    uint32_t slots;        /* K: operations in flight; further ones are queued. 1..65536 */
+    uint32_t slots;        /* K: operations in flight. Further ones wait, at less than 1 KiB each, and take their memory
+                              when a slot falls free (ERR_MEMORY, on all ranks, if there is none). 1..65536 */
     uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
                               gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
                               communicator works by messages alone: nbcoll_comm_cells tells */

@@ -3,12 +3,21 @@
 #include "nbcoll/inline/context.h"
 #include "nbcoll/select.h"
 
-static uint32_t buckets_for(uint32_t schedules)
+#define EARLY_MOST 1024u /* buckets for early messages; with more of them than that, some share one */
+
+static uint32_t buckets_for(uint32_t entries)
 {
     uint32_t n = 1;
-    while (n < schedules)
+    while (n < entries)
         n *= 2;
     return n;
+}
+
+/* For what its peers may send before it is awaited. */
+static size_t early_room(const nbcoll_comm_config *config, int most)
+{
+    size_t messages = (size_t)config->credits * (size_t)most;
+    return buckets_for(messages < EARLY_MOST ? (uint32_t)messages : EARLY_MOST);
 }
 
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
@@ -18,7 +27,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t ballot = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
-    size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
+    size_t early = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
+    size_t cache = early + nbcolli_lines(early_room(config, most) * sizeof(nbcolli_stash *));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
@@ -42,6 +52,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->slot = (nbcolli_slot *)(void *)(block + slots);
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
+    comm->early = (nbcolli_stash **)(void *)(block + early);
+    comm->early_room = early_room(config, most);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
@@ -95,20 +107,15 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     while (comm->persistent)
         nbcolli_request_release(c, comm->persistent);
     nbcolli_cache_clear(comm);
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        nbcolli_slot *slot = &comm->slot[i];
-        while (slot->stash) {
-            nbcolli_stash *s = slot->stash;
-            slot->stash = s->next;
+    for (size_t i = 0; i < comm->early_room; i++)
+        while (comm->early[i]) {
+            nbcolli_stash *s = comm->early[i];
+            comm->early[i] = s->next;
             nbcolli_stash_free(s);
         }
-        while (slot->doom) {
-            nbcolli_doom *d = slot->doom;
-            slot->doom = d->next;
-            d->next = c->dooms;
-            c->dooms = d;
-        }
-    }
+    while (comm->dooms)
+        nbcolli_doom_drop(comm, comm->dooms);
+    nbcolli_free(&c->host, comm->queue, comm->queue_room * sizeof *comm->queue);
     if (comm->listed)
         unregister(comm);
     bury(comm);
@@ -132,9 +139,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         busy |= r->calling; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    for (uint32_t i = 0; i < comm->config.slots; i++) /* whoever still sends to us must be able to end */
-        while (comm->slot[i].stash)
-            nbcolli_stash_drop(comm, comm->slot[i].stash->header.tag, NBCOLL_ERR_MISMATCH);
+    nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH); /* whoever still sends to us must be able to end */
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }

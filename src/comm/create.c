@@ -47,26 +47,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 /* The first communicator of a link: its members are known, only the terms change. */
 static void settle_first(nbcoll_comm *comm)
 {
-    nbcolli_stash *early = comm->slot[0].stash; /* it had one slot until now */
-
     agree(comm, comm->votes, comm->size);
-    comm->slot[0].stash = NULL;
-    while (early) {
-        nbcolli_stash *s = early;
-        nbcolli_slot *slot = nbcolli_slot_of(comm, s->header.tag);
-        early = s->next;
-        s->next = slot->stash;
-        slot->stash = s;
-    }
-    nbcolli_doom *doomed = comm->slot[0].doom;
-    comm->slot[0].doom = NULL;
-    while (doomed) {
-        nbcolli_doom *d = doomed;
-        nbcolli_slot *slot = nbcolli_slot_of(comm, d->tag);
-        doomed = d->next;
-        d->next = slot->doom;
-        slot->doom = d;
-    }
     for (int i = 0; i < comm->size; i++) {
         comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);

@@ -2,6 +2,12 @@
  * Requests as the program sees them: test, wait and their plurals, callbacks, cancel, persistent ones. */
 #include "nbcoll/inline/context.h"
 
+/* Has it been started, and not ended? The lock is held. */
+static int is_active(const nbcolli_request *r)
+{
+    return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
+}
+
 /* ---- one look -------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
@@ -153,9 +159,9 @@ static nbcoll_status expired(const nbcoll_request *request)
     const nbcolli_run *run = r ? r->run : NULL, *holder = run;
     uint64_t before;
     int reader;
-    if (run && run->state == NBCOLLI_RUN_QUEUED)
-        holder = nbcolli_slot_of(r->comm, run->tag)->active;
-    if (run && waits_for_cells(holder, &before, &reader)) {
+    if (r && !run && is_active(r))
+        holder = nbcolli_slot_of(r->comm, r->tag)->active;
+    if (holder && waits_for_cells(holder, &before, &reader)) {
         nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, reader, before, r->comm);
         s = NBCOLL_ERR_NO_SLOT;
     } else if (holder != run) {
@@ -191,13 +197,13 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         return NBCOLL_ERR_FORKED;
     nbcoll_failure failure = c->failure;
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && !r->run) /* it has ended since */
+    if (r && !is_active(r)) /* it has ended since */
         return nbcolli_leave(c, take_end(c, r, request));
     if (r) {
         r->detached = 1;
         if (r->creating)
             r->creating->out = NULL;
-        nbcolli_run_fail(r->run, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
         nbcolli_drain(c);
     }
     *request = (nbcoll_request){0};
@@ -255,8 +261,8 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcoll_status s = enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
-    if (r->run) {
-        nbcolli_run_fail(r->run, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+    if (is_active(r)) {
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
         nbcolli_drain(request.context);
     }
     return nbcolli_leave(request.context, NBCOLL_OK);
@@ -333,7 +339,7 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
         return s;
     if (!r->persistent)
         s = NBCOLL_ERR_REQUEST;
-    else if (r->run || r->calling)
+    else if (is_active(r) || r->calling)
         s = NBCOLL_ERR_BUSY;
     else {
         nbcolli_request_release(c, r);

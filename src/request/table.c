@@ -2,6 +2,8 @@
  * The request table of a context, and runs: taken, pooled with their schedule, given back. */
 #include "nbcoll/inline/context.h"
 
+#define QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
+
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status chunk_add(nbcoll_context *c)
@@ -237,7 +239,7 @@ static int run_pack(nbcolli_run *run, const nbcolli_request *r)
     return 1;
 }
 
-static nbcolli_run *run_take(nbcolli_request *r)
+nbcolli_run *nbcolli_run_take(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
     nbcolli_run *run = s->idle ? s->idle : run_make(s);
@@ -267,13 +269,14 @@ static nbcolli_run *run_take(nbcolli_request *r)
     run->next = NULL;
     run->comm = r->comm;
     run->request = r;
+    run->tag = r->tag;
+    r->run = run;
     run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
     run->base[NBCOLL_BUFFER_RECV] = r->recv;
     run->left = s->steps - 2;
     run->head = run->tail = 0;
     run->status = NBCOLL_OK;
     run->cause = -1;
-    run->state = NBCOLLI_RUN_QUEUED;
     run->listed = 0;
     return run;
 }
@@ -288,34 +291,62 @@ static nbcoll_status comm_can_start(const nbcoll_comm *comm)
     return comm->next_tag / comm->config.slots >= UINT64_C(1) << 48 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
+/* Room for one more request that waits for its slot. */
+static nbcoll_status queue_reserve(nbcoll_comm *comm)
+{
+    const nbcoll_host *host = &comm->context->host;
+    size_t room = comm->queue_room, more = room ? 2 * room : QUEUE_LEAST;
+    nbcolli_request **old = comm->queue, **table;
+
+    if (comm->queued < room)
+        return NBCOLL_OK;
+    table = nbcolli_alloc(host, more * sizeof *table, _Alignof(nbcolli_request *));
+    if (!table)
+        return NBCOLL_ERR_MEMORY;
+    memset(table, 0, more * sizeof *table);
+    comm->queue = table;
+    comm->queue_room = more;
+    comm->queued = 0;
+    for (size_t i = 0; i < room; i++)
+        for (nbcolli_request *r = old[i], *next; r; r = next) {
+            next = r->next;
+            nbcolli_queue_add(r);
+        }
+    nbcolli_free(host, old, room * sizeof *old);
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_status s = comm_can_start(comm);
-    nbcolli_run *run;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
+    nbcoll_status s = comm_can_start(comm), why;
+    nbcolli_run *run = NULL;
+    int cause, is_doomed;
 
     if (s != NBCOLL_OK)
         return s;
-    run = run_take(r);
-    if (!run)
-        return NBCOLL_ERR_MEMORY;
-    run->tag = comm->next_tag++;
+    r->tag = comm->next_tag;
+    is_doomed = nbcolli_doom_take(comm, r->tag, &why, &cause);
+    if (is_doomed)
+        s = NBCOLL_OK; /* nothing is needed */
+    else if (slot->active || slot->next)
+        s = queue_reserve(comm);
+    else if (!(run = nbcolli_run_take(r)))
+        s = NBCOLL_ERR_MEMORY;
+    if (s != NBCOLL_OK)
+        return s;
+    comm->next_tag++;
     comm->active++;
     comm->context->active++;
-    r->run = run;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
-    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
-    nbcolli_meet_doom(run);
-    if (run->status != NBCOLL_OK) {
-        /* settled by the drain */
-    } else if (slot->active) {
-        nbcolli_run **at = &slot->queue;
-        while (*at)
-            at = &(*at)->next;
-        *at = run;
-    } else
+    if (run)
         nbcolli_activate(run);
+    else if (is_doomed)
+        nbcolli_runless_fail(r, why, cause, 0);
+    else
+        nbcolli_queue_add(r);
     nbcolli_drain(comm->context);
     return NBCOLL_OK;
 }

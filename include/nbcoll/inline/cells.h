@@ -180,16 +180,32 @@ static inline void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
 /* [RAISE] for those that failed while others had the slot, as far as the slot has now come. */
 static inline void nbcolli_raise_failed(nbcoll_comm *comm, nbcolli_slot *slot)
 {
-    const nbcolli_run *next = slot->active;
-    uint64_t tag = slot->failed - 1;
+    uint64_t tag = slot->failed - 1, next = slot->next - 1;
 
-    if (!slot->failed || (next && (next->state != NBCOLLI_RUN_QUEUED || next->tag < comm->config.slots)))
+    if (!slot->failed || slot->active || (slot->next && next < comm->config.slots))
         return;
-    if (next && next->tag - comm->config.slots < tag)
-        tag = next->tag - comm->config.slots;
+    if (slot->next && next - comm->config.slots < tag)
+        tag = next - comm->config.slots;
     else
         slot->failed = 0;
     nbcolli_raise(comm, tag);
+}
+
+/* What ended well here begins anew behind `tag`, which failed. */
+static inline void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn)
+{
+    if (slot->well_since <= turn)
+        slot->well_since = turn + 1;
+}
+
+/* An operation failed that never had the slot: it is raised when that is free. */
+static inline void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+
+    nbcolli_well_since(slot, tag / comm->config.slots);
+    if (slot->failed <= tag)
+        slot->failed = tag + 1;
 }
 
 /* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and has not left. */

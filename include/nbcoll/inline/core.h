@@ -128,15 +128,14 @@ struct nbcolli_op {
 
 typedef enum nbcolli_run_state {
     NBCOLLI_RUN_POOLED,
-    NBCOLLI_RUN_QUEUED,  /* waits for its slot */
-    NBCOLLI_RUN_ACTIVE,  /* holds its slot */
+    NBCOLLI_RUN_ACTIVE,
     NBCOLLI_RUN_SETTLING /* failed; waits until nobody holds its buffers */
 } nbcolli_run_state;
 
 #define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
 
 struct nbcolli_run {
-    nbcolli_run *next;         /* in a pool, a slot's queue, or the context's activation list */
+    nbcolli_run *next;         /* in a pool */
     nbcolli_run *next_failing; /* in the context's list of those to settle */
     nbcoll_schedule *schedule;
     nbcoll_comm *comm;
@@ -188,7 +187,8 @@ struct nbcolli_request {
     uint8_t detached; /* released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run */
     nbcoll_status status;
-    nbcolli_run *run; /* while active */
+    nbcolli_run *run; /* while active and not waiting for its slot */
+    uint64_t tag;     /* of its last start */
     nbcoll_schedule *schedule;
     nbcoll_comm *comm;
     const void *send;
@@ -197,7 +197,7 @@ struct nbcolli_request {
     nbcoll_done *done;
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes */
-    nbcolli_request *next;  /* in the free list, the ended list, or a communicator's persistent ones */
+    nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue */
     nbcolli_request *next_persistent;
 };
 
@@ -207,20 +207,23 @@ struct nbcolli_request {
 
 /* ---- communicators --------------------------------------------------------------------------------------------- */
 
-/* A revoked operation that has not been started here yet. */
+/* Revoked operations in a row that have not been started here yet. */
 typedef struct nbcolli_doom {
-    struct nbcolli_doom *next;
-    uint64_t tag;
+    struct nbcolli_doom *next, *before;
+    uint64_t first, last; /* tags */
     nbcoll_status status;
     int cause;
 } nbcolli_doom;
 
-/* Index = tag modulo K: at most one operation of those runs; the later ones queue. */
+#define NBCOLLI_DOOMS 1024u /* such ranges, at most: with more the communicator breaks */
+
+/* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
 typedef struct nbcolli_slot {
     nbcolli_run *active;
-    nbcolli_run *queue; /* rising tags */
-    nbcolli_stash *stash;
-    nbcolli_doom *doom;
+    uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
+    struct nbcolli_slot *next_free; /* in the context's list */
+    nbcoll_comm *comm;              /* while listed there */
+    uint32_t listed;
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
     uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
     uint64_t well_since; /* the turn after the last one that failed here */
@@ -311,6 +314,12 @@ struct nbcoll_comm {
     nbcolli_vote agreed;
     nbcolli_peer *peer;
     nbcolli_slot *slot;
+    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
+    size_t queue_room, queued;
+    nbcolli_stash **early; /* [early_room], by hash: messages of operations that do not run here yet */
+    size_t early_room;
+    nbcolli_doom *dooms, *last_doom; /* rising tags */
+    uint32_t doom_count;
     nbcolli_request *persistent;
     nbcolli_cache cache;
     unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
@@ -388,7 +397,7 @@ struct nbcoll_context {
     nbcolli_post *controls;      /* pool */
     nbcolli_stash *stashes[2];   /* pools: without and with payload */
     nbcolli_doom *dooms;         /* pool */
-    nbcolli_run *activations;    /* queued runs whose slot fell free */
+    nbcolli_slot *free_slots;    /* that others wait for */
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
@@ -402,6 +411,12 @@ struct nbcoll_context {
     int crowded;      /* more ranks than cores: yield at once */
     nbcoll_failure failure;
 };
+
+/* Spreads what is found by tag: tags in use may be multiples of a power of two. */
+static inline size_t nbcolli_hash(uint64_t tag)
+{
+    return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
 
 static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
 {

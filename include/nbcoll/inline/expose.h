@@ -186,19 +186,12 @@ static inline void nbcolli_fetch_next(nbcolli_op *op)
         nbcolli_fetch_got(op);
 }
 
-/* An operation that failed here reads no more. One that never had the slot is raised when that is free. */
+/* An operation that failed here reads no more. */
 static inline void nbcolli_cells_failed(nbcolli_run *run)
 {
-    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
-    uint64_t turn = run->tag / run->comm->config.slots;
-
     nbcolli_expose_all(run);
-    if (slot->well_since <= turn)
-        slot->well_since = turn + 1;
-    if (slot->active == run)
-        nbcolli_raise(run->comm, run->tag);
-    else if (slot->failed <= run->tag)
-        slot->failed = run->tag + 1;
+    nbcolli_well_since(nbcolli_slot_of(run->comm, run->tag), run->tag / run->comm->config.slots);
+    nbcolli_raise(run->comm, run->tag);
 }
 
 #endif

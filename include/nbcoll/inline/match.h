@@ -95,21 +95,13 @@ static inline void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_stash *s = nbcolli_hold(comm, in);
     if (s) {
-        nbcolli_slot *slot = nbcolli_slot_of(comm, s->header.tag);
-        s->next = slot->stash;
-        slot->stash = s;
+        nbcolli_stash **at = nbcolli_early_at(comm, s->header.tag);
+        s->next = *at;
+        *at = s;
     }
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------------ */
-
-static inline nbcolli_doom *nbcolli_find_doom(nbcoll_comm *comm, uint64_t tag)
-{
-    nbcolli_doom *d = nbcolli_slot_of(comm, tag)->doom;
-    while (d && d->tag != tag)
-        d = d->next;
-    return d;
-}
 
 static inline nbcolli_op *nbcolli_find_op(nbcolli_run *run, const nbcolli_message *index, uint32_t n,
                                           const nbcolli_header *h)
@@ -145,15 +137,15 @@ static inline void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
 static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     uint64_t tag = in->header.tag;
-    nbcolli_run *run = tag < comm->next_tag ? nbcolli_find_run(comm, tag) : NULL;
+    nbcolli_run *run = nbcolli_find_run(comm, tag);
 
-    if (run && run->state == NBCOLLI_RUN_ACTIVE && run->status == NBCOLL_OK) {
+    if (run && run->status == NBCOLL_OK) {
         nbcolli_deliver(run, in);
         nbcolli_advance(run);
         return;
     }
-    int may_start = comm->broken == NBCOLL_OK && tag >= comm->next_tag && !nbcolli_find_doom(comm, tag);
-    if (run ? run->status == NBCOLL_OK : may_start) {
+    int may_start = comm->broken == NBCOLL_OK && tag >= comm->next_tag && !nbcolli_is_doomed(comm, tag);
+    if (may_start || nbcolli_queue_find(comm, tag)) {
         nbcolli_store(comm, in);
         return;
     }
@@ -216,7 +208,7 @@ static inline void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in
 /* A reader of our cells will not read what they lend. */
 static inline void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
-    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
     if (run && run->status != NBCOLL_OK && run->answered) {
         run->answered[h->source] = 1;
@@ -228,9 +220,7 @@ static inline void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h
  * say. */
 static inline void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
 {
-    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
-
-    if (run && run->state != NBCOLLI_RUN_QUEUED)
+    if (nbcolli_find_run(comm, h->tag))
         return;
     nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
     nbcolli_control_to(comm, (int)h->source, &answer);
@@ -239,27 +229,22 @@ static inline void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header
 /* Another rank has ended the operation. */
 static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
-    nbcoll_context *c = comm->context;
     nbcoll_status why = h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
                                                                                     : NBCOLL_ERR_CANCELLED;
-    nbcolli_run *run = h->tag < comm->next_tag ? nbcolli_find_run(comm, h->tag) : NULL;
-    nbcolli_doom *d;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_request *queued = nbcolli_queue_find(comm, h->tag);
 
     if (run)
         nbcolli_run_fail(run, why, (int)h->number, 0);
-    if (h->tag < comm->next_tag || nbcolli_find_doom(comm, h->tag))
+    else if (queued)
+        nbcolli_queued_fail(queued, why, (int)h->number, 0);
+    if (h->tag < comm->next_tag)
         return;
-    d = c->dooms;
-    if (d)
-        c->dooms = d->next;
-    else if (!(d = nbcolli_alloc(&c->host, sizeof *d, _Alignof(nbcolli_doom)))) {
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
-        return;
-    }
-    nbcolli_slot *slot = nbcolli_slot_of(comm, h->tag);
-    *d = (nbcolli_doom){slot->doom, h->tag, why, (int)h->number};
-    slot->doom = d;
-    nbcolli_stash_drop(comm, h->tag, NBCOLL_ERR_CANCELLED);
+    nbcoll_status s = nbcolli_doom_add(comm, h->tag, why, (int)h->number);
+    if (s != NBCOLL_OK)
+        nbcolli_comm_break(comm, comm->rank, s);
+    else
+        nbcolli_stash_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
 }
 
 /* Another rank has broken the communicator, or says who is given up. Where the ranks are out of step, it will not start
@@ -279,22 +264,6 @@ static inline void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
 }
 
-/* A run that was revoked before it was started fails at once. */
-static inline void nbcolli_meet_doom(nbcolli_run *run)
-{
-    nbcolli_doom **at = &nbcolli_slot_of(run->comm, run->tag)->doom;
-
-    while (*at && (*at)->tag != run->tag)
-        at = &(*at)->next;
-    if (*at) {
-        nbcolli_doom *d = *at;
-        *at = d->next;
-        d->next = run->comm->context->dooms;
-        run->comm->context->dooms = d;
-        nbcolli_run_fail(run, d->status, d->cause, 0);
-    }
-}
-
 /* The run gets its slot. It may be over afterwards. */
 static inline void nbcolli_activate(nbcolli_run *run)
 {
@@ -309,7 +278,7 @@ static inline void nbcolli_activate(nbcolli_run *run)
     for (nbcoll_step s = NBCOLL_END + 1; s < run->schedule->steps; s++)
         if (run->before[s] == 0)
             nbcolli_push(run, s);
-    for (nbcolli_stash **at = &slot->stash; *at && run->status == NBCOLL_OK;) {
+    for (nbcolli_stash **at = nbcolli_early_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {
         nbcolli_stash *s = *at;
         if (s->header.tag != run->tag) {
             at = &s->next;

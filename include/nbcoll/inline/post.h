@@ -215,12 +215,18 @@ static inline void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, si
     }
 }
 
-/* Refuses and frees what is stored for an operation. */
-static inline void nbcolli_stash_drop(nbcoll_comm *comm, uint64_t tag, nbcoll_status why)
+static inline nbcolli_stash **nbcolli_early_at(const nbcoll_comm *comm, uint64_t tag)
 {
-    for (nbcolli_stash **at = &nbcolli_slot_of(comm, tag)->stash; *at;) {
+    return &comm->early[nbcolli_hash(tag) & (comm->early_room - 1)];
+}
+
+/* Refuses and frees what is stored there for operations from `first` to `last`. */
+static inline void nbcolli_early_drop(nbcoll_comm *comm, nbcolli_stash **at, uint64_t first, uint64_t last,
+                                      nbcoll_status why)
+{
+    while (*at) {
         nbcolli_stash *s = *at;
-        if (s->header.tag != tag) {
+        if (s->header.tag < first || s->header.tag > last) {
             at = &s->next;
             continue;
         }
@@ -228,6 +234,16 @@ static inline void nbcolli_stash_drop(nbcoll_comm *comm, uint64_t tag, nbcoll_st
         nbcolli_refuse(comm, &s->header, s->bytes, why);
         nbcolli_stash_free(s);
     }
+}
+
+/* All that is stored for operations from `first` to `last`. */
+static inline void nbcolli_stash_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why)
+{
+    if (first == last)
+        nbcolli_early_drop(comm, nbcolli_early_at(comm, first), first, last, why);
+    else
+        for (size_t i = 0; i < comm->early_room; i++)
+            nbcolli_early_drop(comm, &comm->early[i], first, last, why);
 }
 
 #endif

@@ -10,6 +10,8 @@
 
 /* Between two looks, when sleeping is not (yet) worth it (src/context). */
 void nbcolli_pause(nbcoll_context *c, uint64_t looks);
+/* A run for the request, or null without memory (src/request). */
+nbcolli_run *nbcolli_run_take(nbcolli_request *r);
 /* Ends a communicator's creation (src/comm). */
 void nbcolli_comm_made(nbcolli_request *r);
 /* Runs the callbacks of ended requests and releases detached ones, without the lock (src/request). */
@@ -93,6 +95,20 @@ static inline void nbcolli_bury(nbcolli_link *link)
             }
 }
 
+/* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
+static inline void nbcolli_slot_fill(nbcolli_slot *slot)
+{
+    nbcolli_request *r = slot->next ? nbcolli_queue_find(slot->comm, slot->next - 1) : NULL;
+    nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
+
+    if (run) {
+        nbcolli_queue_remove(r);
+        slot->next = 0;
+        nbcolli_activate(run);
+    } else if (r)
+        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+}
+
 /* Works off what handling one thing has made possible elsewhere. */
 static inline void nbcolli_drain(nbcoll_context *c)
 {
@@ -105,10 +121,11 @@ static inline void nbcolli_drain(nbcoll_context *c)
             c->failing = run->next_failing;
             run->listed = 0;
             nbcolli_settle(run);
-        } else if (c->activations) {
-            nbcolli_run *run = c->activations;
-            c->activations = run->next;
-            nbcolli_activate(run);
+        } else if (c->free_slots) {
+            nbcolli_slot *slot = c->free_slots;
+            c->free_slots = slot->next_free;
+            slot->listed = 0;
+            nbcolli_slot_fill(slot);
         } else if (c->made) {
             nbcolli_request *r = c->made;
             c->made = r->next;

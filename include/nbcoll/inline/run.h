@@ -203,44 +203,6 @@ static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
     nbcolli_step_end(run, step);
 }
 
-static inline void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
-{
-    if ((r->done || r->detached) && !r->calling) {
-        r->calling = 1;
-        r->next = c->ended;
-        c->ended = r;
-    }
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED, memory_order_release); /* publishes the buffers */
-}
-
-/* Out of the slot, or of whatever queue it is in. The next one of the slot is put in its place, to be activated. */
-static inline void nbcolli_slot_leave(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
-    nbcolli_slot *slot = nbcolli_slot_of(run->comm, run->tag);
-
-    if (slot->active != run) {
-        for (nbcolli_run **at = &slot->queue; *at; at = &(*at)->next)
-            if (*at == run) {
-                *at = run->next;
-                return;
-            }
-        return;
-    }
-    if (run->state == NBCOLLI_RUN_QUEUED) /* chosen, not yet activated */
-        for (nbcolli_run **at = &c->activations; *at; at = &(*at)->next)
-            if (*at == run) {
-                *at = run->next;
-                break;
-            }
-    slot->active = slot->queue;
-    if (slot->active) {
-        slot->queue = slot->active->next;
-        slot->active->next = c->activations;
-        c->activations = slot->active;
-    }
-}
-
 /* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
 static inline void nbcolli_run_finish(nbcolli_run *run)
 {
@@ -259,22 +221,13 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_mark_end(comm, run->tag);
     else if (comm->area)
         nbcolli_cells_failed(run);
-    nbcolli_slot_leave(run);
+    slot->active = NULL;
+    nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);
-    if (run->status != NBCOLL_OK && comm->failed_floor <= run->tag)
-        comm->failed_floor = run->tag + 1;
-    comm->active--;
-    comm->context->active--;
-    r->status = run->status;
-    r->run = NULL;
     run->state = NBCOLLI_RUN_POOLED;
     run->next = run->schedule->idle;
     run->schedule->idle = run;
-    if (r->creating) {
-        r->next = comm->context->made;
-        comm->context->made = r;
-    } else
-        nbcolli_request_end(comm->context, r);
+    nbcolli_operation_over(r, run->status);
 }
 
 /* Runs whatever is ready. The run may be over afterwards. */
@@ -404,11 +357,7 @@ static inline void nbcolli_settle(nbcolli_run *run)
     int held = 0, reads = 0;
 
     if (run->state != NBCOLLI_RUN_SETTLING) {
-        nbcolli_stash_drop(run->comm, run->tag, NBCOLL_ERR_CANCELLED);
-        if (run->state == NBCOLLI_RUN_QUEUED) {
-            nbcolli_run_finish(run);
-            return;
-        }
+        nbcolli_stash_drop(run->comm, run->tag, run->tag, NBCOLL_ERR_CANCELLED);
         run->state = NBCOLLI_RUN_SETTLING;
         for (uint32_t i = 0; i < run->schedule->ops; i++)
             nbcolli_op_stop(&run->op[i]);

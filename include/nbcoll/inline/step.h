@@ -4,8 +4,8 @@
 #ifndef NBCOLL_INLINE_STEP_H
 #define NBCOLL_INLINE_STEP_H
 
-#include "cells.h"
 #include "giveup.h"
+#include "queue.h"
 
 static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
 {
@@ -47,36 +47,29 @@ static inline void nbcolli_run_deserted(nbcolli_run *run, int rank)
     nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
 }
 
-/* The run of a tag that has been taken here, or null when it is over. */
+/* An active request ends with `why`, whether it runs or waits for its slot. */
+static inline void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    if (r->run)
+        nbcolli_run_fail(r->run, why, cause, tell);
+    else
+        nbcolli_queued_fail(r, why, cause, tell);
+}
+
+/* The run of a tag, or null when it has none (yet, or any more). */
 static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
 {
-    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
-    if (slot->active && slot->active->tag == tag)
-        return slot->active;
-    for (nbcolli_run *run = slot->queue; run; run = run->next)
-        if (run->tag == tag)
-            return run;
-    return NULL;
+    nbcolli_run *run = nbcolli_slot_of(comm, tag)->active;
+    return run && run->tag == tag ? run : NULL;
 }
 
-/* Ends what runs, from this tag on; all ranks know, or are told of it otherwise. */
+/* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
 static inline void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank)
 {
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
+    for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->tag >= from)
             nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-        for (nbcolli_run *run = comm->slot[i].queue; run; run = run->next)
-            if (run->tag >= from)
-                nbcolli_run_fail(run, why, rank, 0);
-    }
-}
-
-static inline nbcolli_stash *nbcolli_stash_from(const nbcolli_slot *slot, uint64_t from)
-{
-    nbcolli_stash *s = slot->stash;
-    while (s && s->header.tag < from)
-        s = s->next;
-    return s;
+    nbcolli_queue_fail(comm, from, why, rank);
 }
 
 /* Nothing starts on it any more, as ERR_MISMATCH or ERR_PEER_LOST then says. By a loss all that runs ends, too, with
@@ -87,15 +80,12 @@ static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status
 {
     nbcoll_status broken = why == NBCOLL_ERR_MISMATCH ? why : NBCOLL_ERR_PEER_LOST;
     uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
-    nbcolli_stash *s;
 
     if (comm->broken == broken || comm->broken == NBCOLL_ERR_PEER_LOST)
         return;
     comm->broken = broken;
     comm->culprit = rank;
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        while ((s = nbcolli_stash_from(&comm->slot[i], from)))
-            nbcolli_stash_drop(comm, s->header.tag, NBCOLL_ERR_CANCELLED);
+    nbcolli_stash_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
     nbcolli_tell_lost(comm, rank, broken);
     nbcolli_runs_fail(comm, from, why, rank);
     nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
