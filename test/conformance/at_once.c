@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,13 +56,16 @@ void world_run(struct world *w, void (*main)(struct player *p))
     struct body body[MAX_RANKS];
     pthread_t thread[MAX_RANKS];
     crew processes = {{0}};
+    int status[RANKS_MOST];
 
     for (int i = 0; i < w->ranks; i++) {
         body[i] = (struct body){&w->player[i], main};
         processes.threads[i] = 1;
     }
     if (w->process) {
-        crew_succeeds(&processes, process_main, &body[0]);
+        assert_true(crew_run(&processes, process_main, &body[0], status));
+        for (int i = 0; i < w->ranks; i++)
+            assert_int_equal(status[i], i == w->killed ? SIGKILL : 0);
         return;
     }
     for (int i = 0; i < w->ranks; i++)
@@ -73,7 +77,7 @@ void world_run(struct world *w, void (*main)(struct player *p))
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static void talk(struct player *p)
+void player_talk(struct player *p)
 {
     uint64_t start = now_ns();
     while (!player_is_done(p) && !p->world->wrong) {
@@ -89,7 +93,7 @@ static void talk(struct player *p)
 
 static void talk_and_close(struct player *p)
 {
-    talk(p);
+    player_talk(p);
     if (!p->world->wrong) {
         nbcoll_endpoint_close(p->ep);
         p->ep = NULL;
@@ -115,7 +119,7 @@ void ranks_at_once_exchange_random_messages(void **state)
         struct world *w = world_open(state, runs[i].ranks);
         for (int rank = 0; rank < w->ranks; rank++)
             write_random_letters(w, &w->player[rank], runs[i].letters);
-        world_run(w, talk);
+        world_run(w, player_talk);
         world_close(w);
     }
 }
@@ -140,7 +144,7 @@ static void talk_and_close_or_stay(struct player *p)
         talk_and_close(p);
         return;
     }
-    talk(p);
+    player_talk(p);
     while (!player_knows_left(p, -1) && !p->world->wrong) {
         if (!player_progress(p))
             sched_yield();

@@ -15,10 +15,10 @@ int nbcoll_conformance_run(const nbcoll_conformance *c)
 {
     void *state = (void *)(uintptr_t)c; /* read only, as every test knows */
 #define SUITE_TEST(name) {#name, name, NULL, NULL, state},
-    const struct CMUnitTest all[] = {SUITE(SUITE_TEST)}, concurrent[] = {CONCURRENT(SUITE_TEST)};
+    const struct CMUnitTest here[] = {SUITE(SUITE_TEST)}, processes[] = {CONCURRENT(SUITE_TEST) PROCESSES(SUITE_TEST)};
 #undef SUITE_TEST
     print_message("%s: seed %llu\n", c->name, (unsigned long long)suite_seed());
     if (c->promises & NBCOLL_CONFORMANCE_PROCESSES)
-        return _cmocka_run_group_tests(c->name, concurrent, sizeof concurrent / sizeof concurrent[0], NULL, NULL);
-    return _cmocka_run_group_tests(c->name, all, sizeof all / sizeof all[0], NULL, NULL);
+        return _cmocka_run_group_tests(c->name, processes, sizeof processes / sizeof processes[0], NULL, NULL);
+    return _cmocka_run_group_tests(c->name, here, sizeof here / sizeof here[0], NULL, NULL);
 }

@@ -35,7 +35,8 @@ struct nbcoll_conformance {
 typedef struct nbcoll_conformance_process {
     /* Opens the end of a rank in its process; null when that failed. */
     nbcoll_endpoint *(*open)(const nbcoll_conformance *c, void *made, int rank, int ranks);
-    size_t payload; /* the ends' limits.payload */
+    size_t payload;   /* the ends' limits.payload */
+    uint32_t lost_ms; /* a rank that is killed, or calls exec, is reported lost to all others within that */
     const void *user;
 } nbcoll_conformance_process;
 

@@ -250,8 +250,9 @@ bool player_progress(struct player *p)
         next = r->next;
         player_take_back(p, r);
     }
-    if (batch.lost != -1)
+    if (batch.lost != -1 && (batch.lost != p->world->doomed || p->knows_lost))
         player_is_wrong(p, "rank %d was reported as lost", batch.lost);
+    p->knows_lost |= batch.lost != -1;
     if (batch.left != -1)
         player_is_left(p, batch.left);
     return batch.arrived || batch.returned;
@@ -278,6 +279,7 @@ struct world *world_open(void **state, int ranks)
     w->c = *state;
     w->process = w->c->promises & NBCOLL_CONFORMANCE_PROCESSES ? w->c->user : NULL;
     w->ranks = ranks;
+    w->doomed = w->killed = -1;
     w->seed = suite_seed();
     w->random = w->seed;
     w->made = w->c->make(w->c, ranks, w->seed, end);

@@ -42,6 +42,7 @@ struct player {
     size_t lent;            /* records now lent */
     size_t arrived, expected;
     unsigned left[MAX_RANKS]; /* how often that rank was reported to have left */
+    bool knows_lost;          /* the rank that is doomed has been reported lost */
     bool must_order;
     size_t next[MAX_RANKS]; /* must_order: no earlier letter may come from there */
     char wrong[200];        /* the first thing that went wrong */
@@ -54,6 +55,8 @@ struct world {
     int ranks;
     size_t payload; /* limits.payload of the ends */
     uint64_t seed, random;
+    int doomed; /* the rank that will be reported lost; -1: none */
+    int killed; /* the rank whose process will be killed; -1: none */
     atomic_bool wrong; /* some player has noted something: everyone stops */
     struct player player[MAX_RANKS];
 };
@@ -70,6 +73,8 @@ void world_close(struct world *w);
 void world_close_end(struct world *w, int rank);
 /* Runs main for each player at once, on threads or in processes; main is silent, or notes what is wrong. */
 void world_run(struct world *w, void (*main)(struct player *p));
+/* For world_run: sends and receives until its letters have arrived and its records are back. */
+void player_talk(struct player *p);
 /* Steps all players until their letters have arrived and their records are back. */
 void world_settle(struct world *w);
 /* Fails the test when a player has noted something. */
@@ -143,8 +148,15 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(ranks_at_once_read_what_is_exposed)                                                                              \
     X(an_end_closes_while_others_still_talk)                                                                           \
     X(who_stays_is_told_once_of_all_who_leave)
+/* Those whose ranks must be processes. */
+#define PROCESSES(X)                                                                                                   \
+    X(a_killed_rank_is_reported_lost_to_all)                                                                           \
+    X(a_killed_rank_ends_a_sleep)                                                                                      \
+    X(a_rank_that_calls_exec_is_reported_lost_to_all)                                                                  \
+    X(a_rank_that_has_left_is_not_lost_when_its_process_ends)
 #define SUITE_DECLARE(name) void name(void **state);
 SUITE(SUITE_DECLARE)
+PROCESSES(SUITE_DECLARE)
 #undef SUITE_DECLARE
 
 #endif

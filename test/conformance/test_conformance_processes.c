@@ -44,7 +44,7 @@ static void destroy(const nbcoll_conformance *c, void *made)
 #define MOOD(text, bulk, bytes, ...)                                                                                   \
     {                                                                                                                  \
         "shm, processes" text, NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_PROCESSES | (bulk), make, destroy,      \
-            &(const nbcoll_conformance_process){open_end, bytes, SHM(.payload = bytes, __VA_ARGS__)}                   \
+            &(const nbcoll_conformance_process){open_end, bytes, 200, SHM(.payload = bytes, __VA_ARGS__)}              \
     }
 
 int main(void)
