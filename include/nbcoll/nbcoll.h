@@ -215,7 +215,7 @@ NBCOLL_API nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], s
 
 /* Starts an inactive persistent request, or tells that it is active (ERR_REQUEST). Never blocks: without a free slot
  * the operation is queued. Errors: ERR_NULL, ERR_REQUEST, ERR_MISMATCH, ERR_PEER_LOST (the communicator is out of step
- * or broken), ERR_MEMORY. */
+ * or broken), ERR_CANCELLED (not all ranks have made it), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
 
 /* Calls done(request, status, user) when the operation ends, once for each start, from inside test, wait or progress on
@@ -226,7 +226,8 @@ NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *don
 
 /* Revokes the operation on all ranks. It ends (test, wait) with ERR_CANCELLED, but only when no peer can touch its
  * buffers any more; ranks that still needed it get ERR_CANCELLED too, ranks for which it had ended keep their result.
- * The communicator stays usable. An operation that has ended here keeps its status. Errors: ERR_REQUEST. */
+ * The communicator stays usable. An operation that has ended here keeps its status. If it makes a communicator, ranks
+ * for which that had ended have one that not all have: see nbcoll_comm_idup. Errors: ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
 /* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer. OK or
@@ -296,7 +297,13 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
  * it like any other; *out is written when that ends with OK, and must be there until then. All ranks dup, with or
  * without a configuration, or all split, or all split by shared node: else no communicator is made, all get
  * ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
- * endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY, ERR_FORKED. */
+ * endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY, ERR_FORKED.
+ *
+ * A creation that is cancelled, or times out, or finds no memory on one rank when others have already ended theirs,
+ * leaves them a communicator that not all ranks have. They are told: what they have started on it ends, and what they
+ * start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss of a rank). It can only
+ * be freed; the parent stays usable. That holds for the first communicator of an endpoint, too, and for a split also if
+ * the rank that cancelled passed another colour. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,

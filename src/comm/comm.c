@@ -87,7 +87,7 @@ static void unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
-/* Where all went well nothing can come any more. */
+/* Where all went well nothing can come any more. Of one that was not made nothing will be started. */
 static void bury(nbcoll_comm *comm)
 {
     nbcolli_tomb *tomb = comm->tomb;
@@ -96,7 +96,7 @@ static void bury(nbcoll_comm *comm)
         nbcolli_free(&comm->context->host, tomb, sizeof *tomb);
         return;
     }
-    *tomb = (nbcolli_tomb){comm->link->tombs, comm->id, comm->broken ? UINT64_MAX : comm->failed_floor};
+    *tomb = (nbcolli_tomb){comm->link->tombs, comm->id, comm->broken || comm->making ? UINT64_MAX : comm->failed_floor};
     comm->link->tombs = tomb;
 }
 
@@ -139,7 +139,10 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
         busy |= r->calling; /* its callback is still to be told */
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH); /* whoever still sends to us must be able to end */
+    int awaits = nbcolli_has_early(comm); /* somebody waits for what will not be started here */
+    nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
+    if (awaits)
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH);
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }

@@ -103,6 +103,11 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
 
+    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
+        nbcoll_comm *over = comm->parent ? comm->parent : comm;
+        s = comm->spoiled;
+        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
+    }
     for (int i = 0; s == NBCOLL_OK && i < voters; i++)
         if (comm->votes[i].abi != NBCOLL_ABI)
             s = NBCOLL_ERR_ABI;
@@ -127,10 +132,13 @@ void nbcolli_comm_made(nbcolli_request *r)
     r->creating = NULL;
     r->status = conclude(comm, r->status);
     comm->parent = NULL;
+    comm->making = r->status != NBCOLL_OK;
     link->creating--;
+    link->unmade |= comm->making;
     if (r->status != NBCOLL_OK || !out || !comm->listed) {
         if (r->comm == comm)
             r->comm = NULL;
+        nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_CANCELLED); /* of those that have it, and send already */
         nbcolli_comm_destroy(comm);
         comm = NULL;
     }
@@ -197,6 +205,9 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     }
     nbcolli_schedule_own(schedule, c);
     r->creating = comm;
+    comm->making = 1;
+    comm->vote_comm = over->id;
+    comm->vote_tag = over->next_tag;
     comm->out = out;
     comm->link->creating++;
     if (over == comm) { /* until the ranks have agreed */

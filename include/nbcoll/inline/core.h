@@ -235,6 +235,7 @@ typedef struct nbcolli_peer {
     int32_t credits; /* payloads that we may still send unasked; may be below zero while the ranks agree */
     uint32_t owed;   /* credits to give back */
     uint8_t given_up; /* the other members have been told so */
+    uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;
 
 typedef struct nbcolli_cached {
@@ -301,12 +302,14 @@ struct nbcoll_comm {
     nbcoll_context *context;
     nbcolli_link *link;
     uint64_t id; /* the first rank's address, then its serial number there */
+    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
     uint64_t next_tag;
     uint64_t failed_floor; /* tags below it may have left messages behind */
     size_t active, memory;
     int rank, size;
     int culprit;          /* the rank that broke it, or -1 */
-    nbcoll_status broken; /* ERR_PEER_LOST, or ERR_MISMATCH when the ranks are out of step */
+    nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
+                             are out of step */
     int listed;           /* known to its link, under its id */
     int left;             /* some of its ranks have left */
     nbcolli_tomb *tomb;   /* its own, empty */
@@ -331,7 +334,9 @@ struct nbcoll_comm {
     size_t offered_bytes;  /* what that takes, or would take */
     uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
     /* while it is being made */
-    nbcoll_comm *parent; /* null: the first of its link */
+    int making;            /* and it stays so if that fails */
+    nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
+    nbcoll_comm *parent;   /* null: the first of its link */
     nbcolli_vote *votes; /* [parent's size] */
     nbcoll_schedule *agreement;
     nbcoll_comm **out;
@@ -373,7 +378,8 @@ struct nbcolli_link {
     nbcolli_post *backlog, **backlog_end;
     nbcolli_stash *orphans; /* messages of communicators that are being made */
     nbcolli_tomb *tombs;
-    uint32_t creating;
+    uint32_t creating; /* communicators that are being made */
+    int unmade;        /* the making of one has failed: other ranks may have it */
     uint32_t serial; /* last one given to a communicator */
     uint32_t lent;   /* records that the transport has */
     nbcolli_post *lent_controls; /* of those, the control messages */
@@ -427,7 +433,7 @@ static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
 static inline int nbcolli_has_left(const nbcoll_comm *comm, int rank)
 {
     const nbcolli_peer *peer = &comm->peer[rank];
-    return peer->link->loss[peer->address] & NBCOLLI_LEFT;
+    return peer->absent || peer->link->loss[peer->address] & NBCOLLI_LEFT;
 }
 
 static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)

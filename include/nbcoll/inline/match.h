@@ -226,11 +226,60 @@ static inline void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header
     nbcolli_control_to(comm, (int)h->source, &answer);
 }
 
-/* Another rank has ended the operation. */
-static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
+static inline nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h)
 {
-    nbcoll_status why = h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
-                                                                                    : NBCOLL_ERR_CANCELLED;
+    return h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
+                                                                       : NBCOLL_ERR_CANCELLED;
+}
+
+/* ---- half communicators ---------------------------------------------------------------------------------------- */
+
+static inline int nbcolli_rank_of(const nbcoll_comm *comm, int address)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (comm->peer[rank].address == address)
+            return rank;
+    return -1;
+}
+
+/* Rank `source` of the link does not have the communicator, for a reason of which `cause` of the link is the cause: it
+ * holds and reads nothing of ours there, and nothing can be done with it. */
+static inline void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
+{
+    int absent = nbcolli_rank_of(comm, source), culprit = nbcolli_rank_of(comm, cause);
+
+    if (absent >= 0)
+        comm->peer[absent].absent = 1;
+    nbcolli_comm_break(comm, culprit < 0 ? absent : culprit,
+                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
+            nbcolli_to_settle(comm->slot[i].active);
+}
+
+/* A revoked operation is over here. If it was a vote that ended well, what it made is not on all ranks. `comm`: where
+ * it was, or null if that was freed. */
+static inline void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
+{
+    const nbcolli_header *h = &in->header;
+    int cause = comm && h->number < (uint32_t)comm->size ? comm->peer[h->number].address : in->source;
+
+    for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
+        next = made->sister;
+        if (made->link != in->link || made->vote_comm != h->comm || made->vote_tag != h->tag)
+            continue;
+        if (made->making)
+            made->spoiled = why;
+        else
+            nbcolli_comm_half(made, in->source, cause, why);
+    }
+}
+
+/* Another rank has ended the operation. */
+static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_status why = nbcolli_revoke_reason(h);
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
     nbcolli_request *queued = nbcolli_queue_find(comm, h->tag);
 
@@ -238,6 +287,8 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_run_fail(run, why, (int)h->number, 0);
     else if (queued)
         nbcolli_queued_fail(queued, why, (int)h->number, 0);
+    else if (h->tag < comm->next_tag)
+        nbcolli_vote_revoked(comm, in, why);
     if (h->tag < comm->next_tag)
         return;
     nbcoll_status s = nbcolli_doom_add(comm, h->tag, why, (int)h->number);
@@ -253,13 +304,15 @@ static inline void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
 
-    if (h->number >= (uint32_t)comm->size)
+    if (h->number >= (uint32_t)comm->size && h->number != UINT32_MAX) /* that is nobody */
         return;
-    if (h->bytes) {
+    if (h->bytes && h->number < (uint32_t)comm->size) {
         nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
         return;
     }
-    nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_PEER_LOST);
+    nbcolli_comm_break(comm, cause,
+                       h->status == NBCOLL_ERR_MISMATCH || h->status == NBCOLL_ERR_CANCELLED ? (nbcoll_status)h->status
+                                                                                             : NBCOLL_ERR_PEER_LOST);
     if (h->status == NBCOLL_ERR_MISMATCH)
         nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
 }
@@ -311,38 +364,61 @@ static inline const nbcolli_tomb *nbcolli_find_tomb(const nbcolli_link *link, ui
     return tomb;
 }
 
-/* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
- * ones with a tomb can still be sent anything that wants an answer, and at once: its sender may join in the making only
- * when it has got that. */
-static inline void nbcolli_orphan_in(nbcolli_incoming *in)
+/* Stores a message of a communicator that is perhaps being made. 0: without memory none of those can be. */
+static inline int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
+    nbcolli_stash *s = in->kept;
+
+    if (!s)
+        s = nbcolli_stash_keep(link, in->source, &in->header, in->payload, in->bytes);
+    if (s) {
+        in->kept = NULL;
+        s->next = link->orphans;
+        link->orphans = s;
+        return 1;
+    }
+    for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
+        if (comm->link == link && comm->making && comm->spoiled == NBCOLL_OK)
+            comm->spoiled = NBCOLL_ERR_MEMORY;
+    return 0;
+}
+
+/* To the sender of a message of a communicator that is not here. */
+static inline void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type, uint32_t number,
+                                         nbcoll_status status)
+{
+    const nbcolli_header *m = &in->header;
+    nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = number,
+                             .type = (uint8_t)type, .status = (uint8_t)status};
+    nbcolli_control(in->link, in->source, &answer);
+}
+
+/* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
+ * ones with a tomb can still be sent anything that wants an answer, and at once: its sender may join in the making only
+ * when it has got that. An operation that was not started here before it was freed ends there: it never will be. */
+static inline void nbcolli_orphan_in(nbcolli_incoming *in)
+{
     const nbcolli_header *m = &in->header;
     if (m->type == NBCOLLI_GIVE_UP) {
-        nbcolli_rejected_by(link, in->source);
+        nbcolli_rejected_by(in->link, in->source);
         return;
     }
-    const nbcolli_tomb *tomb = nbcolli_find_tomb(link, m->comm);
+    const nbcolli_tomb *tomb = nbcolli_find_tomb(in->link, m->comm);
     int has_failed = tomb && m->tag < tomb->failed_floor; /* of which the sender is told too */
+    int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS, is_freed = tomb || !in->link->creating;
 
-    if (link->creating && !tomb) {
-        nbcolli_stash *s = in->kept;
-        if (!s)
-            s = nbcolli_stash_keep(link, in->source, m, in->payload, in->bytes);
-        if (s) {
-            in->kept = NULL;
-            s->next = link->orphans;
-            link->orphans = s;
-            return;
-        }
-        nbcolli_mark_lost(link, in->source, NBCOLLI_CUT);
-    }
-    if (m->type == NBCOLLI_RTS || (m->type == NBCOLLI_REVOKE && m->bytes)) {
-        nbcolli_header answer = {.comm = m->comm, .tag = m->tag, .source = m->to, .to = m->source, .number = m->number,
-                                 .type = m->type == NBCOLLI_RTS ? NBCOLLI_FIN : NBCOLLI_REVOKED,
-                                 .status = has_failed ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH};
-        nbcolli_control(link, in->source, &answer);
-    }
+    if (m->type == NBCOLLI_REVOKE)
+        nbcolli_vote_revoked(NULL, in, nbcolli_revoke_reason(m));
+    if (in->link->creating && !tomb && nbcolli_orphan_keep(in))
+        return;
+    nbcoll_status why = has_failed || !is_freed || in->link->unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    if (m->type == NBCOLLI_RTS)
+        nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
+    if (m->type == NBCOLLI_REVOKE && m->bytes)
+        nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
+    if (is_data && is_freed && !has_failed)
+        nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
     nbcolli_done_with(in);
 }
 
@@ -379,7 +455,7 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_data_in(comm, in);
         break;
     case NBCOLLI_REVOKE:
-        nbcolli_revoke_in(comm, h);
+        nbcolli_revoke_in(comm, in);
         if (h->bytes)
             nbcolli_revoke_answer(comm, h);
         break;

@@ -220,6 +220,14 @@ static inline nbcolli_stash **nbcolli_early_at(const nbcoll_comm *comm, uint64_t
     return &comm->early[nbcolli_hash(tag) & (comm->early_room - 1)];
 }
 
+static inline int nbcolli_has_early(const nbcoll_comm *comm)
+{
+    size_t i = 0;
+    while (i < comm->early_room && !comm->early[i])
+        i++;
+    return i < comm->early_room;
+}
+
 /* Refuses and frees what is stored there for operations from `first` to `last`. */
 static inline void nbcolli_early_drop(nbcoll_comm *comm, nbcolli_stash **at, uint64_t first, uint64_t last,
                                       nbcoll_status why)

@@ -98,7 +98,7 @@ static inline void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, i
     const nbcoll_observer *o = comm->context->observer;
 
     nbcolli_note_failure(comm->context, why, cause, r->tag, comm);
-    if (tell)
+    if (tell || r->creating) /* as nbcolli_run_fail */
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
     nbcolli_stash_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
     if (o)

@@ -341,7 +341,7 @@ static inline int nbcolli_op_held(nbcolli_op *op)
             return 1;
     }
     if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
-        !(op->post.link->loss[op->post.peer] & NBCOLLI_LEFT))
+        !nbcolli_has_left(op->run->comm, op->run->schedule->step[op->step].peer))
         return 1;
     if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
         nbcolli_watch(op);

@@ -28,7 +28,9 @@ static inline void nbcolli_to_settle(nbcolli_run *run)
     }
 }
 
-/* The run will end with `why`. `tell`: the other ranks do not know yet. Settling happens later, from the drain. */
+/* The run will end with `why`. `tell`: the other ranks do not know yet. Of a vote each rank tells: those that have
+ * ended it well have a communicator that this one will not have, and must learn of that whoever dies. Settling happens
+ * later, from the drain. */
 static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
 {
     if (run->status != NBCOLL_OK)
@@ -36,7 +38,7 @@ static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cau
     run->status = why;
     run->cause = cause;
     nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
-    if (tell)
+    if (tell || run->request->creating)
         nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
     nbcolli_to_settle(run);
 }
@@ -72,16 +74,16 @@ static inline void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_st
     nbcolli_queue_fail(comm, from, why, rank);
 }
 
-/* Nothing starts on it any more, as ERR_MISMATCH or ERR_PEER_LOST then says. By a loss all that runs ends, too, with
- * `why`. Where the ranks are out of step it goes on: an operation that they have all started alike can end; one that
- * they have not is found by itself, or ends since somebody will not start it (nbcolli_lost_in). Each rank that learns
- * of it tells all others, so that the news outlives its bearer. */
+/* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
+ * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
+ * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
+ * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer. */
 static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
 {
-    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH ? why : NBCOLL_ERR_PEER_LOST;
+    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
     uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
 
-    if (comm->broken == broken || comm->broken == NBCOLL_ERR_PEER_LOST)
+    if (comm->broken == broken || (comm->broken != NBCOLL_OK && comm->broken != NBCOLL_ERR_MISMATCH))
         return;
     comm->broken = broken;
     comm->culprit = rank;
