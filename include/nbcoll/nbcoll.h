@@ -151,13 +151,21 @@ NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_contex
  * whatever thread), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
+/* A start, test or progress takes no long, however large the data: the library copies, combines and sends in pieces
+ * about so many bytes in one such call, and the context's transports copy as many; tens of microseconds. What is left
+ * goes on in the next calls, by turns among the operations. A wait goes on until it ends. Not counted, and not divided,
+ * is what the host's own functions do in one call of theirs (pack, unpack, the CALL steps of schedules); `combine` of a
+ * host's operation is called for pieces of at least one element. */
+#define NBCOLL_PASS_BYTES (256 * 1024)
+
 /* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
 NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
 
 /* For event loops. nbcoll_fd gives a descriptor that becomes readable when an armed context has something to do; it
  * stays the context's. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor, or NBCOLL_AGAIN when
  * something became ready meanwhile (progress first). One arming serves one readiness: after the poll returns, call
- * nbcoll_progress and arm again. Errors: ERR_UNSUPPORTED (no endpoint, or one whose transport has no doorbell). */
+ * nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
+ * Errors: ERR_UNSUPPORTED (no endpoint, or one whose transport has no doorbell). */
 NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
 NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
 

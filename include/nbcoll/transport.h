@@ -87,7 +87,9 @@ typedef struct nbcoll_bulk {
     /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
     void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);
     /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent record comes
-     * back when `to` is complete, or will no longer be written. */
+     * back when `to` is complete, or will no longer be written. Where the calling thread copies, it copies about
+     * NBCOLL_PASS_BYTES at most in a progress and the gets up to the next one: a get that is beyond is lent, and
+     * progress goes on with those that are, by turns. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                          nbcoll_record *record);
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */

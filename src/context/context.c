@@ -79,6 +79,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->observer = config.observer;
     c->flags = config.flags;
     c->poller = -1;
+    c->delayed_end = &c->delayed;
     c->failure.rank = -1;
     s = alive_open(c);
     if (s != NBCOLL_OK) {
@@ -312,14 +313,14 @@ static nbcoll_status arm_all(nbcoll_context *c)
 {
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
-    if (c->ended)
+    if (c->ended || c->delayed)
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_status s = link->transport.doorbell->arm(link->endpoint);
         if (s != NBCOLL_OK)
             return s;
     }
-    if (!nbcolli_look_again(c)) /* [SLEEP] the second look of the bell's bargain */
+    if (!nbcolli_look_again(c) && !c->delayed) /* [SLEEP] the second look of the bell's bargain */
         return NBCOLL_OK;
     nbcolli_drain(c);
     return NBCOLL_AGAIN;

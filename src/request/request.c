@@ -140,7 +140,8 @@ static int lowest_awaited(const nbcolli_run *run)
         const nbcolli_op *op = &run->op[i];
         int peer = run->schedule->step[op->step].peer;
         int waits = op->phase == NBCOLLI_EXPOSED ? nbcolli_exposure_is_held(op, &peer)
-                                                 : op->phase != NBCOLLI_IDLE && op->phase != NBCOLLI_SETTLED;
+                                                 : op->phase != NBCOLLI_IDLE && op->phase != NBCOLLI_USING &&
+                                                       op->phase != NBCOLLI_SETTLED;
         if (waits && peer >= 0 && (rank < 0 || peer < rank))
             rank = peer;
     }

@@ -275,6 +275,7 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
     run->base[NBCOLL_BUFFER_RECV] = r->recv;
     run->left = s->steps - 2;
     run->head = run->tail = 0;
+    run->place = 0;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;
@@ -339,6 +340,7 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
     comm->next_tag++;
     comm->active++;
     comm->context->active++;
+    comm->context->bytes_left = NBCOLL_PASS_BYTES;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
     if (run)

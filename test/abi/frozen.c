@@ -32,6 +32,7 @@
 /* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ABI, 1);
 VALUE(NBCOLL_ANY_THREAD, 1);
+VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_COUNTS_KNOWN, 2);
 VALUE(NBCOLL_BY_COST, ~0ul);

@@ -65,10 +65,11 @@ struct loopback_end {
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
     struct loopback_records deferred; /* lent, to be carried out by progress */
     struct loopback_records finished; /* lent, to be returned by progress */
+    size_t copied;                    /* bytes of gets, in this progress and since */
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
     int left;                         /* ranks whose leaving we have reported */
-    bool untried;                     /* something was deferred since the last progress */
+    bool untried;                     /* something was deferred since the last progress, or a get goes on */
     int refusals;                     /* rings without room, since the last progress */
     unsigned char *has_left;          /* [ranks]: which; behind the rings */
     struct loopback_ring *ring[];     /* to each rank; null before the first message */
@@ -183,6 +184,20 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
 /* scratch: what (LOOPBACK_PUT and the peer, or LOOPBACK_GET), source, destination, bytes */
 enum { LOOPBACK_PUT, LOOPBACK_GET };
 
+/* Copies as much of a get as this progress has left for it: NOT_NOW if that is not all. */
+static nbcoll_posted loopback_copy(struct loopback_end *e, nbcoll_record *record)
+{
+    size_t bytes = record->scratch[3], left = NBCOLL_PASS_BYTES - e->copied;
+    if (bytes > left)
+        bytes = left;
+    memcpy((void *)(uintptr_t)record->scratch[2], (const void *)(uintptr_t)record->scratch[1], bytes);
+    e->copied += bytes;
+    record->scratch[1] += bytes;
+    record->scratch[2] += bytes;
+    record->scratch[3] -= bytes;
+    return record->scratch[3] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
 static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int peer, const void *from, void *to,
                                     size_t bytes, nbcoll_record *record)
 {
@@ -195,28 +210,40 @@ static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int p
     return NBCOLL_POST_LENT;
 }
 
-static nbcoll_posted loopback_carry_out(struct loopback_end *e, const nbcoll_record *record)
+static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_record *record)
 {
-    const void *from = (const void *)(uintptr_t)record->scratch[1];
-    void *to = (void *)(uintptr_t)record->scratch[2];
-    size_t bytes = record->scratch[3];
-    if (record->scratch[0] >> 32 == LOOPBACK_PUT) /* `from` is the header, `to` the payload */
-        return loopback_ring_put(e, (int)(uint32_t)record->scratch[0], from, to, bytes);
-    memcpy(to, from, bytes);
-    return NBCOLL_POST_DONE;
+    const void *header = (const void *)(uintptr_t)record->scratch[1];
+    const void *payload = (const void *)(uintptr_t)record->scratch[2];
+    if (record->scratch[0] >> 32 == LOOPBACK_PUT)
+        return loopback_ring_put(e, (int)(uint32_t)record->scratch[0], header, payload, record->scratch[3]);
+    return loopback_copy(e, record);
 }
 
-/* Carries out what was deferred; a message without room stays deferred. */
+/* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get, behind those
+ * that had no turn. */
 static void loopback_carry_out_deferred(struct loopback_end *e)
 {
     nbcoll_record *record = e->deferred.first;
+    struct loopback_records begun;
     loopback_records_clear(&e->deferred);
+    loopback_records_clear(&begun);
     e->untried = false;
+    e->copied = 0;
     for (nbcoll_record *next; record; record = next) {
         next = record->next;
+        int is_get = record->scratch[0] >> 32 == LOOPBACK_GET;
+        size_t before = e->copied;
         nbcoll_posted posted = loopback_carry_out(e, record);
         record->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
-        loopback_records_append(posted == NBCOLL_POST_NOT_NOW ? &e->deferred : &e->finished, record);
+        loopback_records_append(posted != NBCOLL_POST_NOT_NOW   ? &e->finished
+                                : is_get && e->copied != before ? &begun
+                                                                : &e->deferred,
+                                record);
+        e->untried |= posted == NBCOLL_POST_NOT_NOW && is_get;
+    }
+    if (begun.first) {
+        *e->deferred.end = begun.first;
+        e->deferred.end = begun.end;
     }
 }
 
@@ -381,9 +408,10 @@ static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key,
     const void *from = loopback_view(ep, peer, key, offset, bytes);
     if (!from)
         return NBCOLL_POST_FAILED;
-    if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
+    if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || bytes > NBCOLL_PASS_BYTES - e->copied)
         return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, record);
     memcpy(to, from, bytes);
+    e->copied += bytes;
     return NBCOLL_POST_DONE;
 }
 

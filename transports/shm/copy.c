@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bulk data: a copy from a thread of this process, or process_vm_readv from another one, where a trial at the opening
- * has shown that it works in both directions (containers, Yama and capabilities decide, and only a trial tells). Large
- * ones go in chunks, one each progress, so that no progress takes long.
+ * has shown that it works in both directions (containers, Yama and capabilities decide, and only a trial tells). From
+ * one progress to the next NBCOLL_PASS_BYTES are copied; what is beyond goes on in the next progress, by turns.
  *
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
@@ -15,8 +15,6 @@
 #include <sys/uio.h>
 
 #include "shm.h"
-
-#define SHM_CHUNK (256u << 10) /* tens of microseconds */
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
@@ -165,8 +163,10 @@ static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, siz
         return NBCOLL_POST_FAILED;
     if (e->peer[peer].gone != SHM_HERE)
         return NBCOLL_POST_LOST;
-    if (bytes <= SHM_CHUNK)
+    if (bytes <= NBCOLL_PASS_BYTES - e->copied) {
+        e->copied += bytes;
         return shm_fetch(e, peer, there, to, bytes);
+    }
     record->scratch[0] = (uint64_t)peer << 1 | there.here;
     record->scratch[1] = there.address;
     record->scratch[2] = (uintptr_t)to;
@@ -175,26 +175,36 @@ static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, siz
     return NBCOLL_POST_LENT;
 }
 
-void nbcolli_shm_copy_some(struct shm_end *e)
+/* A piece of a get, as large as this progress has left. */
+static nbcoll_posted shm_go_on(struct shm_end *e, nbcoll_record *record)
 {
-    nbcoll_record *record = e->gets.first;
-    size_t bytes = record->scratch[3] < SHM_CHUNK ? record->scratch[3] : SHM_CHUNK;
+    size_t left = NBCOLL_PASS_BYTES - e->copied, bytes = record->scratch[3] < left ? record->scratch[3] : left;
     struct shm_there there = {record->scratch[1], record->scratch[0] & 1};
     nbcoll_posted posted = shm_fetch(e, (int)(record->scratch[0] >> 1), there, (void *)(uintptr_t)record->scratch[2],
                                      bytes);
 
+    e->copied += bytes;
     record->scratch[1] += bytes;
     record->scratch[2] += bytes;
     record->scratch[3] -= bytes;
-    if (posted == NBCOLL_POST_DONE && record->scratch[3])
-        return;
-    record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
-                     : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
-                                                  : NBCOLL_ERR_TRANSPORT;
-    e->gets.first = record->next;
-    if (!e->gets.first)
-        nbcolli_shm_clear(&e->gets);
-    nbcolli_shm_append(&e->finished, record);
+    return posted;
+}
+
+void nbcolli_shm_copy_some(struct shm_end *e)
+{
+    while (e->gets.first && e->copied < NBCOLL_PASS_BYTES) {
+        nbcoll_record *record = e->gets.first;
+        nbcoll_posted posted = shm_go_on(e, record);
+
+        e->gets.first = record->next;
+        if (!e->gets.first)
+            nbcolli_shm_clear(&e->gets);
+        record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
+                         : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
+                                                      : NBCOLL_ERR_TRANSPORT;
+        int has_more = posted == NBCOLL_POST_DONE && record->scratch[3];
+        nbcolli_shm_append(has_more ? &e->gets : &e->finished, record);
+    }
 }
 
 /* ---- the trial ------------------------------------------------------------------------------------------------- */

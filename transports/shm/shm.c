@@ -56,6 +56,7 @@ static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
     if (e->refusals)
         nbcolli_shm_forget_refusals(e);
     batch->arrived = nbcolli_shm_deliver(e);
+    e->copied = 0;
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
     batch->returned = e->finished.first;

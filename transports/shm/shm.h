@@ -145,6 +145,7 @@ struct shm_end {
     uint64_t passes;  /* progress calls */
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
+    size_t copied;    /* bytes of gets, in this progress and since */
     struct shm_records gets, finished;
     struct shm_taken *taken; /* in order of place */
     nbcoll_arrival arrival[SHM_ARRIVALS];
@@ -241,7 +242,7 @@ uint64_t nbcolli_shm_token(const struct shm_home *h, int pid);
 void nbcolli_shm_try(struct shm_end *e);
 /* After all have: what moves both ways. */
 void nbcolli_shm_tried(struct shm_end *e);
-/* One chunk of the oldest get. */
+/* Goes on with the gets that are under way, by turns. */
 void nbcolli_shm_copy_some(struct shm_end *e);
 const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 

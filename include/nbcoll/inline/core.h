@@ -106,6 +106,7 @@ typedef enum nbcolli_phase {
     NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
     NBCOLLI_LOOKING,    /* fetch: its part is not there */
     NBCOLLI_FETCHING,   /* fetch: a get */
+    NBCOLLI_USING,      /* fetch: what was found or got is copied or combined */
     NBCOLLI_SETTLED     /* over, well or not */
 } nbcolli_phase;
 
@@ -113,9 +114,11 @@ struct nbcolli_op {
     nbcolli_post post;
     nbcolli_run *run;
     nbcolli_stash *early; /* the message, if it came before the RECV was ready */
-    size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins */
+    size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins; bytes used */
+    const unsigned char *found; /* what is being used */
     nbcoll_key key;       /* of what we expose, or get */
-    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory */
+    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or in its run's
+                                           of those in the middle of something */
     nbcoll_step step;
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
@@ -145,6 +148,9 @@ struct nbcolli_run {
     size_t memory;
     uint32_t left;       /* steps not ended; START and END not counted */
     uint32_t head, tail; /* of ready[] */
+    size_t place;        /* bytes done of the COPY or REDUCE at the head */
+    nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
+    nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
     uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
@@ -408,6 +414,8 @@ struct nbcoll_context {
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_op *watched;         /* that wait for shared memory */
+    nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
+    ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* the request table: they never move */
     atomic_uint chunks;          /* as a request's state */
     nbcolli_request *free_requests;

@@ -115,39 +115,61 @@ static inline void nbcolli_exposure_recall(nbcolli_op *op)
 
 /* ---- readers --------------------------------------------------------------------------------------------------- */
 
-/* [READ] What a FETCH_REDUCE got or found, or what a FETCH found, becomes its result. 0 if the host's operation
- * failed. */
-static inline int nbcolli_fetch_use(nbcolli_op *op, const void *found)
+/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. Returns the bytes
+ * then left, or SIZE_MAX if the host's operation failed. */
+static inline size_t nbcolli_fetch_use(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    void *to = nbcolli_resolve(run, v->write).at;
-    const void *left = v->side == NBCOLL_LEFT ? found : to, *right = v->side == NBCOLL_LEFT ? to : found;
-    size_t bytes = v->write.bytes;
+    size_t unit = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+    size_t left = v->write.bytes - op->moved, bytes = nbcolli_spend_piece(run, left, unit);
+    unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
+    const unsigned char *from = op->found + op->moved;
 
-    if (bytes && v->kind == NBCOLL_FETCH)
-        memcpy(to, found, bytes);
-    else if (bytes && nbcolli_reduce(v->reduction, to, left, right,
-                                     bytes / nbcolli_packed_size(v->reduction.type)) != NBCOLL_OK) {
+    if (v->kind == NBCOLL_FETCH)
+        memcpy(to, from, bytes);
+    else if (nbcolli_reduce(v->reduction, to, v->side == NBCOLL_LEFT ? from : to, v->side == NBCOLL_LEFT ? to : from,
+                            bytes / unit) != NBCOLL_OK) {
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
-        return 0;
+        return SIZE_MAX;
     }
-    return 1;
+    op->moved += bytes;
+    return left - bytes;
 }
 
-/* [READ] is over, [ACK] follows. `found`: what is still to be used, or null. */
-static inline void nbcolli_fetch_end(nbcolli_op *op, const void *found)
+/* [READ] is over, [ACK] follows. */
+static inline void nbcolli_fetch_end(nbcolli_op *op)
 {
-    if (found && !nbcolli_fetch_use(op, found))
-        return;
     nbcolli_op_end(op);
     nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
+}
+
+/* Takes a USING op as far as this pass goes. */
+static inline void nbcolli_fetch_go_on(nbcolli_op *op)
+{
+    size_t left = nbcolli_fetch_use(op);
+
+    if (left == 0)
+        nbcolli_fetch_end(op);
+    else if (left < SIZE_MAX)
+        nbcolli_op_delay(op);
+}
+
+static inline void nbcolli_fetch_found(nbcolli_op *op, const void *found)
+{
+    op->phase = NBCOLLI_USING;
+    op->found = found;
+    op->moved = 0;
+    nbcolli_fetch_go_on(op);
 }
 
 /* The get of what was found is over. */
 static inline void nbcolli_fetch_got(nbcolli_op *op)
 {
-    nbcolli_fetch_end(op, nbcolli_reduces(op) ? nbcolli_bounce(op) : NULL);
+    if (nbcolli_reduces(op))
+        nbcolli_fetch_found(op, nbcolli_bounce(op));
+    else
+        nbcolli_fetch_end(op);
 }
 
 /* Takes a LOOKING op as far as it can go now. */
@@ -171,8 +193,12 @@ static inline void nbcolli_fetch_next(nbcolli_op *op)
     const void *there = found.payload;
     if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
-    if (there || v->write.bytes == 0) {
-        nbcolli_fetch_end(op, there);
+    if (v->write.bytes == 0) {
+        nbcolli_fetch_end(op);
+        return;
+    }
+    if (there) {
+        nbcolli_fetch_found(op, there);
         return;
     }
     op->phase = NBCOLLI_FETCHING;

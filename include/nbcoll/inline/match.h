@@ -201,6 +201,7 @@ static inline void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in
     }
     memcpy(nbcolli_op_memory(op) + h->bytes, in->payload, in->bytes);
     op->moved += in->bytes;
+    nbcolli_spend(run, in->bytes);
     nbcolli_op_next(op);
     nbcolli_advance(run);
 }

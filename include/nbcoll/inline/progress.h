@@ -135,8 +135,26 @@ static inline void nbcolli_drain(nbcoll_context *c)
     }
 }
 
+#define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
+
+/* Goes on with delayed runs, by turns: with what the pass has left, but one turn in any case, so that operations whose
+ * steps are always ready cannot hold them up. */
+static inline void nbcolli_go_on(nbcoll_context *c)
+{
+    ptrdiff_t left = c->bytes_left > NBCOLLI_TURN_BYTES ? c->bytes_left : NBCOLLI_TURN_BYTES;
+
+    while (c->delayed && left > 0) {
+        ptrdiff_t turn = left < NBCOLLI_TURN_BYTES ? left : NBCOLLI_TURN_BYTES;
+        c->bytes_left = turn;
+        nbcolli_run_go_on(c->delayed);
+        left -= turn - c->bytes_left;
+    }
+    c->bytes_left = left;
+}
+
 static inline void nbcolli_pass(nbcoll_context *c)
 {
+    c->bytes_left = NBCOLL_PASS_BYTES;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
         link->transport.progress(link->endpoint, &batch);
@@ -162,6 +180,10 @@ static inline void nbcolli_pass(nbcoll_context *c)
     if (c->watched)
         nbcolli_look_again(c);
     nbcolli_drain(c);
+    if (c->delayed) {
+        nbcolli_go_on(c);
+        nbcolli_drain(c);
+    }
 }
 
 /* ---- in and out ------------------------------------------------------------------------------------------------ */

@@ -26,11 +26,17 @@ static inline int nbcolli_op_turn(nbcolli_op *op)
     case NBCOLLI_SENT_DATA: {
         size_t limit = op->post.link->endpoint->limits.payload;
         op->moved += op->post.bytes;
+        op->post.bytes = 0;
         size_t piece = bytes - op->moved < limit ? bytes - op->moved : limit;
         if (piece == 0) {
             nbcolli_op_end(op);
             return 0;
         }
+        if (!nbcolli_has_bytes(op->run)) {
+            nbcolli_op_delay(op);
+            return 0;
+        }
+        nbcolli_spend(op->run, piece);
         nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, piece);
         return 1;
     }
@@ -75,6 +81,7 @@ static inline void nbcolli_send_start(nbcolli_op *op)
         (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload && peer->credits > 0)) {
         op->phase = NBCOLLI_SENT_EAGER;
         peer->credits -= bytes > 0;
+        nbcolli_spend(run, bytes);
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
     } else if (nbcolli_has_left(run->comm, v->peer)) {
         nbcolli_run_deserted(run, v->peer);
@@ -98,6 +105,7 @@ static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, 
     if (m->type == NBCOLLI_EAGER) {
         if (bytes) {
             memcpy(nbcolli_op_memory(op), payload, bytes);
+            nbcolli_spend(op->run, bytes);
             nbcolli_credit_back(op->run->comm, (int)m->source);
         }
         nbcolli_op_end(op);
@@ -131,47 +139,70 @@ static inline void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
 
-    for (uint32_t i = 0; i < v->part_count; i++)
+    for (uint32_t i = 0; i < v->part_count; i++) {
         run->pieces[i] = nbcolli_resolve(run, v->parts[i].region);
+        nbcolli_spend(run, run->pieces[i].bytes);
+    }
     if (v->call(v->call_user, run->pieces) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
     else
         nbcolli_step_end(run, step);
 }
 
-static inline void nbcolli_reduce_start(nbcolli_run *run, nbcoll_step step)
+/* The step at the head has been worked off up to `place` of `all` bytes: it ends, or stays there. */
+static inline void nbcolli_step_reached(nbcolli_run *run, nbcoll_step step, size_t place, size_t all)
 {
-    const nbcoll_step_view *v = &run->schedule->step[step];
-    size_t count = v->write.bytes / nbcolli_packed_size(v->reduction.type);
-
-    if (count && nbcolli_reduce(v->reduction, nbcolli_resolve(run, v->write).at, nbcolli_resolve(run, v->read[0]).at,
-                                nbcolli_resolve(run, v->read[1]).at, count) != NBCOLL_OK)
-        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    run->place = place < all ? place : 0;
+    if (place < all)
+        run->head--;
     else
         nbcolli_step_end(run, step);
 }
 
+static inline unsigned char *nbcolli_behind(nbcoll_piece piece, size_t place)
+{
+    return place ? (unsigned char *)piece.at + place : piece.at; /* nothing may lie nowhere */
+}
+
+static inline void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = run->place;
+    size_t bytes = nbcolli_spend_piece(run, all - place, unit);
+
+    if (bytes && nbcolli_reduce(v->reduction, nbcolli_behind(nbcolli_resolve(run, v->write), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_reached(run, step, place + bytes, all);
+}
+
 /* The two differ only if the caller's arrays have changed since they were checked. */
-static inline void nbcolli_copy_start(nbcolli_run *run, nbcoll_step step)
+static inline void nbcolli_copy_on(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
     nbcoll_piece to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
+    size_t place = run->place;
 
-    if (to.bytes != from.bytes) {
+    if (to.bytes != from.bytes || place > to.bytes) {
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
         return;
     }
-    if (to.bytes)
-        memcpy(to.at, from.at, to.bytes);
-    nbcolli_step_end(run, step);
+    size_t bytes = nbcolli_spend_piece(run, to.bytes - place, 1);
+    if (bytes)
+        memcpy(nbcolli_behind(to, place), nbcolli_behind(from, place), bytes);
+    nbcolli_step_reached(run, step, place + bytes, to.bytes);
 }
 
+/* Starts a step, or goes on with a COPY or REDUCE. */
 static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
     nbcolli_op *op = run->schedule->op[step] == UINT32_MAX ? NULL : &run->op[run->schedule->op[step]];
 
-    nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
+    if (!run->place)
+        nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
     switch (v->kind) {
     case NBCOLL_SEND:
         nbcolli_send_start(op);
@@ -192,10 +223,10 @@ static inline void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
         nbcolli_call_start(run, step);
         return;
     case NBCOLL_COPY:
-        nbcolli_copy_start(run, step);
+        nbcolli_copy_on(run, step);
         return;
     case NBCOLL_REDUCE:
-        nbcolli_reduce_start(run, step);
+        nbcolli_reduce_on(run, step);
         return;
     default: /* JOIN */
         break;
@@ -221,6 +252,8 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_mark_end(comm, run->tag);
     else if (comm->area)
         nbcolli_cells_failed(run);
+    if (run->delayed_at)
+        nbcolli_run_undelay(run);
     slot->active = NULL;
     nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);
@@ -230,16 +263,40 @@ static inline void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_operation_over(r, run->status);
 }
 
-/* Runs whatever is ready. The run may be over afterwards. */
+/* Runs whatever is ready, as far as this pass goes. The run may be over afterwards. */
 static inline void nbcolli_advance(nbcolli_run *run)
 {
-    while (run->status == NBCOLL_OK && run->head < run->tail)
+    while (run->status == NBCOLL_OK && run->head < run->tail) {
+        if (!nbcolli_has_bytes(run)) {
+            nbcolli_run_delay(run);
+            return;
+        }
         nbcolli_step_start(run, run->ready[run->head++]);
+    }
     if (run->status == NBCOLL_OK && run->left == 0)
         nbcolli_run_finish(run);
 }
 
-/* Looks again for what waits for shared memory. Returns how much went on. */
+/* The turn of a delayed run: what is ready, then what is in the middle of something. It may be over afterwards. */
+static inline void nbcolli_run_go_on(nbcolli_run *run)
+{
+    nbcolli_run_undelay(run);
+    if (run->unfinished)
+        nbcolli_advance(run);
+    while (run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run)) {
+        nbcolli_op *op = run->unfinished;
+        nbcolli_unwatch(op);
+        if (op->phase == NBCOLLI_USING)
+            nbcolli_fetch_go_on(op);
+        else
+            nbcolli_op_next(op);
+    }
+    if (run->unfinished)
+        nbcolli_run_delay(run);
+    nbcolli_advance(run);
+}
+
+/* Looks again for what waits for shared memory. Returns how much went on; what has been delayed does not count. */
 static inline int nbcolli_look_again(nbcoll_context *c)
 {
     nbcolli_op *list = c->watched;

@@ -100,6 +100,71 @@ static inline void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
     nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH);
 }
 
+/* ---- bytes a pass ---------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_LEAST_BYTES 4096u /* of what is divided */
+
+static inline int nbcolli_has_bytes(const nbcolli_run *run)
+{
+    return run->comm->context->bytes_left > 0;
+}
+
+static inline void nbcolli_spend(const nbcolli_run *run, size_t bytes)
+{
+    run->comm->context->bytes_left -= (ptrdiff_t)bytes;
+}
+
+/* Spends as much of `bytes`, which are whole elements of `unit` bytes, as shall be worked off now: what this pass has
+ * left, but so much that it is worth it. Less than all of it only when the pass then has about nothing left. */
+static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, size_t unit)
+{
+    ptrdiff_t left = run->comm->context->bytes_left;
+    size_t most = left > (ptrdiff_t)NBCOLLI_LEAST_BYTES ? (size_t)left : NBCOLLI_LEAST_BYTES;
+
+    if (bytes > most)
+        bytes = most < unit ? unit : most / unit * unit;
+    nbcolli_spend(run, bytes);
+    return bytes;
+}
+
+/* A later pass goes on with the run. */
+static inline void nbcolli_run_delay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (run->delayed_at)
+        return;
+    run->delayed = NULL;
+    run->delayed_at = c->delayed_end;
+    *c->delayed_end = run;
+    c->delayed_end = &run->delayed;
+}
+
+static inline void nbcolli_run_undelay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    *run->delayed_at = run->delayed;
+    if (run->delayed)
+        run->delayed->delayed_at = run->delayed_at;
+    else
+        c->delayed_end = run->delayed_at;
+    run->delayed_at = NULL;
+}
+
+/* The same for an op in the middle of something. */
+static inline void nbcolli_op_delay(nbcolli_op *op)
+{
+    nbcolli_op **list = &op->run->unfinished;
+
+    op->watch_at = list;
+    op->watch_next = *list;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    *list = op;
+    nbcolli_run_delay(op->run);
+}
+
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
