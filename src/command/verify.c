@@ -11,12 +11,14 @@
 #include <nbcoll/verify.h>
 
 #include "bar.h"
-#include "rules.h"
+#include "verify_forms.h"
 
 typedef struct verification {
     const command *self;
     command_cases cases;
     command_rules rules;
+    unsigned fixed; /* by options (verify_forms.h) */
+    verify_seen proved, possible;
     int has_json;
     json_t *results; /* null unless --json */
     command_bar bar;
@@ -47,31 +49,50 @@ static void measure_case(void *user, const nbcoll_case *c)
     v->bar.total += cost(c->ranks);
 }
 
+static void see_possible(void *user, const nbcoll_case *c)
+{
+    verify_see(&((verification *)user)->possible, c);
+}
+
 static void see_case(void *user, const nbcoll_case *c)
 {
     verification *v = user;
+    verify_see(&v->proved, c);
     char what[80];
     snprintf(what, sizeof what, "%s %s, %d ranks", nbcoll_operation_name(c->operation), v->algorithm->name, c->ranks);
     v->seen++;
     command_bar_add(&v->bar, cost(c->ranks), what);
 }
 
-/* Walks over the cases of the algorithm, proving them or not. */
+/* Walks over the cases of the algorithm, proving them or not, form after form. */
 static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
 {
     const command_cases *c = &v->now;
     nbcoll_operation operation = v->algorithm->operation;
+    nbcoll_status status = NBCOLL_OK;
     nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root, .all_blocks = c->spread < 0,
                         .counts = operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts, /* it moves no elements */
                         .count = c->count, .visit = only_visit ? measure_case : see_case, .user = v,
                         .only_visit = only_visit};
-    f->at = command_case(c, v->algorithm);
-    f->at.segment = v->chosen.choice.segment;
-    f->at.arity = v->chosen.choice.arity;
-    f->at.ports = v->chosen.choice.ports;
     f->why.size = sizeof f->why;
     v->seen = 0;
-    return nbcoll_verify_grid(v->algorithm, &grid, &f->at, &f->why);
+    for (unsigned i = 0, more = 1; !status && more; i++) {
+        more = (unsigned)verify_form(c, v->fixed, &v->chosen.choice, v->algorithm, i, &f->at);
+        if (more)
+            status = nbcoll_verify_grid(v->algorithm, &grid, &f->at, &f->why);
+    }
+    return status;
+}
+
+/* Goes through what the forms of the algorithm would be, were nothing fixed by options. */
+static void see_all_forms(verification *v)
+{
+    nbcoll_case c;
+    const nbcoll_choice nothing = {.size = sizeof nothing};
+    nbcoll_grid grid = {sizeof grid, .fewest = 3, .most = 3, .all_blocks = 1, .counts = 1, .count = v->now.count,
+                        .visit = see_possible, .user = v, .only_visit = 1};
+    for (unsigned i = 0; verify_form(&v->now, 0, &nothing, v->algorithm, i, &c); i++)
+        nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
 }
 
 /* ---- the failing case ------------------------------------------------------------------------------------------ */
@@ -122,18 +143,13 @@ static int has_forms(const verification *v, const failing_case *f)
 static nbcoll_status draw(const verification *v, const failing_case *f)
 {
     nbcoll_status status = NBCOLL_OK;
+    char form[VERIFY_TEXT];
     printf("\n    %s\n", f->why.text);
     printf("    The smallest case: --ranks %d --root %d --count %zu", f->at.ranks, f->at.root, f->at.count);
     if (has_forms(v, f))
         printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
                f->at.known ? " --known" : "");
-    if (f->at.segment)
-        printf(" --segment %zu", f->at.segment);
-    if (f->at.arity)
-        printf(" --arity %u", f->at.arity);
-    if (f->at.ports)
-        printf(" --ports %u", f->at.ports);
-    puts(". The ranks concerned:\n");
+    printf("%s. The ranks concerned:\n\n", verify_form_text(&f->at, form));
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
             status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
@@ -183,9 +199,12 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
     }
     json_t *parameters = json_pack("{s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
                                    (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports);
-    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:o, s:o, s:o}", "flaw", nbcoll_flaw_name(f->why.flaw),
-                     "text", f->why.text, "ranks", f->at.ranks, "root", f->at.root, "count", (json_int_t)f->at.count,
-                     "blocks", command_spread_name(f->at.spread), "apart", f->at.apart, "known", f->at.known,
+    char form[VERIFY_TEXT];
+    *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
+                     "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
+                     "root", f->at.root, "count", (json_int_t)f->at.count,                             //
+                     "blocks", command_spread_name(f->at.spread), "apart", f->at.apart,                //
+                     "known", f->at.known, "options", verify_form_text(&f->at, form),                  //
                      "parameters", parameters, "places", places, "schedules", schedules);
     return status;
 }
@@ -278,6 +297,7 @@ static int measure(verification *v)
 {
     failing_case f = {.at = {.ranks = 0}};
     nbcoll_status status = walk(v, &f, 1);
+    see_all_forms(v);
     return status ? command_refuse_case(v->self, &f.at, status) : 0;
 }
 
@@ -300,8 +320,15 @@ static int verify(verification *v)
 static int take_option(void *user, int option, const char *value)
 {
     verification *v = user;
-    int status = option == 'j' ? 0 : command_rules_take(v->self, &v->rules, option, value);
     v->has_json |= option == 'j';
+    v->fixed |= option == 't' || option == 'o'     ? VERIFY_ELEMENTS
+                : option == 'i'                    ? VERIFY_IN_PLACE
+                : option == 'n'                    ? VERIFY_NATIVE
+                : option == COMMAND_SEGMENT || option == COMMAND_ARITY || option == COMMAND_PORTS ? VERIFY_PARAMETERS
+                                                                                                  : 0;
+    if (option == 'j' || verify_take_elements(&v->cases, option, value))
+        return 0;
+    int status = command_rules_take(v->self, &v->rules, option, value);
     return status == 1 ? command_take_option(v->self, &v->cases, option, value) : status;
 }
 
@@ -314,6 +341,8 @@ static int take_arguments(verification *v, int argc, char *argv[])
         status = command_rules_words(v->self, &v->rules, &v->cases, argc - optind, argv + optind);
     if (!status && v->cases.root >= v->cases.most)
         status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
+    if (v->cases.is_default) /* what is chosen depends on the call: so one form */
+        v->fixed = VERIFY_ALL;
     return status;
 }
 
@@ -325,9 +354,14 @@ static int verify_all(verification *v)
     else
         printf("%-20s %-20s %7s  %s\n", "operation", "algorithm", "cases", "result");
     int status = for_each(v, verify);
+    verify_coverage coverage;
+    verify_cover(&v->cases, &v->proved, &v->possible, &coverage);
     command_bar_clear(&v->bar);
+    if (!v->has_json && !status && !v->refuted)
+        printf("\ncovered: %s\nnot covered: %s\n", coverage.covered, coverage.left_out);
     if (v->has_json) {
-        json_t *all = json_pack("{s:i, s:[i,i], s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest, v->cases.most,
+        json_t *all = json_pack("{s:i, s:[i,i], s:s, s:s, s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest,
+                                v->cases.most, "covered", coverage.covered, "not_covered", coverage.left_out,
                                 "results", v->results);
         json_dumpf(all, stdout, JSON_INDENT(2));
         puts("");
@@ -356,6 +390,7 @@ const command command_verify = {
     "usage: nbcoll verify [OPERATION [[--algorithm] ALGORITHM]] [OPTION...]\n\n"
     "Proves the algorithms of this library (all, those of OPERATION, or one) in every case of a grid: no deadlock,\n"
     "every message matched, every byte right, no race. Of one that is refuted it draws the smallest failing case.\n"
+    "What no option says is proved in all its forms, as the last two lines tell: what is covered, and what is not.\n"
     "ALGORITHM may be `default`: for each number of ranks and elements that which rules and cost model choose, as\n"
     "nbcoll explain says; the reason stands beside it.\n"
     "The exit status is 0 when all are proved, 1 when one is refuted, 2 when an argument is wrong, 3 when memory or\n"
@@ -363,10 +398,10 @@ const command command_verify = {
     "  --ranks A..B      numbers of ranks, or one number (1..16)\n"
     "  --root R          this root only, where it exists (all)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (0,1,7,1000)\n"
-    "  --type T          their type (INT32)\n"
-    "  --op O            the reduction (SUM)\n"
-    "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
+    "  --type T          their type, also host, or packed: a host's type that packs (INT32, INT8, host, packed)\n"
+    "  --op O            the reduction, also ordered, or commuting: a host's (SUM, MAX, a host's)\n"
+    "  --in-place[=odd]  send and receive buffer are one, at odd ranks only (neither, and both)\n"
+    "  --native[=N]      N neighbouring ranks, all, share memory, and fetch instead of receiving (none, all, 2)\n"
     COMMAND_BLOCKS_HELP
     "                    Without --blocks: all of these\n"
     COMMAND_RULES_HELP

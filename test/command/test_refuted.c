@@ -23,6 +23,7 @@
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
 #include "../../src/command/verify.c"
+#include "../../src/command/verify_forms.c"
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
@@ -148,7 +149,7 @@ static void a_refuted_algorithm_makes_the_exit_status_1_and_the_others_are_still
     (void)state;
     char text[16384], *argv[] = {"verify", "--ranks", "1..4", NULL};
     assert_int_equal(verify_with(text, sizeof text, argv), COMMAND_REFUTED);
-    assert_says(text, "bcast                flat                      40  proved\n");
+    assert_says(text, "bcast                flat                     160  proved\n");
     assert_says(text, "\nbcast                forgetful ");
     assert_says(text, "\nbcast                hasty ");
 }

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See verify_forms.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "verify_forms.h"
+
+/* ---- what is combined or moved --------------------------------------------------------------------------------- */
+
+/* Nothing of a proof runs; that the pointers are there is what counts. */
+static nbcoll_status never_packs(void *user, const void *from, void *to, size_t count)
+{
+    (void)user, (void)from, (void)to, (void)count;
+    return NBCOLL_ERR_CALL;
+}
+
+static nbcoll_status never_combines(void *user, void *result, const void *left, const void *right, size_t count,
+                                    nbcoll_type type)
+{
+    (void)user, (void)result, (void)left, (void)right, (void)count, (void)type;
+    return NBCOLL_ERR_CALL;
+}
+
+static const nbcoll_host_type host_type = {.size = sizeof host_type, .extent = 12};
+static const nbcoll_host_type packed_type = {sizeof packed_type, 20, 12, NULL, never_packs, never_packs};
+static const nbcoll_host_op ordered_op = {sizeof ordered_op, NULL, never_combines, 0};
+static const nbcoll_host_op commuting_op = {sizeof commuting_op, NULL, never_combines, 1};
+
+enum { ELEMENTS_GIVEN, ELEMENTS_BYTES, ELEMENTS_HOST, ELEMENTS_PACKED };
+
+static nbcoll_reduction reduction_of(size_t elements, int is_ordered)
+{
+    nbcoll_op op = nbcoll_op_of(is_ordered ? &ordered_op : &commuting_op);
+    if (elements == ELEMENTS_BYTES)
+        return (nbcoll_reduction){NBCOLL_INT8, NBCOLL_MAX};
+    return (nbcoll_reduction){nbcoll_type_of(elements == ELEMENTS_HOST ? &host_type : &packed_type), op};
+}
+
+static const char *type_text(nbcoll_type type)
+{
+    return type == nbcoll_type_of(&host_type)     ? "host"
+           : type == nbcoll_type_of(&packed_type) ? "packed"
+                                                  : nbcoll_type_name(type);
+}
+
+static const char *op_text(nbcoll_op op)
+{
+    return op == nbcoll_op_of(&ordered_op)     ? "ordered"
+           : op == nbcoll_op_of(&commuting_op) ? "commuting"
+                                               : nbcoll_op_name(op);
+}
+
+int verify_take_elements(command_cases *cases, int option, const char *name)
+{
+    if (option == 't' && strcasecmp(name, "host") == 0)
+        cases->reduction.type = nbcoll_type_of(&host_type);
+    else if (option == 't' && strcasecmp(name, "packed") == 0)
+        cases->reduction.type = nbcoll_type_of(&packed_type);
+    else if (option == 'o' && strcasecmp(name, "ordered") == 0)
+        cases->reduction.op = nbcoll_op_of(&ordered_op);
+    else if (option == 'o' && strcasecmp(name, "commuting") == 0)
+        cases->reduction.op = nbcoll_op_of(&commuting_op);
+    else
+        return 0;
+    return 1;
+}
+
+/* ---- forms ----------------------------------------------------------------------------------------------------- */
+
+/* Whole numbers by which forms differ in one respect; the first is the plain form's. */
+typedef struct choices {
+    unsigned n;
+    size_t of[4];
+} choices;
+
+static choices in_place_of(const command_cases *cases, unsigned fixed, nbcoll_operation operation)
+{
+    if (fixed & VERIFY_IN_PLACE)
+        return (choices){1, {(size_t)cases->in_place}};
+    switch (operation) {
+    case NBCOLL_OPERATION_BARRIER:
+    case NBCOLL_OPERATION_BCAST:
+        return (choices){1, {0}};
+    case NBCOLL_OPERATION_SCATTER: /* at the root, whatever its number */
+    case NBCOLL_OPERATION_GATHER:
+    case NBCOLL_OPERATION_SCATTERV:
+    case NBCOLL_OPERATION_GATHERV:
+    case NBCOLL_OPERATION_REDUCE:
+        return (choices){2, {0, 1}};
+    default:
+        return (choices){3, {0, 1, 2}};
+    }
+}
+
+/* So many neighbours share memory; `most` stands for all. What never exposes memory is the same with any. */
+static choices node_of(const command_cases *cases, unsigned fixed, const nbcoll_algorithm *algorithm)
+{
+    size_t most = (size_t)cases->most;
+    if (fixed & VERIFY_NATIVE)
+        return (choices){1, {cases->node < 0 ? most : (size_t)cases->node}};
+    return algorithm->flags >> 16 ? (choices){3, {0, most, 2}} : (choices){1, {0}};
+}
+
+static choices elements_of(unsigned fixed, nbcoll_operation operation)
+{
+    if (fixed & VERIFY_ELEMENTS || operation == NBCOLL_OPERATION_BARRIER)
+        return (choices){1, {ELEMENTS_GIVEN}};
+    return (choices){4, {ELEMENTS_GIVEN, ELEMENTS_BYTES, ELEMENTS_HOST, ELEMENTS_PACKED}};
+}
+
+static choices parameter_of(unsigned fixed, size_t given, int is_read, choices all)
+{
+    return fixed & VERIFY_PARAMETERS || !is_read ? (choices){1, {given}} : all;
+}
+
+/* The next digit of a number that counts through all choices. */
+static size_t next_of(unsigned *i, choices c)
+{
+    size_t value = c.of[*i % c.n];
+    *i /= c.n;
+    return value;
+}
+
+int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice *given,
+                const nbcoll_algorithm *algorithm, unsigned i, nbcoll_case *out)
+{
+    static const choices segments = {2, {0, 160}}, numbers = {3, {0, 1, 3}};
+    uint32_t flags = algorithm->flags;
+    *out = command_case(cases, algorithm);
+    size_t elements = next_of(&i, elements_of(fixed, algorithm->operation));
+    if (elements)
+        out->reduction = reduction_of(elements, !(flags & NBCOLL_ALGORITHM_REORDERS));
+    out->in_place = (int)next_of(&i, in_place_of(cases, fixed, algorithm->operation));
+    out->node = (int)next_of(&i, node_of(cases, fixed, algorithm));
+    out->segment = next_of(&i, parameter_of(fixed, given->segment, flags & NBCOLL_ALGORITHM_SEGMENT, segments));
+    out->arity = (unsigned)next_of(&i, parameter_of(fixed, given->arity, flags & NBCOLL_ALGORITHM_ARITY, numbers));
+    out->ports = (unsigned)next_of(&i, parameter_of(fixed, given->ports, flags & NBCOLL_ALGORITHM_PORTS, numbers));
+    return i == 0;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------- */
+
+static void add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *text, size_t room, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, room - used, format, arguments);
+    va_end(arguments);
+}
+
+char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
+{
+    text[0] = '\0';
+    if (c->reduction.type != NBCOLL_INT32 || c->reduction.op != NBCOLL_SUM)
+        add(text, VERIFY_TEXT, " --type %s --op %s", type_text(c->reduction.type), op_text(c->reduction.op));
+    if (c->in_place)
+        add(text, VERIFY_TEXT, " --in-place%s", c->in_place == 2 ? "=odd" : "");
+    if (c->node)
+        add(text, VERIFY_TEXT, c->node >= c->ranks ? " --native" : " --native=%d", c->node);
+    if (c->segment)
+        add(text, VERIFY_TEXT, " --segment %zu", c->segment);
+    if (c->arity)
+        add(text, VERIFY_TEXT, " --arity %u", c->arity);
+    if (c->ports)
+        add(text, VERIFY_TEXT, " --ports %u", c->ports);
+    return text;
+}
+
+static unsigned bit(int i)
+{
+    return 1u << i;
+}
+
+void verify_see(verify_seen *seen, const nbcoll_case *c)
+{
+    nbcoll_type type = c->reduction.type;
+    seen->elements |= bit(type == nbcoll_type_of(&host_type)     ? ELEMENTS_HOST
+                          : type == nbcoll_type_of(&packed_type) ? ELEMENTS_PACKED
+                          : type == NBCOLL_INT8                  ? ELEMENTS_BYTES
+                                                                 : ELEMENTS_GIVEN);
+    seen->in_place |= bit(c->in_place);
+    seen->node |= bit(!c->node ? 0 : c->node >= c->ranks ? 1 : 2);
+    seen->spread |= bit((int)c->spread);
+    seen->apart |= bit(c->apart);
+    seen->known |= bit(c->known);
+    seen->parameters |= bit(c->segment || c->arity || c->ports);
+}
+
+/* Which of `n` things were seen, and which were not. Where only the first can be there is nothing to say. */
+static void tell(verify_coverage *out, unsigned seen, unsigned possible, int n, const char *const names[])
+{
+    for (int i = 0; i < n && possible > 1; i++)
+        if (seen & bit(i))
+            add(out->covered, sizeof out->covered, "; %s", names[i]);
+        else if (possible & bit(i))
+            add(out->left_out, sizeof out->left_out, "; %s", names[i]);
+}
+
+static void tell_sizes(const command_cases *cases, verify_coverage *out)
+{
+    if (cases->fewest < cases->most)
+        add(out->covered, sizeof out->covered, "%d..%d ranks; ", cases->fewest, cases->most);
+    else
+        add(out->covered, sizeof out->covered, "%d ranks; ", cases->most);
+    if (cases->fewest > 1)
+        add(out->left_out, sizeof out->left_out, "fewer than %d ranks; ", cases->fewest);
+    add(out->left_out, sizeof out->left_out, "more than %d ranks", cases->most);
+    if (cases->root < 0)
+        add(out->covered, sizeof out->covered, "any root");
+    else {
+        add(out->covered, sizeof out->covered, "root %d", cases->root);
+        add(out->left_out, sizeof out->left_out, "; other roots");
+    }
+    for (size_t i = 0; i < cases->counts; i++)
+        add(out->covered, sizeof out->covered, "%s%zu", i ? "," : "; counts ", cases->count[i]);
+    add(out->left_out, sizeof out->left_out, "; other counts; other types and reductions");
+}
+
+void verify_cover(const command_cases *cases, const verify_seen *seen, const verify_seen *possible,
+                  verify_coverage *out)
+{
+    char given[64];
+    const char *const elements[] = {given, "INT8 MAX", "a host's type and operation",
+                                    "a host's type that packs (but for the bytes received)"};
+    static const char *const in_place[] = {"out of place", "in place", "in place at odd ranks"};
+    static const char *const node[] = {"messages", "memory shared by all", "memory shared by some"};
+    static const char *const spread[] = {"equal blocks", "every second block empty", "blocks of rising length",
+                                         "one long block"};
+    static const char *const apart[] = {"blocks together", "blocks apart"};
+    static const char *const known[] = {"counts bound at start", "counts known"};
+    static const char *const parameters[] = {"default parameters", "parameters other than default"};
+    snprintf(given, sizeof given, "%s %s", type_text(cases->reduction.type), op_text(cases->reduction.op));
+    *out = (verify_coverage){"", ""};
+    tell_sizes(cases, out);
+    tell(out, seen->elements, possible->elements, 4, elements);
+    tell(out, seen->in_place, possible->in_place, 3, in_place);
+    tell(out, seen->node, possible->node, 3, node);
+    tell(out, seen->spread, possible->spread, NBCOLL_SPREAD_COUNT, spread);
+    tell(out, seen->apart, possible->apart, 2, apart);
+    tell(out, seen->known, possible->known, 2, known);
+    tell(out, seen->parameters, possible->parameters, 2, parameters);
+    if (possible->parameters > 1)
+        add(out->left_out, sizeof out->left_out, "; other segments, arities and ports");
+    add(out->left_out, sizeof out->left_out, "; what verify.h assumes: the engine and its transports");
+}
