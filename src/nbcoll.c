@@ -69,6 +69,7 @@
 #include "comm/create.c"
 #include "comm/lost.c"
 #include "comm/memory.c"
+#include "comm/shrink.c"
 #include "context/context.c"
 #include "context/status.c"
 #include "context/wait.c"

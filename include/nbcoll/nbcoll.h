@@ -356,6 +356,29 @@ NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
  * Errors: ERR_NULL, ERR_RANK (outside the communicator, or this rank itself), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
 
+/* Makes a communicator of those ranks of `comm` that are not lost, ordered by their ranks there, with its
+ * configuration. That `comm` is broken, by a death or because its ranks are out of step, is no hindrance; nor need
+ * all have noticed. Collective over the survivors: each calls it, as often and in the same order as the others, and
+ * until all have, it does not end. It is no operation of `comm`: what runs there goes on, or ends with ERR_PEER_LOST
+ * naming a rank that is lost. Without losses the result is a duplicate. Ranks may die at any time: all survivors get
+ * the same communicator; a rank that dies when they have decided is a dead member of it, and they shrink that.
+ *
+ * Whoever is lost to one survivor, or has left, is lost to all. A rank that is alive all the same gets
+ * ERR_PEER_LOST, naming itself, and so do its later calls on `comm`. Where two halves of the ranks declare each
+ * other lost, each gets a communicator of its own.
+ *
+ * *out is written when the request ends with OK. Cancelled, or left by the blocking call at its timeout, it ends
+ * with ERR_CANCELLED on all ranks that have not decided; those that have get a communicator that not all ranks have:
+ * see nbcoll_comm_idup. Where a rank was declared lost while the others agreed, the result may have no cells (see
+ * nbcoll_comm_cells); a duplicate of it has them.
+ *
+ * Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the endpoint; more ranks than a message of the transport can
+ * name: about its limits.payload less 128), ERR_MEMORY, ERR_BUSY (inside a host function), ERR_FORKED. Through the
+ * request: ERR_PEER_LOST (this rank is lost to the others), ERR_CANCELLED, ERR_MEMORY (then cancelled on the
+ * others). */
+NBCOLL_API nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
+
 /* This rank, and the number of ranks. Never fail; any thread. */
 NBCOLL_API int nbcoll_comm_rank(const nbcoll_comm *comm);
 NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);

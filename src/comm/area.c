@@ -87,6 +87,13 @@ void nbcolli_area_return(nbcoll_comm *comm)
     comm->offered = NULL;
 }
 
+void nbcolli_area_keep(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_free(&comm->context->host, comm->offered, nbcolli_area_memory(comm->offered->room));
+    comm->offered = NULL;
+}
+
 static void area_log_lack(const nbcoll_comm *comm)
 {
     const nbcoll_host *host = &comm->context->host;

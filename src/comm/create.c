@@ -16,7 +16,7 @@ static uint32_t agree_flags(uint32_t a, uint32_t b)
     return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
 }
 
-static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
+void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 {
     nbcolli_vote *a = &comm->agreed;
 
@@ -47,7 +47,7 @@ static void agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 /* The first communicator of a link: its members are known, only the terms change. */
 static void settle_first(nbcoll_comm *comm)
 {
-    agree(comm, comm->votes, comm->size);
+    nbcolli_votes_agree(comm, comm->votes, comm->size);
     for (int i = 0; i < comm->size; i++) {
         comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
@@ -62,7 +62,7 @@ static void settle_members(nbcoll_comm *comm)
     const nbcolli_vote *votes = comm->votes;
     int mine = parent->rank, first = -1;
 
-    agree(comm, votes, parent->size); /* those that split have their parent's terms, whatever their colour */
+    nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
     comm->size = 0;
     for (int i = 0; i < parent->size; i++) {
         int place = 0;
@@ -170,6 +170,23 @@ static uint32_t vote_eager(size_t asked, size_t payload)
     return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
 }
 
+nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)
+{
+    const nbcoll_endpoint *ep = comm->link->endpoint;
+
+    return (nbcolli_vote){
+        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
+        .creation = creation, .colour = colour, .key = key, .slots = comm->config.slots,
+        .cells = comm->config.cells, .credits = comm->config.credits,
+        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
+        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
+        .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
+        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
+        .eager = vote_eager(comm->config.eager, ep->limits.payload),
+        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
+        .area = nbcolli_area_offer(comm, over->size)};
+}
+
 /* What a rank passes. */
 typedef struct wish {
     nbcolli_creation creation;
@@ -179,22 +196,11 @@ typedef struct wish {
 /* Casts this rank's vote, as an operation of `over`. */
 static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcoll_comm **out, nbcoll_request *request)
 {
-    const nbcoll_endpoint *ep = comm->link->endpoint;
     nbcoll_context *c = comm->context;
     nbcoll_schedule *schedule;
     nbcoll_status s;
 
-    comm->votes[over->rank] = (nbcolli_vote){
-        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
-        .creation = mine.creation, .colour = mine.colour, .key = mine.key, .slots = comm->config.slots,
-        .cells = comm->config.cells, .credits = comm->config.credits,
-        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
-        .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
-        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
-        .eager = vote_eager(comm->config.eager, ep->limits.payload),
-        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
-        .area = nbcolli_area_offer(comm, over->size)};
+    comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
     s = ballot(over, &schedule);
     if (s != NBCOLL_OK)
         return s;

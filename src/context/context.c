@@ -214,6 +214,7 @@ void nbcolli_link_drop(nbcolli_link *link)
         link->tombs = tomb->next;
         nbcolli_free(&c->host, tomb, sizeof *tomb);
     }
+    nbcolli_shrinks_clear(link);
     areas_forget(c, link->areas);
     areas_forget(c, link->memory);
     if (link->transport.doorbell)
@@ -261,7 +262,7 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     int busy = c->active > 0 || c->ended;
     busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
     for (nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog != NULL || link->lent > 0;
+        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
     if (busy)
         return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
     nbcolli_requests_clear(c); /* ends that nobody asked for */

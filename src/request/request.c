@@ -160,7 +160,9 @@ static nbcoll_status expired(const nbcoll_request *request)
     const nbcolli_run *run = r ? r->run : NULL, *holder = run;
     uint64_t before;
     int reader;
-    if (r && !run && is_active(r))
+    if (r && nbcolli_is_shrink(r))
+        nbcolli_note_failure(c, s, nbcolli_shrink_awaited(r), r->comm->next_tag, r->comm);
+    else if (r && !run && is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder && waits_for_cells(holder, &before, &reader)) {
         nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, reader, before, r->comm);
@@ -187,6 +189,15 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     }
 }
 
+static void request_cancel(nbcoll_context *c, nbcolli_request *r)
+{
+    if (nbcolli_is_shrink(r))
+        nbcolli_shrink_cancel(r);
+    else
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+    nbcolli_drain(c);
+}
+
 nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
 {
     nbcoll_context *c = request->context;
@@ -204,8 +215,7 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         r->detached = 1;
         if (r->creating)
             r->creating->out = NULL;
-        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
-        nbcolli_drain(c);
+        request_cancel(c, r);
     }
     *request = (nbcoll_request){0};
     c->failure = failure;
@@ -262,10 +272,8 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcoll_status s = enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
-    if (is_active(r)) {
-        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
-        nbcolli_drain(request.context);
-    }
+    if (is_active(r))
+        request_cancel(request.context, r);
     return nbcolli_leave(request.context, NBCOLL_OK);
 }
 
@@ -285,9 +293,9 @@ static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset,
 static size_t recv_extent(const nbcolli_request *r)
 {
     const nbcoll_schedule *s = r->schedule;
-    size_t extent = s->extent[NBCOLL_BUFFER_RECV];
+    size_t extent = s ? s->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
 
-    for (size_t i = 0; i < s->extent[NBCOLL_BUFFER_RECV_BLOCK]; i++) {
+    for (size_t i = 0; s && i < s->extent[NBCOLL_BUFFER_RECV_BLOCK]; i++) {
         nbcoll_piece block = nbcolli_block(&r->blocks[1], r->recv, i);
         size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
         extent = end > extent ? end : extent;

@@ -66,7 +66,8 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     r->send = send;
     r->recv = recv;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
-    s->users++;
+    if (s) /* a shrink has none */
+        s->users++;
     return r;
 }
 
@@ -78,7 +79,8 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
                 *at = r->next_persistent;
                 break;
             }
-    nbcolli_schedule_release(r->schedule);
+    if (r->schedule)
+        nbcolli_schedule_release(r->schedule);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
     uint32_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     if (generation == UINT32_MAX)

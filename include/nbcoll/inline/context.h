@@ -70,6 +70,21 @@ void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
 void nbcolli_area_take(nbcoll_comm *comm);
 void nbcolli_area_return(nbcoll_comm *comm);
 void nbcolli_area_leave(nbcoll_comm *comm);
+/* What it offered stays reserved, whatever is decided. */
+void nbcolli_area_keep(nbcoll_comm *comm);
+/* This rank's vote for `comm` among the ranks of `over`; and the terms that all go by, from all votes. (src/comm) */
+nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key);
+void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n);
+/* A request that shrinks: the lowest rank that it waits for; ends it, on all ranks that have not decided. Those of an
+ * endpoint: is something still to be sent? And their end. (src/comm) */
+static inline int nbcolli_is_shrink(const nbcolli_request *r)
+{
+    return r->creating && r->creating->shrink;
+}
+int nbcolli_shrink_awaited(const nbcolli_request *r);
+void nbcolli_shrink_cancel(nbcolli_request *r);
+int nbcolli_shrinks_wait(const nbcolli_link *link);
+void nbcolli_shrinks_clear(nbcolli_link *link);
 /* Makes it known to its link, under its id. */
 void nbcolli_comm_register(nbcoll_comm *comm);
 

@@ -16,9 +16,11 @@
  * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in
  * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
  * tells that rank so (giveup.h), and belongs to no communicator. REVOKED answers a REVOKE whose sender has lent
- * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. */
+ * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. AGREE and DECIDED
+ * are those of src/comm/shrink.c. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
-                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP } nbcolli_type;
+                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
+                            NBCOLLI_DECIDED } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
@@ -58,6 +60,7 @@ typedef struct nbcolli_link nbcolli_link;
 typedef struct nbcolli_cell nbcolli_cell;
 typedef struct nbcolli_op nbcolli_op;
 typedef struct nbcolli_request nbcolli_request;
+typedef struct nbcolli_shrink nbcolli_shrink; /* src/comm/shrink.c */
 
 typedef enum nbcolli_where {
     NBCOLLI_FREE,    /* not under way */
@@ -260,7 +263,8 @@ typedef struct nbcolli_cache {
 } nbcolli_cache;
 
 /* The call that makes a communicator. */
-typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED } nbcolli_creation;
+typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED,
+                                NBCOLLI_SHRINK } nbcolli_creation;
 
 /* What each rank says when a communicator is made, and what all of them then go by. */
 typedef struct nbcolli_vote {
@@ -318,6 +322,7 @@ struct nbcoll_comm {
                              are out of step */
     int listed;           /* known to its link, under its id */
     int left;             /* some of its ranks have left */
+    uint32_t shrinks;     /* started here */
     nbcolli_tomb *tomb;   /* its own, empty */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
@@ -345,6 +350,7 @@ struct nbcoll_comm {
     nbcoll_comm *parent;   /* null: the first of its link */
     nbcolli_vote *votes; /* [parent's size] */
     nbcoll_schedule *agreement;
+    nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;
 };
 
@@ -391,6 +397,7 @@ struct nbcolli_link {
     nbcolli_post *lent_controls; /* of those, the control messages */
     int untold;      /* ranks that are given up and have not been told */
     int rejected;    /* a rank has given us up */
+    nbcolli_shrink *shrinks; /* under way, or over and not known by all */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
     int losses;      /* changes there, of which the communicators have not been told */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];

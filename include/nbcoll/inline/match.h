@@ -17,6 +17,9 @@ typedef struct nbcolli_incoming {
     int source; /* on the link */
 } nbcolli_incoming;
 
+/* AGREE or DECIDED. `comm`: null if it is not known here. (src/comm) */
+void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in);
+
 /* ---- ranks that are gone ---------------------------------------------------------------------------------------- */
 
 /* Does the op wait for a message of its peer's? Not asked of exposures and fetches: they look for themselves. */
@@ -405,6 +408,10 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_rejected_by(in->link, in->source);
         return;
     }
+    if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED) {
+        nbcolli_shrink_in(NULL, in);
+        return;
+    }
     const nbcolli_tomb *tomb = nbcolli_find_tomb(in->link, m->comm);
     int has_failed = tomb && m->tag < tomb->failed_floor; /* of which the sender is told too */
     int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS, is_freed = tomb || !in->link->creating;
@@ -465,6 +472,10 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         break;
     case NBCOLLI_LOST:
         nbcolli_lost_in(comm, h);
+        break;
+    case NBCOLLI_AGREE:
+    case NBCOLLI_DECIDED:
+        nbcolli_shrink_in(comm, in);
         break;
     default: /* CREDIT has said all */
         break;

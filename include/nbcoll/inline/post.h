@@ -90,9 +90,11 @@ static inline void nbcolli_control_is(nbcolli_post *post)
     }
 }
 
-/* It has come back. */
+/* It has come back. One that is not of the pool is its owner's again. */
 static inline void nbcolli_control_returned(nbcolli_post *post)
 {
+    if (!post->lent_at)
+        return;
     *post->lent_at = post->next;
     if (post->next)
         post->next->lent_at = post->lent_at;

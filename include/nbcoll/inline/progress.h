@@ -14,6 +14,8 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks);
 nbcolli_run *nbcolli_run_take(nbcolli_request *r);
 /* Ends a communicator's creation (src/comm). */
 void nbcolli_comm_made(nbcolli_request *r);
+/* Takes the shrinks of an endpoint as far as they can go now (src/comm). */
+void nbcolli_shrinks_go(nbcolli_link *link);
 /* Runs the callbacks of ended requests and releases detached ones, without the lock (src/request). */
 void nbcolli_report_ended(nbcoll_context *c);
 
@@ -109,13 +111,24 @@ static inline void nbcolli_slot_fill(nbcolli_slot *slot)
         nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
 }
 
+/* What has happened to ranks is told to the communicators, and to those that agree on who is left. */
+static inline void nbcolli_losses(nbcolli_link *link)
+{
+    do {
+        if (link->losses)
+            nbcolli_bury(link);
+        if (link->shrinks)
+            nbcolli_shrinks_go(link);
+    } while (link->losses);
+}
+
 /* Works off what handling one thing has made possible elsewhere. */
 static inline void nbcolli_drain(nbcoll_context *c)
 {
     for (;;) {
         for (nbcolli_link *link = c->links; link; link = link->next)
-            if (link->losses)
-                nbcolli_bury(link);
+            if (link->losses || link->shrinks)
+                nbcolli_losses(link);
         if (c->failing) {
             nbcolli_run *run = c->failing;
             c->failing = run->next_failing;
