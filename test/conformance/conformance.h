@@ -3,8 +3,8 @@
  * The conformance suite: what transport.h asks of a transport, asked of any. A transport's test says how its endpoints
  * are made, calls nbcoll_conformance_run, and is done (test_conformance_loopback.c is one). Every rank lives in this
  * process; or, for a transport between processes, each in one of its own, for those tests that need no more than that
- * all ranks run at once. The seed of the random parts is printed; the environment variable NBCOLL_TEST_SEED sets
- * another.
+ * all ranks run at once, and those where a rank is killed, calls exec, or leaves and ends. The seed of the random parts
+ * is printed; the environment variable NBCOLL_TEST_SEED sets another.
  */
 #ifndef NBCOLL_TEST_CONFORMANCE_H
 #define NBCOLL_TEST_CONFORMANCE_H

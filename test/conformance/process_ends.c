@@ -84,7 +84,7 @@ static void lose_one(struct player *p)
         kill(getpid(), SIGKILL);
     }
     await_loss(p);
-    for (uint64_t start = now_ns(); now_ns() - start < 2 * LONGEST_SLEEP_MS * MILLISECOND;)
+    for (uint64_t start = now_ns(); now_ns() - start < LONGEST_SLEEP_MS * MILLISECOND;)
         player_progress(p);
     if (p->ep->transport->post(p->ep, VICTIM, &header, NULL, 0, &record) != NBCOLL_POST_LOST)
         player_is_wrong(p, "a post to the lost rank %d does not say so", VICTIM);
@@ -135,7 +135,7 @@ static void leave_and_end(struct player *p)
             call_exec();
         return;
     }
-    for (uint64_t start = now_ns(); now_ns() - start < 4 * LONGEST_SLEEP_MS * MILLISECOND;)
+    for (uint64_t start = now_ns(); now_ns() - start < 2 * p->world->process->lost_ms * MILLISECOND;)
         player_progress(p);
     if (!player_knows_left(p, VICTIM) || !player_knows_left(p, VICTIM + 1))
         player_is_wrong(p, "it is not told who has left");
