@@ -23,7 +23,7 @@ trap 'rm -f "$results"' EXIT
 one() {
     name=$1
     shift
-    "$linescan" --json --no-check --ranks "$ranks" "$@" |
+    "$linescan" --json --no-check --grams 0 --ranks "$ranks" "$@" |
         sed -n "s/^ *\"seconds\": \([0-9.e-]*\),*\$/$name \1/p" >>"$results"
 }
 

@@ -1,17 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# sh examples/demo.sh [arguments for linescan]
+# sh examples/demo.sh [--json] [arguments for linescan]
 #
-# Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and runs linescan as 4
-# processes on /usr/share/doc, or, where images come without documentation, on the text of some Debian packages, which
-# it unpacks into build/text and does not install. Prints what it runs.
+# Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and counts the words
+# and the short sequences of bytes in compressed text three ways: by one rank, by 4 processes with the blocking scatter,
+# and by 4 with the nonblocking one; the three times are printed beside each other (examples/linescan/compare.sh). The
+# text is /usr/share/doc, or, where images come without documentation, that of some Debian packages, which are unpacked
+# into build/text and not installed. What it runs and what that prints goes to standard error, the times (--json: one
+# object) to standard output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 run() {
     echo "+ $*" >&2
-    "$@"
+    "$@" >&2
 }
 
 # Bytes of the .gz files below a directory.
@@ -58,6 +61,12 @@ run cmake -S "$root" -B "$root/build/demo" -DCMAKE_BUILD_TYPE=Release \
     -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=ON
 run cmake --build "$root/build/demo" --target linescan nbcoll_command --parallel "$(nproc)"
 
+json=
+if [ "${1-}" = --json ]; then
+    json=--json
+    shift
+fi
+
 # linescan reads /usr/share/doc unless files are named; where that holds little, name something that holds more.
 named=no
 for argument; do
@@ -67,4 +76,5 @@ if [ $named = no ] && [ "$(text_below /usr/share/doc)" -lt 4000000 ]; then
     [ "$(text_below "$root/build/text")" -ge 4000000 ] || fetch_text "$root/build/text"
     set -- "$@" "$root/build/text"
 fi
-run "$root/build/demo/nbcoll" run -n 4 "$root/build/demo/examples/linescan/linescan" "$@"
+sh "$root/examples/linescan/compare.sh" "$root/build/demo/nbcoll" "$root/build/demo/examples/linescan/linescan" \
+    $json "$@"

@@ -15,11 +15,11 @@ static bool go_on(void *user)
     return !interrupted();
 }
 
-void check_sequential(const list *files, outcome *out)
+void check_sequential(const list *files, unsigned grams, outcome *out)
 {
     reader *r = reader_open(files, &(reader_events){.tick = go_on});
     counter c;
-    count_init(&c, 0);
+    count_init(&c, 0, grams);
     double began = seconds_now();
     while (reader_next(r)) {
         size_t got;
@@ -27,11 +27,13 @@ void check_sequential(const list *files, outcome *out)
             count_text(&c, view, got);
         count_file_end(&c);
     }
+    count_finish(&c);
     out->sequential_seconds = seconds_now() - began;
     out->sequential = c.total;
     out->interrupted = r->stopped;
     out->checked = true;
     out->agrees =
         memcmp(&c.total, &out->total, sizeof c.total) == 0 && r->clean == out->files && r->skipped == out->skipped;
+    count_free(&c);
     reader_close(r);
 }

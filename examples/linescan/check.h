@@ -8,7 +8,7 @@
 #include "list.h"
 #include "report.h"
 
-/* Reads all files again, and sets checked, agrees and the sequential fields; or interrupted. */
-void check_sequential(const list *files, outcome *out);
+/* Reads all files again, counts the same, and sets checked, agrees and the sequential fields; or interrupted. */
+void check_sequential(const list *files, unsigned grams, outcome *out);
 
 #endif

@@ -23,6 +23,7 @@ typedef struct options {
     int concurrent; /* scatters in flight; 1 with `blocking` */
     bool blocking;
     uint64_t work; /* dummy operations a line */
+    unsigned grams; /* bytes of the longest sequence that is counted */
     size_t buffer; /* bytes of one rank's block, its head included */
     bool check;    /* compare with a sequential pass */
     bool json;

@@ -13,7 +13,7 @@ static double megabytes_a_second(uint64_t bytes, double seconds)
     return seconds > 0 ? 1e-6 * (double)bytes / seconds : 0;
 }
 
-static void print_table(const outcome *out)
+static void print_table(const options *o, const outcome *out)
 {
     const totals *t = &out->total;
     printf("files     %20zu  skipped %zu\n", out->files, out->skipped);
@@ -21,6 +21,9 @@ static void print_table(const outcome *out)
     printf("words     %20" PRIu64 "\n", t->words);
     printf("bytes     %20" PRIu64 "\n", t->bytes);
     printf("checksum  %20.16" PRIx64 "\n", t->checksum);
+    if (o->grams)
+        printf("sequences %20" PRIu64 "  of 1 to %u bytes, counted in 65536 classes; checksum %016" PRIx64 "\n",
+               t->sequences, o->grams, t->frequencies);
     printf("time      %18.3f s  %.1f MB/s\n", out->seconds, megabytes_a_second(t->bytes, out->seconds));
     if (out->checked)
         printf("sequential%18.3f s  %.1f MB/s, %s\n", out->sequential_seconds,
@@ -35,8 +38,9 @@ static void print_table(const outcome *out)
 static void print_json(const options *o, const outcome *out)
 {
     const totals *t = &out->total;
-    char checksum[17];
+    char checksum[17], frequencies[17];
     snprintf(checksum, sizeof checksum, "%016" PRIx64, t->checksum); /* as text: JSON numbers end at 2^53 */
+    snprintf(frequencies, sizeof frequencies, "%016" PRIx64, t->frequencies);
     json_t *waited = json_array();
     for (int i = 0; i < out->ranks; i++)
         json_array_append_new(waited, json_real(out->waited[i]));
@@ -47,6 +51,11 @@ static void print_json(const options *o, const outcome *out)
                                "seconds", out->seconds, "waited", waited,                                //
                                "ranks", out->ranks, "concurrent", o->concurrent, "blocking", o->blocking,  //
                                "work", (json_int_t)o->work, "buffer", (json_int_t)o->buffer, "checked", out->checked);
+    if (o->grams)
+        json_object_update_new(object, json_pack("{s:i, s:I, s:s}", "grams", (int)o->grams, "sequences",
+                                                 (json_int_t)t->sequences, "frequencies", frequencies));
+    if (out->checked)
+        json_object_set_new(object, "sequential_seconds", json_real(out->sequential_seconds));
     if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
         fatal("JSON", "cannot be written");
     json_decref(object);
@@ -58,9 +67,12 @@ static int say_mismatch(const outcome *out)
     const totals *a = &out->total, *b = &out->sequential;
     fprintf(stderr,
             "linescan: the ranks' totals differ from the sequential ones\n"
-            "  ranks       %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 "\n"
-            "  sequential  %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64 "\n",
-            a->lines, a->words, a->bytes, a->checksum, b->lines, b->words, b->bytes, b->checksum);
+            "  ranks       %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64
+            " %" PRIu64 " sequences checksum %016" PRIx64 "\n"
+            "  sequential  %" PRIu64 " lines %" PRIu64 " words %" PRIu64 " bytes checksum %016" PRIx64
+            " %" PRIu64 " sequences checksum %016" PRIx64 "\n",
+            a->lines, a->words, a->bytes, a->checksum, a->sequences, a->frequencies, b->lines, b->words, b->bytes,
+            b->checksum, b->sequences, b->frequencies);
     return EXIT_MISMATCH;
 }
 
@@ -73,7 +85,7 @@ int report(const options *o, const outcome *out, bool no_file)
     if (o->json)
         print_json(o, out);
     else
-        print_table(out);
+        print_table(o, out);
     if (fflush(stdout) || ferror(stdout))
         fatal("output", "cannot be written");
     if (out->checked && !out->agrees)

@@ -74,14 +74,27 @@ static void wait_for_all(scan *s)
     s->waited += seconds_now() - began;
 }
 
+static void reduce_classes(scan *s)
+{
+    uint64_t *mine = s->count.classes;
+    int is_root = nbcoll_comm_rank(s->comm) == 0;
+    must(nbcoll_reduce(is_root ? NBCOLL_IN_PLACE : mine, is_root ? mine : NULL, GRAM_CLASSES, NBCOLL_UINT64, NBCOLL_SUM,
+                       0, s->comm, NBCOLL_FOREVER),
+         "reduce");
+}
+
 /* Adds up what the ranks counted; the result is rank 0's. */
 static void reduce(scan *s, outcome *out)
 {
     const totals *mine = &s->count.total;
     uint64_t send[5] = {mine->lines, mine->words, mine->bytes, mine->checksum, interrupted()}, sum[5] = {0};
     must(nbcoll_reduce(send, sum, 5, NBCOLL_UINT64, NBCOLL_SUM, 0, s->comm, NBCOLL_FOREVER), "reduce");
-    out->total = (totals){sum[0], sum[1], sum[2], sum[3]};
+    s->count.total = (totals){sum[0], sum[1], sum[2], sum[3], 0, 0};
     out->interrupted = sum[4] > 0;
+    if (s->count.grams)
+        reduce_classes(s);
+    count_finish(&s->count);
+    out->total = s->count.total;
 }
 
 /* One job on one rank, between two barriers. */
@@ -137,7 +150,7 @@ static int lead(scan *s)
     out.skipped = w.reader->skipped;
     reader_close(w.reader);
     if (s->options->check && !out.interrupted)
-        check_sequential(&files, &out);
+        check_sequential(&files, s->options->grams, &out);
     int result = report(s->options, &out, files.count == 0);
     list_free(&files);
     return result;
@@ -153,7 +166,7 @@ int scan_main(nbcoll_context *context, nbcoll_comm *comm, const void *user)
     s->comm = comm;
     s->ranks = nbcoll_comm_size(comm);
     s->in_flight = (size_t)s->options->concurrent;
-    count_init(&s->count, s->options->work);
+    count_init(&s->count, s->options->work, s->options->grams);
     allocate(s);
     int result = EXIT_CLEAN;
     if (nbcoll_comm_rank(comm) == 0)
@@ -162,6 +175,7 @@ int scan_main(nbcoll_context *context, nbcoll_comm *comm, const void *user)
         work(s, NULL, &(outcome){0});
     for (size_t i = 0; i < s->in_flight; i++)
         free(s->blocks[i]);
+    count_free(&s->count);
     free(s);
     return result;
 }

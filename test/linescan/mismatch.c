@@ -16,21 +16,23 @@ bool ranks_are_launched(void) /* for options.c */
 
 int main(int argc, char **argv)
 {
-    options o = {.ranks = 1};
+    options o = {.ranks = 1, .grams = 2};
     outcome out = {0};
     if (argc != 3)
         return EXIT_USAGE;
     list files = list_files(argv + 2, 1);
     out.files = 1;
-    check_sequential(&files, &out);
+    check_sequential(&files, o.grams, &out);
     out.total = out.sequential;
     out.total.lines += strcmp(argv[1], "lines") == 0;
     out.total.words += strcmp(argv[1], "words") == 0;
     out.total.bytes += strcmp(argv[1], "bytes") == 0;
     out.total.checksum += strcmp(argv[1], "checksum") == 0;
+    out.total.sequences += strcmp(argv[1], "sequences") == 0;
+    out.total.frequencies += strcmp(argv[1], "frequencies") == 0;
     out.files += strcmp(argv[1], "files") == 0;
     out.skipped += strcmp(argv[1], "skipped") == 0;
-    check_sequential(&files, &out);
+    check_sequential(&files, o.grams, &out);
     list_free(&files);
     return report(&o, &out, false);
 }

@@ -7,7 +7,9 @@ printf 'a b\nc\n' >text
 scan --ranks 2 --concurrent 3 --work 5 text missing
 number='[0-9][0-9]*\.[0-9][0-9]*\(e-[0-9]*\)*'
 sed -e "s/\"seconds\": $number,/\"seconds\": S,/" -e "s/^    $number/    W/" \
-    -e 's/"checksum": "[0-9a-f]\{16\}"/"checksum": "C"/' out >plain
+    -e "s/\"sequential_seconds\": $number/\"sequential_seconds\": S/" \
+    -e 's/"checksum": "[0-9a-f]\{16\}"/"checksum": "C"/' \
+    -e 's/"frequencies": "[0-9a-f]\{16\}"/"frequencies": "F"/' out >plain
 cat >expected <<'END'
 {
   "files": 1,
@@ -26,7 +28,11 @@ cat >expected <<'END'
   "blocking": false,
   "work": 5,
   "buffer": 524288,
-  "checked": true
+  "checked": true,
+  "grams": 3,
+  "sequences": 7,
+  "frequencies": "F",
+  "sequential_seconds": S
 }
 END
 diff expected plain || fail "another object"

@@ -11,7 +11,7 @@ parts=$NBCOLL_SOURCE/examples/linescan
     "$parts/check.c" "$parts/reader.c" "$parts/source.c" "$parts/list.c" "$parts/count.c" "$parts/interrupt.c" \
     "$parts/options.c" "$parts/report.c" $(pkg-config --cflags --libs zlib jansson)
 printf 'a b\nc\n' >text
-for wrong in none lines words bytes checksum files skipped; do
+for wrong in none lines words bytes checksum sequences frequencies files skipped; do
     status=0
     ./play $wrong text >out 2>err || status=$?
     if [ $wrong = none ]; then
