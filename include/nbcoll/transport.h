@@ -59,7 +59,8 @@ typedef struct nbcoll_arrival {
 } nbcoll_arrival;
 
 /* What one progress call found. The core empties it before the call and handles it after it returned: a transport
- * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `left`. */
+ * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `left`. All
+ * of it is handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
 typedef struct nbcoll_batch {
     nbcoll_arrival *arrived;
     nbcoll_record *returned;

@@ -18,6 +18,7 @@
 
 /* A call's share, the transport's, and what small steps and whole elements may take beyond. */
 enum { PASS = NBCOLL_PASS_BYTES, CALL = 2 * PASS + PASS / 4 + 16384, BYTES = 4 * PASS + 8, OLD = 0xee };
+enum { PIECE = 65536, PIECES_AT_ONCE = 64 };
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +35,7 @@ static void *open_rank(void *user)
 }
 
 /* A world whose ranks are over shm, all in this thread. Its `loopback` is null. */
-static void open_shm(world *w, int ranks)
+static void open_shm(world *w, int ranks, int in_pieces)
 {
     struct opening o[WORLD_MOST];
     pthread_t thread[WORLD_MOST];
@@ -43,6 +44,11 @@ static void open_shm(world *w, int ranks)
     EXPECT(OK, nbcoll_shm_id_make(&id));
     for (int r = 0; r < ranks; r++) {
         o[r] = (struct opening){{.size = sizeof o[r].config, .id = id, .rank = r, .ranks = ranks}, NULL};
+        if (in_pieces) {
+            o[r].config.flags = NBCOLL_SHM_NO_BULK;
+            o[r].config.payload = PIECE;
+            o[r].config.depth = PIECES_AT_ONCE;
+        }
         assert_int_equal(pthread_create(&thread[r], NULL, open_rank, &o[r]), 0);
     }
     for (int r = 0; r < ranks; r++) {
@@ -51,8 +57,15 @@ static void open_shm(world *w, int ranks)
     }
 }
 
-/* WITHOUT_VIEW: what is combined is got first, as from another process. */
-enum { LOOPBACK, LENDING, WITHOUT_VIEW, SHM, PLACES };
+/* WITHOUT_VIEW: what is combined is got first, as from another process. PIECES: without gets, much at once. */
+enum { LOOPBACK, LENDING, WITHOUT_VIEW, SHM, PLACES, LOOPBACK_PIECES, SHM_PIECES };
+
+static nbcoll_loopback_config loopback_of(int place)
+{
+    nbcoll_loopback_config pieces = {.size = sizeof pieces, .flags = NBCOLL_LOOPBACK_NO_BULK, .payload = PIECE,
+                                     .depth = PIECES_AT_ONCE};
+    return place == LOOPBACK_PIECES ? pieces : world_variant(place == LENDING ? WORLD_SHARED + 1 : WORLD_SHARED, 0);
+}
 
 static void hide_view(world *w)
 {
@@ -66,26 +79,49 @@ static void hide_view(world *w)
         w->endpoint[r]->transport = &table;
 }
 
+static const nbcoll_transport *honest;
+static size_t posted;
+
+static nbcoll_posted count_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                size_t bytes, nbcoll_record *record)
+{
+    posted += bytes;
+    return honest->post(ep, peer, header, payload, bytes, record);
+}
+
+/* Rank 0's, before its context exists. */
+static void count_posts(world *w)
+{
+    static nbcoll_transport table;
+    honest = w->endpoint[0]->transport;
+    table = *honest;
+    table.post = count_post;
+    w->endpoint[0]->transport = &table;
+}
+
 /* With rules for one algorithm. */
 static void open_place(world *w, int place, int ranks, nbcoll_operation what, const char *algorithm,
                        const nbcoll_observer *observer)
 {
     nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(what, algorithm)};
-    nbcoll_loopback_config loopback = world_variant(place == LENDING ? WORLD_SHARED + 1 : WORLD_SHARED, 0);
+    nbcoll_loopback_config loopback = loopback_of(place);
     nbcoll_context_config context = {.size = sizeof context, .observer = observer};
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_request q[WORLD_MOST];
     assert_non_null(rule.algorithm);
     config.rules = &rule;
     config.rule_count = 1;
-    if (place == SHM)
-        open_shm(w, ranks);
+    int is_shm = place == SHM || place == SHM_PIECES;
+    if (is_shm)
+        open_shm(w, ranks, place == SHM_PIECES);
     else
         world_open_contexts(w, ranks, &loopback, &context);
     if (place == WITHOUT_VIEW)
         hide_view(w);
+    if (place > PLACES)
+        count_posts(w);
     for (int r = 0; r < ranks; r++) {
-        if (place == SHM)
+        if (is_shm)
             EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &context, &w->context[r]));
         EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &config, &w->comm[r], &q[r]));
     }
@@ -249,6 +285,36 @@ static void a_reduction_in_place_and_one_by_messages_are_divided(void **state)
                 pair_free(&p[r]);
             close_place(&w);
         }
+}
+
+static void messages_in_pieces_are_divided(void **state)
+{
+    (void)state;
+    for (int place = LOOPBACK_PIECES; place <= SHM_PIECES; place++) {
+        struct pair p[2] = {pair_make(0, BYTES, BYTES), pair_make(1, BYTES, BYTES)};
+        nbcoll_request q[2];
+        int calls = 0;
+        world w;
+        open_place(&w, place, 2, NBCOLL_OPERATION_BCAST, "flat", NULL);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_ibcast(r ? p[r].recv : p[r].send, BYTES, NBCOLL_BYTE, 0, w.comm[r], &q[r]));
+        for (; q[1].context; calls++) {
+            assert_true(calls < 1000);
+            for (int i = 0; i < calls % 4; i++) { /* so that much is under way when the other looks */
+                posted = 0;
+                EXPECT(OK, nbcoll_progress(w.context[0]));
+                assert_true(posted <= PASS + PIECE);
+            }
+            nbcoll_status s = nbcoll_test(&q[1]);
+            assert_true(s == NBCOLL_OK || s == NBCOLL_PENDING);
+            assert_true(pair_moved(&p[1]) <= (place == SHM_PIECES ? PASS + PIECE : 4 * PASS));
+        }
+        EXPECT(OK, nbcoll_wait(&q[0], NBCOLL_FOREVER));
+        assert_memory_equal(p[0].send, p[1].recv, BYTES);
+        pair_free(&p[0]);
+        pair_free(&p[1]);
+        close_place(&w);
+    }
 }
 
 /* Of one rank: its block is a COPY of the start. */
@@ -530,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_gather_of_large_blocks_is_divided),
         cmocka_unit_test(many_small_gets_are_divided),
         cmocka_unit_test(a_reduction_in_place_and_one_by_messages_are_divided),
+        cmocka_unit_test(messages_in_pieces_are_divided),
         cmocka_unit_test(a_copy_is_divided_and_the_context_stays_awake),
         cmocka_unit_test(a_small_operation_passes_large_ones),
         cmocka_unit_test(operations_share_the_passes_by_turns),

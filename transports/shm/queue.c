@@ -61,8 +61,8 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     return NBCOLL_POST_DONE;
 }
 
-/* Hands out messages of one sender, to the end of the list. Returns how many. */
-static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int most)
+/* Hands out messages of one sender, to the end of the list, until *bytes_left are used up. Returns how many. */
+static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int most, ptrdiff_t *bytes_left)
 {
     struct shm_peer *p = &e->peer[peer];
     struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
@@ -73,7 +73,7 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
         nbcolli_shm_lose(e, peer);
         return 0;
     }
-    for (; p->taken != tail && n < most; p->taken++, n++) {
+    for (; p->taken != tail && n < most && *bytes_left > 0; p->taken++, n++) {
         struct shm_cell *cell = shm_cell_at(e->home, r, p->taken);
         uint32_t bytes = atomic_load_explicit(&cell->bytes, memory_order_relaxed); /* once: it is not to be trusted */
         if (bytes > e->home->layout.payload) {
@@ -81,6 +81,7 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
             return n;
         }
         arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, cell->header, cell->payload, bytes};
+        *bytes_left -= bytes;
     }
     return n;
 }
@@ -101,6 +102,7 @@ static void shm_give_back(struct shm_end *e, int peer)
 nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
 {
     int ranks = e->base.ranks, n = 0;
+    ptrdiff_t bytes_left = NBCOLL_PASS_BYTES;
 
     for (int i = 0; i < ranks; i++) {
         int peer = e->next + i < ranks ? e->next + i : e->next + i - ranks;
@@ -108,7 +110,7 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
         if (p->given != p->taken)
             shm_give_back(e, peer);
         if (p->gone == SHM_HERE && n < SHM_ARRIVALS)
-            n += shm_take(e, peer, e->arrival + n, SHM_ARRIVALS - n);
+            n += shm_take(e, peer, e->arrival + n, SHM_ARRIVALS - n, &bytes_left);
     }
     e->next = e->next + 1 < ranks ? e->next + 1 : 0;
     if (n == 0)

@@ -213,7 +213,8 @@ nbcoll_status nbcolli_shm_descriptors(struct shm_end *e);
 /* queue.c */
 nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes);
-/* Gives back what was handed out, and hands out what is there, at most SHM_ARRIVALS. */
+/* Gives back what was handed out, and hands out what is there, at most SHM_ARRIVALS and about
+ * NBCOLL_PASS_BYTES. */
 nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
 /* Is something there that was not handed out, or a ring so full of what was that its sender cannot ring? */
 bool nbcolli_shm_waiting(struct shm_end *e);
