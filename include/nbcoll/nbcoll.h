@@ -274,7 +274,7 @@ typedef struct nbcoll_comm_config {
     uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
                               gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
                               communicator works by messages alone: nbcoll_comm_cells tells */
-    uint32_t credits;      /* messages with payload that one peer may have here unexpected. 1..65535 */
+    uint32_t credits;      /* messages that one peer may have here unexpected; further ones wait there. 1..65535 */
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
     size_t large;          /* NBCOLL_BY_COST: the cheapest algorithm of the cost model. Else bytes from which the

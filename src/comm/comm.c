@@ -126,6 +126,17 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_free(&c->host, comm, comm->memory);
 }
 
+/* Those who wait for a credit get enough for all that they may have: it goes nowhere. */
+static void release_stalled(nbcoll_comm *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (nbcolli_is_later(comm->peer[rank].seen, comm->peer[rank].over)) {
+            nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
+            h.credits = UINT16_MAX;
+            nbcolli_control_to(comm, rank, &h);
+        }
+}
+
 nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
 {
     if (!comm)
@@ -143,6 +154,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
     if (awaits)
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH);
+    release_stalled(comm);
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }

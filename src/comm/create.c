@@ -50,6 +50,7 @@ static void settle_first(nbcoll_comm *comm)
     nbcolli_votes_agree(comm, comm->votes, comm->size);
     for (int i = 0; i < comm->size; i++) {
         comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
+        nbcolli_credit_due(comm, i); /* half of them may now be fewer */
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
     }
     nbcolli_area_take(comm);

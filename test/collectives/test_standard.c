@@ -18,7 +18,7 @@ enum { RANKS = 4, MOST = 900, ROOT = 1 };
 /* Arguments that must not be followed: reading or writing there ends the program. */
 static void *volatile nowhere = (void *)64;
 
-static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .credits = 3, .schedules = 64,
+static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .credits = 1, .schedules = 64,
                                          .eager = 256, .large = 2048};
 static const size_t lengths[] = {3, MOST}; /* eager, by the algorithms for small data; announced, by those for large */
 

@@ -17,10 +17,10 @@
  * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
  * tells that rank so (giveup.h), and belongs to no communicator. REVOKED answers a REVOKE whose sender has lent
  * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. AGREE and DECIDED
- * are those of src/comm/shrink.c. */
+ * are those of src/comm/shrink.c. STALLED says that an EAGER or RTS waits for a credit, WANT asks for it (credit.h). */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
                             NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
-                            NBCOLLI_DECIDED } nbcolli_type;
+                            NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
@@ -30,12 +30,12 @@ typedef struct nbcolli_header {
     uint32_t fingerprint;
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
-    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused */
+    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused; EAGER, RTS: OK if it took a credit */
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
                          is wanted; LOST: 1 if the rank is given up */
     nbcoll_key key;   /* RTS */
     uint32_t to;      /* the receiver's rank in the communicator */
-    uint32_t unused; /* nothing lies between members: all of a vote is sent */
+    uint32_t stalls;  /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0 */
 } nbcolli_header;
 
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
@@ -98,6 +98,7 @@ typedef struct nbcolli_stash {
 /* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
 typedef enum nbcolli_phase {
     NBCOLLI_IDLE,       /* its step is not ready */
+    NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
     NBCOLLI_SENT_DATA,  /* send; again until all pieces went */
@@ -120,8 +121,8 @@ struct nbcolli_op {
     size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins; bytes used */
     const unsigned char *found; /* what is being used */
     nbcoll_key key;       /* of what we expose, or get */
-    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or in its run's
-                                           of those in the middle of something */
+    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
+                                           those in the middle of something, or in its peer's of those that stall */
     nbcoll_step step;
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
@@ -129,6 +130,8 @@ struct nbcolli_op {
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t keyed;             /* `key` is to be withdrawn */
     uint8_t recalled;          /* its lent post has been asked for */
+    uint8_t may_go;            /* send: stalls no more, but for its post */
+    uint8_t status;            /* send: of its EAGER or RTS, see the header */
     int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
 };
 
@@ -241,8 +244,11 @@ typedef struct nbcolli_slot {
 typedef struct nbcolli_peer {
     nbcolli_link *link;
     int address;     /* rank on the link */
-    int32_t credits; /* payloads that we may still send unasked; may be below zero while the ranks agree */
+    int32_t credits; /* messages that we may still send unasked; may be below zero while the ranks agree */
     uint32_t owed;   /* credits to give back */
+    nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
+    uint32_t stalls;     /* the number of the last one to it */
+    uint32_t seen, over; /* of its own: the last one that has come; up to which none waits any more */
     uint8_t given_up; /* the other members have been told so */
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;

@@ -4,8 +4,8 @@
 #ifndef NBCOLL_INLINE_EXPOSE_H
 #define NBCOLL_INLINE_EXPOSE_H
 
+#include "credit.h"
 #include "reduce.h"
-#include "step.h"
 
 /* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
  * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing

@@ -29,6 +29,8 @@ static inline int nbcolli_op_awaits(const nbcolli_op *op)
     case NBCOLLI_IDLE:
     case NBCOLLI_POSTED:
         return op->run->schedule->step[op->step].kind == NBCOLL_RECV && !op->early;
+    case NBCOLLI_STALLING:
+        return 1;
     case NBCOLLI_SENT_RTS:
         return !op->fin && !op->cts;
     case NBCOLLI_SENT_CTS:
@@ -88,7 +90,7 @@ static inline nbcolli_stash *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *i
         s = nbcolli_stash_keep(in->link, in->source, &in->header, in->payload, in->bytes);
     if (!s) {
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
-        nbcolli_refuse(comm, &in->header, in->bytes, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
+        nbcolli_refuse(comm, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
     }
     in->kept = NULL;
     return s;
@@ -127,7 +129,7 @@ static inline void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
             nbcolli_run_out_of_step(run, (int)h->source);
         else
             nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
-        nbcolli_refuse(run->comm, h, in->bytes, NBCOLL_ERR_CANCELLED);
+        nbcolli_refuse(run->comm, h, NBCOLL_ERR_CANCELLED);
     } else if (op->phase == NBCOLLI_POSTED) {
         nbcolli_recv_accept(op, h, in->payload, in->bytes);
     } else {
@@ -158,8 +160,39 @@ static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH);
     }
-    nbcolli_refuse(comm, &in->header, in->bytes, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
+    nbcolli_refuse(comm, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     nbcolli_done_with(in);
+}
+
+/* A message of the peer's waits for a credit. If its receive is ready, it may come without. */
+static inline void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_peer *peer = &comm->peer[h->source];
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+
+    if (nbcolli_is_later(h->stalls, peer->seen))
+        peer->seen = h->stalls;
+    if (!run || run->status != NBCOLL_OK)
+        return;
+    nbcolli_op *op = nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h);
+    if (h->fingerprint != run->schedule->fingerprint)
+        nbcolli_run_out_of_step(run, (int)h->source);
+    else if (!op)
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    else if (op->phase == NBCOLLI_POSTED)
+        nbcolli_want(op);
+}
+
+/* The peer asks for what stalls, or has gone in the meantime, or will find out by itself that it is awaited. */
+static inline void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run && run->status == NBCOLL_OK
+                         ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h)
+                         : NULL;
+
+    if (op && op->phase == NBCOLLI_STALLING && !op->may_go)
+        nbcolli_stall_end(op, NBCOLL_AGAIN);
 }
 
 /* FIN or CTS: an answer to our RTS. */
@@ -368,12 +401,28 @@ static inline const nbcolli_tomb *nbcolli_find_tomb(const nbcolli_link *link, ui
     return tomb;
 }
 
+/* Keeps one STALLED of a sender, the last one: what it says of the sender is enough. True if there was another. */
+static inline int nbcolli_orphan_stalled(const nbcolli_incoming *in)
+{
+    for (nbcolli_stash *s = in->link->orphans; s; s = s->next)
+        if (s->header.type == NBCOLLI_STALLED && s->header.comm == in->header.comm && s->source == in->source) {
+            if (nbcolli_is_later(in->header.stalls, s->header.stalls))
+                s->header = in->header;
+            return 1;
+        }
+    return 0;
+}
+
 /* Stores a message of a communicator that is perhaps being made. 0: without memory none of those can be. */
 static inline int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
     nbcolli_stash *s = in->kept;
 
+    if (in->header.type == NBCOLLI_STALLED && nbcolli_orphan_stalled(in)) {
+        nbcolli_done_with(in);
+        return 1;
+    }
     if (!s)
         s = nbcolli_stash_keep(link, in->source, &in->header, in->payload, in->bytes);
     if (s) {
@@ -414,7 +463,8 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
     }
     const nbcolli_tomb *tomb = nbcolli_find_tomb(in->link, m->comm);
     int has_failed = tomb && m->tag < tomb->failed_floor; /* of which the sender is told too */
-    int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS, is_freed = tomb || !in->link->creating;
+    int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS || m->type == NBCOLLI_STALLED;
+    int is_freed = tomb || !in->link->creating;
 
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, nbcolli_revoke_reason(m));
@@ -449,12 +499,20 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_done_with(in);
         return;
     }
-    comm->peer[h->source].credits += h->credits;
+    if (h->credits)
+        nbcolli_credits_in(comm, (int)h->source, h->credits);
     switch (h->type) {
     case NBCOLLI_EAGER:
     case NBCOLLI_RTS:
+        nbcolli_stalls_over(&comm->peer[h->source], h);
         nbcolli_message_in(comm, in);
         return;
+    case NBCOLLI_STALLED:
+        nbcolli_stalled_in(comm, h);
+        break;
+    case NBCOLLI_WANT:
+        nbcolli_want_in(comm, h);
+        break;
     case NBCOLLI_FIN:
     case NBCOLLI_CTS:
         nbcolli_answer_in(comm, h);

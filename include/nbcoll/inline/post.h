@@ -156,20 +156,28 @@ static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64
     }
 }
 
-/* One payload of the peer's has been taken from the store, or was never put there. Credits travel with whatever goes
- * that way; alone only when half of them are owed, so that one-way traffic does not stop. */
-static inline void nbcolli_credit_back(nbcoll_comm *comm, int rank)
+/* Credits travel with whatever goes that way; alone only when half of them are owed, so that one-way traffic does not
+ * stop. */
+static inline void nbcolli_credit_due(nbcoll_comm *comm, int rank)
 {
-    nbcolli_peer *peer = &comm->peer[rank];
-    if (++peer->owed > comm->config.credits / 2) {
+    if (comm->peer[rank].owed > comm->config.credits / 2) {
         nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
         nbcolli_control_to(comm, rank, &h);
     }
 }
 
+/* A message has met its receive, or is refused: the credit that it took goes back. */
+static inline void nbcolli_credit_back(nbcoll_comm *comm, const nbcolli_header *m)
+{
+    if (m->status != NBCOLL_OK)
+        return;
+    comm->peer[m->source].owed++;
+    nbcolli_credit_due(comm, (int)m->source);
+}
+
 /* ---- the store of early messages ------------------------------------------------------------------------------- */
 
-/* Keeps a copy. The payload was sent on a credit, so that what a peer can make us store is bounded. */
+/* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
 static inline nbcolli_stash *nbcolli_stash_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                                 const void *payload, size_t bytes)
 {
@@ -204,11 +212,10 @@ static inline void nbcolli_stash_free(nbcolli_stash *s)
 
 /* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the
  * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
-static inline void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, size_t bytes, nbcoll_status why)
+static inline void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why)
 {
     int rank = (int)m->source;
-    if (m->type == NBCOLLI_EAGER && bytes)
-        nbcolli_credit_back(comm, rank);
+    nbcolli_credit_back(comm, m);
     if (m->type == NBCOLLI_RTS) {
         nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
         h.number = m->number;
@@ -241,7 +248,7 @@ static inline void nbcolli_early_drop(nbcoll_comm *comm, nbcolli_stash **at, uin
             continue;
         }
         *at = s->next;
-        nbcolli_refuse(comm, &s->header, s->bytes, why);
+        nbcolli_refuse(comm, &s->header, why);
         nbcolli_stash_free(s);
     }
 }

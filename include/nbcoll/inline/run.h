@@ -8,12 +8,42 @@
 
 /* ---- the phases of a message ----------------------------------------------------------------------------------- */
 
+/* Sends what the SEND says, or announces it. */
+static inline void nbcolli_send_go(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcoll_piece piece = nbcolli_op_piece(op);
+    size_t bytes = piece.bytes;
+    void *memory = piece.at;
+
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload)) {
+        op->phase = NBCOLLI_SENT_EAGER;
+        nbcolli_spend(run, bytes);
+        nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
+    } else if (nbcolli_has_left(run->comm, v->peer)) {
+        nbcolli_run_deserted(run, v->peer);
+    } else {
+        op->phase = NBCOLLI_SENT_RTS;
+        op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
+        if (!op->keyed)
+            op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
+        nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
+    }
+}
+
 /* Takes the op's finished post one phase on. Returns whether something was sent. */
 static inline int nbcolli_op_turn(nbcolli_op *op)
 {
     size_t bytes = nbcolli_op_bytes(op);
 
     switch (op->phase) {
+    case NBCOLLI_STALLING:
+        if (op->may_go)
+            nbcolli_send_go(op);
+        return op->may_go;
     case NBCOLLI_SENT_RTS:
         if (op->fin) {
             nbcolli_op_end(op);
@@ -70,28 +100,16 @@ static inline void nbcolli_op_next(nbcolli_op *op)
 static inline void nbcolli_send_start(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_peer *peer = &run->comm->peer[v->peer];
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcoll_piece piece = nbcolli_op_piece(op);
-    size_t bytes = piece.bytes;
-    void *memory = piece.at;
+    int rank = run->schedule->step[op->step].peer;
+    nbcolli_peer *peer = &run->comm->peer[rank];
 
-    if (bytes == 0 ||
-        (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload && peer->credits > 0)) {
-        op->phase = NBCOLLI_SENT_EAGER;
-        peer->credits -= bytes > 0;
-        nbcolli_spend(run, bytes);
-        nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
-    } else if (nbcolli_has_left(run->comm, v->peer)) {
-        nbcolli_run_deserted(run, v->peer);
-    } else {
-        op->phase = NBCOLLI_SENT_RTS;
-        op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
-        if (!op->keyed)
-            op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
-        nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
-    }
+    if (peer->credits > 0) {
+        peer->credits--;
+        nbcolli_send_go(op);
+    } else if (nbcolli_has_left(run->comm, rank))
+        nbcolli_run_deserted(run, rank);
+    else
+        nbcolli_stall(op);
     nbcolli_op_next(op);
 }
 
@@ -102,11 +120,11 @@ static inline void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, 
 
     op->post.link = peer->link;
     op->post.peer = peer->address;
+    nbcolli_credit_back(op->run->comm, m);
     if (m->type == NBCOLLI_EAGER) {
         if (bytes) {
             memcpy(nbcolli_op_memory(op), payload, bytes);
             nbcolli_spend(op->run, bytes);
-            nbcolli_credit_back(op->run->comm, (int)m->source);
         }
         nbcolli_op_end(op);
     } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
@@ -130,7 +148,8 @@ static inline void nbcolli_recv_start(nbcolli_op *op)
         op->early = NULL;
         nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
         nbcolli_stash_free(s);
-    }
+    } else
+        nbcolli_want_stalled(op);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
@@ -296,6 +315,46 @@ static inline void nbcolli_run_go_on(nbcolli_run *run)
     nbcolli_advance(run);
 }
 
+/* ---- sends that stall ------------------------------------------------------------------------------------------ */
+
+/* Takes back a post that never left, with the credits that it carried. */
+static inline void nbcolli_op_take_back(nbcolli_op *op)
+{
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+
+    nbcolli_backlog_remove(&op->post);
+    op->run->comm->peer[h.to].owed += h.credits;
+}
+
+/* A send that stalls goes: with a credit (OK), or since its receiver has asked for it (AGAIN). The run may be over
+ * afterwards. */
+static inline void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
+{
+    nbcolli_unstall(op);
+    op->may_go = 1;
+    op->status = (uint8_t)status;
+    if (op->post.where == NBCOLLI_BACKLOG)
+        nbcolli_op_take_back(op);
+    nbcolli_op_next(op);
+    nbcolli_advance(op->run);
+}
+
+/* Credits have come back: they are for those that stall. */
+static inline void nbcolli_credits_in(nbcoll_comm *comm, int rank, int32_t credits)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+
+    peer->credits += credits;
+    while (peer->stalling && peer->credits > 0) {
+        nbcolli_op *op = peer->stalling;
+        if (op->run->status == NBCOLL_OK) {
+            peer->credits--;
+            nbcolli_stall_end(op, NBCOLL_OK);
+        } else
+            nbcolli_unstall(op);
+    }
+}
+
 /* Looks again for what waits for shared memory. Returns how much went on; what has been delayed does not count. */
 static inline int nbcolli_look_again(nbcoll_context *c)
 {
@@ -330,30 +389,33 @@ static inline int nbcolli_look_again(nbcoll_context *c)
 static inline void nbcolli_op_refuse_early(nbcolli_op *op)
 {
     if (op->early) {
-        nbcolli_refuse(op->run->comm, &op->early->header, op->early->bytes, NBCOLL_ERR_CANCELLED);
+        nbcolli_refuse(op->run->comm, &op->early->header, NBCOLL_ERR_CANCELLED);
         nbcolli_stash_free(op->early);
         op->early = NULL;
     }
 }
 
-/* Takes back a post that never left, with the credits that it carried. */
+/* Takes back a post that never left, with the credit that it took. */
 static inline void nbcolli_op_unsend(nbcolli_op *op)
 {
-    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+    int sends = op->phase == NBCOLLI_SENT_EAGER || op->phase == NBCOLLI_SENT_RTS;
 
-    nbcolli_backlog_remove(&op->post);
-    if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
+    if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING) {
+        nbcolli_backlog_remove(&op->post);
         return;
-    op->run->comm->peer[h.to].owed += h.credits;
-    if (op->phase == NBCOLLI_SENT_EAGER && op->post.bytes)
-        op->run->comm->peer[h.to].credits++;
+    }
+    nbcolli_op_take_back(op);
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
+    if (sends && op->status == NBCOLL_OK)
+        nbcolli_credits_in(op->run->comm, op->run->schedule->step[op->step].peer, 1);
 }
 
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
 static inline void nbcolli_op_stop(nbcolli_op *op)
 {
     nbcolli_op_refuse_early(op);
+    if (op->phase == NBCOLLI_STALLING)
+        nbcolli_unstall(op);
     nbcolli_unwatch(op);
     if (op->phase == NBCOLLI_EXPOSED)
         nbcolli_exposure_recall(op);

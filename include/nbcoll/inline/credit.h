@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The window of a peer: how many messages it lets us send before it has receives for them. An EAGER or RTS takes a
+ * credit, which comes back when the message has met its receive; so nobody can make a rank store more than that.
+ *
+ * A send without a credit waits here, at its sender, in the order of coming, and says so once, by STALLED: of that the
+ * receiver keeps only that this peer has stalled. Credits alone could deadlock, since they may all be held by messages
+ * whose receives depend on the one that waits. So the receiver pulls: a receive that is ready, and whose peer has
+ * stalled, asks for its message by WANT, and the message then goes without a credit: it is not stored. STALLED finds
+ * the receive ready and is answered, or comes before it; then the receive asks when it is ready. WANT finds the send
+ * waiting, or not ready; then its STALLED will find the receive ready. Stalls are numbered, and EAGER and RTS say up to
+ * which none waits any more: in whatever order messages arrive, a stall that lasts is not taken for over. */
+#ifndef NBCOLL_INLINE_CREDIT_H
+#define NBCOLL_INLINE_CREDIT_H
+
+#include "step.h"
+
+static inline int nbcolli_is_later(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0; /* numbers of stalls come round */
+}
+
+/* ---- the sender ------------------------------------------------------------------------------------------------ */
+
+static inline nbcolli_peer *nbcolli_op_peer(const nbcolli_op *op)
+{
+    return &op->run->comm->peer[op->run->schedule->step[op->step].peer];
+}
+
+/* The send waits for a credit, or to be asked for. */
+static inline void nbcolli_stall(nbcolli_op *op)
+{
+    nbcolli_peer *peer = nbcolli_op_peer(op);
+
+    op->phase = NBCOLLI_STALLING;
+    op->watch_next = NULL;
+    op->watch_at = peer->stalling ? peer->stalling_end : &peer->stalling;
+    *op->watch_at = op;
+    peer->stalling_end = &op->watch_next;
+    if (++peer->stalls == 0)
+        peer->stalls = 1;
+    nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
+}
+
+/* It need not wait any more. */
+static inline void nbcolli_unstall(nbcolli_op *op)
+{
+    nbcolli_peer *peer = nbcolli_op_peer(op);
+
+    if (op->watch_at && !op->watch_next)
+        peer->stalling_end = op->watch_at;
+    nbcolli_unwatch(op);
+}
+
+/* ---- the receiver ---------------------------------------------------------------------------------------------- */
+
+/* What an EAGER or RTS says of the sends that wait. */
+static inline void nbcolli_stalls_over(nbcolli_peer *peer, const nbcolli_header *h)
+{
+    if (h->stalls && nbcolli_is_later(h->stalls, peer->over))
+        peer->over = h->stalls;
+}
+
+/* Asks for the message of a receive that is ready. */
+static inline void nbcolli_want(nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    nbcolli_header h = nbcolli_header_to(op->run->comm, v->peer, NBCOLLI_WANT, op->run->tag);
+
+    h.number = v->number;
+    nbcolli_control_to(op->run->comm, v->peer, &h);
+}
+
+/* If its peer has stalled, the message may be among those that wait. */
+static inline void nbcolli_want_stalled(nbcolli_op *op)
+{
+    const nbcolli_peer *peer = nbcolli_op_peer(op);
+    if (nbcolli_is_later(peer->seen, peer->over))
+        nbcolli_want(op);
+}
+
+#endif

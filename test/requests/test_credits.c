@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Few credits delay, and hold up nothing: a receive that is ready gets its message, whatever holds the credits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "crossing.h"
+#include "world.h"
+
+enum { OPERATIONS = 5 };
+
+typedef struct crossing {
+    world w;
+    nbcoll_schedule *schedule[2][OPERATIONS];
+    unsigned char *send[2], *recv[2][OPERATIONS];
+    nbcoll_request request[2 * OPERATIONS];
+} crossing;
+
+static nbcoll_comm_config with(uint32_t credits)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    config.credits = credits;
+    config.slots = 3;
+    config.eager = 256;
+    return config;
+}
+
+/* All operations are started, rank 1's after a while. */
+static void crossing_start(crossing *x, uint64_t seed)
+{
+    for (int r = 0; r < 2; r++) {
+        x->send[r] = malloc(CROSSING_BYTES);
+        crossing_fill(x->send[r], r);
+        for (int i = 0; i < OPERATIONS; i++) {
+            x->recv[r][i] = calloc(1, CROSSING_BYTES);
+            x->schedule[r][i] = crossing_make(r, seed + (uint64_t)i);
+            EXPECT(OK, nbcoll_schedule_start(x->schedule[r][i], x->send[r], x->recv[r][i], x->w.comm[r],
+                                             &x->request[r * OPERATIONS + i]));
+        }
+        for (int i = 0; i < 20; i++)
+            world_step(&x->w);
+    }
+}
+
+static void crossing_free(crossing *x)
+{
+    for (int r = 0; r < 2; r++) {
+        free(x->send[r]);
+        for (int i = 0; i < OPERATIONS; i++) {
+            EXPECT(OK, nbcoll_schedule_free(x->schedule[r][i]));
+            free(x->recv[r][i]);
+        }
+    }
+    world_close(&x->w);
+}
+
+static void receives_that_depend_on_later_sends_are_met(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        for (uint32_t credits = 1; credits <= 4; credits += 3)
+            for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+                nbcoll_loopback_config loopback = world_variant(variant, seed);
+                nbcoll_comm_config config = with(credits);
+                crossing x;
+                world_open(&x.w, 2, &loopback, NULL, &config);
+                crossing_start(&x, seed * 100);
+                world_finish(&x.w, 2 * OPERATIONS, x.request);
+                for (int i = 0; i < 2 * OPERATIONS; i++)
+                    assert_true(crossing_is_right(x.recv[i / OPERATIONS][i % OPERATIONS], i / OPERATIONS));
+                crossing_free(&x);
+            }
+}
+
+/* Wherever the messages are: what waits for credit is let go, and the communicator works on. */
+static void operations_that_wait_for_credits_can_be_cancelled(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 60; steps += 3)
+        for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+            nbcoll_loopback_config loopback = world_variant(variant, 9);
+            nbcoll_comm_config config = with(1);
+            nbcoll_status ended[2 * OPERATIONS];
+            nbcoll_request last[2];
+            static double data[2];
+            crossing x;
+            world_open(&x.w, 2, &loopback, NULL, &config);
+            crossing_start(&x, 77);
+            for (int i = 0; i < steps; i++)
+                world_step(&x.w);
+            for (int i = 0; i < OPERATIONS; i += 2)
+                if (x.request[steps % 2 * OPERATIONS + i].context)
+                    EXPECT(OK, nbcoll_cancel(x.request[steps % 2 * OPERATIONS + i]));
+            world_settle(&x.w, 2 * OPERATIONS, x.request, ended);
+            for (int i = 0; i < 2 * OPERATIONS; i++)
+                if (ended[i] == NBCOLL_OK)
+                    assert_true(crossing_is_right(x.recv[i / OPERATIONS][i % OPERATIONS], i / OPERATIONS));
+                else
+                    assert_int_equal(ended[i], NBCOLL_ERR_CANCELLED);
+            for (int i = 0; i < 3; i++) {
+                for (int r = 0; r < 2; r++)
+                    EXPECT(OK, nbcoll_iallreduce(NBCOLL_IN_PLACE, &data[r], 1, NBCOLL_DOUBLE, NBCOLL_SUM, x.w.comm[r],
+                                                 &last[r]));
+                world_finish(&x.w, 2, last);
+            }
+            crossing_free(&x);
+        }
+}
+
+/* The root stalls; then its peer frees the communicator, or leaves, without ever starting the operations. */
+static void who_stalls_ends_when_its_peer_frees_the_communicator(void **state)
+{
+    enum { AHEAD = 8 };
+    (void)state;
+    for (int leaves = 0; leaves < 2; leaves++)
+        for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+            nbcoll_loopback_config loopback = world_variant(variant, 3);
+            nbcoll_comm_config config = with(2), *second = &config;
+            nbcoll_comm *dup[2];
+            nbcoll_request q[AHEAD], made[2];
+            nbcoll_status ended[AHEAD];
+            static double data;
+            world w;
+            second->slots = AHEAD;
+            world_open(&w, 2, &loopback, NULL, &config);
+            for (int r = 0; r < 2; r++)
+                EXPECT(OK, nbcoll_comm_idup(w.comm[r], &dup[r], &made[r]));
+            world_finish(&w, 2, made);
+            for (int i = 0; i < AHEAD; i++)
+                EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, dup[0], &q[i]));
+            for (int i = 0; i < 20; i++)
+                world_step(&w);
+            if (leaves) {
+                EXPECT(OK, nbcoll_context_free(w.context[1]));
+                w.context[1] = NULL;
+                for (int i = 0; i < AHEAD; i++) {
+                    nbcoll_status s;
+                    while ((s = nbcoll_test(&q[i])) == NBCOLL_PENDING)
+                        ;
+                    assert_true(s == NBCOLL_OK || s == NBCOLL_ERR_PEER_LOST);
+                }
+            } else {
+                EXPECT(OK, nbcoll_comm_free(dup[1]));
+                world_settle(&w, AHEAD, q, ended); /* in some way */
+            }
+            world_close(&w);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receives_that_depend_on_later_sends_are_met),
+        cmocka_unit_test(operations_that_wait_for_credits_can_be_cancelled),
+        cmocka_unit_test(who_stalls_ends_when_its_peer_frees_the_communicator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
