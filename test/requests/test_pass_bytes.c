@@ -181,7 +181,8 @@ static size_t pair_moved(struct pair *p)
     memset(untouched, OLD, sizeof untouched);
     for (size_t at = 0; at < p->bytes; at += sizeof untouched) {
         size_t bytes = p->bytes - at < sizeof untouched ? p->bytes - at : sizeof untouched;
-        for (size_t i = 0; memcmp(p->recv + at, untouched, bytes) != 0 && i < bytes; i++)
+        int is_untouched = memcmp(p->recv + at, untouched, bytes) == 0;
+        for (size_t i = 0; !is_untouched && i < bytes; i++)
             changed += p->recv[at + i] != OLD;
     }
     moved = changed - p->changed;
