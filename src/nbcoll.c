@@ -70,6 +70,7 @@
 #include "comm/lost.c"
 #include "comm/memory.c"
 #include "comm/shrink.c"
+#include "context/abandon.c"
 #include "context/context.c"
 #include "context/status.c"
 #include "context/wait.c"

@@ -158,6 +158,16 @@ NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
  * host's operation is called for pieces of at least one element. */
 #define NBCOLL_PASS_BYTES (256 * 1024)
 
+/* Frees a context that cannot be freed, since a peer that does not answer holds what is lent to it: requests,
+ * communicators and descriptors go; callbacks are not called. lent(user, buffer, bytes) names each buffer, or part
+ * of one, that a peer or a transport may still read or write, perhaps more than once: those are the host's to keep,
+ * as they are, for good. `lent` may be null: then that may be any buffer of an operation that was active. Of its own
+ * memory the library keeps what may still be touched, and never frees it. To the others this rank is lost, unless
+ * nothing was under way: then it has left. No other call on the context may be under way. Null is accepted. Errors:
+ * ERR_BUSY (inside a host function), ERR_FORKED. */
+typedef void nbcoll_lent(void *user, void *buffer, size_t bytes);
+NBCOLL_API nbcoll_status nbcoll_context_abandon(nbcoll_context *context, nbcoll_lent *lent, void *user);
+
 /* Advances whatever is ready in the context, all communicators, and runs `done` callbacks. Never blocks. */
 NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
 

@@ -155,6 +155,10 @@ typedef struct nbcoll_transport {
     const nbcoll_bulk *bulk;
     const nbcoll_doorbell *doorbell;
     const nbcoll_shared *shared;
+    /* Optional: frees the endpoint of a rank that goes without having ended its operations. Records may be lent: they
+     * never come back, and the core leaves them and their memory as they are. The others report this rank as lost;
+     * what it had posted may still be delivered before. Null: close is called, also with records lent. */
+    void (*abandon)(nbcoll_endpoint *ep);
 } nbcoll_transport;
 
 /* Promises, and a cost model (Hockney with overhead), in the units given. */

@@ -49,6 +49,7 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
         nbcolli_free(&link->context->host, area, nbcolli_area_memory(most));
         return NULL;
     }
+    area->bytes = bytes;
     area->room = most;
     area->base = link->shared.map(link->endpoint, area->at, bytes);
     area->ranks = 0;

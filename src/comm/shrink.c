@@ -380,12 +380,17 @@ int nbcolli_shrinks_wait(const nbcolli_link *link)
     return 0;
 }
 
+/* One that the transport still has messages of is leaked: its context is abandoned. */
 void nbcolli_shrinks_clear(nbcolli_link *link)
 {
     while (link->shrinks) {
         nbcolli_shrink *s = link->shrinks;
+        int lent = 0;
+        for (int i = 0; i < s->size; i++)
+            lent |= s->member[i].post.where == NBCOLLI_LENT;
         link->shrinks = s->next;
-        nbcolli_free(&link->context->host, s, s->memory);
+        if (!lent)
+            nbcolli_free(&link->context->host, s, s->memory);
     }
 }
 

@@ -249,6 +249,36 @@ static void pools_free(nbcoll_context *c)
         nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
 }
 
+void nbcolli_context_end(nbcoll_context *c, int abandons)
+{
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
+    while (c->comms)
+        nbcolli_comm_destroy(c->comms);
+    while (c->links) {
+        nbcoll_endpoint *ep = c->links->endpoint;
+        void (*leave)(nbcoll_endpoint *) = c->links->transport.close;
+        if (abandons && c->links->transport.abandon)
+            leave = c->links->transport.abandon;
+        nbcolli_link_drop(c->links);
+        leave(ep);
+    }
+    while (c->schedules)
+        nbcolli_schedule_disown(c->schedules);
+    pools_free(c);
+    if (c->poller >= 0)
+        close(c->poller);
+    alive_close(c);
+    nbcolli_free(&c->host, c, sizeof *c);
+}
+
+int nbcolli_context_busy(const nbcoll_context *c)
+{
+    int busy = c->active > 0;
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
+    return busy;
+}
+
 nbcoll_status nbcoll_context_free(nbcoll_context *c)
 {
     if (!c)
@@ -259,27 +289,11 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
         nbcolli_recall_given_up(link); /* what that pass could not deliver */
-    int busy = c->active > 0 || c->ended;
+    int busy = nbcolli_context_busy(c) || c->ended;
     busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
-    for (nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
     if (busy)
         return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
-    nbcolli_requests_clear(c); /* ends that nobody asked for */
-    while (c->comms)
-        nbcolli_comm_destroy(c->comms);
-    while (c->links) {
-        nbcoll_endpoint *ep = c->links->endpoint;
-        nbcolli_link_drop(c->links);
-        nbcoll_endpoint_close(ep);
-    }
-    while (c->schedules)
-        nbcolli_schedule_disown(c->schedules);
-    pools_free(c);
-    if (c->poller >= 0)
-        close(c->poller);
-    alive_close(c);
-    nbcolli_free(&c->host, c, sizeof *c);
+    nbcolli_context_end(c, 0);
     return NBCOLL_OK;
 }
 

@@ -485,7 +485,7 @@ OFFSET(nbcoll_doorbell, size, 0);
 OFFSET(nbcoll_doorbell, fd, 8);
 OFFSET(nbcoll_doorbell, arm, 16);
 
-SIZE(nbcoll_transport, 72);
+SIZE(nbcoll_transport, 80);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -496,6 +496,7 @@ OFFSET(nbcoll_transport, close, 40);
 OFFSET(nbcoll_transport, bulk, 48);
 OFFSET(nbcoll_transport, doorbell, 56);
 OFFSET(nbcoll_transport, shared, 64);
+OFFSET(nbcoll_transport, abandon, 72);
 
 SIZE(nbcoll_limits, 32);
 OFFSET(nbcoll_limits, payload, 0);

@@ -168,6 +168,14 @@ static void fault_close(nbcoll_endpoint *ep)
     nbcolli_free(&host, e, sizeof *e + (size_t)e->base.ranks);
 }
 
+static void fault_abandon(nbcoll_endpoint *ep)
+{
+    struct fault_end *e = fault_end_of(ep);
+    if (e->call.abandon)
+        e->call.close = e->call.abandon;
+    fault_close(ep);
+}
+
 static nbcoll_status fault_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct fault_end *e = fault_end_of(ep);
@@ -298,7 +306,7 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     e->held_end = &e->held;
     fault_begin(e, &c);
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "fault", fault_post, fault_progress,
-                                  fault_cancel, fault_close,     NULL,    NULL,     NULL};
+                                  fault_cancel, fault_close,     NULL,    NULL,     NULL, fault_abandon};
     e->table.bulk = call.bulk ? &fault_bulk : NULL;
     e->table.doorbell = call.doorbell ? &fault_doorbell : NULL;
     e->table.shared = call.shared ? &fault_shared : NULL;

@@ -42,6 +42,7 @@ struct loopback_port {
     _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
     int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
+    bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
     struct loopback_area *areas; /* the rank's; others may use them until the world is freed */
     _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
 };
@@ -335,6 +336,10 @@ static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
     struct loopback_end *e = loopback_end_of(ep);
     if (atomic_load_explicit(&e->world->left, memory_order_relaxed) != e->left) /* the states say who */
         batch->left = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
+    if (batch->left >= 0 && e->world->port[batch->left].is_abandoned) {
+        batch->lost = batch->left;
+        batch->left = -1;
+    }
     if (e->armed || e->owed)
         loopback_silence(e);
     if (e->refusals)
@@ -373,6 +378,12 @@ static void loopback_close(nbcoll_endpoint *ep)
         loopback_ring_bell(&w->port[i]);
     /* release: all we did comes before the world is freed */
     atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
+}
+
+static void loopback_abandon(nbcoll_endpoint *ep)
+{
+    loopback_end_of(ep)->port->is_abandoned = true;
+    loopback_close(ep);
 }
 
 static nbcoll_status loopback_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
@@ -521,13 +532,15 @@ static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loop
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
                                                 loopback_post,  loopback_progress,     loopback_cancel,
                                                 loopback_close, &loopback_bulk,        &loopback_doorbell,
-                                                NULL};
+                                                NULL,           loopback_abandon};
 static const nbcoll_transport loopback_table_shared = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
-    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared};
+    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared,
+    loopback_abandon};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
-    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL};
+    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL,
+    loopback_abandon};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
@@ -558,6 +571,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     for (int i = 0; i < c.ranks; i++) {
         atomic_init(&w->port[i].rings, NULL);
         w->port[i].areas = NULL;
+        w->port[i].is_abandoned = false;
         atomic_init(&w->port[i].state, LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;

@@ -125,12 +125,17 @@ static void end_close(nbcoll_endpoint *ep)
     end_free(nbcolli_shm_end(ep), SHM_LEFT);
 }
 
+static void end_abandon(nbcoll_endpoint *ep)
+{
+    end_free(nbcolli_shm_end(ep), SHM_FAILED);
+}
+
 static const nbcoll_transport shm_table = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
-    &nbcolli_shm_doorbell, &nbcolli_shm_shared};
+    &nbcolli_shm_doorbell, &nbcolli_shm_shared, end_abandon};
 static const nbcoll_transport shm_table_without_bulk = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell,
-    NULL};
+    NULL, end_abandon};
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */
 

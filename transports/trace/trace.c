@@ -93,6 +93,14 @@ static void trace_close(nbcoll_endpoint *ep)
     nbcolli_free(&host, e, sizeof *e);
 }
 
+static void trace_abandon(nbcoll_endpoint *ep)
+{
+    struct trace_end *e = trace_end_of(ep);
+    if (e->call.abandon)
+        e->call.close = e->call.abandon;
+    trace_close(ep);
+}
+
 static nbcoll_status trace_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct trace_end *e = trace_end_of(ep);
@@ -215,7 +223,7 @@ nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoi
         return NBCOLL_ERR_MEMORY;
     *e = (struct trace_end){.base = *inner, .inner = inner, .call = call, .config = c, .host = host};
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "trace", trace_post, trace_progress,
-                                  trace_cancel, trace_close,     NULL,    NULL,     NULL};
+                                  trace_cancel, trace_close,     NULL,    NULL,     NULL, trace_abandon};
     e->table.bulk = call.bulk ? &trace_bulk : NULL;
     e->table.doorbell = call.doorbell ? &trace_doorbell : NULL;
     e->table.shared = call.shared ? &trace_shared : NULL;

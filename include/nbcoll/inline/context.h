@@ -15,6 +15,11 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
 /* Undoes that, and leaves the endpoint open. */
 void nbcolli_link_drop(nbcolli_link *link);
 
+/* Is an operation active, or something still to be sent? Frees a context where nothing is; or `abandons` it, when its
+ * runs are taken care of. (src/context) */
+int nbcolli_context_busy(const nbcoll_context *c);
+void nbcolli_context_end(nbcoll_context *c, int abandons);
+
 /* An inactive request that holds `s`, or null without memory; and its release, which ends that. (src/request) */
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);

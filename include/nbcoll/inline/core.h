@@ -293,6 +293,7 @@ typedef struct nbcolli_area {
     struct nbcolli_area *next;
     uint64_t at;
     unsigned char *base;
+    size_t bytes;
     int room;           /* of address[] */
     int ranks;          /* that will leave it, once its communicator is freed */
     uint32_t address[]; /* of those, on the link */

@@ -271,7 +271,7 @@ static inline nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h)
 
 /* ---- half communicators ---------------------------------------------------------------------------------------- */
 
-static inline int nbcolli_rank_of(const nbcoll_comm *comm, int address)
+static inline int nbcolli_member_at(const nbcoll_comm *comm, int address)
 {
     for (int rank = 0; rank < comm->size; rank++)
         if (comm->peer[rank].address == address)
@@ -283,7 +283,7 @@ static inline int nbcolli_rank_of(const nbcoll_comm *comm, int address)
  * holds and reads nothing of ours there, and nothing can be done with it. */
 static inline void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
 {
-    int absent = nbcolli_rank_of(comm, source), culprit = nbcolli_rank_of(comm, cause);
+    int absent = nbcolli_member_at(comm, source), culprit = nbcolli_member_at(comm, cause);
 
     if (absent >= 0)
         comm->peer[absent].absent = 1;
