@@ -360,8 +360,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
  * hear it first.
  *
  * Until the endpoint of that rank is closed, or it is dead, it may still read, never write, the buffers that were
- * lent when it was declared lost. If it is another process that is harmless here; if it is a thread of this process,
- * they must stay readable as long.
+ * lent when it was declared lost. If it is another process what it reads then is no result, and harmless; but memory
+ * of nbcoll_mem_alloc, and all memory where it is a thread of this process, must stay as it is that long.
  *
  * Errors: ERR_NULL, ERR_RANK (outside the communicator, or this rank itself), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);

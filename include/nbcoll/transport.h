@@ -159,6 +159,10 @@ typedef struct nbcoll_transport {
      * never come back, and the core leaves them and their memory as they are. The others report this rank as lost;
      * what it had posted may still be delivered before. Null: close is called, also with records lent. */
     void (*abandon)(nbcoll_endpoint *ep);
+    /* Optional, for transports where a rank reads the memory of another by itself: `peer` is given up, and may be
+     * alive. What it gets of this rank's memory from now on may be anything: such a get does not end with OK. It may
+     * be answered NOT_NOW for ever; the core of the peer is told by a message. */
+    void (*give_up)(nbcoll_endpoint *ep, int peer);
 } nbcoll_transport;
 
 /* Promises, and a cost model (Hockney with overhead), in the units given. */

@@ -485,7 +485,7 @@ OFFSET(nbcoll_doorbell, size, 0);
 OFFSET(nbcoll_doorbell, fd, 8);
 OFFSET(nbcoll_doorbell, arm, 16);
 
-SIZE(nbcoll_transport, 80);
+SIZE(nbcoll_transport, 88);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -497,6 +497,7 @@ OFFSET(nbcoll_transport, bulk, 48);
 OFFSET(nbcoll_transport, doorbell, 56);
 OFFSET(nbcoll_transport, shared, 64);
 OFFSET(nbcoll_transport, abandon, 72);
+OFFSET(nbcoll_transport, give_up, 80);
 
 SIZE(nbcoll_limits, 32);
 OFFSET(nbcoll_limits, payload, 0);

@@ -151,10 +151,66 @@ static void the_others_go_on_and_it_learns_that_it_is_lost(void **state)
     munmap(p, sizeof *p);
 }
 
+/* ---- its reads -------------------------------------------------------------------------------------------------- */
+
+enum { ANNOUNCED = 100000 };
+
+struct stale {
+    nbcoll_shm_config config;
+    atomic_int has_joined, is_overwritten, is_over; /* the reader, the data, the reader again */
+};
+
+/* Rank 0 announces its data, declares its reader lost, and does something else with the memory; then the reader comes
+ * to read. */
+static void read_too_late(int rank, void *user)
+{
+    struct stale *p = user;
+    nbcoll_shm_config config = p->config;
+    unsigned char *data = malloc(ANNOUNCED);
+    nbcoll_request q;
+    member m;
+
+    config.rank = rank;
+    member_join(&m, &config, NULL);
+    memset(data, 1, ANNOUNCED);
+    if (rank == 1)
+        atomic_store(&p->has_joined, 1);
+    while (!atomic_load(rank == 1 ? &p->is_overwritten : &p->has_joined))
+        sched_yield();
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(data, ANNOUNCED, NBCOLL_BYTE, 0, m.comm, &q));
+    if (rank == 0) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_declare_lost(m.comm, 1));
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_wait(&q, 10 * SECOND));
+        memset(data, 2, ANNOUNCED);
+        atomic_store(&p->is_overwritten, 1);
+        while (!atomic_load(&p->is_over)) /* else the reader may find it dead */
+            sched_yield();
+    } else {
+        is_lost(&m, nbcoll_wait(&q, 10 * SECOND), 1);
+        atomic_store(&p->is_over, 1);
+    }
+    member_leave(&m);
+    free(data);
+}
+
+static void what_it_reads_then_is_no_result(void **state)
+{
+    const crew processes = PROCESSES_2;
+    struct stale *p = shared_memory(sizeof *p);
+    (void)state;
+    p->config = (nbcoll_shm_config){.size = sizeof p->config, .id = fresh_id(), .ranks = 2};
+    atomic_store(&p->is_overwritten, 0);
+    atomic_store(&p->is_over, 0);
+    atomic_store(&p->has_joined, 0);
+    crew_succeeds(&processes, read_too_late, p);
+    munmap(p, sizeof *p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_others_go_on_and_it_learns_that_it_is_lost),
+        cmocka_unit_test(what_it_reads_then_is_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

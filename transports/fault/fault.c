@@ -176,6 +176,13 @@ static void fault_abandon(nbcoll_endpoint *ep)
     fault_close(ep);
 }
 
+static void fault_give_up(nbcoll_endpoint *ep, int peer)
+{
+    struct fault_end *e = fault_end_of(ep);
+    if (e->call.give_up)
+        e->call.give_up(e->inner, peer);
+}
+
 static nbcoll_status fault_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct fault_end *e = fault_end_of(ep);
@@ -306,7 +313,8 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     e->held_end = &e->held;
     fault_begin(e, &c);
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "fault", fault_post, fault_progress,
-                                  fault_cancel, fault_close,     NULL,    NULL,     NULL, fault_abandon};
+                                  fault_cancel, fault_close,     NULL,    NULL,     NULL, fault_abandon,
+                                  fault_give_up};
     e->table.bulk = call.bulk ? &fault_bulk : NULL;
     e->table.doorbell = call.doorbell ? &fault_doorbell : NULL;
     e->table.shared = call.shared ? &fault_shared : NULL;

@@ -532,15 +532,15 @@ static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loop
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
                                                 loopback_post,  loopback_progress,     loopback_cancel,
                                                 loopback_close, &loopback_bulk,        &loopback_doorbell,
-                                                NULL,           loopback_abandon};
+                                                NULL,           loopback_abandon,      NULL};
 static const nbcoll_transport loopback_table_shared = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
     loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared,
-    loopback_abandon};
+    loopback_abandon, NULL};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
     loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL,
-    loopback_abandon};
+    loopback_abandon, NULL};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 

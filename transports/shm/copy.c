@@ -140,15 +140,29 @@ static int shm_read(const struct shm_end *e, int peer, uint64_t from, void *to, 
     }
 }
 
+/* A peer that has given us up does with its memory what it wants. */
+void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer)
+{
+    atomic_store(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer), SHM_GIVEN_UP); /* before it does */
+}
+
+static bool shm_is_given_up_by(const struct shm_end *e, int peer)
+{
+    /* acquire: after what was read */
+    return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == SHM_GIVEN_UP;
+}
+
 static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there there, void *to, size_t bytes)
 {
-    if (there.here) {
+    int error = 0;
+    if (there.here)
         memcpy(to, (const void *)(uintptr_t)there.address, bytes);
-        return NBCOLL_POST_DONE;
-    }
-    int error = shm_read(e, peer, there.address, to, bytes);
+    else
+        error = shm_read(e, peer, there.address, to, bytes);
     if (error == ESRCH)
         nbcolli_shm_is_no_more(e, peer);
+    if (error == 0 && shm_is_given_up_by(e, peer))
+        return NBCOLL_POST_NOT_NOW;
     return error == 0 ? NBCOLL_POST_DONE : error == ESRCH ? NBCOLL_POST_LOST : NBCOLL_POST_FAILED;
 }
 
@@ -184,6 +198,8 @@ static nbcoll_posted shm_go_on(struct shm_end *e, nbcoll_record *record)
                                      bytes);
 
     e->copied += bytes;
+    if (posted == NBCOLL_POST_NOT_NOW)
+        return posted;
     record->scratch[1] += bytes;
     record->scratch[2] += bytes;
     record->scratch[3] -= bytes;
@@ -202,7 +218,7 @@ void nbcolli_shm_copy_some(struct shm_end *e)
         record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
                          : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
                                                       : NBCOLL_ERR_TRANSPORT;
-        int has_more = posted == NBCOLL_POST_DONE && record->scratch[3];
+        int has_more = posted == NBCOLL_POST_NOT_NOW || (posted == NBCOLL_POST_DONE && record->scratch[3]);
         nbcolli_shm_append(has_more ? &e->gets : &e->finished, record);
     }
 }
@@ -240,7 +256,7 @@ void nbcolli_shm_tried(struct shm_end *e)
     for (int peer = 0; peer < e->base.ranks; peer++)
         e->peer[peer].reaches =
             e->peer[peer].error == 0 &&
-            atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == 1;
+            atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == SHM_REACHES;
 }
 
 const char *nbcolli_shm_why(const struct shm_end *e, int peer)

@@ -132,10 +132,11 @@ static void end_abandon(nbcoll_endpoint *ep)
 
 static const nbcoll_transport shm_table = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
-    &nbcolli_shm_doorbell, &nbcolli_shm_shared, end_abandon};
+    &nbcolli_shm_doorbell, &nbcolli_shm_shared, end_abandon,
+    nbcolli_shm_give_up};
 static const nbcoll_transport shm_table_without_bulk = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell,
-    NULL, end_abandon};
+    NULL, end_abandon, nbcolli_shm_give_up};
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */
 

@@ -174,7 +174,8 @@ static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_record *reco
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *out);
 struct shm_seat *nbcolli_shm_seat(const struct shm_home *h, int rank);
 struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to);
-/* Can `rank` read the memory of `of`? Written by `rank`. */
+/* Can `rank` read the memory of `of`? Or has it given that one up? Written by `rank`. */
+enum { SHM_REACHES = 1, SHM_GIVEN_UP = 2 };
 _Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of);
 /* A sealed memfd of the layout's size, its memory reserved. */
 nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *fd);
@@ -245,6 +246,8 @@ void nbcolli_shm_try(struct shm_end *e);
 void nbcolli_shm_tried(struct shm_end *e);
 /* Goes on with the gets that are under way, by turns. */
 void nbcolli_shm_copy_some(struct shm_end *e);
+/* The peer may still read our memory, and shall know that it is not what it was. */
+void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer);
 const char *nbcolli_shm_why(const struct shm_end *e, int peer);
 
 /* alive.c */

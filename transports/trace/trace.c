@@ -101,6 +101,13 @@ static void trace_abandon(nbcoll_endpoint *ep)
     trace_close(ep);
 }
 
+static void trace_give_up(nbcoll_endpoint *ep, int peer)
+{
+    struct trace_end *e = trace_end_of(ep);
+    if (e->call.give_up)
+        e->call.give_up(e->inner, peer);
+}
+
 static nbcoll_status trace_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
 {
     struct trace_end *e = trace_end_of(ep);
@@ -223,7 +230,8 @@ nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoi
         return NBCOLL_ERR_MEMORY;
     *e = (struct trace_end){.base = *inner, .inner = inner, .call = call, .config = c, .host = host};
     e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "trace", trace_post, trace_progress,
-                                  trace_cancel, trace_close,     NULL,    NULL,     NULL, trace_abandon};
+                                  trace_cancel, trace_close,     NULL,    NULL,     NULL, trace_abandon,
+                                  trace_give_up};
     e->table.bulk = call.bulk ? &trace_bulk : NULL;
     e->table.doorbell = call.doorbell ? &trace_doorbell : NULL;
     e->table.shared = call.shared ? &trace_shared : NULL;

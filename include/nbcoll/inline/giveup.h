@@ -14,6 +14,8 @@ static inline void nbcolli_give_up(nbcolli_link *link, int peer)
 {
     if (nbcolli_is_given_up(link, peer))
         return;
+    if (link->transport.give_up)
+        link->transport.give_up(link->endpoint, peer);
     nbcolli_mark_lost(link, peer, NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
     link->untold++;
 }
