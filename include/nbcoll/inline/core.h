@@ -35,7 +35,8 @@ typedef struct nbcolli_header {
                          is wanted; LOST: 1 if the rank is given up */
     nbcoll_key key;   /* RTS */
     uint32_t to;      /* the receiver's rank in the communicator */
-    uint32_t stalls;  /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0 */
+    uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many
+                         operations behind this one are revoked, too */
 } nbcolli_header;
 
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
@@ -77,7 +78,7 @@ typedef struct nbcolli_post {
     size_t bytes;
     nbcolli_link *link;
     struct nbcolli_post *next; /* in a backlog, a pool, or, a control message, among the lent ones of its link */
-    struct nbcolli_post **lent_at; /* a lent control message: what points to it */
+    struct nbcolli_post **at; /* in a backlog, or among those: what points to it; else null */
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
@@ -249,6 +250,7 @@ typedef struct nbcolli_peer {
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t seen, over; /* of its own: the last one that has come; up to which none waits any more */
+    nbcolli_post *revoke; /* the last REVOKE to it that was refused: others may join it while it waits */
     uint8_t given_up; /* the other members have been told so */
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;

@@ -56,8 +56,8 @@ static inline void nbcolli_unstall(nbcolli_op *op)
 /* What an EAGER or RTS says of the sends that wait. */
 static inline void nbcolli_stalls_over(nbcolli_peer *peer, const nbcolli_header *h)
 {
-    if (h->stalls && nbcolli_is_later(h->stalls, peer->over))
-        peer->over = h->stalls;
+    if (h->count && nbcolli_is_later(h->count, peer->over))
+        peer->over = h->count;
 }
 
 /* Asks for the message of a receive that is ready. */

@@ -170,8 +170,8 @@ static inline void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h
     nbcolli_peer *peer = &comm->peer[h->source];
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
-    if (nbcolli_is_later(h->stalls, peer->seen))
-        peer->seen = h->stalls;
+    if (nbcolli_is_later(h->count, peer->seen))
+        peer->seen = h->count;
     if (!run || run->status != NBCOLL_OK)
         return;
     nbcolli_op *op = nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h);
@@ -303,7 +303,7 @@ static inline void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_i
 
     for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
         next = made->sister;
-        if (made->link != in->link || made->vote_comm != h->comm || made->vote_tag != h->tag)
+        if (made->link != in->link || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count)
             continue;
         if (made->making)
             made->spoiled = why;
@@ -333,6 +333,18 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *
         nbcolli_comm_break(comm, comm->rank, s);
     else
         nbcolli_stash_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
+}
+
+/* One or more operations in a row. */
+static inline void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    uint32_t more = in->header.count;
+
+    in->header.count = 0;
+    for (nbcolli_revoke_in(comm, in); more; more--) {
+        in->header.tag++;
+        nbcolli_revoke_in(comm, in);
+    }
 }
 
 /* Another rank has broken the communicator, or says who is given up. Where the ranks are out of step, it will not start
@@ -406,7 +418,7 @@ static inline int nbcolli_orphan_stalled(const nbcolli_incoming *in)
 {
     for (nbcolli_stash *s = in->link->orphans; s; s = s->next)
         if (s->header.type == NBCOLLI_STALLED && s->header.comm == in->header.comm && s->source == in->source) {
-            if (nbcolli_is_later(in->header.stalls, s->header.stalls))
+            if (nbcolli_is_later(in->header.count, s->header.count))
                 s->header = in->header;
             return 1;
         }
@@ -521,7 +533,7 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_data_in(comm, in);
         break;
     case NBCOLLI_REVOKE:
-        nbcolli_revoke_in(comm, in);
+        nbcolli_revokes_in(comm, in);
         if (h->bytes)
             nbcolli_revoke_answer(comm, h);
         break;

@@ -16,22 +16,20 @@ static inline void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss 
 
 static inline void nbcolli_backlog_add(nbcolli_post *post)
 {
+    nbcolli_link *link = post->link;
+
     post->where = NBCOLLI_BACKLOG;
     post->next = NULL;
-    *post->link->backlog_end = post;
-    post->link->backlog_end = &post->next;
+    post->at = link->backlog_end;
+    *post->at = post;
+    link->backlog_end = &post->next;
 }
 
 static inline void nbcolli_backlog_remove(nbcolli_post *post)
 {
-    nbcolli_link *link = post->link;
-    for (nbcolli_post **at = &link->backlog; *at; at = &(*at)->next)
-        if (*at == post) {
-            *at = post->next;
-            if (!*at)
-                link->backlog_end = at;
-            break;
-        }
+    *post->at = post->next;
+    *(post->next ? &post->next->at : &post->link->backlog_end) = post->at;
+    post->at = NULL;
     post->where = NBCOLLI_FREE;
 }
 
@@ -82,10 +80,10 @@ static inline void nbcolli_control_is(nbcolli_post *post)
     if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
         nbcolli_control_free(link->context, post);
     else if (post->where == NBCOLLI_LENT) {
-        post->lent_at = &link->lent_controls;
+        post->at = &link->lent_controls;
         post->next = link->lent_controls;
         if (post->next)
-            post->next->lent_at = &post->next;
+            post->next->at = &post->next;
         link->lent_controls = post;
     }
 }
@@ -93,17 +91,17 @@ static inline void nbcolli_control_is(nbcolli_post *post)
 /* It has come back. One that is not of the pool is its owner's again. */
 static inline void nbcolli_control_returned(nbcolli_post *post)
 {
-    if (!post->lent_at)
+    if (!post->at)
         return;
-    *post->lent_at = post->next;
+    *post->at = post->next;
     if (post->next)
-        post->next->lent_at = post->lent_at;
+        post->next->at = post->at;
     nbcolli_control_free(post->link->context, post);
 }
 
-/* Sends a header alone; 0 if that cannot be, or not to a dead peer now. Without memory for its post the peer counts as
- * lost to us: it would wait for ever. */
-static inline int nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+/* Sends a header alone, in a post that stays of the pool; null if that cannot be, or not to a dead peer now. Without
+ * memory for its post the peer counts as lost to us: it would wait for ever. */
+static inline nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcoll_context *c = link->context;
     nbcolli_post *post = c->controls;
@@ -112,7 +110,7 @@ static inline int nbcolli_control(nbcolli_link *link, int peer, const nbcolli_he
         c->controls = post->next;
     else if (!(post = nbcolli_alloc(&c->host, sizeof *post, 64))) {
         nbcolli_mark_lost(link, peer, NBCOLLI_CUT);
-        return 0;
+        return NULL;
     }
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
@@ -121,7 +119,7 @@ static inline int nbcolli_control(nbcolli_link *link, int peer, const nbcolli_he
     nbcolli_post_send(post);
     int sent = post->where != NBCOLLI_STUCK;
     nbcolli_control_is(post);
-    return sent;
+    return sent ? post : NULL;
 }
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
@@ -140,19 +138,41 @@ static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli
     nbcolli_control(comm->peer[rank].link, comm->peer[rank].address, h);
 }
 
+/* Adds an operation to the REVOKE of those before it that still waits for room, so that what is said to a rank that
+ * does not listen does not grow with the operations. 0 if there is none of that kind. */
+static inline int nbcolli_revoke_joins(nbcoll_comm *comm, int rank, uint64_t tag, nbcoll_status why, int cause)
+{
+    nbcolli_post *post = comm->peer[rank].revoke;
+
+    if (!post || post->where != NBCOLLI_BACKLOG)
+        return 0;
+    nbcolli_header h = nbcolli_unpack(&post->wire); /* the post may have become another message's */
+    if (h.type != NBCOLLI_REVOKE || h.comm != comm->id || h.to != (uint32_t)rank || h.number != (uint32_t)cause ||
+        h.status != (uint8_t)why || h.bytes || h.count == UINT32_MAX || h.tag + h.count + 1 != tag)
+        return 0;
+    h.count++;
+    post->wire = nbcolli_pack(&h);
+    return 1;
+}
+
 /* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause,
                                     uint64_t bytes)
 {
     for (int i = 1; i < comm->size; i++) {
         int rank = (comm->rank + i) % comm->size;
-        if (comm->peer[rank].given_up) /* it is told last, and otherwise (giveup.h) */
+        nbcolli_peer *peer = &comm->peer[rank];
+        if (peer->given_up) /* it is told last, and otherwise (giveup.h) */
+            continue;
+        if (type == NBCOLLI_REVOKE && nbcolli_revoke_joins(comm, rank, tag, why, cause))
             continue;
         nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
         h.number = (uint32_t)cause;
         h.status = (uint8_t)why;
         h.bytes = bytes;
-        nbcolli_control_to(comm, rank, &h);
+        nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
+        if (type == NBCOLLI_REVOKE)
+            peer->revoke = post;
     }
 }
 

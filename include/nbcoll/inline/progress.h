@@ -71,6 +71,7 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
     link->backlog_end = &link->backlog;
     for (nbcolli_post *post = list; post; post = next) {
         next = post->next;
+        post->at = NULL;
         if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
             nbcolli_op_get(post->op);
         else

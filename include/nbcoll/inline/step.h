@@ -215,7 +215,7 @@ static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t f
     h.fingerprint = run->schedule->fingerprint;
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    h.stalls = peer->stalling && type != NBCOLLI_STALLED ? 0 : peer->stalls;
+    h.count = peer->stalling && type != NBCOLLI_STALLED ? 0 : peer->stalls;
     if (type == NBCOLLI_RTS)
         h.key = op->key;
     op->post.wire = nbcolli_pack(&h);
