@@ -71,6 +71,7 @@
 #include "comm/memory.c"
 #include "comm/shrink.c"
 #include "context/abandon.c"
+#include "context/ask.c"
 #include "context/context.c"
 #include "context/status.c"
 #include "context/wait.c"

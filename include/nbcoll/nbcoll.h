@@ -175,20 +175,46 @@ NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
  * stays the context's. nbcoll_arm returns NBCOLL_OK when the caller may now poll the descriptor, or NBCOLL_AGAIN when
  * something became ready meanwhile (progress first). One arming serves one readiness: after the poll returns, call
  * nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
- * Errors: ERR_UNSUPPORTED (no endpoint, or one whose transport has no doorbell). */
+ * While operations are active poll for 100 ms at most: a rank that sleeps longer finds out late that the ranks are out
+ * of step (see collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose
+ * transport has no doorbell). */
 NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
 NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
 
-/* What the most recent error on this context was about. `rank` (in `comm`, -1 when none is concerned) names the lost,
- * failed or mismatching rank, or, for NBCOLL_ERR_NO_SLOT, the lowest rank that this one waits for in the operation
- * `tag` that holds the slot. Overwritten by the next error on the context. */
+/* Where a rank is in an operation, as far as this rank knows. */
+typedef enum nbcoll_position {
+    NBCOLL_POSITION_UNKNOWN,     /* it has not said: it computes, or there was no time to ask */
+    NBCOLL_POSITION_NOT_STARTED,
+    NBCOLL_POSITION_ACTIVE,      /* it has started it, and not ended it */
+    NBCOLL_POSITION_ENDED,       /* well */
+    NBCOLL_POSITION_FAILED,
+    NBCOLL_POSITION_FREED        /* it has freed the communicator */
+} nbcoll_position;
+
+/* What an error was about. Operations are named by their tag: the number of operations started before on the
+ * communicator, creations of others included. `rank` (in `comm`; -1 when none is concerned) is the one that was lost,
+ * failed, cancelled or did something else than the others. After ERR_TIMEOUT, and after ERR_NO_SLOT in the operation
+ * `tag` that holds the slot, it is one for which this rank waits, or which those wait for: one that has not started the
+ * operation if such a one is known, else the lowest; `position` says where it is. A rank that waits learns that about
+ * every 40 ms: from shared memory of any rank, else from those that are inside a call of the library. */
 typedef struct nbcoll_failure {
     nbcoll_status status;
     int rank;
     uint64_t tag;
     const nbcoll_comm *comm; /* compare only: it may have been freed */
+    nbcoll_position position;
+    uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */
 } nbcoll_failure;
+
+/* The most recent error on the context; and of one communicator: what broke it, else what its last operation that
+ * failed or was not over at its deadline was about. Of a communicator all of whose operations went well: NBCOLL_OK and
+ * rank -1. Errors: ERR_NULL, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out);
+NBCOLL_API nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out);
+
+/* Writes a sentence about it: "rank 3 has not started operation 17". As snprintf: at most `bytes` bytes with the final
+ * 0, and returns the length of all of it. Never fails; null gives an empty sentence. Any thread. */
+NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes);
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
@@ -625,12 +651,20 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  *
  * All ranks pass the same root; where operands are combined, the same op, count and type; elsewhere as many bytes, of
  * whatever types: some may count numbers and some bytes. What counts is what travels, of types that pack the packed
- * elements. A difference ends the operation with ERR_MISMATCH on all ranks where it has not ended, and the ranks are
- * out of step from then on: what all of them had started alike still ends as it should, further starts on the
- * communicator get ERR_MISMATCH. Where each rank passes counts of its own, what a rank sends to another must be as
- * many bytes as that one receives from it: else the operation ends with ERR_MISMATCH, before any of these bytes is
- * written; others go on. Not told apart are operations of the host's that all commute, or all do not; nor types that
- * they combine, if their sizes are equal.
+ * elements. A difference ends the operation with ERR_MISMATCH on all ranks where it has not ended: when a message or a
+ * piece of shared memory shows it, else within 200 ms of the last of the calls, since a rank that waits for another
+ * asks that one what it runs, or reads it from shared memory. Without shared memory a rank answers only while it is
+ * inside calls that progress; what one that computes has called is found out when it calls again. A rank that has not
+ * come to the operation is no difference, however long it takes. After the first difference the ranks are out of step:
+ * what all of them had started alike still ends as it should, further starts on the communicator get ERR_MISMATCH. Not
+ * noticed at once is a difference between operations that have all ended before anything could be compared: with two
+ * ranks and little data, a scatter on one and a gather on the other, or a bcast with two roots, may both be OK; a
+ * message that nobody waits for then marks the communicator, memory that nobody reads only when its slot comes round.
+ *
+ * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
+ * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told
+ * apart are operations of the host's that all commute, or all do not; nor types that they combine, if their sizes are
+ * equal.
  *
  * Errors at the call: ERR_NULL (comm, request or a needed array), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_BUFFER (null; in
  * place where that means nothing; or, where there are no displacements, the same for both), ERR_COUNT (bytes overflow,

@@ -123,6 +123,10 @@ void nbcolli_area_take(nbcoll_comm *comm)
     comm->layout = nbcolli_layout_of((size_t)comm->size, comm->config.cells);
     for (int owner = 0; owner < comm->size; owner++)
         (void)atomic_load_explicit(nbcolli_area_left(comm, owner, 0), memory_order_acquire); /* nbcolli_area_offer */
+    for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) /* relaxed: others see it in time, or a little later */
+        atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
+                              atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
+    comm->started = nbcolli_area_started(comm, comm->rank);
     comm->shared = comm->agreed.shares == SHARES_WITH_ALL;
     comm->offered->ranks = comm->size;
     for (int rank = 0; rank < comm->size; rank++)

@@ -26,7 +26,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     uint32_t buckets = buckets_for(config->schedules);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
-    size_t ballot = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
+    size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
+    size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t early = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
     size_t cache = early + nbcolli_lines(early_room(config, most) * sizeof(nbcolli_stash *));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
@@ -47,10 +48,13 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->link = link;
     comm->memory = memory;
     comm->config = *config;
-    comm->culprit = -1;
+    comm->failure.rank = -1;
+    comm->failure.comm = comm;
     comm->tomb = tomb;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
+    comm->told = (nbcolli_told *)(void *)(block + told);
+    comm->started = comm->started_here;
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->early = (nbcolli_stash **)(void *)(block + early);
     comm->early_room = early_room(config, most);
@@ -153,7 +157,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     int awaits = nbcolli_has_early(comm); /* somebody waits for what will not be started here */
     nbcolli_stash_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
     if (awaits)
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH);
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
     release_stalled(comm);
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
@@ -197,4 +201,15 @@ size_t nbcoll_comm_active(const nbcoll_comm *comm)
     active = comm->active;
     nbcolli_leave(comm->context, NBCOLL_OK);
     return active;
+}
+
+nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = comm->failure;
+    return nbcolli_leave(comm->context, NBCOLL_OK);
 }

@@ -132,7 +132,7 @@ static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status s
     s->request = NULL;
     s->comm = s->made = NULL;
     if (status != NBCOLL_OK)
-        nbcolli_note_failure(comm->context, status, cause, comm->next_tag, comm);
+        nbcolli_note_failure(comm, status, cause, comm->next_tag);
     comm->active--;
     comm->context->active--;
     r->status = status;

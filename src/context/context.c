@@ -81,6 +81,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->poller = -1;
     c->delayed_end = &c->delayed;
     c->failure.rank = -1;
+    c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
     s = alive_open(c);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, c, sizeof *c);
@@ -328,6 +329,10 @@ static nbcoll_status arm_all(nbcoll_context *c)
 {
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
+    if (c->active)
+        nbcolli_look_at_clock(c);
+    if (c->failing)
+        nbcolli_drain(c);
     if (c->ended || c->delayed)
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Names and texts of status codes. */
+ * Names and texts of status codes, and of what they were about. */
+#include <stdio.h>
+
 #include "nbcoll/nbcoll.h"
 
 const char *nbcoll_status_name(nbcoll_status status)
@@ -20,4 +22,52 @@ const char *nbcoll_status_text(nbcoll_status status)
 #undef STATUS_TEXT
     };
     return (unsigned)status < NBCOLL_STATUS_COUNT ? texts[status] : "unknown status";
+}
+
+/* What a rank that is waited for does. */
+static const char *position_text(nbcoll_position position)
+{
+    switch (position) {
+    case NBCOLL_POSITION_NOT_STARTED: return "has not started it";
+    case NBCOLL_POSITION_ACTIVE: return "has started it and not ended it";
+    case NBCOLL_POSITION_ENDED: return "has ended it";
+    case NBCOLL_POSITION_FAILED: return "has seen it fail";
+    case NBCOLL_POSITION_FREED: return "has freed the communicator";
+    default: return "has not said where it is";
+    }
+}
+
+/* What a rank did that ended an operation; null: more is not to be said. */
+static const char *deed_text(nbcoll_status status)
+{
+    switch (status) {
+    case NBCOLL_ERR_CANCELLED: return "cancelled";
+    case NBCOLL_ERR_MISMATCH: return "called something else as";
+    case NBCOLL_ERR_PEER_LOST: return "was lost, or has left, before the end of";
+    case NBCOLL_ERR_CALL: return "had a host function that failed in";
+    case NBCOLL_ERR_MEMORY: return "had no memory in";
+    default: return NULL;
+    }
+}
+
+size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes)
+{
+    nbcoll_failure f = failure ? *failure : (nbcoll_failure){0};
+    const char *begin = f.status == NBCOLL_ERR_NO_SLOT ? "no slot is free: " : "", *deed = deed_text(f.status);
+    unsigned long long tag = f.tag;
+    int n;
+
+    if (f.status == NBCOLL_ERR_TIMEOUT || f.status == NBCOLL_ERR_NO_SLOT) {
+        if (f.rank < 0)
+            n = snprintf(text, bytes, "%soperation %llu has not ended", begin, tag);
+        else if (f.position == NBCOLL_POSITION_NOT_STARTED)
+            n = snprintf(text, bytes, "%srank %d has not started operation %llu", begin, f.rank, tag);
+        else
+            n = snprintf(text, bytes, "%soperation %llu waits for rank %d, which %s", begin, tag, f.rank,
+                         position_text(f.position));
+    } else if (deed && f.rank >= 0)
+        n = snprintf(text, bytes, "rank %d %s operation %llu", f.rank, deed, tag);
+    else
+        n = snprintf(text, bytes, "%s", failure ? nbcoll_status_text(f.status) : "");
+    return n < 0 ? 0 : (size_t)n;
 }

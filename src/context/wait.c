@@ -10,7 +10,6 @@
 
 #define SPINS 5000u              /* looks before the first yield */
 #define YIELDS 100u              /* then, before the first sleep */
-#define LONGEST_SLEEP 100000000u /* ns: what a lost wake-up would cost */
 #define SHORT_SLEEP 1000000u     /* ns: where another thread may take the ring, and end what this one waits for */
 
 static void relax(void)
@@ -38,7 +37,7 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
 static void sleep_on(nbcoll_context *c, uint64_t longest)
 {
     struct pollfd fd = {.events = POLLIN};
-    uint64_t most = c->flags & NBCOLL_ANY_THREAD ? SHORT_SLEEP : LONGEST_SLEEP;
+    uint64_t most = c->flags & NBCOLL_ANY_THREAD ? SHORT_SLEEP : NBCOLLI_ROUND;
     struct timespec t = {0, (long)(longest < most ? longest : most)};
 
     if (nbcoll_fd(c, &fd.fd) != NBCOLL_OK) {

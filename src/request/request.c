@@ -123,31 +123,6 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
-/* Does the run wait until it may write its cells, and for which reader of an earlier tag? */
-static int waits_for_cells(const nbcolli_run *run, uint64_t *before, int *reader)
-{
-    for (uint32_t i = 0; i < run->schedule->ops; i++)
-        if (run->op[i].phase == NBCOLLI_REUSING)
-            return !nbcolli_may_reuse(run->comm, run->tag, before, reader);
-    return 0;
-}
-
-/* The lowest rank that the run waits for, or -1. */
-static int lowest_awaited(const nbcolli_run *run)
-{
-    int rank = -1;
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        const nbcolli_op *op = &run->op[i];
-        int peer = run->schedule->step[op->step].peer;
-        int waits = op->phase == NBCOLLI_EXPOSED ? nbcolli_exposure_is_held(op, &peer)
-                                                 : op->phase != NBCOLLI_IDLE && op->phase != NBCOLLI_USING &&
-                                                       op->phase != NBCOLLI_SETTLED;
-        if (waits && peer >= 0 && (rank < 0 || peer < rank))
-            rank = peer;
-    }
-    return rank;
-}
-
 /* Why the request is not over: it waits for its slot, or for its peers. */
 static nbcoll_status expired(const nbcoll_request *request)
 {
@@ -158,20 +133,17 @@ static nbcoll_status expired(const nbcoll_request *request)
         return NBCOLL_ERR_FORKED;
     nbcolli_request *r = nbcolli_request_find(*request);
     const nbcolli_run *run = r ? r->run : NULL, *holder = run;
-    uint64_t before;
-    int reader;
     if (r && nbcolli_is_shrink(r))
-        nbcolli_note_failure(c, s, nbcolli_shrink_awaited(r), r->comm->next_tag, r->comm);
+        nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
     else if (r && !run && is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
-    if (holder && waits_for_cells(holder, &before, &reader)) {
-        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, reader, before, r->comm);
-        s = NBCOLL_ERR_NO_SLOT;
-    } else if (holder != run) {
-        nbcolli_note_failure(c, NBCOLL_ERR_NO_SLOT, lowest_awaited(holder), holder->tag, r->comm);
-        s = NBCOLL_ERR_NO_SLOT;
-    } else if (run)
-        nbcolli_note_failure(c, s, -1, run->tag, r->comm);
+    if (holder) {
+        nbcoll_failure f = nbcolli_awaited(holder);
+        if (holder != run)
+            f.status = NBCOLL_ERR_NO_SLOT;
+        s = f.status;
+        nbcolli_note(r->comm, &f);
+    }
     nbcolli_unlock(c);
     return s;
 }
@@ -189,13 +161,13 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     }
 }
 
-static void request_cancel(nbcoll_context *c, nbcolli_request *r)
+/* To be drained. */
+static void request_cancel(nbcolli_request *r)
 {
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
     else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
-    nbcolli_drain(c);
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
@@ -207,7 +179,7 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         return s;
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
-    nbcoll_failure failure = c->failure;
+    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
     nbcolli_request *r = nbcolli_request_find(*request);
     if (r && !is_active(r)) /* it has ended since */
         return nbcolli_leave(c, take_end(c, r, request));
@@ -215,7 +187,10 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         r->detached = 1;
         if (r->creating)
             r->creating->out = NULL;
-        request_cancel(c, r);
+        nbcoll_comm *comm = r->comm;
+        request_cancel(r);
+        nbcolli_note(comm, &failure);
+        nbcolli_drain(c);
     }
     *request = (nbcoll_request){0};
     c->failure = failure;
@@ -273,7 +248,8 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     if (s != NBCOLL_OK)
         return s;
     if (is_active(r))
-        request_cancel(request.context, r);
+        request_cancel(r);
+    nbcolli_drain(request.context);
     return nbcolli_leave(request.context, NBCOLL_OK);
 }
 

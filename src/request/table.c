@@ -281,13 +281,17 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;
+    run->stuck = run->suspected = 0;
+    run->suspect = 0;
+    run->mark = 0;
     return run;
 }
 
 static nbcoll_status comm_can_start(const nbcoll_comm *comm)
 {
     if (comm->broken != NBCOLL_OK) {
-        nbcolli_note_failure(comm->context, comm->broken, comm->culprit, comm->next_tag, comm);
+        comm->context->failure = comm->failure;
+        comm->context->failure.status = comm->broken;
         return comm->broken;
     }
     /* A reader's word has 48 bits for the tag's turn in its slot. */
@@ -340,6 +344,7 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
     if (s != NBCOLL_OK)
         return s;
     comm->next_tag++;
+    nbcolli_note_started(r);
     comm->active++;
     comm->context->active++;
     comm->context->bytes_left = NBCOLL_PASS_BYTES;

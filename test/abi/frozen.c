@@ -34,6 +34,12 @@ VALUE(NBCOLL_ABI, 1);
 VALUE(NBCOLL_ANY_THREAD, 1);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
+VALUE(NBCOLL_POSITION_UNKNOWN, 0);
+VALUE(NBCOLL_POSITION_NOT_STARTED, 1);
+VALUE(NBCOLL_POSITION_ACTIVE, 2);
+VALUE(NBCOLL_POSITION_ENDED, 3);
+VALUE(NBCOLL_POSITION_FAILED, 4);
+VALUE(NBCOLL_POSITION_FREED, 5);
 VALUE(NBCOLL_COUNTS_KNOWN, 2);
 VALUE(NBCOLL_BY_COST, ~0ul);
 VALUE(NBCOLL_FOREVER, ~0ul);
@@ -137,11 +143,13 @@ OFFSET(nbcoll_context_config, host, 8);
 OFFSET(nbcoll_context_config, observer, 72);
 OFFSET(nbcoll_context_config, flags, 80);
 
-SIZE(nbcoll_failure, 24);
+SIZE(nbcoll_failure, 40);
 OFFSET(nbcoll_failure, status, 0);
 OFFSET(nbcoll_failure, rank, 4);
 OFFSET(nbcoll_failure, tag, 8);
 OFFSET(nbcoll_failure, comm, 16);
+OFFSET(nbcoll_failure, position, 24);
+OFFSET(nbcoll_failure, next, 32);
 
 SIZE(nbcoll_request, 16);
 OFFSET(nbcoll_request, context, 0);

@@ -45,6 +45,7 @@ typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
 #define NBCOLLI_CELL_BYTES 48    /* bits of a part's length */
 
 _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
+_Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) == NBCOLLI_APART, "what a rank has started fills its lines");
 
 /* ---- where things are ------------------------------------------------------------------------------------------ */
 
@@ -56,7 +57,7 @@ static inline size_t nbcolli_apart(size_t bytes)
 /* Of a communicator of `ranks` ranks. */
 static inline nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 {
-    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)),
+    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
                         .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
     l.readers = l.parts + ranks * sizeof(nbcolli_cell_part);
     l.cells = nbcolli_apart(l.readers + ranks * sizeof(nbcolli_cell_reader));
@@ -64,7 +65,7 @@ static inline nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
     return l;
 }
 
-/* Bytes of a rank's part: who has left it, then the slots. */
+/* Bytes of a rank's part: who has left it, what this rank has started, then the slots. */
 static inline size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
 {
     nbcolli_layout l = nbcolli_layout_of(ranks, cells);
@@ -75,6 +76,12 @@ static inline size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells
 static inline _Atomic uint32_t *nbcolli_area_left(const nbcoll_comm *comm, int owner, int rank)
 {
     return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
+}
+
+/* The last operations that `rank` has started: see ask.h. */
+static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
+{
+    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.slots - NBCOLLI_APART);
 }
 
 /* What `rank` writes in the slot of `tag`: its row, its table, its cells. */
@@ -203,7 +210,6 @@ static inline void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
 {
     nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
 
-    nbcolli_well_since(slot, tag / comm->config.slots);
     if (slot->failed <= tag)
         slot->failed = tag + 1;
 }

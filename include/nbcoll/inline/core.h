@@ -17,23 +17,27 @@
  * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
  * tells that rank so (giveup.h), and belongs to no communicator. REVOKED answers a REVOKE whose sender has lent
  * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. AGREE and DECIDED
- * are those of src/comm/shrink.c. STALLED says that an EAGER or RTS waits for a credit, WANT asks for it (credit.h). */
+ * are those of src/comm/shrink.c. STALLED says that an EAGER or RTS waits for a credit, WANT asks for it (credit.h).
+ * QUERY wants to know where a rank is in an operation, and WHERE says it (ask.h): once for each QUERY. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
                             NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
-                            NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT } nbcolli_type;
+                            NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT, NBCOLLI_QUERY, NBCOLLI_WHERE } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
     uint64_t comm, tag;
     uint32_t source; /* the sender's rank in the communicator */
-    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause */
+    uint32_t number; /* of the message in (tag, direction, pair); REVOKE, LOST: the rank that is the cause; WHERE:
+                        1 + a rank that has not started it, as far as its sender knows, or 0 */
     uint32_t fingerprint;
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
-    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused; EAGER, RTS: OK if it took a credit */
+    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused; EAGER, RTS: OK if it took a credit;
+                         WHERE: nbcoll_position */
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
-                         is wanted; LOST: 1 if the rank is given up */
-    nbcoll_key key;   /* RTS */
+                         is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
+                         showed it; WHERE: the tag that its sender starts next */
+    nbcoll_key key;   /* RTS; WHERE: its first word is 1 if there is a fingerprint */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many
                          operations behind this one are revoked, too */
@@ -172,6 +176,10 @@ struct nbcolli_run {
     int cause;
     uint8_t state; /* nbcolli_run_state */
     uint8_t listed; /* it is in the context's list of failing runs */
+    uint32_t stuck; /* rounds since it moved last */
+    uint32_t suspected; /* `stuck` when `suspect` was set */
+    int suspect;    /* 1 + a rank that has ended the operation without what this one waits for, it seems, or 0 */
+    uint64_t mark;  /* how far it had come in the last round */
 };
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
@@ -255,6 +263,19 @@ typedef struct nbcolli_peer {
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;
 
+#define NBCOLLI_STARTED 16u /* operations that a rank remembers to have started: a pair of lines */
+
+/* What a rank knows of where another one is. */
+typedef struct nbcolli_told {
+    uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
+    uint64_t tag;  /* of its last answer */
+    uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
+    int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
+    uint8_t position; /* nbcoll_position: its own, in `tag` */
+    uint8_t asked;    /* it has still to answer */
+    uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
+} nbcolli_told;
+
 typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
     struct nbcolli_cached *newer, *older;
@@ -326,9 +347,9 @@ struct nbcoll_comm {
     uint64_t failed_floor; /* tags below it may have left messages behind */
     size_t active, memory;
     int rank, size;
-    int culprit;          /* the rank that broke it, or -1 */
     nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
                              are out of step */
+    nbcoll_failure failure; /* what broke it, or its last failed operation */
     int listed;           /* known to its link, under its id */
     int left;             /* some of its ranks have left */
     uint32_t shrinks;     /* started here */
@@ -336,6 +357,9 @@ struct nbcoll_comm {
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcolli_peer *peer;
+    nbcolli_told *told; /* [size] */
+    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
+    _Atomic uint64_t started_here[NBCOLLI_STARTED];
     nbcolli_slot *slot;
     nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
     size_t queue_room, queued;
@@ -439,6 +463,9 @@ struct nbcoll_context {
     int poller;       /* epoll descriptor over the doorbells; -1: there is none */
     int silent_links; /* endpoints without a doorbell */
     int crowded;      /* more ranks than cores: yield at once */
+    uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
+    uint64_t looked_at;           /* the clock then */
+    uint64_t round_at;            /* when the next round of asking is due */
     nbcoll_failure failure;
 };
 
@@ -499,10 +526,18 @@ static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region
                          r.at.offset);
 }
 
-static inline void nbcolli_note_failure(nbcoll_context *c, nbcoll_status s, int rank, uint64_t tag,
-                                        const nbcoll_comm *comm)
+/* The cause of a break stays the communicator's. */
+static inline void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f)
 {
-    c->failure = (nbcoll_failure){s, rank, tag, comm};
+    comm->context->failure = *f;
+    if (comm->broken == NBCOLL_OK)
+        comm->failure = *f;
+}
+
+static inline void nbcolli_note_failure(nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
+{
+    nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    nbcolli_note(comm, &f);
 }
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

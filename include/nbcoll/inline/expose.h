@@ -216,7 +216,6 @@ static inline void nbcolli_fetch_next(nbcolli_op *op)
 static inline void nbcolli_cells_failed(nbcolli_run *run)
 {
     nbcolli_expose_all(run);
-    nbcolli_well_since(nbcolli_slot_of(run->comm, run->tag), run->tag / run->comm->config.slots);
     nbcolli_raise(run->comm, run->tag);
 }
 

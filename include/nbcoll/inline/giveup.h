@@ -29,12 +29,13 @@ static inline void nbcolli_rejected_by(nbcolli_link *link, int peer)
 
 /* ---- members --------------------------------------------------------------------------------------------------- */
 
-/* LOST: that `rank` is lost, and perhaps to be given up. -1: no member is the cause. */
+/* LOST: that `rank` is lost, and perhaps to be given up; or that it is out of step. -1: no member is the cause. */
 static inline void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
 {
     const nbcolli_peer *peer = &comm->peer[rank < 0 ? comm->rank : rank];
     int given_up = rank == comm->rank ? peer->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
-    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, why, rank, why == NBCOLL_ERR_PEER_LOST && given_up);
+    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, why, rank,
+                     why == NBCOLL_ERR_MISMATCH ? comm->failure.tag : why == NBCOLL_ERR_PEER_LOST && given_up);
 }
 
 /* Notes that a member is given up, or has given us up, before its communicator breaks. Returns which of us is lost by

@@ -5,6 +5,7 @@
 #ifndef NBCOLL_INLINE_MATCH_H
 #define NBCOLL_INLINE_MATCH_H
 
+#include "ask.h"
 #include "run.h"
 
 /* A message being handled: just delivered, or taken from the store (`kept`). */
@@ -61,7 +62,7 @@ static inline void nbcolli_member_gone(nbcoll_comm *comm, int rank)
     int lost = nbcolli_is_given_up(peer->link, peer->address) ? nbcolli_member_given_up(comm, rank) : rank;
 
     if (peer->link->loss[peer->address] & NBCOLLI_CUT)
-        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST);
+        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->next_tag);
     else
         comm->left = 1;
     for (uint32_t i = 0; i < comm->config.slots; i++) {
@@ -89,7 +90,7 @@ static inline nbcolli_stash *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *i
     if (!s)
         s = nbcolli_stash_keep(in->link, in->source, &in->header, in->payload, in->bytes);
     if (!s) {
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY);
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
         nbcolli_refuse(comm, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
     }
     in->kept = NULL;
@@ -158,7 +159,7 @@ static inline void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
     if (stray) {
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
-        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH);
+        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);
     }
     nbcolli_refuse(comm, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
     nbcolli_done_with(in);
@@ -288,7 +289,7 @@ static inline void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, n
     if (absent >= 0)
         comm->peer[absent].absent = 1;
     nbcolli_comm_break(comm, culprit < 0 ? absent : culprit,
-                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED);
+                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->next_tag);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
             nbcolli_to_settle(comm->slot[i].active);
@@ -330,7 +331,7 @@ static inline void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *
         return;
     nbcoll_status s = nbcolli_doom_add(comm, h->tag, why, (int)h->number);
     if (s != NBCOLL_OK)
-        nbcolli_comm_break(comm, comm->rank, s);
+        nbcolli_comm_break(comm, comm->rank, s, comm->next_tag);
     else
         nbcolli_stash_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
 }
@@ -355,15 +356,14 @@ static inline void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 
     if (h->number >= (uint32_t)comm->size && h->number != UINT32_MAX) /* that is nobody */
         return;
-    if (h->bytes && h->number < (uint32_t)comm->size) {
-        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
-        return;
-    }
-    nbcolli_comm_break(comm, cause,
-                       h->status == NBCOLL_ERR_MISMATCH || h->status == NBCOLL_ERR_CANCELLED ? (nbcoll_status)h->status
-                                                                                             : NBCOLL_ERR_PEER_LOST);
-    if (h->status == NBCOLL_ERR_MISMATCH)
+    if (h->status == NBCOLL_ERR_MISMATCH) {
+        nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
         nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
+    } else if (h->bytes && h->number < (uint32_t)comm->size)
+        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+    else
+        nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
+                           comm->next_tag);
 }
 
 /* The run gets its slot. It may be over afterwards. */
@@ -478,6 +478,10 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
     int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS || m->type == NBCOLLI_STALLED;
     int is_freed = tomb || !in->link->creating;
 
+    if (m->type == NBCOLLI_QUERY) {
+        nbcolli_ask_elsewhere(in->link, in->source, m, is_freed);
+        return;
+    }
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, nbcolli_revoke_reason(m));
     if (in->link->creating && !tomb && nbcolli_orphan_keep(in))
@@ -546,6 +550,12 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
     case NBCOLLI_AGREE:
     case NBCOLLI_DECIDED:
         nbcolli_shrink_in(comm, in);
+        break;
+    case NBCOLLI_QUERY:
+        nbcolli_ask_in(comm, h);
+        break;
+    case NBCOLLI_WHERE:
+        nbcolli_where_in(comm, h);
         break;
     default: /* CREDIT has said all */
         break;

@@ -193,6 +193,7 @@ static inline void nbcolli_pass(nbcoll_context *c)
     }
     if (c->watched)
         nbcolli_look_again(c);
+    nbcolli_count_pass(c);
     nbcolli_drain(c);
     if (c->delayed) {
         nbcolli_go_on(c);

@@ -79,6 +79,8 @@ static inline void nbcolli_operation_over(nbcolli_request *r, nbcoll_status stat
 
     if (status != NBCOLL_OK && comm->failed_floor <= r->tag)
         comm->failed_floor = r->tag + 1;
+    if (status != NBCOLL_OK)
+        nbcolli_well_since(nbcolli_slot_of(comm, r->tag), r->tag / comm->config.slots);
     comm->active--;
     c->active--;
     r->status = status;
@@ -97,7 +99,7 @@ static inline void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, i
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
     const nbcoll_observer *o = comm->context->observer;
 
-    nbcolli_note_failure(comm->context, why, cause, r->tag, comm);
+    nbcolli_note_failure(comm, why, cause, r->tag);
     if (tell || r->creating) /* as nbcolli_run_fail */
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
     nbcolli_stash_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);

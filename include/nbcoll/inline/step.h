@@ -37,7 +37,7 @@ static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cau
         return;
     run->status = why;
     run->cause = cause;
-    nbcolli_note_failure(run->comm->context, why, cause, run->tag, run->comm);
+    nbcolli_note_failure(run->comm, why, cause, run->tag);
     if (tell || run->request->creating)
         nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
     nbcolli_to_settle(run);
@@ -77,8 +77,9 @@ static inline void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_st
 /* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
  * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
  * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
- * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer. */
-static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why)
+ * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer.
+ * `tag`: the operation that showed it. */
+static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
 {
     nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
     uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
@@ -86,18 +87,18 @@ static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status
     if (comm->broken == broken || (comm->broken != NBCOLL_OK && comm->broken != NBCOLL_ERR_MISMATCH))
         return;
     comm->broken = broken;
-    comm->culprit = rank;
+    comm->failure = (nbcoll_failure){why, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    comm->context->failure = comm->failure;
     nbcolli_stash_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
     nbcolli_tell_lost(comm, rank, broken);
     nbcolli_runs_fail(comm, from, why, rank);
-    nbcolli_note_failure(comm->context, why, rank, comm->next_tag, comm);
 }
 
 /* `rank` does something else under this tag: nobody can say what the ranks will do next. */
 static inline void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
 {
     nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
-    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH);
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag);
 }
 
 /* ---- bytes a pass ---------------------------------------------------------------------------------------------- */

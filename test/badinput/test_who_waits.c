@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Ranks that wait for each other. Where they run different operations, all that have not ended learn it within 200 ms
+ * of a clock that the test moves, nothing can be started afterwards, and what had been started alike ends as it
+ * should. A rank that is late is no mismatch, and is named. Whoever need not ask asks nobody, and a rank that does not
+ * answer is asked once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/schedule.h"
+#include "nbcoll/trace.h"
+#include "operation.h"
+#include "world.h"
+
+enum { MS = 1000000, MOST = 4, LIMIT = 200, LARGE = 20000 };
+
+/* ---- a clock that the test moves ------------------------------------------------------------------------------- */
+
+typedef struct scene {
+    world w;
+    uint64_t clock;
+    int silent; /* a rank that computes outside the library, or -1 */
+    nbcoll_context_config config;
+} scene;
+
+static uint64_t clock_now(void *user)
+{
+    return ((scene *)user)->clock;
+}
+
+/* A millisecond in which all look, but for the one that computes. */
+static void pass(scene *s)
+{
+    s->clock += MS;
+    for (int r = 0; r < s->w.ranks; r++)
+        if (r != s->silent && s->w.context[r])
+            nbcoll_progress(s->w.context[r]);
+}
+
+static void pause_for(void *user, uint64_t looks)
+{
+    (void)looks;
+    pass(user);
+}
+
+static void scene_open(scene *s, int ranks, int variant, const nbcoll_comm_config *comm)
+{
+    nbcoll_loopback_config loopback = world_variant(variant, 5);
+
+    s->clock = 1;
+    s->silent = -1;
+    s->config = (nbcoll_context_config){.size = sizeof s->config,
+                                        .host = {.size = sizeof s->config.host, .user = s, .now = clock_now,
+                                                 .pause = pause_for}};
+    world_open(&s->w, ranks, &loopback, &s->config, comm);
+}
+
+/* Looks until all of n requests have ended; returns the milliseconds, or fails after `limit`. */
+static int settle(scene *s, size_t n, nbcoll_request q[], nbcoll_status status[], int limit)
+{
+    for (size_t i = 0; i < n; i++)
+        status[i] = NBCOLL_PENDING;
+    for (int ms = 0;; ms++) {
+        size_t left = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (status[i] == NBCOLL_PENDING)
+                status[i] = nbcoll_test(&q[i]);
+            left += status[i] == NBCOLL_PENDING;
+        }
+        if (!left)
+            return ms;
+        world_watchdog(&s->w, ms < limit);
+        pass(s);
+    }
+}
+
+static void nothing_starts(scene *s)
+{
+    nbcoll_failure failure;
+    nbcoll_request q;
+
+    for (int i = 0; i < 20; i++)
+        pass(s);
+    for (int r = 0; r < s->w.ranks; r++) {
+        EXPECT(ERR_MISMATCH, nbcoll_ibarrier(s->w.comm[r], &q));
+        EXPECT(OK, nbcoll_comm_failure(s->w.comm[r], &failure));
+        EXPECT(ERR_MISMATCH, failure.status);
+        assert_in_range(failure.rank, 0, s->w.ranks - 1);
+    }
+}
+
+/* ---- ranks out of step ----------------------------------------------------------------------------------------- */
+
+static int32_t small[MOST][MOST * LARGE], large[MOST][MOST * LARGE];
+
+/* The calls of a rank: `odd` says whether it is the one that differs. Returns how many. */
+typedef int calls(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[]);
+
+#define ROOTED(name, send, recv)                                                                                       \
+    static int name##_with_another_root(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])            \
+    {                                                                                                                  \
+        EXPECT(OK, nbcoll_i##name(send[rank], recv[rank], n, NBCOLL_INT32, odd ? 1 : 0, comm, q));                     \
+        return 1;                                                                                                      \
+    }
+ROOTED(scatter, large, small)
+ROOTED(gather, small, large)
+
+static int bcast_with_another_root(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    EXPECT(OK, nbcoll_ibcast(small[rank], n, NBCOLL_INT32, odd ? 1 : 0, comm, q));
+    return 1;
+}
+
+static int reduce_with_another_root(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    EXPECT(OK, nbcoll_ireduce(small[rank], large[rank], n, NBCOLL_INT32, NBCOLL_SUM, odd ? 1 : 0, comm, q));
+    return 1;
+}
+
+static int scatter_and_gather(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    if (odd)
+        EXPECT(OK, nbcoll_igather(small[rank], large[rank], n, NBCOLL_INT32, 0, comm, q));
+    else
+        EXPECT(OK, nbcoll_iscatter(large[rank], small[rank], n, NBCOLL_INT32, 0, comm, q));
+    return 1;
+}
+
+static int bcast_and_barrier(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    if (odd)
+        EXPECT(OK, nbcoll_ibarrier(comm, q));
+    else
+        EXPECT(OK, nbcoll_ibcast(small[rank], n, NBCOLL_INT32, 0, comm, q));
+    return 1;
+}
+
+static int two_in_another_order(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    for (int i = 0; i < 2; i++)
+        if (i == odd)
+            EXPECT(OK, nbcoll_igather(small[rank], large[rank], n, NBCOLL_INT32, 0, comm, &q[i]));
+        else
+            EXPECT(OK, nbcoll_ibarrier(comm, &q[i]));
+    return 2;
+}
+
+/* The root has nothing to take, or nothing to give: nobody sends first. */
+static int gather_without_elements_at_the_root(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    (void)odd;
+    EXPECT(OK, nbcoll_igather(small[rank], large[rank], rank ? n : 0, NBCOLL_INT32, 0, comm, q));
+    return 1;
+}
+
+static int gather_at_all(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
+{
+    (void)odd;
+    EXPECT(OK, nbcoll_igather(small[rank], large[rank], n, NBCOLL_INT32, rank, comm, q));
+    return 1;
+}
+
+static calls *const cases[] = {bcast_with_another_root, scatter_with_another_root, gather_with_another_root,
+                               reduce_with_another_root, scatter_and_gather, bcast_and_barrier, two_in_another_order,
+                               gather_without_elements_at_the_root, gather_at_all};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+/* Some differences of small operations are over before anything can be compared: each rank that needed nothing more is
+ * content. Of large ones each is found. */
+static void run_case(calls *make, int ranks, int odd, int variant, size_t n)
+{
+    nbcoll_request q[2 * MOST];
+    nbcoll_status status[2 * MOST];
+    size_t made = 0, mismatched = 0;
+    scene s;
+
+    scene_open(&s, ranks, variant, NULL);
+    for (int r = 0; r < ranks; r++)
+        made += (size_t)make(s.w.comm[r], r, r == odd, n, &q[made]);
+    settle(&s, made, q, status, LIMIT);
+    for (size_t i = 0; i < made; i++) {
+        if (status[i] != NBCOLL_OK)
+            EXPECT(ERR_MISMATCH, status[i]);
+        mismatched += status[i] == NBCOLL_ERR_MISMATCH;
+    }
+    assert_true(mismatched || n != LARGE);
+    if (mismatched)
+        nothing_starts(&s);
+    world_close(&s.w);
+}
+
+static void all_that_have_not_ended_learn_of_a_difference_within_200_ms(void **state)
+{
+    static const int variants[] = {0, 1, 5, WORLD_SHARED, WORLD_SHARED + 2};
+    (void)state;
+    for (int k = 0; k < CASES; k++)
+        for (int ranks = 2; ranks <= MOST; ranks++)
+            for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++)
+                for (int odd = 0; odd < ranks; odd += ranks - 1) {
+                    run_case(cases[k], ranks, odd, variants[v], 4);
+                    run_case(cases[k], ranks, odd, variants[v], LARGE);
+                }
+}
+
+/* The first and the third differ; the second is in flight when that is found, and the fourth is started by one only. */
+static void what_was_started_alike_ends_well(void **state)
+{
+    static int32_t data[3][LARGE];
+    nbcoll_request q[10];
+    nbcoll_status status[10];
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 3, variant, NULL);
+        memset(data, 0, sizeof data);
+        for (int i = 0; i < LARGE; i++)
+            data[2][i] = i + 1;
+        for (int r = 0; r < 3; r++) {
+            EXPECT(OK, nbcoll_igather(small[r], large[r], 4, NBCOLL_INT32, r, s.w.comm[r], &q[r]));
+            EXPECT(OK, nbcoll_ibcast(data[r], LARGE, NBCOLL_INT32, 2, s.w.comm[r], &q[3 + r]));
+            EXPECT(OK, nbcoll_iallreduce(small[r], large[r], 1, NBCOLL_INT32, r ? NBCOLL_SUM : NBCOLL_MAX,
+                                         s.w.comm[r], &q[6 + r]));
+        }
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[1], &q[9]));
+        settle(&s, 10, q, status, LIMIT);
+        for (int r = 0; r < 3; r++) {
+            EXPECT(ERR_MISMATCH, status[r]);
+            EXPECT(OK, status[3 + r]);
+            EXPECT(ERR_MISMATCH, status[6 + r]);
+            assert_memory_equal(data[r], data[2], sizeof data[2]);
+        }
+        EXPECT(ERR_MISMATCH, status[9]);
+        nothing_starts(&s);
+        world_close(&s.w);
+    }
+}
+
+/* ---- schedules of a program's own ------------------------------------------------------------------------------ */
+
+static nbcoll_schedule *own_schedule(int rank, int receives, uint32_t fingerprint)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 2};
+    nbcoll_schedule *s = NULL;
+    nbcoll_builder *b = NULL;
+
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    nbcoll_fingerprint(b, fingerprint);
+    if (receives)
+        nbcoll_recv(b, 1 - rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+/* Rank 0 waits for rank 1, which has ended `ahead` operations, none of which sends. */
+static nbcoll_status wait_for_one_that_has_ended(uint32_t fingerprint, int ahead)
+{
+    nbcoll_schedule *receiver = own_schedule(0, 1, fingerprint), *idle = own_schedule(1, 0, fingerprint);
+    nbcoll_request q, other;
+    nbcoll_status status;
+    scene s;
+
+    scene_open(&s, 2, 0, NULL);
+    for (int i = 0; i < ahead; i++) {
+        EXPECT(OK, nbcoll_schedule_start(idle, NULL, NULL, s.w.comm[1], &other));
+        EXPECT(OK, nbcoll_test(&other));
+    }
+    EXPECT(OK, nbcoll_schedule_start(receiver, NULL, small[0], s.w.comm[0], &q));
+    for (int ms = 0; ms < LIMIT && (status = nbcoll_test(&q)) == NBCOLL_PENDING; ms++)
+        pass(&s);
+    if (status == NBCOLL_PENDING) {
+        EXPECT(OK, nbcoll_cancel(q));
+        settle(&s, 1, &q, &status, LIMIT);
+    }
+    nbcoll_schedule_free(receiver);
+    nbcoll_schedule_free(idle);
+    world_close(&s.w);
+    return status;
+}
+
+static void a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has(void **state)
+{
+    (void)state;
+    EXPECT(ERR_MISMATCH, wait_for_one_that_has_ended(0, 1));   /* no fingerprint */
+    EXPECT(ERR_MISMATCH, wait_for_one_that_has_ended(7, 100)); /* forgotten */
+    EXPECT(ERR_CANCELLED, wait_for_one_that_has_ended(7, 1));  /* what it has sent is on its way */
+}
+
+static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **state)
+{
+    nbcoll_comm *twin[2];
+    nbcoll_request q[2];
+    nbcoll_status status;
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_SHARED; variant++) {
+        scene_open(&s, 2, variant, NULL);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
+        world_finish(&s.w, 2, q);
+        EXPECT(OK, nbcoll_comm_free(twin[1]));
+        EXPECT(OK, nbcoll_ibarrier(twin[0], &q[0]));
+        settle(&s, 1, q, &status, LIMIT);
+        EXPECT(ERR_MISMATCH, status);
+        world_close(&s.w);
+    }
+}
+
+/* ---- late ranks ------------------------------------------------------------------------------------------------ */
+
+static void expect_text(const nbcoll_failure *failure, const char *wanted)
+{
+    char text[120], part[5];
+    size_t length = nbcoll_failure_text(failure, text, sizeof text);
+
+    assert_string_equal(text, wanted);
+    assert_int_equal(length, strlen(wanted));
+    assert_int_equal(nbcoll_failure_text(failure, part, sizeof part), length);
+    assert_int_equal(strlen(part), sizeof part - 1);
+    assert_int_equal(nbcoll_failure_text(failure, NULL, 0), length);
+}
+
+/* In the barrier rank 0 does not wait for rank 3 itself, but for ranks that wait for it. */
+static void a_late_rank_is_no_mismatch_and_the_deadline_names_it(void **state)
+{
+    nbcoll_request q[8];
+    nbcoll_status status[8];
+    nbcoll_failure failure;
+    char wanted[100];
+    scene s;
+
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        scene_open(&s, 8, variant, NULL);
+        for (int r = 0; r < 8; r++)
+            if (r != 3)
+                EXPECT(OK, nbcoll_ibarrier(s.w.comm[r], &q[r]));
+        EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], (uint64_t)2000 * MS));
+        EXPECT(OK, nbcoll_comm_failure(s.w.comm[0], &failure));
+        EXPECT(ERR_TIMEOUT, failure.status);
+        assert_int_equal(failure.rank, 3);
+        assert_int_equal(failure.position, NBCOLL_POSITION_NOT_STARTED);
+        snprintf(wanted, sizeof wanted, "rank 3 has not started operation %d", (int)failure.tag);
+        expect_text(&failure, wanted);
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[3], &q[3]));
+        settle(&s, 8, q, status, LIMIT);
+        for (int r = 0; r < 8; r++)
+            EXPECT(OK, status[r]);
+        world_close(&s.w);
+    }
+}
+
+/* Without shared memory a rank that computes says nothing. */
+static void a_silent_rank_is_named_as_silent(void **state)
+{
+    nbcoll_request q[2];
+    nbcoll_failure failure;
+    char wanted[100];
+    scene s;
+
+    (void)state;
+    for (int shares = 0; shares < 2; shares++) {
+        scene_open(&s, 2, shares ? WORLD_SHARED : 0, NULL);
+        s.silent = 1;
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[0], &q[0]));
+        EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], (uint64_t)500 * MS));
+        EXPECT(OK, nbcoll_last_failure(s.w.context[0], &failure));
+        assert_int_equal(failure.rank, 1);
+        assert_int_equal(failure.position, shares ? NBCOLL_POSITION_NOT_STARTED : NBCOLL_POSITION_UNKNOWN);
+        snprintf(wanted, sizeof wanted,
+                 shares ? "rank 1 has not started operation %d"
+                        : "operation %d waits for rank 1, which has not said where it is",
+                 (int)failure.tag);
+        expect_text(&failure, wanted);
+        s.silent = -1;
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[1], &q[1]));
+        world_finish(&s.w, 2, q);
+        world_close(&s.w);
+    }
+}
+
+static void what_a_failure_was_about_is_said_in_words(void **state)
+{
+    nbcoll_failure f = {.status = NBCOLL_ERR_PEER_LOST, .rank = 2, .tag = 9};
+
+    (void)state;
+    expect_text(&f, "rank 2 was lost, or has left, before the end of operation 9");
+    f.status = NBCOLL_ERR_CANCELLED;
+    expect_text(&f, "rank 2 cancelled operation 9");
+    f.status = NBCOLL_ERR_MISMATCH;
+    expect_text(&f, "rank 2 called something else as operation 9");
+    f.status = NBCOLL_ERR_CALL;
+    expect_text(&f, "rank 2 had a host function that failed in operation 9");
+    f.status = NBCOLL_ERR_NO_SLOT;
+    f.position = NBCOLL_POSITION_NOT_STARTED;
+    expect_text(&f, "no slot is free: rank 2 has not started operation 9");
+    f.position = NBCOLL_POSITION_ACTIVE;
+    expect_text(&f, "no slot is free: operation 9 waits for rank 2, which has started it and not ended it");
+    f = (nbcoll_failure){.status = NBCOLL_OK, .rank = -1};
+    expect_text(&f, "success");
+    assert_int_equal(nbcoll_failure_text(NULL, NULL, 0), 0);
+}
+
+/* ---- the messages that it costs -------------------------------------------------------------------------------- */
+
+typedef struct traced {
+    scene s;
+    int posts[2];
+} traced;
+
+static void count_posts(void *user, const nbcoll_trace_event *event)
+{
+    if (event->call == NBCOLL_TRACE_POST)
+        ((traced *)user)->posts[event->rank]++;
+}
+
+static void traced_open(traced *t)
+{
+    nbcoll_trace_config trace = {.size = sizeof trace, .user = t, .event = count_posts};
+    nbcoll_request q[2];
+    nbcoll_status status[2];
+    scene *s = &t->s;
+
+    *t = (traced){.s = {.silent = -1, .clock = 1}};
+    s->config = (nbcoll_context_config){.size = sizeof s->config,
+                                        .host = {.size = sizeof s->config.host, .user = s, .now = clock_now,
+                                                 .pause = pause_for}};
+    world_open_contexts(&s->w, 2, NULL, &s->config);
+    for (int r = 0; r < 2; r++) {
+        EXPECT(OK, nbcoll_trace_open(&trace, s->w.endpoint[r], &s->w.endpoint[r]));
+        EXPECT(OK, nbcoll_comm_icreate(s->w.context[r], s->w.endpoint[r], NULL, &s->w.comm[r], &q[r]));
+    }
+    settle(s, 2, q, status, LIMIT);
+    t->posts[0] = t->posts[1] = 0;
+}
+
+static void nobody_asks_in_an_operation_that_goes_well(void **state)
+{
+    nbcoll_request q[2];
+    nbcoll_status status[2];
+    traced t;
+
+    (void)state;
+    traced_open(&t);
+    for (int i = 0; i < 100; i++) {
+        EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[0], &q[0]));
+        for (int ms = 0; ms < 30; ms++) /* the other one comes a little later */
+            pass(&t.s);
+        EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[1], &q[1]));
+        settle(&t.s, 2, q, status, LIMIT);
+    }
+    assert_int_equal(t.posts[0], 100);
+    assert_int_equal(t.posts[1], 100);
+    world_close(&t.s.w);
+}
+
+static void a_rank_that_does_not_answer_is_asked_once(void **state)
+{
+    nbcoll_request q[2];
+    nbcoll_status status[2];
+    traced t;
+
+    (void)state;
+    traced_open(&t);
+    EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[0], &q[0]));
+    t.s.silent = 1;
+    for (int ms = 0; ms < 10000; ms++)
+        pass(&t.s);
+    assert_int_equal(t.posts[0], 2);
+    t.s.silent = -1;
+    EXPECT(OK, nbcoll_ibarrier(t.s.w.comm[1], &q[1]));
+    settle(&t.s, 2, q, status, LIMIT);
+    EXPECT(OK, status[0]);
+    world_close(&t.s.w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_have_not_ended_learn_of_a_difference_within_200_ms),
+        cmocka_unit_test(what_was_started_alike_ends_well),
+        cmocka_unit_test(a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has),
+        cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
+        cmocka_unit_test(a_late_rank_is_no_mismatch_and_the_deadline_names_it),
+        cmocka_unit_test(a_silent_rank_is_named_as_silent),
+        cmocka_unit_test(what_a_failure_was_about_is_said_in_words),
+        cmocka_unit_test(nobody_asks_in_an_operation_that_goes_well),
+        cmocka_unit_test(a_rank_that_does_not_answer_is_asked_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
