@@ -142,7 +142,8 @@ typedef struct nbcoll_context_config {
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.
- * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, or `size` too small to hold itself), ERR_MEMORY. */
+ * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, or `size` too small to hold itself), ERR_MEMORY, ERR_UNSUPPORTED
+ * (the kernel does not wipe memory on fork: it is older than Linux 4.14). */
 NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *config, nbcoll_context **out);
 
 /* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
@@ -262,9 +263,12 @@ NBCOLL_API nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], s
  * or broken), ERR_CANCELLED (not all ranks have made it), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
 
-/* Calls done(request, status, user) when the operation ends, once for each start, from inside test, wait or progress on
- * the context, with no lock held; it may start operations. Set before or after the start. The callback reports the
- * end: when it returns, a non-persistent request is released. Errors: ERR_NULL, ERR_REQUEST. */
+/* Calls done(request, status, user) when the operation ends, once for each start, from inside test, wait or progress
+ * on the context, with no lock held; it may start operations. Set before or after the start. The callback reports
+ * the end: when it returns, a non-persistent request is released. Test, wait and cancel of such a request are OK
+ * when it has ended, however it did and however long ago: a handle of it never becomes stale, and any and some pass
+ * it over. (So a handle of another request is not always recognised as stale when more than 64 later ones had its
+ * index, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
 typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
 NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);
 
@@ -274,9 +278,9 @@ NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *don
  * for which that had ended have one that not all have: see nbcoll_comm_idup. Errors: ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
-/* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer. OK or
- * PENDING. The bytes may be read then, though the operation still runs. Errors: ERR_REQUEST, ERR_COUNT (beyond the
- * buffer). */
+/* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer, as the
+ * call describes it (of a schedule of the program's own: as far as it is used). OK or PENDING. The bytes may be read
+ * then, though the operation still runs. Errors: ERR_REQUEST, ERR_COUNT (beyond the buffer). */
 NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
 
 /* Releases an inactive persistent request and sets it to null; also inside its own `done`. Errors: ERR_NULL,
@@ -325,11 +329,12 @@ typedef struct nbcoll_comm_config {
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots, cells and credits; the
- * largest `large`, costs), whatever each passed. Only the rules must be the same: else all ranks get ERR_MISMATCH. *out
- * is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint the
- * caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the endpoint
- * already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor), ERR_MEMORY,
- * those of nbcoll_rules_check. Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
+ * largest `large`, costs), whatever each passed. Only the rules must be the same: else all ranks get ERR_MISMATCH.
+ * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
+ * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
+ * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),
+ * ERR_UNSUPPORTED (the kernel cannot poll the transport's descriptor), ERR_MEMORY, those of nbcoll_rules_check.
+ * Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                              const nbcoll_comm_config *config, nbcoll_comm **out,
                                              nbcoll_request *request);

@@ -417,6 +417,7 @@
 #define nbcolli_votes_agree NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_votes_agree)
 #define nbcolli_wait_or_leave NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wait_or_leave)
 #define nbcolli_waiter_pause NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_waiter_pause)
+#define nbcolli_was_reported NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_was_reported)
 #define nbcolli_where_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_where_in)
 
 #endif

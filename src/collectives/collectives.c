@@ -168,6 +168,23 @@ static int is_aliased(const collective_call *c, const nbcolli_kind *kind, int ra
     return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && elements_of(&c->args, receives, rank);
 }
 
+/* Elements of the receive buffer. */
+static size_t recv_elements(const collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+{
+    const nbcoll_args *a = &c->args;
+    nbcolli_part part = nbcolli_part_of(a, comm->rank, 1), sends = nbcolli_part_of(a, comm->rank, 0);
+
+    if (a->in_place && gives_out(kind))
+        return 0;
+    if (a->in_place && kind->reduces && (part == NBCOLLI_NONE || sends == NBCOLLI_ALL))
+        return a->counts || part == NBCOLLI_NONE ? a->count : (size_t)comm->size * a->count; /* the contribution */
+    if (part == NBCOLLI_NONE)
+        return 0;
+    if (part == NBCOLLI_ALL)
+        return kind->blocks == NBCOLLI_EQUAL ? (size_t)comm->size * a->count : NBCOLLI_AS_COUNTED;
+    return kind->blocks == NBCOLLI_EQUAL || a->counts ? nbcolli_block_count(a, comm->rank) : c->blocks[1].count;
+}
+
 /* All that can be said before the ranks meet. */
 static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
 {
@@ -188,6 +205,8 @@ static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
         s = check_side(c, kind, is_recv, comm);
     if (s == NBCOLL_OK && is_aliased(c, kind, comm->rank))
         s = NBCOLL_ERR_BUFFER;
+    c->blocks[1].type = c->args.reduction.type;
+    c->blocks[1].all = s == NBCOLL_OK ? recv_elements(c, kind, comm) : 0;
     if (kind->blocks == NBCOLLI_OWN && c->args.in_place && !c->args.counts) { /* bound: packed from where it is */
         c->send = c->recv;
         c->blocks[0] = c->blocks[1];

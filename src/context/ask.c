@@ -6,11 +6,11 @@
 #define MOST_PASSES 1024u /* between them */
 
 /* Where a rank is in an operation. */
-typedef struct place {
+typedef struct rank_place {
     nbcoll_position position;
     int is_known; /* the fingerprint is */
     uint32_t fingerprint;
-} place;
+} rank_place;
 
 /* ---- where ranks are ------------------------------------------------------------------------------------------- */
 
@@ -24,16 +24,16 @@ static int recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *finge
     return !word || ahead < 0 ? -1 : ahead > 0;
 }
 
-static place place_here(nbcoll_comm *comm, uint64_t tag)
+static rank_place place_here(nbcoll_comm *comm, uint64_t tag)
 {
-    place p = {NBCOLL_POSITION_ENDED, 0, 0};
+    rank_place p = {NBCOLL_POSITION_ENDED, 0, 0};
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     const nbcolli_request *queued = nbcolli_queue_find(comm, tag);
 
     if (tag >= comm->next_tag)
         p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (queued || (run && run->status == NBCOLL_OK))
-        p = (place){NBCOLL_POSITION_ACTIVE, 1, queued ? queued->schedule->fingerprint : run->schedule->fingerprint};
+        p = (rank_place){NBCOLL_POSITION_ACTIVE, 1, (queued ? queued->schedule : run->schedule)->fingerprint};
     else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
         p.position = NBCOLL_POSITION_FAILED;
     else
@@ -42,9 +42,9 @@ static place place_here(nbcoll_comm *comm, uint64_t tag)
 }
 
 /* By the words of a rank that shares memory. UNKNOWN: they do not say. */
-static place place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
+static rank_place place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    place p = {NBCOLL_POSITION_UNKNOWN, 0, 0};
+    rank_place p = {NBCOLL_POSITION_UNKNOWN, 0, 0};
     int ahead = recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
 
     p.is_known = ahead == 0;
@@ -179,7 +179,7 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 /* ---- comparing ------------------------------------------------------------------------------------------------- */
 
 /* `rank`, for which the run waits in `tag`, is in this place. */
-static void judge(nbcolli_run *run, int rank, uint64_t tag, const place *p)
+static void judge(nbcolli_run *run, int rank, uint64_t tag, const rank_place *p)
 {
     uint32_t mine = run->schedule->fingerprint;
     int is_own = tag == run->tag;
@@ -227,7 +227,7 @@ static void ask(nbcoll_comm *comm, int rank, uint64_t tag)
 static void answer(nbcoll_comm *comm, int rank)
 {
     uint64_t tag = comm->told[rank].owed - 1;
-    place p = place_here(comm, tag);
+    rank_place p = place_here(comm, tag);
 
     if (!may_send(comm->context))
         return;
@@ -274,7 +274,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    place p = {NBCOLL_POSITION_UNKNOWN, h->key.word[0] == 1, h->fingerprint};
+    rank_place p = {NBCOLL_POSITION_UNKNOWN, h->key.word[0] == 1, h->fingerprint};
 
     if (!told->asked)
         return;
@@ -315,7 +315,7 @@ static int look_after(nbcolli_run *run)
         if (!op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
-        place p = comm->area ? place_by_words(comm, rank, tag) : (place){NBCOLL_POSITION_UNKNOWN, 0, 0};
+        rank_place p = comm->area ? place_by_words(comm, rank, tag) : (rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
         nbcolli_told *told = &comm->told[rank];
         if (p.position != NBCOLL_POSITION_UNKNOWN)
             judge(run, rank, tag, &p);

@@ -3,6 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CPU_COUNT, MADV_WIPEONFORK */
 #endif
+#include <errno.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -20,8 +21,9 @@ static nbcoll_status alive_open(nbcoll_context *c)
     if (word == MAP_FAILED)
         return NBCOLL_ERR_MEMORY;
     if (madvise(word, page, MADV_WIPEONFORK) != 0) {
+        int why = errno;
         munmap(word, page);
-        return NBCOLL_ERR_UNSUPPORTED;
+        return why == ENOMEM || why == EAGAIN ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_UNSUPPORTED;
     }
     *word = 1;
     c->alive = word;
@@ -131,6 +133,13 @@ static nbcoll_status table_read(nbcolli_link *link)
     return NBCOLL_OK;
 }
 
+static nbcoll_status poller_error(int why)
+{
+    if (why == ENOMEM)
+        return NBCOLL_ERR_MEMORY;
+    return why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+}
+
 /* Adds the link's doorbell to the context's poller, which exists as long as every link has one. */
 static nbcoll_status doorbell_add(nbcoll_context *c, nbcolli_link *link)
 {
@@ -142,10 +151,15 @@ static nbcoll_status doorbell_add(nbcoll_context *c, nbcolli_link *link)
     }
     if (c->poller < 0)
         c->poller = epoll_create1(EPOLL_CLOEXEC);
-    if (c->poller < 0 ||
-        epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.doorbell->fd(link->endpoint), &event) != 0)
-        return NBCOLL_ERR_TRANSPORT;
-    return NBCOLL_OK;
+    if (c->poller >= 0 &&
+        epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.doorbell->fd(link->endpoint), &event) == 0)
+        return NBCOLL_OK;
+    int why = errno;
+    if (c->poller >= 0 && !c->links) {
+        close(c->poller);
+        c->poller = -1;
+    }
+    return poller_error(why);
 }
 
 static size_t link_memory(int ranks)

@@ -33,29 +33,45 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
         sched_yield();
 }
 
-/* Sleeps on the context's doorbells, at most `longest` nanoseconds. */
-static void sleep_on(nbcoll_context *c, uint64_t longest)
+/* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
+static int arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
 {
-    struct pollfd fd = {.events = POLLIN};
-    uint64_t most = c->flags & NBCOLL_ANY_THREAD ? SHORT_SLEEP : NBCOLLI_ROUND;
-    struct timespec t = {0, (long)(longest < most ? longest : most)};
-
-    if (nbcoll_fd(c, &fd.fd) != NBCOLL_OK) {
-        sched_yield();
-        return;
+    for (size_t i = 0; i < n; i++) {
+        fds[i] = (struct pollfd){.events = POLLIN};
+        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcoll_arm(c[i]) != NBCOLL_OK)
+            return 0;
     }
-    if (nbcoll_arm(c) == NBCOLL_OK)
-        ppoll(&fd, 1, &t, NULL);
+    return 1;
+}
+
+/* Sleeps on the contexts' doorbells, at most `longest` nanoseconds. */
+static void sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    struct pollfd fds[NBCOLLI_SLEEP_ON];
+    size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+    uint64_t most = n == armed ? NBCOLLI_ROUND : SHORT_SLEEP;
+
+    for (size_t i = 0; i < armed; i++)
+        if (c[i]->flags & NBCOLL_ANY_THREAD)
+            most = SHORT_SLEEP;
+    struct timespec t = {0, (long)(longest < most ? longest : most)};
+    if (arm_contexts(c, armed, fds))
+        ppoll(fds, (nfds_t)armed, &t, NULL);
     else
         sched_yield();
 }
 
-int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
+/* The clock and the hooks are those of the first one. */
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
+    nbcoll_context *c = contexts[0];
     uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
-    int sleeps = !c->host.pause && !w->awake && w->looks > spins + YIELDS;
+    int sleeps = !c->host.pause && w->looks > spins + YIELDS;
 
-    if (timeout == 0 || nbcolli_is_inside(c)) /* inside, nothing can go on */
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
+            return 0;
+    if (timeout == 0)
         return 0;
     if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
         uint64_t at = nbcolli_now(&c->host);
@@ -67,7 +83,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
     }
     w->looks++;
     if (sleeps)
-        sleep_on(c, left);
+        sleep_on(contexts, n, left);
     else
         nbcolli_pause(c, w->looks);
     return 1;

@@ -20,8 +20,12 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
     if (nbcolli_is_forked(request->context))
         return NBCOLL_ERR_FORKED;
     r = nbcolli_request_find(*request);
-    if (!r)
-        return NBCOLL_ERR_REQUEST;
+    if (!r) {
+        nbcoll_status s = nbcolli_enter(request->context);
+        if (s != NBCOLL_OK)
+            return s;
+        return nbcolli_leave(request->context, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    }
     unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
     *idle = state == NBCOLLI_REQUEST_INACTIVE;
     return state == NBCOLLI_REQUEST_ACTIVE ? NBCOLL_PENDING : NBCOLL_OK;
@@ -37,9 +41,10 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request)
         return s;
     r = nbcolli_request_find(*request);
     switch (r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE) { /* the lock orders it */
-    case NBCOLLI_REQUEST_FREE: return nbcolli_leave(c, NBCOLL_ERR_REQUEST);
+    case NBCOLLI_REQUEST_FREE:
+        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
     case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
-    case NBCOLLI_REQUEST_ENDED: return nbcolli_leave(c, r->status);
+    case NBCOLLI_REQUEST_ENDED: return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
     default: return nbcolli_leave(c, NBCOLL_PENDING);
     }
 }
@@ -47,7 +52,7 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request)
 /* What the request came to, if it ended; that reports the end. The lock is held. */
 static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
 {
-    nbcoll_status s = r->status;
+    nbcoll_status s = r->done ? NBCOLL_OK : r->status; /* the callback reports how it ended */
 
     /* relaxed: the lock orders it */
     switch (atomic_load_explicit(&r->state, memory_order_relaxed)) {
@@ -117,7 +122,13 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
-    s = r ? take_end(c, r, request) : NBCOLL_ERR_REQUEST;
+    if (r)
+        s = take_end(c, r, request);
+    else if (nbcolli_was_reported(*request)) {
+        *request = (nbcoll_request){0};
+        s = NBCOLL_OK;
+    } else
+        s = NBCOLL_ERR_REQUEST;
     return nbcolli_leave_reporting(c, s);
 }
 
@@ -156,7 +167,7 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
         nbcoll_status s = nbcoll_test(request);
         if (s != NBCOLL_PENDING)
             return s;
-        if (!nbcolli_waiter_pause(&w, request->context, timeout))
+        if (!nbcolli_waiter_pause(&w, &request->context, 1, timeout))
             return expired(request);
     }
 }
@@ -243,14 +254,17 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
 
 nbcoll_status nbcoll_cancel(nbcoll_request request)
 {
-    nbcolli_request *r;
-    nbcoll_status s = enter_request(request, &r);
+    nbcoll_context *c = request.context;
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_request *r = nbcolli_request_find(request);
+    if (!r)
+        return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
     if (is_active(r))
         request_cancel(r);
-    nbcolli_drain(request.context);
-    return nbcolli_leave(request.context, NBCOLL_OK);
+    nbcolli_drain(c);
+    return nbcolli_leave(c, NBCOLL_OK);
 }
 
 /* Does the region lie, in part, in these bytes of the receive buffer? */
@@ -265,14 +279,18 @@ static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset,
     return region.bytes && region.at.offset < offset + bytes && offset < region.at.offset + region.bytes;
 }
 
-/* Bytes of the receive buffer. */
+/* Bytes of the receive buffer: those of the call, whether steps write them or not; of a schedule of the program's own,
+ * those that it touches. */
 static size_t recv_extent(const nbcolli_request *r)
 {
-    const nbcoll_schedule *s = r->schedule;
-    size_t extent = s ? s->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
+    size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
+    nbcolli_blocks blocks = r->blocks[1];
 
-    for (size_t i = 0; s && i < s->extent[NBCOLL_BUFFER_RECV_BLOCK]; i++) {
-        nbcoll_piece block = nbcolli_block(&r->blocks[1], r->recv, i);
+    blocks.element = blocks.types ? 0 : nbcoll_type_size(blocks.type);
+    if (blocks.all != NBCOLLI_AS_COUNTED)
+        return blocks.all * blocks.element > extent ? blocks.all * blocks.element : extent;
+    for (int i = 0; i < r->comm->size; i++) {
+        nbcoll_piece block = nbcolli_block(&blocks, r->recv, (size_t)i);
         size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
         extent = end > extent ? end : extent;
     }

@@ -4,18 +4,29 @@
 
 /* What a look at several requests finds. */
 typedef struct sight {
-    size_t active;           /* how many are */
-    size_t first;            /* the first one that ended, or n */
-    nbcoll_context *context; /* that of an active one */
-    int mixed;               /* active ones have different contexts */
+    size_t active;   /* how many are */
+    size_t first;    /* the first one that ended, or n */
+    size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
+    nbcoll_context *context[NBCOLLI_SLEEP_ON];
 } sight;
 
-/* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
-static sight look(size_t n, const nbcoll_request requests[])
+static void sight_add(sight *v, nbcoll_context *c)
 {
-    nbcoll_context *last = NULL;
-    sight v = {0, n, NULL, 0};
+    for (size_t i = 0; i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
+        if (v->context[i] == c)
+            return;
+    if (v->contexts < NBCOLLI_SLEEP_ON)
+        v->context[v->contexts] = c;
+    v->contexts++;
+}
 
+/* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
+static void look(sight *v, size_t n, const nbcoll_request requests[])
+{
+    nbcoll_context *last = NULL, *added = NULL;
+
+    v->active = v->contexts = 0;
+    v->first = n;
     for (size_t i = 0; i < n; i++) {
         int idle;
         nbcoll_status s = nbcolli_peek(&requests[i], &idle);
@@ -25,20 +36,18 @@ static sight look(size_t n, const nbcoll_request requests[])
             s = nbcolli_peek(&requests[i], &idle);
         }
         if (s == NBCOLL_PENDING) {
-            v.mixed |= v.active && v.context != requests[i].context;
-            v.context = requests[i].context;
-            v.active++;
-        } else if (v.first == n && (!idle || s != NBCOLL_OK))
-            v.first = i;
+            if (requests[i].context != added)
+                sight_add(v, added = requests[i].context);
+            v->active++;
+        } else if (v->first == n && (!idle || s != NBCOLL_OK))
+            v->first = i;
     }
-    return v;
 }
 
 /* Passes some time after such a look. */
 static int pause_after(const sight *v, nbcolli_waiter *w, uint64_t timeout)
 {
-    w->awake = v->mixed;
-    return nbcolli_waiter_pause(w, v->context, timeout);
+    return nbcolli_waiter_pause(w, v->context, v->contexts, timeout);
 }
 
 /* What test would say, where nothing is to be released yet. */
@@ -66,7 +75,9 @@ nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status
 {
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    if (look(n, requests).active == 0)
+    sight v;
+    look(&v, n, requests);
+    if (v.active == 0)
         return take_all(n, requests, statuses);
     tell(n, requests, statuses);
     return NBCOLL_PENDING;
@@ -75,11 +86,12 @@ nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status
 nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_waiter w = {0};
+    sight v;
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     for (;;) {
-        sight v = look(n, requests);
+        look(&v, n, requests);
         if (!v.active)
             return take_all(n, requests, statuses);
         if (!pause_after(&v, &w, timeout)) {
@@ -92,11 +104,12 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
     nbcolli_waiter w = {0};
+    sight v;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        sight v = look(n, requests);
+        look(&v, n, requests);
         *index = v.first;
         if (v.first < n)
             return nbcoll_test(&requests[v.first]);
@@ -133,11 +146,12 @@ nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ende
                                nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_waiter w = {0};
+    sight v;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        sight v = look(n, requests);
+        look(&v, n, requests);
         if (v.first < n || !v.active)
             return take_some(n, requests, ended, indices, statuses);
         if (!pause_after(&v, &w, timeout)) {

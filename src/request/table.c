@@ -6,6 +6,12 @@
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
+/* Generations of different contexts begin apart, so that a request of another one is recognised. */
+static uint32_t first_generation(const nbcoll_context *c)
+{
+    return 1 + (uint32_t)((uintptr_t)c >> 6) * 2654435761u % 0x40000000u;
+}
+
 static nbcoll_status chunk_add(nbcoll_context *c)
 {
     uint32_t chunks = atomic_load_explicit(&c->chunks, memory_order_relaxed); /* the lock orders it */
@@ -20,8 +26,7 @@ static nbcoll_status chunk_add(nbcoll_context *c)
     memset(chunk, 0, n * sizeof *chunk);
     for (size_t i = n; i-- > 0;) {
         chunk[i].index = (uint32_t)(NBCOLLI_REQUEST_CHUNK * ((1u << chunks) - 1) + i);
-        /* Generations of different contexts begin apart, so that a request of another one is recognised. */
-        chunk[i].generation = 1 + (uint32_t)((uintptr_t)c >> 6) * 2654435761u % 0x40000000u;
+        chunk[i].generation = first_generation(c);
         chunk[i].next = c->free_requests;
         c->free_requests = &chunk[i];
     }
@@ -30,7 +35,8 @@ static nbcoll_status chunk_add(nbcoll_context *c)
     return NBCOLL_OK;
 }
 
-nbcolli_request *nbcolli_request_find(nbcoll_request request)
+/* The entry of a handle, whatever its generation, or null. */
+static nbcolli_request *entry_of(nbcoll_request request)
 {
     uint32_t at = request.index / NBCOLLI_REQUEST_CHUNK + 1;
     uint32_t chunk = 31 - (uint32_t)__builtin_clz(at);
@@ -39,11 +45,29 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request)
     if (request.index / NBCOLLI_REQUEST_CHUNK == UINT32_MAX / NBCOLLI_REQUEST_CHUNK ||
         chunk >= atomic_load_explicit(&c->chunks, memory_order_acquire)) /* sees the chunk */
         return NULL;
-    nbcolli_request *r = &c->chunk[chunk][request.index - NBCOLLI_REQUEST_CHUNK * ((1u << chunk) - 1)];
-    return atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation && /* for itself */
+    return &c->chunk[chunk][request.index - NBCOLLI_REQUEST_CHUNK * ((1u << chunk) - 1)];
+}
+
+nbcolli_request *nbcolli_request_find(nbcoll_request request)
+{
+    nbcolli_request *r = entry_of(request);
+    return r && atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation && /* for itself */
                    atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE /* sees its run */
                ? r
                : NULL;
+}
+
+int nbcolli_was_reported(nbcoll_request request)
+{
+    const nbcolli_request *r = entry_of(request);
+    if (!r)
+        return 0;
+    uint32_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
+    if (age > now - first_generation(request.context))
+        return 0; /* there never was such a one */
+    if (age == 0) /* retired, or in use */
+        return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE && r->reported & 1;
+    return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
 }
 
 nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r)
@@ -79,6 +103,8 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
                 *at = r->next_persistent;
                 break;
             }
+    r->reported_before |= r->reported >> 63;
+    r->reported = r->reported << 1 | (r->done && !r->persistent);
     if (r->schedule)
         nbcolli_schedule_release(r->schedule);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */

@@ -118,6 +118,54 @@ static void parts_beyond_the_buffer_are_refused(void **state)
     world_close(&w);
 }
 
+/* Whatever the schedule does with them. */
+static void the_buffer_is_that_of_the_call(void **state)
+{
+    static int v[12], s[12];
+    const size_t counts[3] = {2, 1, 3}, displs[3] = {5, 0, 1};
+    nbcoll_request q;
+    nbcoll_status status;
+    world w;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        world_open(&w, 1, NULL, NULL, NULL);
+        size_t bytes = 40;
+        switch (i) {
+        case 0: EXPECT(OK, nbcoll_iallreduce(s, v, 10, NBCOLL_INT, NBCOLL_SUM, w.comm[0], &q)); break;
+        case 1: EXPECT(OK, nbcoll_iallreduce(NBCOLL_IN_PLACE, v, 10, NBCOLL_INT, NBCOLL_SUM, w.comm[0], &q)); break;
+        case 2: EXPECT(OK, nbcoll_iallgather(NBCOLL_IN_PLACE, v, 10, NBCOLL_INT, w.comm[0], &q)); break;
+        case 3: EXPECT(OK, nbcoll_ibcast(v, 10, NBCOLL_INT, 0, w.comm[0], &q)); break;
+        case 4: EXPECT(OK, nbcoll_iexscan(NBCOLL_IN_PLACE, v, 10, NBCOLL_INT, NBCOLL_SUM, w.comm[0], &q)); break;
+        default:
+            bytes = 28; /* 5 before the block of 2 */
+            EXPECT(OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, v, counts, displs, NBCOLL_INT, w.comm[0], &q));
+        }
+        EXPECT(OK, nbcoll_arrived(q, 0, bytes));
+        EXPECT(ERR_COUNT, nbcoll_arrived(q, 0, bytes + 1));
+        EXPECT(OK, nbcoll_wait(&q, 0));
+        world_close(&w);
+    }
+    world_open(&w, 3, NULL, NULL, NULL);
+    EXPECT(OK, nbcoll_igather(NBCOLL_IN_PLACE, v, 4, NBCOLL_INT, 2, w.comm[2], &q));
+    EXPECT(OK, nbcoll_arrived(q, 32, 16)); /* its own block, which stands there */
+    EXPECT(PENDING, nbcoll_arrived(q, 0, 48));
+    EXPECT(ERR_COUNT, nbcoll_arrived(q, 0, 49));
+    EXPECT(OK, nbcoll_cancel(q));
+    world_settle(&w, 1, &q, &status);
+    EXPECT(OK, nbcoll_ireduce_scatter(NBCOLL_IN_PLACE, v, counts, NBCOLL_INT, NBCOLL_SUM, w.comm[1], &q));
+    EXPECT(ERR_COUNT, nbcoll_arrived(q, 0, 25)); /* all of the vector */
+    EXPECT(PENDING, nbcoll_arrived(q, 0, 24));
+    EXPECT(OK, nbcoll_cancel(q));
+    world_settle(&w, 1, &q, &status);
+    EXPECT(OK, nbcoll_iallgatherv(s, v, counts, displs, NBCOLL_INT, w.comm[2], &q));
+    EXPECT(ERR_COUNT, nbcoll_arrived(q, 0, 29));
+    EXPECT(PENDING, nbcoll_arrived(q, 0, 28));
+    EXPECT(OK, nbcoll_cancel(q));
+    world_settle(&w, 1, &q, &status);
+    world_close(&w);
+}
+
 static void all_has_arrived_when_it_ended_well_and_nothing_more_when_not(void **state)
 {
     unsigned char data[2] = {1, 2};
@@ -229,6 +277,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_ring_allgather_arrive_one_after_the_other),
         cmocka_unit_test(nothing_has_arrived_of_a_queued_operation),
         cmocka_unit_test(parts_beyond_the_buffer_are_refused),
+        cmocka_unit_test(the_buffer_is_that_of_the_call),
         cmocka_unit_test(all_has_arrived_when_it_ended_well_and_nothing_more_when_not),
         cmocka_unit_test(the_observer_is_told_of_each_step_once_and_in_order),
     };

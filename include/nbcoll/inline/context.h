@@ -32,6 +32,9 @@ nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, co
 /* Starts it. Nothing has happened on an error. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 nbcolli_request *nbcolli_request_find(nbcoll_request request);
+/* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 64
+ * that had the entry; of older ones, whether it was so of any. */
+int nbcolli_was_reported(nbcoll_request request);
 nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r);
 /* Whether a request has ended, without reporting it. `idle`: there is nothing to wait for. */
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
@@ -42,9 +45,9 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request);
  * over. */
 typedef struct nbcolli_waiter {
     uint64_t deadline, looks;
-    int awake; /* does not sleep: it would miss what happens in other contexts */
 } nbcolli_waiter;
-int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout);
+#define NBCOLLI_SLEEP_ON 64 /* contexts on which a waiter sleeps; with more of them only for a short time */
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t timeout);
 
 /* Waits; at the timeout leaves the request to itself, cancelled, so that the caller can forget it. */
 nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout);

@@ -199,11 +199,16 @@ typedef struct nbcolli_blocks {
     nbcoll_type type;
     size_t element; /* bytes of one of `type` there */
     size_t count;
+    size_t all; /* of the receive buffer: elements in it; NBCOLLI_AS_COUNTED: what counts and displs say */
 } nbcolli_blocks;
+
+#define NBCOLLI_AS_COUNTED SIZE_MAX
 
 struct nbcolli_request {
     atomic_uint state, generation; /* written under the context's lock; read by losers of the try-lock */
     uint32_t index;
+    uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
+    uint64_t reported;       /* bit i: a callback reported the end of the generation 1 + i before this one */
     uint8_t persistent; /* from here on: zeroed when it is opened */
     uint8_t detached; /* released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run */

@@ -552,10 +552,8 @@ static inline void nbcolli_receive(nbcolli_incoming *in)
         nbcolli_shrink_in(comm, in);
         break;
     case NBCOLLI_QUERY:
-        nbcolli_ask_in(comm, h);
-        break;
     case NBCOLLI_WHERE:
-        nbcolli_where_in(comm, h);
+        (h->type == NBCOLLI_QUERY ? nbcolli_ask_in : nbcolli_where_in)(comm, h);
         break;
     default: /* CREDIT has said all */
         break;
