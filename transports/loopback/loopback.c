@@ -52,6 +52,7 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     _Alignas(LOOPBACK_LINE) _Atomic int left; /* ranks that have closed their ends */
+    _Atomic unsigned char *given_up; /* [ranks][ranks]: the first one has given the second one up; behind the ports */
     struct loopback_port port[];
 };
 
@@ -180,6 +181,25 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     return NBCOLL_POST_DONE;
 }
 
+/* ---- ranks that others have given up ----------------------------------------------------------------------------- */
+
+/* Its memory is not to be read any more. */
+static _Atomic unsigned char *loopback_given_up(const nbcoll_endpoint *ep, int rank, int peer)
+{
+    const struct loopback_end *e = (const struct loopback_end *)ep;
+    return e->world->given_up + (size_t)rank * (size_t)ep->ranks + (size_t)peer;
+}
+
+static void loopback_give_up(nbcoll_endpoint *ep, int peer)
+{
+    atomic_store(loopback_given_up(ep, ep->rank, peer), 1); /* before our core does with its memory what it wants */
+}
+
+static bool loopback_is_given_up_by(const nbcoll_endpoint *ep, int peer)
+{
+    return atomic_load(loopback_given_up(ep, peer, ep->rank)) != 0;
+}
+
 /* ---- records lent (NBCOLL_LOOPBACK_LEND) ----------------------------------------------------------------------- */
 
 /* scratch: what (LOOPBACK_PUT and the peer, or LOOPBACK_GET), source, destination, bytes */
@@ -217,6 +237,8 @@ static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_record *r
     const void *payload = (const void *)(uintptr_t)record->scratch[2];
     if (record->scratch[0] >> 32 == LOOPBACK_PUT)
         return loopback_ring_put(e, (int)(uint32_t)record->scratch[0], header, payload, record->scratch[3]);
+    if (loopback_is_given_up_by(&e->base, (int)(uint32_t)record->scratch[0]))
+        return NBCOLL_POST_NOT_NOW;
     return loopback_copy(e, record);
 }
 
@@ -403,22 +425,27 @@ static void loopback_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
     (void)key;
 }
 
-static const void *loopback_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+static const void *loopback_locate(nbcoll_key key, size_t offset, size_t bytes)
 {
-    (void)ep;
-    (void)peer;
     if (!key.word[0] || offset > key.word[1] || bytes > key.word[1] - offset)
         return NULL;
     return (const char *)(uintptr_t)key.word[0] + offset;
+}
+
+static const void *loopback_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+{
+    return loopback_is_given_up_by(ep, peer) ? NULL : loopback_locate(key, offset, bytes);
 }
 
 static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
                                   nbcoll_record *record)
 {
     struct loopback_end *e = loopback_end_of(ep);
-    const void *from = loopback_view(ep, peer, key, offset, bytes);
+    const void *from = loopback_locate(key, offset, bytes);
     if (!from)
         return NBCOLL_POST_FAILED;
+    if (loopback_is_given_up_by(ep, peer))
+        return NBCOLL_POST_NOT_NOW;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || bytes > NBCOLL_PASS_BYTES - e->copied)
         return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, record);
     memcpy(to, from, bytes);
@@ -532,17 +559,23 @@ static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loop
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
                                                 loopback_post,  loopback_progress,     loopback_cancel,
                                                 loopback_close, &loopback_bulk,        &loopback_doorbell,
-                                                NULL,           loopback_abandon,      NULL};
+                                                NULL,           loopback_abandon,      loopback_give_up};
 static const nbcoll_transport loopback_table_shared = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
     loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared,
-    loopback_abandon, NULL};
+    loopback_abandon, loopback_give_up};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
     loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL,
-    loopback_abandon, NULL};
+    loopback_abandon, loopback_give_up};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
+
+static size_t loopback_bytes(int ranks)
+{
+    size_t n = (size_t)ranks;
+    return sizeof(nbcoll_loopback) + n * sizeof(struct loopback_port) + n * n;
+}
 
 nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcoll_loopback **out)
 {
@@ -560,7 +593,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     if (c.ranks < 1 || c.ranks > LOOPBACK_MAX_RANKS || c.depth > LOOPBACK_MAX_DEPTH || c.payload < 256 ||
         c.payload > 65536 || c.flags & ~LOOPBACK_FLAGS)
         return NBCOLL_ERR_CONFIG;
-    nbcoll_loopback *w = nbcolli_alloc(&memory, sizeof *w + (size_t)c.ranks * sizeof w->port[0], LOOPBACK_LINE);
+    nbcoll_loopback *w = nbcolli_alloc(&memory, loopback_bytes(c.ranks), LOOPBACK_LINE);
     if (!w)
         return NBCOLL_ERR_MEMORY;
     w->config = c;
@@ -576,6 +609,9 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
     }
+    w->given_up = (_Atomic unsigned char *)(w->port + c.ranks);
+    for (int i = 0; i < c.ranks * c.ranks; i++)
+        atomic_init(&w->given_up[i], 0);
     *out = w;
     return NBCOLL_OK;
 }
@@ -639,6 +675,6 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }
-    nbcolli_free(&memory, w, sizeof *w + (size_t)w->config.ranks * sizeof w->port[0]);
+    nbcolli_free(&memory, w, loopback_bytes(w->config.ranks));
     return NBCOLL_OK;
 }

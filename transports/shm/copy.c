@@ -96,11 +96,24 @@ static bool shm_locate(struct shm_end *e, int peer, nbcoll_key key, size_t offse
     return true;
 }
 
+/* A peer that has given us up does with its memory what it wants. */
+void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer)
+{
+    atomic_store(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer), SHM_GIVEN_UP); /* before it does */
+}
+
+static bool shm_is_given_up_by(const struct shm_end *e, int peer)
+{
+    /* acquire: after what was read */
+    return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == SHM_GIVEN_UP;
+}
+
 static const void *bulk_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
 {
     struct shm_there there;
 
-    if (!shm_locate(nbcolli_shm_end(ep), peer, key, offset, bytes, &there) || !there.here)
+    if (!shm_locate(nbcolli_shm_end(ep), peer, key, offset, bytes, &there) || !there.here ||
+        shm_is_given_up_by(nbcolli_shm_end(ep), peer))
         return NULL;
     return (const void *)(uintptr_t)there.address;
 }
@@ -140,21 +153,11 @@ static int shm_read(const struct shm_end *e, int peer, uint64_t from, void *to, 
     }
 }
 
-/* A peer that has given us up does with its memory what it wants. */
-void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer)
-{
-    atomic_store(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer), SHM_GIVEN_UP); /* before it does */
-}
-
-static bool shm_is_given_up_by(const struct shm_end *e, int peer)
-{
-    /* acquire: after what was read */
-    return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == SHM_GIVEN_UP;
-}
-
 static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there there, void *to, size_t bytes)
 {
     int error = 0;
+    if (shm_is_given_up_by(e, peer)) /* of a thread's the memory may be gone */
+        return NBCOLL_POST_NOT_NOW;
     if (there.here)
         memcpy(to, (const void *)(uintptr_t)there.address, bytes);
     else
