@@ -33,8 +33,8 @@ static const int ranks_tried[] = {2, 3, 5, 8};
 #define SEGMENT 16
 
 /* How often the player tries to break a mutant; and of the refuted ones every so many-th. */
-#define PLAYS 16
-#define SAMPLE 32
+#define PLAYS 10
+#define SAMPLE 64
 
 static uint64_t dice = 20261122;
 
