@@ -353,9 +353,9 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
-    nbcoll_status s = comm_can_start(comm), why;
+    nbcoll_status s = comm_can_start(comm), why = NBCOLL_OK;
     nbcolli_run *run = NULL;
-    int cause, is_doomed;
+    int cause = -1, is_doomed;
 
     if (s != NBCOLL_OK)
         return s;
