@@ -130,6 +130,7 @@
 
 #ifdef NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/loopback.c"
+#include "../transports/loopback/shared.c"
 #endif
 
 #ifdef NBCOLL_WITH_SHM

@@ -239,9 +239,11 @@ typedef struct nbcoll_request {
  * operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL, a persistent one is
  * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.
  * Errors of the call itself: ERR_NULL, ERR_REQUEST. An operation ends with: OK, ERR_CANCELLED, ERR_MISMATCH,
- * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY. A transport that fails counts as the loss of the peer behind it. A rank that
- * frees its context has left: what it took part in ends well, what needs more of it ends with ERR_PEER_LOST, on all
- * ranks that have not ended it. That breaks no communicator: those operations that can do without it go on. */
+ * ERR_PEER_LOST, ERR_CALL, ERR_MEMORY (some rank had none; if the communicator cannot go on without what it lacked,
+ * that rank gets ERR_MEMORY, the others ERR_PEER_LOST with its name). A transport that fails counts as the loss of the
+ * peer behind it. A rank that frees its context has left: what it took part in ends well, what needs more of it ends
+ * with ERR_PEER_LOST, on all ranks that have not ended it. That breaks no communicator: those operations that can do
+ * without it go on. */
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 

@@ -80,7 +80,8 @@ static void settle_members(nbcoll_comm *comm)
         if (place == 0)
             first = i;
         comm->size++;
-        comm->link->losses += comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE; /* so that it learns of them */
+        comm->link->losses += /* so that it learns of them */
+            comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE;
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
     nbcolli_area_take(comm);

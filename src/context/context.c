@@ -11,6 +11,8 @@
 
 #include "nbcoll/inline/context.h"
 
+#define POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
+
 /* ---- the page that fork wipes ---------------------------------------------------------------------------------- */
 
 static nbcoll_status alive_open(nbcoll_context *c)
@@ -167,6 +169,39 @@ static size_t link_memory(int ranks)
     return sizeof(nbcolli_link) + (size_t)ranks;
 }
 
+static void farewells_free(nbcoll_context *c, nbcolli_link *link)
+{
+    while (link->farewells) {
+        nbcolli_post *post = link->farewells;
+        link->farewells = post->next;
+        nbcolli_free(&c->host, post, sizeof *post);
+    }
+}
+
+/* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
+ * one that says the last thing. */
+static nbcoll_status posts_reserve(nbcoll_context *c, nbcolli_link *link)
+{
+    uint32_t wanted = POSTS_OF_A_LINK;
+
+    for (const nbcolli_link *other = c->links; other; other = other->next)
+        wanted += POSTS_OF_A_LINK;
+    while (c->posts < wanted) {
+        nbcolli_post *post = nbcolli_control_new(c);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        nbcolli_control_free(c, post);
+    }
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        post->next = link->farewells;
+        link->farewells = post;
+    }
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
 {
     nbcolli_link *link;
@@ -185,8 +220,11 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->loss = (uint8_t *)(link + 1);
     s = table_read(link);
     if (s == NBCOLL_OK)
+        s = posts_reserve(c, link);
+    if (s == NBCOLL_OK)
         s = doorbell_add(c, link);
     if (s != NBCOLL_OK) {
+        farewells_free(c, link);
         nbcolli_free(&c->host, link, link_memory(ep->ranks));
         return s;
     }
@@ -230,6 +268,7 @@ void nbcolli_link_drop(nbcolli_link *link)
         nbcolli_free(&c->host, tomb, sizeof *tomb);
     }
     nbcolli_shrinks_clear(link);
+    farewells_free(c, link);
     areas_forget(c, link->areas);
     areas_forget(c, link->memory);
     if (link->transport.doorbell)

@@ -4,87 +4,22 @@
  * sender alone moves `tail`, the receiver alone moves `head`, so nothing is locked and nothing is compared-and-swapped
  * but the one insertion of a new ring into its receiver's list. A message is written straight into its place in the
  * ring, and that place is the arrival which the receiver's core reads; the receiver's next progress gives it back.
- * Rings belong to the world: they outlive the endpoints, so what was posted before a close is still delivered.
+ * A sender without memory for its ring shares one of a single place, which each receiver has from the beginning, so
+ * that bad news arrives also then. Rings belong to the world: they outlive the endpoints, so what was posted before a
+ * close is still delivered.
  */
-#include "nbcoll/loopback.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "nbcoll/inline/host.h"
+#include "world.h"
 
-#define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 #define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
 #define LOOPBACK_FLAGS (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED)
 #define LOOPBACK_MAX_RANKS 1024
 #define LOOPBACK_MAX_DEPTH 65536
 
-/* Messages of one sender to one receiver. Place i % depth holds message i; [head, tail) are under way. */
-struct loopback_ring {
-    struct loopback_ring *next; /* of the rings of the same receiver; constant once published, as is the sender */
-    struct loopback_port *sender;
-    bool refused; /* the sender's: it found no room since its last progress */
-    _Alignas(LOOPBACK_LINE) _Atomic uint64_t tail;
-    _Atomic int hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
-    _Alignas(LOOPBACK_LINE) _Atomic uint64_t head;
-    uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
-    _Alignas(LOOPBACK_LINE) unsigned char places[];
-};
-
-/* LEFT: closing, and not done yet with the world. */
-enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_LEFT, LOOPBACK_CLOSED };
-
-/* What others may touch of a rank. */
-struct loopback_port {
-    _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
-    _Atomic int state;
-    int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
-    bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
-    struct loopback_area *areas; /* the rank's; others may use them until the world is freed */
-    _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
-};
-
-struct nbcoll_loopback {
-    nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
-    nbcoll_host memory;
-    size_t stride; /* bytes of a place */
-    _Alignas(LOOPBACK_LINE) _Atomic int left; /* ranks that have closed their ends */
-    _Atomic unsigned char *given_up; /* [ranks][ranks]: the first one has given the second one up; behind the ports */
-    struct loopback_port port[];
-};
-
-struct loopback_records {
-    nbcoll_record *first, **end;
-};
-
-struct loopback_end {
-    nbcoll_endpoint base;
-    nbcoll_loopback *world;
-    struct loopback_port *port;
-    uint64_t random;                  /* state of the delivery order; used if the world has a seed */
-    struct loopback_records deferred; /* lent, to be carried out by progress */
-    struct loopback_records finished; /* lent, to be returned by progress */
-    size_t copied;                    /* bytes of gets, in this progress and since */
-    bool armed;                       /* by us, and not yet disarmed by us */
-    uint64_t owed;                    /* rings that a poster has promised and we have not read */
-    int left;                         /* ranks whose leaving we have reported */
-    bool untried;                     /* something was deferred since the last progress, or a get goes on */
-    int refusals;                     /* rings without room, since the last progress */
-    unsigned char *has_left;          /* [ranks]: which; behind the rings */
-    struct loopback_ring *ring[];     /* to each rank; null before the first message */
-};
-
 static size_t loopback_end_bytes(const nbcoll_loopback *w)
 {
     return sizeof(struct loopback_end) + (size_t)w->config.ranks * (sizeof(struct loopback_ring *) + 1);
-}
-
-static struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
-{
-    return (struct loopback_end *)ep;
 }
 
 static void loopback_records_clear(struct loopback_records *r)
@@ -111,14 +46,32 @@ static uint64_t loopback_random_next(uint64_t *state)
 
 /* ---- rings ----------------------------------------------------------------------------------------------------- */
 
-static size_t loopback_ring_bytes(const nbcoll_loopback *w)
+static size_t loopback_ring_bytes(const nbcoll_loopback *w, size_t depth)
 {
-    return sizeof(struct loopback_ring) + w->config.depth * w->stride;
+    return sizeof(struct loopback_ring) + depth * w->stride;
 }
 
 static nbcoll_arrival *loopback_ring_place(const nbcoll_loopback *w, struct loopback_ring *r, uint64_t i)
 {
-    return (nbcoll_arrival *)(void *)(r->places + i % w->config.depth * w->stride);
+    return (nbcoll_arrival *)(void *)(r->places + i % r->depth * w->stride);
+}
+
+static struct loopback_ring *loopback_ring_common(const nbcoll_loopback *w, int peer)
+{
+    return (struct loopback_ring *)(void *)(w->common + (size_t)peer * loopback_ring_bytes(w, 1));
+}
+
+static void loopback_ring_init(struct loopback_ring *r, struct loopback_port *sender, size_t depth)
+{
+    atomic_init(&r->tail, 0);
+    atomic_init(&r->head, 0);
+    atomic_init(&r->hungry, 0);
+    atomic_init(&r->taken_by_one, 0);
+    r->sender = sender;
+    r->depth = depth;
+    r->refused = false;
+    r->taken = 0;
+    r->next = NULL;
 }
 
 /* The ring to `peer`, made and shown to its receiver at first use. Null without memory. */
@@ -126,16 +79,12 @@ static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
 {
     if (e->ring[peer])
         return e->ring[peer];
-    struct loopback_ring *r = nbcolli_alloc(e->world->config.host, loopback_ring_bytes(e->world), LOOPBACK_LINE);
+    size_t depth = e->world->config.depth;
+    struct loopback_ring *r = nbcolli_alloc(e->world->config.host, loopback_ring_bytes(e->world, depth), LOOPBACK_LINE);
     if (!r)
         return NULL;
     struct loopback_port *port = &e->world->port[peer];
-    atomic_init(&r->tail, 0);
-    atomic_init(&r->head, 0);
-    atomic_init(&r->hungry, 0);
-    r->sender = e->port;
-    r->refused = false;
-    r->taken = 0;
+    loopback_ring_init(r, e->port, depth);
     r->next = atomic_load_explicit(&port->rings, memory_order_relaxed); /* only compared and stored */
     /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_ring_bell). */
     while (!atomic_compare_exchange_weak(&port->rings, &r->next, r))
@@ -143,33 +92,15 @@ static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
     return e->ring[peer] = r;
 }
 
-/* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
- * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
-static void loopback_ring_bell(struct loopback_port *port)
+/* Writes into a ring that has this one writer now; false without room. */
+static bool loopback_ring_write(struct loopback_end *e, struct loopback_ring *r, const nbcoll_header *header,
+                                const void *payload, size_t bytes)
 {
-    static const uint64_t one = 1;
-    if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
-        (void)!write(port->fd, &one, sizeof one); /* fails only when 2^64 - 1 rings are unread */
-}
-
-static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const nbcoll_header *header,
-                                       const void *payload, size_t bytes)
-{
-    const nbcoll_loopback *w = e->world;
-    struct loopback_ring *r = loopback_ring_to(e, peer);
-    if (!r)
-        return NBCOLL_POST_FAILED; /* not NOT_NOW: no progress brings memory back */
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed); /* only we write it */
     /* acquire: the receiver has finished reading the place before we overwrite it */
-    if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == w->config.depth) {
-        int state = atomic_load_explicit(&e->world->port[peer].state, memory_order_relaxed); /* guards nothing */
-        if (state >= LOOPBACK_LEFT)
-            return NBCOLL_POST_DONE;
-        e->refusals += !r->refused;
-        r->refused = true;
-        return NBCOLL_POST_NOT_NOW;
-    }
-    nbcoll_arrival *a = loopback_ring_place(w, r, tail);
+    if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == r->depth)
+        return false;
+    nbcoll_arrival *a = loopback_ring_place(e->world, r, tail);
     a->source = e->base.rank;
     a->header = *header;
     a->payload = a + 1;
@@ -177,8 +108,39 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     if (bytes)
         memcpy(a + 1, payload, bytes);
     atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_ring_bell */
-    loopback_ring_bell(&e->world->port[peer]);
-    return NBCOLL_POST_DONE;
+    return true;
+}
+
+/* The same with the ring that is shared, if nobody else writes there just now. */
+static bool loopback_common_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
+                                  size_t bytes)
+{
+    struct loopback_ring *r = loopback_ring_common(e->world, peer);
+    if (atomic_exchange_explicit(&r->taken_by_one, 1, memory_order_acquire)) /* sees what the last writer did */
+        return false;
+    bool written = loopback_ring_write(e, r, header, payload, bytes);
+    atomic_store_explicit(&r->taken_by_one, 0, memory_order_release); /* shows it to the next */
+    return written;
+}
+
+static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const nbcoll_header *header,
+                                       const void *payload, size_t bytes)
+{
+    struct loopback_port *port = &e->world->port[peer];
+    struct loopback_ring *r = loopback_ring_to(e, peer);
+    if (r ? loopback_ring_write(e, r, header, payload, bytes)
+          : loopback_common_write(e, peer, header, payload, bytes)) {
+        loopback_ring_bell(port);
+        return NBCOLL_POST_DONE;
+    }
+    if (atomic_load_explicit(&port->state, memory_order_relaxed) >= LOOPBACK_LEFT) /* guards nothing */
+        return NBCOLL_POST_DONE;
+    if (r) {
+        e->refusals += !r->refused;
+        r->refused = true;
+    } else
+        e->ringless = true;
+    return NBCOLL_POST_NOT_NOW;
 }
 
 /* ---- ranks that others have given up ----------------------------------------------------------------------------- */
@@ -366,6 +328,7 @@ static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         loopback_silence(e);
     if (e->refusals)
         loopback_forget_refusals(e);
+    e->ringless = false;
     loopback_carry_out_deferred(e);
     batch->returned = e->finished.first;
     loopback_records_clear(&e->finished);
@@ -453,55 +416,6 @@ static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key,
     return NBCOLL_POST_DONE;
 }
 
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
-
-/* Before what is reserved. `at` is the address behind it: all ranks are in one process. */
-struct loopback_area {
-    _Alignas(LOOPBACK_LINE) struct loopback_area *next;
-    size_t bytes;
-};
-
-static nbcoll_status loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
-{
-    struct loopback_end *e = loopback_end_of(ep);
-    if (bytes > SIZE_MAX - sizeof(struct loopback_area))
-        return NBCOLL_ERR_MEMORY;
-    bytes += sizeof(struct loopback_area);
-    struct loopback_area *area = nbcolli_alloc(e->world->config.host, bytes, LOOPBACK_LINE);
-    if (!area)
-        return NBCOLL_ERR_MEMORY;
-    memset(area, 0, bytes);
-    area->bytes = bytes;
-    area->next = e->port->areas;
-    e->port->areas = area;
-    *at = (uintptr_t)(area + 1);
-    return NBCOLL_OK;
-}
-
-static void loopback_release(nbcoll_endpoint *ep, uint64_t at)
-{
-    struct loopback_end *e = loopback_end_of(ep);
-    struct loopback_area **link = &e->port->areas, *area = (struct loopback_area *)(uintptr_t)at - 1;
-    while (*link && *link != area)
-        link = &(*link)->next;
-    if (!*link)
-        return;
-    *link = area->next;
-    nbcolli_free(e->world->config.host, area, area->bytes);
-}
-
-static void *loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
-{
-    (void)ep;
-    (void)bytes;
-    return (void *)(uintptr_t)at;
-}
-
-static void loopback_shared_ring(nbcoll_endpoint *ep, int peer)
-{
-    loopback_ring_bell(&loopback_end_of(ep)->world->port[peer]);
-}
-
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */
 
 static int loopback_fd(nbcoll_endpoint *ep)
@@ -544,7 +458,7 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
         atomic_store(&e->port->armed, 1);
         e->armed = true;
     }
-    if (!loopback_something_waits(e) && !loopback_has_room(e))
+    if (!loopback_something_waits(e) && !loopback_has_room(e) && !e->ringless) /* who shares a ring is not rung */
         return NBCOLL_OK;
     loopback_silence(e);
     return NBCOLL_AGAIN;
@@ -552,8 +466,6 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
 
 static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL,
                                           loopback_view};
-static const nbcoll_shared loopback_shared = {sizeof loopback_shared, loopback_reserve, loopback_release, loopback_map,
-                                              loopback_shared_ring};
 static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loopback_fd, loopback_arm};
 
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
@@ -562,7 +474,7 @@ static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_
                                                 NULL,           loopback_abandon,      loopback_give_up};
 static const nbcoll_transport loopback_table_shared = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
-    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &loopback_shared,
+    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &nbcolli_loopback_shared,
     loopback_abandon, loopback_give_up};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
@@ -571,10 +483,10 @@ static const nbcoll_transport loopback_table_without_bulk = {
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
-static size_t loopback_bytes(int ranks)
+static size_t loopback_bytes(int ranks, size_t stride)
 {
     size_t n = (size_t)ranks;
-    return sizeof(nbcoll_loopback) + n * sizeof(struct loopback_port) + n * n;
+    return sizeof(nbcoll_loopback) + n * (sizeof(struct loopback_port) + sizeof(struct loopback_ring) + stride) + n * n;
 }
 
 nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcoll_loopback **out)
@@ -593,23 +505,26 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     if (c.ranks < 1 || c.ranks > LOOPBACK_MAX_RANKS || c.depth > LOOPBACK_MAX_DEPTH || c.payload < 256 ||
         c.payload > 65536 || c.flags & ~LOOPBACK_FLAGS)
         return NBCOLL_ERR_CONFIG;
-    nbcoll_loopback *w = nbcolli_alloc(&memory, loopback_bytes(c.ranks), LOOPBACK_LINE);
+    size_t stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
+    nbcoll_loopback *w = nbcolli_alloc(&memory, loopback_bytes(c.ranks, stride), LOOPBACK_LINE);
     if (!w)
         return NBCOLL_ERR_MEMORY;
     w->config = c;
     w->memory = memory;
     w->config.host = &w->memory;
     atomic_init(&w->left, 0);
-    w->stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
+    w->stride = stride;
+    w->common = (unsigned char *)&w->port[c.ranks];
     for (int i = 0; i < c.ranks; i++) {
-        atomic_init(&w->port[i].rings, NULL);
+        loopback_ring_init(loopback_ring_common(w, i), NULL, 1);
+        atomic_init(&w->port[i].rings, loopback_ring_common(w, i));
         w->port[i].areas = NULL;
         w->port[i].is_abandoned = false;
         atomic_init(&w->port[i].state, LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
     }
-    w->given_up = (_Atomic unsigned char *)(w->port + c.ranks);
+    w->given_up = (_Atomic unsigned char *)(w->common + (size_t)c.ranks * (sizeof(struct loopback_ring) + stride));
     for (int i = 0; i < c.ranks * c.ranks; i++)
         atomic_init(&w->given_up[i], 0);
     *out = w;
@@ -666,15 +581,13 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
     for (int i = 0; i < w->config.ranks; i++) {
         for (struct loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
             next = r->next;
-            nbcolli_free(&memory, r, loopback_ring_bytes(w));
+            if (r->sender)
+                nbcolli_free(&memory, r, loopback_ring_bytes(w, r->depth));
         }
-        for (struct loopback_area *area = w->port[i].areas, *next; area; area = next) {
-            next = area->next;
-            nbcolli_free(&memory, area, area->bytes);
-        }
+        nbcolli_loopback_areas_free(w, i);
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }
-    nbcolli_free(&memory, w, loopback_bytes(w->config.ranks));
+    nbcolli_free(&memory, w, loopback_bytes(w->config.ranks, w->stride));
     return NBCOLL_OK;
 }

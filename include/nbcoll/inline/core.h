@@ -15,10 +15,11 @@
 /* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can
  * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in
  * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
- * tells that rank so (giveup.h), and belongs to no communicator. REVOKED answers a REVOKE whose sender has lent
- * memory through a cell: this rank will not read it. CREDIT only carries credits, as any message may. AGREE and DECIDED
- * are those of src/comm/shrink.c. STALLED says that an EAGER or RTS waits for a credit, WANT asks for it (credit.h).
- * QUERY wants to know where a rank is in an operation, and WHERE says it (ask.h): once for each QUERY. */
+ * tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no communicator. REVOKED answers a
+ * REVOKE whose sender has lent memory through a cell: this rank will not read it. CREDIT only carries credits, as any
+ * message may. AGREE and DECIDED are those of src/comm/shrink.c. STALLED says that an EAGER or RTS waits for a credit,
+ * WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and WHERE says it (ask.h): once for
+ * each QUERY. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
                             NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
                             NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT, NBCOLLI_QUERY, NBCOLLI_WHERE } nbcolli_type;
@@ -36,7 +37,7 @@ typedef struct nbcolli_header {
                          WHERE: nbcoll_position */
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
                          is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
-                         showed it; WHERE: the tag that its sender starts next */
+                         showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
     nbcoll_key key;   /* RTS; WHERE: its first word is 1 if there is a fingerprint */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many
@@ -402,7 +403,7 @@ struct nbcoll_comm {
  *
  * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
  * write before, until it is OVER; UNTOLD: it does not know. Of one that has REJECTED us the same is true, and it is we
- * who are lost. */
+ * who are lost. UNSAID: this rank is starved, and it does not know. */
 typedef enum nbcolli_loss {
     NBCOLLI_HERE = 0,
     NBCOLLI_CUT = 1,
@@ -411,7 +412,8 @@ typedef enum nbcolli_loss {
     NBCOLLI_OVER = 4,
     NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
     NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
-    NBCOLLI_UNTOLD = 32
+    NBCOLLI_UNTOLD = 32,
+    NBCOLLI_UNSAID = 64
 } nbcolli_loss;
 
 /* An endpoint in a context. */
@@ -436,6 +438,9 @@ struct nbcolli_link {
     int untold;      /* ranks that are given up and have not been told */
     int rejected;    /* a rank has given us up */
     nbcolli_shrink *shrinks; /* under way, or over and not known by all */
+    int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
+    int unsaid;      /* ranks that do not know */
+    nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
     int losses;      /* changes there, of which the communicators have not been told */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
@@ -452,6 +457,7 @@ struct nbcoll_context {
     nbcoll_comm *comms;
     nbcoll_schedule *schedules; /* those whose runs are pooled for it */
     nbcolli_post *controls;      /* pool */
+    uint32_t posts;              /* of the pool, used or not */
     nbcolli_stash *stashes[2];   /* pools: without and with payload */
     nbcolli_doom *dooms;         /* pool */
     nbcolli_slot *free_slots;    /* that others wait for */

@@ -2,7 +2,7 @@
  * Ranks that are given up: the host, or another rank, has declared them lost, and they may be alive all the same.
  * They count as dead; nothing of them is heard. The other members are told at once. The rank itself is told last,
  * when this one reads nothing of its memory any more: from then on it need not wait for us, its own calls say that it
- * is lost, and it tells others the same. */
+ * is lost, and it tells others the same. A rank without memory for what it must say gives itself up, too. */
 #ifndef NBCOLL_INLINE_GIVEUP_H
 #define NBCOLL_INLINE_GIVEUP_H
 
@@ -88,6 +88,41 @@ static inline void nbcolli_tell_given_up(nbcolli_link *link)
         if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer) && nbcolli_control(link, peer, &h)) {
             link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
             link->untold--;
+        }
+}
+
+/* ---- giving oneself up ----------------------------------------------------------------------------------------- */
+
+/* Has the transport a get of ours from its memory? */
+static inline int nbcolli_gets_from(const nbcolli_link *link, int peer)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            for (uint32_t k = 0; comm->active > 0 && k < comm->config.slots; k++) {
+                const nbcolli_run *run = comm->slot[k].active;
+                for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
+                    const nbcolli_op *op = &run->op[n];
+                    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
+                    if (gets && op->post.where == NBCOLLI_LENT && op->post.peer == peer)
+                        return 1;
+                }
+            }
+    return 0;
+}
+
+/* Says to each rank, once nothing of ours reads its memory, that this one is lost. Its communicators have broken, and
+ * no more gets begin. Who hears it gives us up, and says so in turn when it reads nothing of our memory any more. */
+static inline void nbcolli_say_starved(nbcolli_link *link)
+{
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = 1};
+
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_gets_from(link, peer)) {
+            nbcolli_post *post = link->farewells;
+            link->farewells = post->next;
+            link->loss[peer] &= (uint8_t)~NBCOLLI_UNSAID;
+            link->unsaid--;
+            nbcolli_control_with(post, link, peer, &h);
         }
 }
 

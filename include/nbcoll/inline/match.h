@@ -466,7 +466,11 @@ static inline void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
     if (m->type == NBCOLLI_GIVE_UP) {
-        nbcolli_rejected_by(in->link, in->source);
+        if (m->bytes)
+            nbcolli_give_up(in->link, in->source);
+        else
+            nbcolli_rejected_by(in->link, in->source);
+        nbcolli_done_with(in);
         return;
     }
     if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED) {

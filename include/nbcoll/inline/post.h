@@ -66,6 +66,20 @@ static inline void nbcolli_post_send(nbcolli_post *post)
 
 /* ---- control messages ------------------------------------------------------------------------------------------ */
 
+/* This rank has no memory to say what it must: it is lost to all. They are told when the communicators have broken. */
+static inline void nbcolli_starve(nbcolli_link *link)
+{
+    if (link->starved)
+        return;
+    link->starved = 1;
+    link->losses++;
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (peer != link->endpoint->rank) {
+            link->loss[peer] |= NBCOLLI_UNSAID;
+            link->unsaid++;
+        }
+}
+
 static inline void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
 {
     post->next = c->controls;
@@ -99,19 +113,11 @@ static inline void nbcolli_control_returned(nbcolli_post *post)
     nbcolli_control_free(post->link->context, post);
 }
 
-/* Sends a header alone, in a post that stays of the pool; null if that cannot be, or not to a dead peer now. Without
- * memory for its post the peer counts as lost to us: it would wait for ever. */
-static inline nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+/* Sends a header alone with this post, which is the pool's then, and is returned; null if that cannot be, or not to a
+ * dead peer now. */
+static inline nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer,
+                                                 const nbcolli_header *h)
 {
-    nbcoll_context *c = link->context;
-    nbcolli_post *post = c->controls;
-
-    if (post)
-        c->controls = post->next;
-    else if (!(post = nbcolli_alloc(&c->host, sizeof *post, 64))) {
-        nbcolli_mark_lost(link, peer, NBCOLLI_CUT);
-        return NULL;
-    }
     memset(post, 0, sizeof *post);
     post->wire = nbcolli_pack(h);
     post->link = link;
@@ -120,6 +126,31 @@ static inline nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const 
     int sent = post->where != NBCOLLI_STUCK;
     nbcolli_control_is(post);
     return sent ? post : NULL;
+}
+
+/* One more post for the pool, or null. */
+static inline nbcolli_post *nbcolli_control_new(nbcoll_context *c)
+{
+    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+    c->posts += post != NULL;
+    return post;
+}
+
+/* Sends a header alone; null as above. Some posts are there since the link was opened; with all of them under way and
+ * no memory for one more the peer would wait for ever, and others that we owe something: this rank gives itself up
+ * (giveup.h). */
+static inline nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+{
+    nbcoll_context *c = link->context;
+    nbcolli_post *post = c->controls;
+
+    if (post)
+        c->controls = post->next;
+    else if (!(post = nbcolli_control_new(c))) {
+        nbcolli_starve(link);
+        return NULL;
+    }
+    return nbcolli_control_with(post, link, peer, h);
 }
 
 /* A header from this rank to another of the communicator, with the credits that we owe it. */

@@ -83,11 +83,21 @@ static inline void nbcolli_backlog_retry(nbcolli_link *link)
     }
 }
 
+/* Breaks all communicators of a rank that has given itself up. */
+static inline void nbcolli_break_all(nbcolli_link *link)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
+}
+
 /* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
  * the losses. */
 static inline void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
+    if (link->starved)
+        nbcolli_break_all(link);
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
         for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
             for (int n = 0; n < 2 * comm->size; n++) {
@@ -145,8 +155,11 @@ static inline void nbcolli_drain(nbcoll_context *c)
             c->made = r->next;
             nbcolli_comm_made(r);
         } else
-            return;
+            break;
     }
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        if (link->unsaid)
+            nbcolli_say_starved(link);
 }
 
 #define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes over shm of which one has no memory for a while, from some allocation on: what it is refused it calls
+ * again; what fails inside ends on all ranks, before any deadline; contexts can be freed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "operation.h"
+#include "ranks.h"
+
+enum { RANKS = 3, LIVES = 40, CALLS = 8 };
+
+struct life {
+    nbcoll_shm_config config;
+    int victim;
+    uint64_t random;
+};
+
+/* Of a process. */
+static struct memory {
+    size_t used, taken, first, most, failed;
+    uint64_t until; /* 0, or when there is memory again */
+} memory;
+
+static void *scarce_alloc(void *user, size_t bytes, size_t align)
+{
+    struct memory *m = user;
+    if (m->first && ++m->taken >= m->first && (m->until ? clock_ns() < m->until : m->failed < m->most)) {
+        m->failed++;
+        return NULL;
+    }
+    m->used += bytes;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void scarce_free(void *user, void *p, size_t bytes)
+{
+    ((struct memory *)user)->used -= bytes;
+    free(p);
+}
+
+/* Calls again what is refused, and progresses between. */
+#define AGAIN(context, status, call)                                                                                   \
+    do {                                                                                                               \
+        while ((status = (call)) == NBCOLL_ERR_MEMORY)                                                                 \
+            nbcoll_progress(context);                                                                                  \
+    } while (0)
+
+static void fall_short(struct life *l)
+{
+    uint64_t x = random_of(&l->random);
+    memory.first = memory.taken + 1 + x % 20;
+    if (x >> 8 & 1)
+        memory.most = 1 + (x >> 16) % 20;
+    else
+        memory.until = clock_ns() + (x >> 16) % 20000000;
+}
+
+/* Rank `rank`'s part of one operation, which others may have begun long before. PEER_LOST, or how it ended. */
+static nbcoll_status work(nbcoll_context *context, nbcoll_comm *comm, int rank, int i)
+{
+    static const nbcoll_operation kinds[] = {NBCOLL_OPERATION_ALLREDUCE, NBCOLL_OPERATION_BCAST,
+                                             NBCOLL_OPERATION_ALLTOALL, NBCOLL_OPERATION_BARRIER};
+    static const size_t counts[] = {1, 600, 20000};
+    const operation o = {.what = kinds[i % 4], .count = counts[i % 3], .how = {NBCOLL_INT64, NBCOLL_SUM}, .seed = 1};
+    share s = share_make(&o, rank, RANKS);
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+    nbcoll_status status;
+
+    AGAIN(context, status, operation_start(&o, &s, comm, &q));
+    if (status == NBCOLL_OK)
+        status = nbcoll_wait(&q, 30 * SECOND);
+    if (status == NBCOLL_OK)
+        operation_check(&o, &s, rank, RANKS);
+    share_free(&s);
+    return status;
+}
+
+static void live(int rank, void *user)
+{
+    struct life l = *(struct life *)user;
+    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    nbcoll_comm *dup = NULL;
+    nbcoll_status s = NBCOLL_OK;
+    uint64_t begin = clock_ns();
+    member m;
+
+    memset(&memory, 0, sizeof memory);
+    l.config.rank = rank;
+    l.config.host = &host;
+    member_join(&m, &l.config, &context);
+    int when = (int)(random_of(&l.random) % CALLS), what = (int)(random_of(&l.random) % 12);
+    for (int i = 0; i < CALLS && s == NBCOLL_OK; i++) {
+        nbcoll_request q;
+        if (rank == l.victim && i == when)
+            fall_short(&l);
+        if (i == 4) {
+            AGAIN(m.context, s, nbcoll_comm_idup(m.comm, &dup, &q));
+            if (s == NBCOLL_OK)
+                s = nbcoll_wait(&q, 30 * SECOND);
+        } else
+            s = work(m.context, dup ? dup : m.comm, rank, what + i);
+    }
+    if (s != NBCOLL_OK && s != NBCOLL_ERR_MEMORY && s != NBCOLL_ERR_CANCELLED)
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
+    CHECK(clock_ns() - begin < 20 * SECOND);
+    memory.first = 0;
+    member_leave(&m);
+    CHECK(memory.used == 0);
+}
+
+static void when_one_process_has_no_memory_all_end_in_time(void **state)
+{
+    static const crew processes = {{1, 1, 1}};
+    uint64_t random = seed_of_test();
+    (void)state;
+    for (int i = 0; i < LIVES; i++) {
+        struct life l = {.victim = i % RANKS, .random = random_of(&random)};
+        l.config = (nbcoll_shm_config){.size = sizeof l.config, .id = fresh_id(), .ranks = RANKS};
+        crew_succeeds(&processes, live, &l);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(when_one_process_has_no_memory_all_end_in_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

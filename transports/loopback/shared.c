@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shared memory of loopback ranks: that of the process. A rank's areas stay until the world is freed, since the others
+ * may still use them.
+ */
+#include "world.h"
+
+/* Before what is reserved. `at` is the address behind it: all ranks are in one process. */
+struct loopback_area {
+    _Alignas(LOOPBACK_LINE) struct loopback_area *next;
+    size_t bytes;
+};
+
+static nbcoll_status loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    struct loopback_end *e = loopback_end_of(ep);
+    if (bytes > SIZE_MAX - sizeof(struct loopback_area))
+        return NBCOLL_ERR_MEMORY;
+    bytes += sizeof(struct loopback_area);
+    struct loopback_area *area = nbcolli_alloc(e->world->config.host, bytes, LOOPBACK_LINE);
+    if (!area)
+        return NBCOLL_ERR_MEMORY;
+    memset(area, 0, bytes);
+    area->bytes = bytes;
+    area->next = e->port->areas;
+    e->port->areas = area;
+    *at = (uintptr_t)(area + 1);
+    return NBCOLL_OK;
+}
+
+static void loopback_release(nbcoll_endpoint *ep, uint64_t at)
+{
+    struct loopback_end *e = loopback_end_of(ep);
+    struct loopback_area **link = &e->port->areas, *area = (struct loopback_area *)(uintptr_t)at - 1;
+    while (*link && *link != area)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    *link = area->next;
+    nbcolli_free(e->world->config.host, area, area->bytes);
+}
+
+void nbcolli_loopback_areas_free(nbcoll_loopback *w, int rank)
+{
+    for (struct loopback_area *area = w->port[rank].areas, *next; area; area = next) {
+        next = area->next;
+        nbcolli_free(w->config.host, area, area->bytes);
+    }
+}
+
+static void *loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+{
+    (void)ep;
+    (void)bytes;
+    return (void *)(uintptr_t)at;
+}
+
+static void loopback_shared_ring(nbcoll_endpoint *ep, int peer)
+{
+    loopback_ring_bell(&loopback_end_of(ep)->world->port[peer]);
+}
+
+const nbcoll_shared nbcolli_loopback_shared = {sizeof nbcolli_loopback_shared, loopback_reserve, loopback_release,
+                                               loopback_map, loopback_shared_ring};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the loopback transport share: the world that the ranks of one process have in common, its rings and
+ * ports, and the end of one rank.
+ *
+ *     loopback.c    messages, bulk data, sleeping; the table; worlds and endpoints
+ *     shared.c      memory for the cells
+ */
+#ifndef NBCOLLI_LOOPBACK_H
+#define NBCOLLI_LOOPBACK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nbcoll/loopback.h"
+#include "nbcoll/inline/host.h"
+
+#define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
+
+/* Messages of one sender to one receiver; or of those that have no ring. Place i % depth holds message i; [head, tail)
+ * are under way. */
+struct loopback_ring {
+    struct loopback_ring *next; /* of the rings of the same receiver; constant once published, as is the sender */
+    struct loopback_port *sender;
+    size_t depth;
+    _Atomic int taken_by_one; /* of those that share it one is writing */
+    bool refused; /* the sender's: it found no room since its last progress */
+    _Alignas(LOOPBACK_LINE) _Atomic uint64_t tail;
+    _Atomic int hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
+    _Alignas(LOOPBACK_LINE) _Atomic uint64_t head;
+    uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
+    _Alignas(LOOPBACK_LINE) unsigned char places[];
+};
+
+/* LEFT: closing, and not done yet with the world. */
+enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_LEFT, LOOPBACK_CLOSED };
+
+/* What others may touch of a rank. */
+struct loopback_port {
+    _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
+    _Atomic int state;
+    int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
+    bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
+    struct loopback_area *areas; /* the rank's; others may use them until the world is freed */
+    _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
+};
+
+struct nbcoll_loopback {
+    nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
+    nbcoll_host memory;
+    size_t stride; /* bytes of a place */
+    unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
+    _Alignas(LOOPBACK_LINE) _Atomic int left; /* ranks that have closed their ends */
+    _Atomic unsigned char *given_up; /* [ranks][ranks]: the first one has given the second one up; behind `common` */
+    struct loopback_port port[];
+};
+
+struct loopback_records {
+    nbcoll_record *first, **end;
+};
+
+struct loopback_end {
+    nbcoll_endpoint base;
+    nbcoll_loopback *world;
+    struct loopback_port *port;
+    uint64_t random;                  /* state of the delivery order; used if the world has a seed */
+    struct loopback_records deferred; /* lent, to be carried out by progress */
+    struct loopback_records finished; /* lent, to be returned by progress */
+    size_t copied;                    /* bytes of gets, in this progress and since */
+    bool armed;                       /* by us, and not yet disarmed by us */
+    uint64_t owed;                    /* rings that a poster has promised and we have not read */
+    int left;                         /* ranks whose leaving we have reported */
+    bool untried;                     /* something was deferred since the last progress, or a get goes on */
+    int refusals;                     /* rings without room, since the last progress */
+    bool ringless;                    /* no room for want of a ring of our own, since then */
+    unsigned char *has_left;          /* [ranks]: which; behind the rings */
+    struct loopback_ring *ring[];     /* to each rank; null before the first message */
+};
+
+static inline struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
+{
+    return (struct loopback_end *)ep;
+}
+
+/* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
+ * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
+static inline void loopback_ring_bell(struct loopback_port *port)
+{
+    static const uint64_t one = 1;
+    if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
+        (void)!write(port->fd, &one, sizeof one); /* fails only when 2^64 - 1 rings are unread */
+}
+
+/* shared.c */
+extern const nbcoll_shared nbcolli_loopback_shared;
+/* Frees all of a rank, with the world. */
+void nbcolli_loopback_areas_free(nbcoll_loopback *w, int rank);
+
+#endif
