@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Ranks out of step: one of them passes another root, size, operation or op than the others. Those that can notice get
  * ERR_MISMATCH, and who gets OK has the data that it asked for. Where ranks wait for each other and none sends, so that
- * there is nothing to notice, their deadlines pass, and cancelling ends it. Afterwards the ranks agree on whether their
- * communicator can still be used: it works for all, or all are told ERR_MISMATCH. */
+ * there is nothing to notice, their deadlines pass here before the ranks ask each other (test_who_waits), and
+ * cancelling ends it. Afterwards the ranks agree on whether their communicator can still be used: it works for all, or
+ * all are told ERR_MISMATCH. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# promises.sh <tree>: says which promise of docs/design.md, a list item of its section 12, names no test, and which test
+# it names that is not there.
+set -eu
+cd "$1"
+page=docs/design.md
+[ -e $page ] || exit 0
+
+awk '
+function end() { if (promise != "") print promise, named ? named : "-" }
+/^## / { end(); promise = ""; inside = /^## 12\. / }
+inside && /^- / { end(); promise = FNR; named = "" }
+promise != "" {
+    n = split($0, word, /[^a-z0-9_\/]+/)
+    for (i = 1; i <= n; i++)
+        if (word[i] ~ /^[a-z]+\/test_[a-z0-9_]+$/)
+            named = named " " word[i]
+}
+END { end() }' $page | while read -r row tests; do
+    for test in $tests; do
+        if [ "$test" = - ]; then
+            echo "$page:$row: names no test"
+        elif [ ! -e "test/$test.c" ] && [ ! -e "test/$test.sh" ] && [ ! -e "test/$test.cpp" ]; then
+            echo "$page:$row: there is no test $test"
+        fi
+    done
+done
