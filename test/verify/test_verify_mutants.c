@@ -3,8 +3,8 @@
  * and in place, blocks of rising length with gaps between them, bound and known, as messages and over shared memory.
  * Not all mistakes matter: an edge may only set a pace. So what the verifier says of each mutant is compared with what
  * the player finds, who runs the schedules over real bytes in many orders: a mutant that the verifier proves and the
- * player breaks is a hole in the proof. That the player is no blind judge is counted on the mutants that are refuted.
- */
+ * player breaks is a hole in the proof. That the player is no blind judge is seen at mutants that are refuted: of
+ * those that move something else than the algorithm it breaks all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,14 +173,17 @@ static void test_what_is_proved_is_right_whatever_the_order(void **state)
                               t->survived, t->played, t->broken);
             all.mutants += t->mutants;
             all.refuted += t->refuted;
+            all.holes += t->holes;
+            if (kind == MUTATION_EDGE || kind == MUTATION_DUPLICATE)
+                continue; /* races, whose bytes may come out right all the same */
             all.played += t->played;
             all.broken += t->broken;
-            all.holes += t->holes;
         }
     }
     assert_int_equal(all.holes, 0);
     assert_true(all.mutants > 20 && all.refuted > all.mutants / 4);
-    assert_true(4 * all.broken >= 3 * all.played); /* others are races whose bytes come out right all the same */
+    assert_true(all.played > 0);
+    assert_int_equal(all.broken, all.played);
 }
 
 int main(void)
