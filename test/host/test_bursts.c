@@ -59,7 +59,7 @@ static nbcoll_status memory_after(nbcoll_status s)
 
 typedef struct life {
     world w;
-    nbcoll_comm *dup[RANKS], *split[RANKS];
+    nbcoll_comm *dup[RANKS], *split[RANKS], *shrunk[RANKS];
     int broken;
 } life;
 
@@ -132,6 +132,7 @@ static nbcoll_status start(life *l, int what, int r, const operation *o, const s
     case 0: return nbcoll_comm_icreate(l->w.context[r], l->w.endpoint[r], &config, &l->w.comm[r], q);
     case 5: return nbcoll_comm_idup(l->w.comm[r], &l->dup[r], q);
     case 8: return nbcoll_comm_isplit(l->w.comm[r], 0, -r, &l->split[r], q);
+    case 11: return nbcoll_comm_ishrink(l->w.comm[r], &l->shrunk[r], q);
     default: return operation_start(o, s, what > 5 && l->dup[r] ? l->dup[r] : l->w.comm[r], q);
     }
 }
@@ -161,7 +162,7 @@ static void call(life *l, int what, int canceller)
         EXPECT(OK, BY(canceller, nbcoll_cancel(q[canceller])));
     finish(l, q, s);
     for (int r = 0; r < RANKS; r++) {
-        if (!l->broken && what != 0 && what != 5 && what != 8)
+        if (!l->broken && what != 0 && what != 5 && what != 8 && what != 11)
             operation_check(&o, &shares[r], r, RANKS);
         share_free(&shares[r]);
     }
@@ -174,14 +175,45 @@ static void close_life(life *l)
     assert_int_equal(memory.used, 0);
 }
 
+/* A persistent operation of all ranks, started twice; and memory that they share, where there is some. */
+static void keep(life *l)
+{
+    static int32_t data[RANKS];
+    nbcoll_request q[RANKS];
+    nbcoll_status s[RANKS];
+
+    for (int r = 0; r < RANKS; r++) {
+        void *shared = NULL;
+        AGAIN(l, r, s[r], nbcoll_mem_alloc(l->w.comm[r], 4096, &shared));
+        if (s[r] != NBCOLL_ERR_UNSUPPORTED)
+            EXPECT(OK, s[r]);
+        EXPECT(OK, BY(r, nbcoll_mem_free(l->w.comm[r], shared)));
+        AGAIN(l, r, s[r], nbcoll_bcast_init(&data[r], 1, NBCOLL_INT32, 0, l->w.comm[r], &q[r]));
+        EXPECT(OK, s[r]);
+    }
+    for (int i = 0; i < 2 && !l->broken; i++) {
+        for (int r = 0; r < RANKS; r++) {
+            data[r] = r ? 0 : 7 + i;
+            AGAIN(l, r, s[r], nbcoll_start(&q[r]));
+            if (!is_documented(s[r]) || s[r] == NBCOLL_ERR_MEMORY)
+                EXPECT(OK, s[r]);
+        }
+        finish(l, q, s);
+        for (int r = 0; r < RANKS && !l->broken; r++)
+            assert_int_equal(data[r], 7 + i);
+    }
+}
+
 /* `cancels`: the call that is cancelled, or -1. */
 static void live(int variant, uint64_t seed, int cancels)
 {
     static life l;
 
     open_life(&l, variant, seed);
-    for (int what = 0; what < 11 && !l.broken; what++)
+    for (int what = 0; what < 12 && !l.broken; what++)
         call(&l, what, what == cancels ? (int)(seed % RANKS) : -1);
+    if (!l.broken)
+        keep(&l);
     close_life(&l);
 }
 
@@ -207,7 +239,7 @@ static void whenever_memory_is_short_for_a_while_all_ranks_end(void **state)
             size_t all = memory.taken;
             for (int i = 0; i < SAMPLE; i++) {
                 uint64_t x = world_random(&random);
-                int how = (int)(x % 4), cancels = x / 4 % 3 ? -1 : (int)(x / 16 % 9);
+                int how = (int)(x % 4), cancels = x / 4 % 3 ? -1 : (int)(x / 16 % 12);
                 memory = (struct memory){.victim = victim, .first = 1 + (x >> 32) % all,
                                          .most = how < 2 ? 1 + (x >> 16) % 20 : SIZE_MAX,
                                          .most_calls = how < 2 ? 1000000 : how == 2 ? 1 : 1 + (int)(x >> 16) % 60};
