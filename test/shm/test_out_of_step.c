@@ -48,7 +48,8 @@ static void is_told(const member *m, nbcoll_request *q)
 
     CHECK_STATUS(NBCOLL_ERR_MISMATCH, nbcoll_wait(q, 30 * SECOND));
     CHECK(clock_ns() - begin < BOUND);
-    CHECK_STATUS(NBCOLL_ERR_MISMATCH, nbcoll_ibarrier(m->comm, q));
+    nbcoll_status s = nbcoll_ibarrier(m->comm, q); /* refused, or begun before the news of the finder came */
+    CHECK_STATUS(NBCOLL_ERR_MISMATCH, s == NBCOLL_OK ? nbcoll_wait(q, 30 * SECOND) : s);
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_failure(m->comm, &failure));
     CHECK_STATUS(NBCOLL_ERR_MISMATCH, failure.status);
 }
