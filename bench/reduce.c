@@ -121,7 +121,7 @@ static nbcoll_request make(const bench *e, nbcoll_reduction how, size_t offset, 
     nbcoll_step last = NBCOLL_START;
     must(nbcoll_builder_open(&config, &b), "builder");
     for (int i = 0; i < steps; i++) {
-        nbcoll_step step = nbcoll_combine(b, recv, recv, send, count, how);
+        nbcoll_step step = nbcoll_add_combine(b, recv, recv, send, count, how);
         nbcoll_after(b, step, last);
         last = step;
     }

@@ -24,9 +24,9 @@ static inline void chain_graph(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_region piece = chain_piece(a, pieces, i);
         nbcoll_step come = NBCOLL_START;
         if (b->rank > 0)
-            come = nbcoll_recv(b, b->rank - 1, piece.at, piece.bytes);
+            come = nbcoll_add_recv(b, b->rank - 1, piece.at, piece.bytes);
         if (b->rank + 1 < b->ranks) {
-            nbcoll_step send = nbcoll_send(b, b->rank + 1, piece.at, piece.bytes);
+            nbcoll_step send = nbcoll_add_send(b, b->rank + 1, piece.at, piece.bytes);
             nbcoll_after(b, send, come);
             nbcoll_after(b, send, sent);
             sent = send;
@@ -43,13 +43,13 @@ static inline void chain_rounds(nbcoll_builder *b, const nbcoll_args *a)
     for (int round = 0; round <= pieces; round++) {
         if (round < pieces && b->rank > 0) {
             nbcoll_region piece = chain_piece(a, pieces, round);
-            nbcoll_recv(b, b->rank - 1, piece.at, piece.bytes);
+            nbcoll_add_recv(b, b->rank - 1, piece.at, piece.bytes);
         }
         if (round > 0 && b->rank + 1 < b->ranks) {
             nbcoll_region piece = chain_piece(a, pieces, round - 1);
-            nbcoll_send(b, b->rank + 1, piece.at, piece.bytes);
+            nbcoll_add_send(b, b->rank + 1, piece.at, piece.bytes);
         }
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     }
 }
 

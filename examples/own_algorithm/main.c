@@ -14,16 +14,16 @@ static void round_the_ring(nbcoll_builder *b, const nbcoll_args *a, int from, in
     nbcoll_region block = nbcoll_send_block(b, a, b->rank);
     nbcoll_step have = NBCOLL_START;
     for (int hop = 1; hop <= hops; hop++) {
-        nbcoll_after(b, nbcoll_send(b, (b->rank + to) % b->ranks, block.at, block.bytes), have);
+        nbcoll_after(b, nbcoll_add_send(b, (b->rank + to) % b->ranks, block.at, block.bytes), have);
         block = nbcoll_recv_block(b, a, (b->rank + hop * from) % b->ranks);
-        have = nbcoll_recv(b, (b->rank + from) % b->ranks, block.at, block.bytes);
+        have = nbcoll_add_recv(b, (b->rank + from) % b->ranks, block.at, block.bytes);
     }
 }
 
 static void two_ways(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (!a->in_place)
-        nbcoll_copy(b, nbcoll_recv_block(b, a, b->rank).at, a->send, a->bytes);
+        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, a->send, a->bytes);
     round_the_ring(b, a, b->ranks - 1, 1, b->ranks / 2);
     round_the_ring(b, a, 1, b->ranks - 1, (b->ranks - 1) / 2);
 }

@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /* The version of everything that a compiled program can see of these headers. */
-#define NBCOLL_ABI 1u
+#define NBCOLL_ABI 2u
 
 /* ---- status ---------------------------------------------------------------------------------------------------- */
 
@@ -178,7 +178,7 @@ NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
  * nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
  * While operations are active poll for 100 ms at most: a rank that sleeps longer finds out late that the ranks are out
  * of step (see collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose
- * transport has no doorbell). */
+ * transport has no wakeup). */
 NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
 NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
 

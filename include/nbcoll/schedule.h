@@ -5,7 +5,7 @@
  *
  *   graph         each call adds a step and returns it; nbcoll_after(b, step, earlier) makes it wait for `earlier`.
  *                 A step without `after` may run as soon as the operation starts.
- *   stage queue   steps between two calls of nbcoll_stage are pushed together (Ramos et al., section 3.3).
+ *   stage queue   steps between two calls of nbcoll_end_stage are pushed together (Ramos et al., section 3.3).
  *
  * An algorithm is a function from a builder and arguments to steps, for one rank:
  *
@@ -13,15 +13,15 @@
  *     {
  *         nbcoll_step data = NBCOLL_START;
  *         if (b->rank > 0)
- *             data = nbcoll_recv(b, b->rank - 1, a->recv, a->bytes);
+ *             data = nbcoll_add_recv(b, b->rank - 1, a->recv, a->bytes);
  *         if (b->rank + 1 < b->ranks)
- *             nbcoll_after(b, nbcoll_send(b, b->rank + 1, a->recv, a->bytes), data);
+ *             nbcoll_after(b, nbcoll_add_send(b, b->rank + 1, a->recv, a->bytes), data);
  *     }
  *
  * A builder is used by one thread. It keeps its first error, ignores what follows, and reports the error at finish: by
  * a status, and in words to `log` of its host, which need no memory:
  *
- *     bcast/mine: rank 3 of 8, step 7, nbcoll_send: peer 8 is outside 0..7
+ *     bcast/mine: rank 3 of 8, step 7, nbcoll_add_send: peer 8 is outside 0..7
  *
  * Step 7 is the one that the call would have added, or was given. nbcoll_verify_algorithm leaves these words in `text`.
  * A schedule may be read by any thread; it is started by one context only.
@@ -117,40 +117,41 @@ NBCOLL_API nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config
 NBCOLL_API nbcoll_status nbcoll_builder_finish(nbcoll_builder *b, nbcoll_schedule **out);
 
 /* Two-sided transfer. The n-th send to a peer matches the peer's n-th receive from this rank, in the order of creation,
- * unless nbcoll_number says otherwise. Zero bytes are sent. The end of a SEND means only that the bytes may be reused.
+ * unless nbcoll_set_number says otherwise. Zero bytes are sent. The end of a SEND means only that the bytes may be
+ * reused.
  */
-NBCOLL_API nbcoll_step nbcoll_send(nbcoll_builder *b, int peer, nbcoll_addr from, size_t bytes);
-NBCOLL_API nbcoll_step nbcoll_recv(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+NBCOLL_API nbcoll_step nbcoll_add_send(nbcoll_builder *b, int peer, nbcoll_addr from, size_t bytes);
+NBCOLL_API nbcoll_step nbcoll_add_recv(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
 
 /* Gives a SEND or RECV its number in its (peer, direction), instead of the next free one. All of them must differ. */
-NBCOLL_API void nbcoll_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
+NBCOLL_API void nbcoll_set_number(nbcoll_builder *b, nbcoll_step step, uint32_t number);
 
 /* Makes regions readable: parts[i] for one reader each, who fetches it. The n-th part for a reader matches its n-th
  * FETCH or FETCH_REDUCE from this rank. Ends when all readers have their parts; a reader counts as having one when it
  * has fetched it and all parts of this rank with lower numbers. `parts` is copied. For a reader that shares no memory
- * the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which nbcoll_number
- * must not use): `nbcoll_after` on the returned step covers them. */
+ * the part becomes a SEND and its FETCH a RECV, numbered apart from other messages (from 2^31 on, which
+ * nbcoll_set_number must not use): `nbcoll_after` on the returned step covers them. */
 typedef struct nbcoll_part {
     int peer;        /* the reader; in a CALL: -1 */
     uint32_t number; /* set by the builder; in a CALL: 1 for a written region, 0 for a read one */
     nbcoll_region region;
 } nbcoll_part;
-NBCOLL_API nbcoll_step nbcoll_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
+NBCOLL_API nbcoll_step nbcoll_add_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
 /* The same bytes for every other rank. */
-NBCOLL_API nbcoll_step nbcoll_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
+NBCOLL_API nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
 /* Room for `n` parts, zeroed: the builder's, and gone when it is finished. Null when it has failed. */
-NBCOLL_API nbcoll_part *nbcoll_parts(nbcoll_builder *b, size_t n);
-NBCOLL_API nbcoll_step nbcoll_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
+NBCOLL_API nbcoll_part *nbcoll_builder_parts(nbcoll_builder *b, size_t n);
+NBCOLL_API nbcoll_step nbcoll_add_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
 
 /* An exposure that grows: regions of one length, of which the readers may fetch piece after piece, `piece` bytes each
  * (the last one may be shorter; no bytes are one piece). A reader fetches them one by one: its FETCHes match the pieces
  * in order, as if each were an exposure, but they take one cell. Returns the step that ends when the readers have all
  * of it. ERR_ARGUMENT: parts of different length, two for one reader, or piece 0. */
-NBCOLL_API nbcoll_step nbcoll_expose_growing(nbcoll_builder *b, size_t n, const nbcoll_part parts[], size_t piece);
+NBCOLL_API nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *b, size_t n, const nbcoll_part parts[], size_t piece);
 
 /* The step that makes piece i of a growing exposure readable; it follows that of piece i - 1. To be held back with
  * nbcoll_after. ERR_ARGUMENT: no growing exposure, no such piece. */
-NBCOLL_API nbcoll_step nbcoll_grow(nbcoll_builder *b, nbcoll_step exposure, size_t i);
+NBCOLL_API nbcoll_step nbcoll_add_grow(nbcoll_builder *b, nbcoll_step exposure, size_t i);
 
 typedef struct nbcoll_reduction {
     nbcoll_type type;
@@ -158,16 +159,16 @@ typedef struct nbcoll_reduction {
 } nbcoll_reduction;
 
 /* result = left op right, elementwise over `count` elements. `result` may be `left` or `right` itself. */
-NBCOLL_API nbcoll_step nbcoll_combine(nbcoll_builder *b, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
+NBCOLL_API nbcoll_step nbcoll_add_combine(nbcoll_builder *b, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
                                       size_t count, nbcoll_reduction how);
 
 /* acc = fetched op acc (NBCOLL_LEFT: the peer's bytes are the left operand), or acc = acc op fetched (NBCOLL_RIGHT). */
 typedef enum nbcoll_side { NBCOLL_LEFT, NBCOLL_RIGHT } nbcoll_side;
-NBCOLL_API nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *b, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
-                                           nbcoll_reduction how);
+NBCOLL_API nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *b, int peer, nbcoll_addr acc, nbcoll_side side,
+                                               size_t count, nbcoll_reduction how);
 
 /* Copies bytes; regions do not overlap. */
-NBCOLL_API nbcoll_step nbcoll_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
+NBCOLL_API nbcoll_step nbcoll_add_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
 
 /* A host function over named regions: pieces[i] is where the i-th of them lies in this run, and its bytes; first those
  * read, then those written. Returns NBCOLL_OK, or an error, which ends the operation everywhere with ERR_CALL. It must
@@ -178,22 +179,23 @@ typedef struct nbcoll_piece {
     nbcoll_type type; /* of the elements of a block that is bound, packed or not; else NBCOLL_BYTE */
 } nbcoll_piece;
 typedef nbcoll_status nbcoll_host_call(void *user, const nbcoll_piece pieces[]);
-NBCOLL_API nbcoll_step nbcoll_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
+NBCOLL_API nbcoll_step nbcoll_add_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
                                    const nbcoll_region read[], size_t writes, const nbcoll_region written[]);
 
 /* An empty step, to gather edges. */
-NBCOLL_API nbcoll_step nbcoll_join(nbcoll_builder *b);
+NBCOLL_API nbcoll_step nbcoll_add_join(nbcoll_builder *b);
 
 /* `step` waits for the end of `earlier`. Edges to NBCOLL_START are accepted and say nothing. Repeats are harmless. */
 NBCOLL_API void nbcoll_after(nbcoll_builder *b, nbcoll_step step, nbcoll_step earlier);
 
-/* Ends the stage: the steps added since the last call of nbcoll_stage (or since the beginning). A dependent stage holds
- * back every step added later until it completes; a non-dependent one must only complete before the operation does. */
+/* Ends the stage: the steps added since the last call of nbcoll_end_stage (or since the beginning). A dependent stage
+ * holds back every step added later until it completes; a non-dependent one must only complete before the operation
+ * does. */
 typedef enum nbcoll_stage_kind { NBCOLL_NON_DEPENDENT, NBCOLL_DEPENDENT } nbcoll_stage_kind;
-NBCOLL_API void nbcoll_stage(nbcoll_builder *b, nbcoll_stage_kind kind);
+NBCOLL_API void nbcoll_end_stage(nbcoll_builder *b, nbcoll_stage_kind kind);
 
 /* Fresh scratch memory of this run, aligned to 64 bytes. */
-NBCOLL_API nbcoll_addr nbcoll_scratch(nbcoll_builder *b, size_t bytes);
+NBCOLL_API nbcoll_addr nbcoll_add_scratch(nbcoll_builder *b, size_t bytes);
 
 /* At most `n` of the sends added from now on are posted at once: each also waits for the n-th before it. 0: no limit.
  * The edges are real ones, so the verifier judges them. */
@@ -201,12 +203,12 @@ NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
 
 /* Where a step should run: a hint for progress engines. Steps are born on the caller's lane. */
 typedef enum nbcoll_lane { NBCOLL_LANE_CALLER, NBCOLL_LANE_PROGRESS, NBCOLL_LANE_QUEUE, NBCOLL_LANE_RAIL } nbcoll_lane;
-NBCOLL_API void nbcoll_on_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
+NBCOLL_API void nbcoll_set_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
 
 /* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose
  * fingerprints differ get ERR_MISMATCH. Defaults: "schedule", 0. */
-NBCOLL_API void nbcoll_name(nbcoll_builder *b, const char *name);
-NBCOLL_API void nbcoll_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
+NBCOLL_API void nbcoll_set_name(nbcoll_builder *b, const char *name);
+NBCOLL_API void nbcoll_set_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
 
 /* Keeps an error of the algorithm's own, if none is kept yet. */
 NBCOLL_API void nbcoll_builder_fail(nbcoll_builder *b, nbcoll_status status);

@@ -15,18 +15,18 @@ extern "C" {
 /* Append-only. X(name, text). Each call is told when it has returned, but for CLOSE, which is told before. What a
  * progress brought is told after it, as if it were calls. */
 #define NBCOLL_TRACE_LIST(X)                                                                                           \
-    X(POST, "post")         /* peer, header, payload, bytes, record, posted */                                         \
-    X(PROGRESS, "progress") /* bytes: how many arrivals and records follow */                                          \
-    X(ARRIVED, "arrived")   /* peer: the sender; header, payload, bytes */                                             \
-    X(RETURNED, "returned") /* record; status: the record's */                                                         \
-    X(LOST, "lost")         /* peer */                                                                                 \
-    X(CANCEL, "cancel")     /* record */                                                                               \
-    X(EXPOSE, "expose")     /* key, payload, bytes; status */                                                          \
-    X(WITHDRAW, "withdraw") /* key */                                                                                  \
-    X(GET, "get")           /* peer, key, offset, bytes, record, posted; payload: where to */                          \
-    X(ARM, "arm")           /* status */                                                                               \
+    X(POST, "post")           /* peer, header, payload, bytes, work request, posted */                                 \
+    X(PROGRESS, "progress")   /* bytes: how many arrivals and work requests follow */                                  \
+    X(ARRIVED, "arrived")     /* peer: the sender; header, payload, bytes */                                           \
+    X(COMPLETED, "completed") /* work request; status: the work request's */                                           \
+    X(LOST, "lost")           /* peer */                                                                               \
+    X(CANCEL, "cancel")       /* work request */                                                                       \
+    X(EXPOSE, "expose")       /* key, payload, bytes; status */                                                        \
+    X(WITHDRAW, "withdraw")   /* key */                                                                                \
+    X(GET, "get")             /* peer, key, offset, bytes, work request, posted; payload: where to */                  \
+    X(ARM, "arm")             /* status */                                                                             \
     X(CLOSE, "close")                                                                                                  \
-    X(LEFT, "left")         /* peer */
+    X(LEFT, "left") /* peer */
 typedef enum nbcoll_trace_call {
 #define NBCOLLI_TRACE_ENUM(name, text) NBCOLL_TRACE_##name,
     NBCOLL_TRACE_LIST(NBCOLLI_TRACE_ENUM)
@@ -48,7 +48,7 @@ typedef struct nbcoll_trace_event {
     const void *payload;
     size_t bytes, offset;
     nbcoll_key key;
-    const nbcoll_record *record; /* compare only */
+    const nbcoll_work *work; /* compare only */
 } nbcoll_trace_event;
 
 typedef struct nbcoll_trace_config {

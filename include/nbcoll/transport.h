@@ -30,19 +30,19 @@ typedef struct nbcoll_header {
 } nbcoll_header;
 
 /* Something lent to a transport. The core owns the memory; while lent, `next` and `scratch` are the transport's. */
-typedef struct nbcoll_record {
-    struct nbcoll_record *next;
+typedef struct nbcoll_work {
+    struct nbcoll_work *next;
     nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT */
     uint32_t owner;       /* the core's; not to be touched */
     uint64_t scratch[4];
-} nbcoll_record;
+} nbcoll_work;
 
 /* What a post says. */
 typedef enum nbcoll_posted {
-    NBCOLL_POST_DONE,    /* finished: header, payload and record are the caller's again. Also the answer, at the latest
-                            when its ring or queue is full, of a rank that has left: it goes nowhere */
-    NBCOLL_POST_LENT,    /* header, payload and record stay as they are until the record comes back, exactly once,
-                            from progress (also after cancel) */
+    NBCOLL_POST_DONE,    /* finished: header, payload and work request are the caller's again. Also the answer, at the
+                            latest when its ring or queue is full, of a rank that has left: it goes nowhere */
+    NBCOLL_POST_LENT,    /* header, payload and work request stay as they are until the work request comes back, exactly
+                            once, from progress (also after cancel) */
     NBCOLL_POST_NOT_NOW, /* no room: nothing happened; the core tries again after each progress, and may sleep until
                             there is room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
@@ -61,17 +61,17 @@ typedef struct nbcoll_arrival {
 /* What one progress call found. The core empties it before the call and handles it after it returned: a transport
  * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `left`. All
  * of it is handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
-typedef struct nbcoll_batch {
+typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
-    nbcoll_record *returned;
+    nbcoll_work *completed;
     int lost; /* a rank newly found dead, or -1. Further ones wait for further calls */
     /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
-     * posted to this rank has arrived, in this batch or an earlier one, and never as lost. That is no failure: the core
-     * ends what still needs it. Without the report that would wait until its deadline, so every transport that can
+     * posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no failure: the
+     * core ends what still needs it. Without the report that would wait until its deadline, so every transport that can
      * learn of a close reports it. */
-    int left;
-} nbcoll_batch;
-#define NBCOLL_BATCH_EMPTY {NULL, NULL, -1, -1}
+    int departed;
+} nbcoll_completions;
+#define NBCOLL_COMPLETIONS_EMPTY {NULL, NULL, -1, -1}
 
 /* ---- bulk data (optional group) -------------------------------------------------------------------------------- */
 
@@ -87,12 +87,12 @@ typedef struct nbcoll_bulk {
     nbcoll_status (*expose)(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out);
     /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
     void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);
-    /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent record comes
-     * back when `to` is complete, or will no longer be written. Where the calling thread copies, it copies about
+    /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent work request
+     * comes back when `to` is complete, or will no longer be written. Where the calling thread copies, it copies about
      * NBCOLL_PASS_BYTES at most in a progress and the gets up to the next one: a get that is beyond is lent, and
      * progress goes on with those that are, by turns. */
     nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                         nbcoll_record *record);
+                         nbcoll_work *work);
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
     /* Where `bytes` bytes from `offset` behind what `peer` exposed lie for this rank, readable until they are
@@ -114,23 +114,23 @@ typedef struct nbcoll_shared {
     /* Where what any rank has reserved lies for this one; null if there can be nothing there. */
     void *(*map)(nbcoll_endpoint *ep, uint64_t at, size_t bytes);
     /* To be called after a change (stored seq_cst) of shared memory that `peer` may wait for: ends its sleep. */
-    void (*ring)(nbcoll_endpoint *ep, int peer);
+    void (*wake)(nbcoll_endpoint *ep, int peer);
 } nbcoll_shared;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
 
-typedef struct nbcoll_doorbell {
+typedef struct nbcoll_wakeup {
     size_t size;
     /* A descriptor that polls readable once armed and rung; the endpoint's. */
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep: from now on whoever delivers to it or leaves rings, and so does a
-     * record that can come back. Whoever makes room where a post or get was answered NOT_NOW since the last progress
-     * rings, too (a transport over descriptors then watches EPOLLOUT). OK, or AGAIN when something waits already, or
-     * there is room again (then nothing is armed). A transport that refuses where nobody will ring answers AGAIN. The
-     * core looks at shared memory once more after arming, so the arming is a seq_cst store. Each progress call disarms
-     * and silences the descriptor. */
+     * work request that can come back. Whoever makes room where a post or get was answered NOT_NOW since the last
+     * progress rings, too (a transport over descriptors then watches EPOLLOUT). OK, or AGAIN when something waits
+     * already, or there is room again (then nothing is armed). A transport that refuses where nobody will ring answers
+     * AGAIN. The core looks at shared memory once more after arming, so the arming is a seq_cst store. Each progress
+     * call disarms and silences the descriptor. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
-} nbcoll_doorbell;
+} nbcoll_wakeup;
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
@@ -142,22 +142,22 @@ typedef struct nbcoll_transport {
     const char *name;
     /* Sends header and payload (at most limits.payload bytes) to `peer`, which may be this rank itself. */
     nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload, size_t bytes,
-                          nbcoll_record *record);
+                          nbcoll_work *work);
     /* Moves what can move and reports what happened. What earlier calls reported as arrived is released. */
-    void (*progress)(nbcoll_endpoint *ep, nbcoll_batch *batch);
-    /* Asks for a lent record: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
+    void (*progress)(nbcoll_endpoint *ep, nbcoll_completions *found);
+    /* Asks for a lent work request: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
      * message then is or is not delivered; a get writes nothing more). */
-    void (*cancel)(nbcoll_endpoint *ep, nbcoll_record *record);
-    /* Frees the endpoint. No record is lent. Messages already posted are still delivered; then the others report that
-     * this rank has left. */
+    void (*cancel)(nbcoll_endpoint *ep, nbcoll_work *work);
+    /* Frees the endpoint. No work request is lent. Messages already posted are still delivered; then the others report
+     * that this rank has left. */
     void (*close)(nbcoll_endpoint *ep);
     /* optional groups */
     const nbcoll_bulk *bulk;
-    const nbcoll_doorbell *doorbell;
+    const nbcoll_wakeup *wakeup;
     const nbcoll_shared *shared;
     /* Optional: frees the endpoint of a rank that goes without having ended its operations. Records may be lent: they
      * never come back, and the core leaves them and their memory as they are. The others report this rank as lost;
-     * what it had posted may still be delivered before. Null: close is called, also with records lent. */
+     * what it had posted may still be delivered before. Null: close is called, also with work requests lent. */
     void (*abandon)(nbcoll_endpoint *ep);
     /* Optional, for transports where a rank reads the memory of another by itself: `peer` is given up, and may be
      * alive. What it gets of this rank's memory from now on may be anything: such a get does not end with OK. It may

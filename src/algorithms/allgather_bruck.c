@@ -32,25 +32,26 @@ static void bruck_place(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr roo
         int owner = nbcoll_absolute(i, b->rank, b->ranks);
         nbcoll_addr from = nbcoll_at(room, bruck_bytes(b, a, b->rank, i));
         run = a->counts ? 1 : owner >= b->rank ? b->ranks - owner : b->rank;
-        nbcoll_after(b, nbcoll_copy(b, nbcoll_recv_block(b, a, owner).at, from, bruck_bytes(b, a, owner, run)), all);
+        nbcoll_after(b, nbcoll_add_copy(b, nbcoll_recv_block(b, a, owner).at, from, bruck_bytes(b, a, owner, run)),
+                     all);
     }
 }
 
 static void bruck(nbcoll_builder *b, const nbcoll_args *a, int64_t ports)
 {
     int me = b->rank, ranks = b->ranks;
-    nbcoll_addr room = nbcoll_scratch(b, bruck_bytes(b, a, me, ranks)); /* this rank's own block first */
-    nbcoll_step have = nbcoll_copy(b, room, a->send, bruck_bytes(b, a, me, 1));
+    nbcoll_addr room = nbcoll_add_scratch(b, bruck_bytes(b, a, me, ranks)); /* this rank's own block first */
+    nbcoll_step have = nbcoll_add_copy(b, room, a->send, bruck_bytes(b, a, me, 1));
 
     for (int64_t blocks = 1; blocks < ranks; blocks *= ports + 1) {
-        nbcoll_step next = nbcoll_join(b);
+        nbcoll_step next = nbcoll_add_join(b);
         nbcoll_after(b, next, have);
         for (int64_t far = blocks; far < ranks && far <= ports * blocks; far += blocks) {
             int above = nbcoll_absolute((int)far, me, ranks), below = nbcoll_relative(me, (int)far, ranks);
             int64_t more = blocks < ranks - far ? blocks : ranks - far;
             nbcoll_addr in = nbcoll_at(room, bruck_bytes(b, a, me, far));
-            nbcoll_after(b, nbcoll_send(b, below, room, bruck_bytes(b, a, me, more)), have);
-            nbcoll_after(b, next, nbcoll_recv(b, above, in, bruck_bytes(b, a, above, more)));
+            nbcoll_after(b, nbcoll_add_send(b, below, room, bruck_bytes(b, a, me, more)), have);
+            nbcoll_after(b, next, nbcoll_add_recv(b, above, in, bruck_bytes(b, a, above, more)));
         }
         have = next;
     }
@@ -82,15 +83,15 @@ void nbcolli_allgather_bruck_pipelined(nbcoll_builder *b, const nbcoll_args *a)
             known *= ports + 1;
         if (i) {
             int64_t before = known / (ports + 1);
-            have = nbcoll_recv(b, nbcoll_absolute((int)(i - i % before), me, ranks), block.at, block.bytes);
-            nbcoll_number(b, have, (uint32_t)owner);
+            have = nbcoll_add_recv(b, nbcoll_absolute((int)(i - i % before), me, ranks), block.at, block.bytes);
+            nbcoll_set_number(b, have, (uint32_t)owner);
         } else if (!a->in_place) {
-            nbcoll_copy(b, nbcoll_recv_block(b, a, me).at, block.at, block.bytes);
+            nbcoll_add_copy(b, nbcoll_recv_block(b, a, me).at, block.at, block.bytes);
         }
         for (int64_t blocks = known; blocks < ranks - i; blocks *= ports + 1)
             for (int64_t far = blocks; far < ranks - i && far <= ports * blocks; far += blocks) {
-                nbcoll_step give = nbcoll_send(b, nbcoll_relative(me, (int)far, ranks), block.at, block.bytes);
-                nbcoll_number(b, give, (uint32_t)owner);
+                nbcoll_step give = nbcoll_add_send(b, nbcoll_relative(me, (int)far, ranks), block.at, block.bytes);
+                nbcoll_set_number(b, give, (uint32_t)owner);
                 nbcoll_after(b, give, have);
             }
     }

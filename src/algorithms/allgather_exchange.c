@@ -62,24 +62,24 @@ static nbcoll_step exchange_all(const exchange_plan *p, nbcoll_step own)
 {
     int first = p->b->rank, end = exchange_rank(p, p->mine + 1);
     int is_all_used = end - first > 1 || p->a->counts; /* there is something to do when everything has come */
-    nbcoll_step have = end - first > 1 ? nbcoll_join(p->b) : own;
+    nbcoll_step have = end - first > 1 ? nbcoll_add_join(p->b) : own;
 
     if (have != own)
         nbcoll_after(p->b, have, own);
     for (int i = first + 1; i < end; i++) {
         nbcoll_addr at = nbcoll_at(p->room, exchange_bytes(p, 0, i));
-        nbcoll_after(p->b, have, nbcoll_recv(p->b, i, at, exchange_bytes(p, i, i + 1)));
+        nbcoll_after(p->b, have, nbcoll_add_recv(p->b, i, at, exchange_bytes(p, i, i + 1)));
     }
     for (int groups = 1; groups < p->groups; groups *= (int)p->base) {
         nbcoll_region out = exchange_run(p, p->mine - p->mine % groups, groups);
-        nbcoll_step next = is_all_used || groups * p->base < p->groups ? nbcoll_join(p->b) : NBCOLL_START;
+        nbcoll_step next = is_all_used || groups * p->base < p->groups ? nbcoll_add_join(p->b) : NBCOLL_START;
         if (next != NBCOLL_START)
             nbcoll_after(p->b, next, have);
         for (int i = 1; i < p->base; i++) {
             int peer = exchange_peer(p, groups, i);
             nbcoll_region in = exchange_run(p, peer - peer % groups, groups);
-            nbcoll_after(p->b, nbcoll_send(p->b, exchange_rank(p, peer), out.at, out.bytes), have);
-            nbcoll_step take = nbcoll_recv(p->b, exchange_rank(p, peer), in.at, in.bytes);
+            nbcoll_after(p->b, nbcoll_add_send(p->b, exchange_rank(p, peer), out.at, out.bytes), have);
+            nbcoll_step take = nbcoll_add_recv(p->b, exchange_rank(p, peer), in.at, in.bytes);
             if (next != NBCOLL_START)
                 nbcoll_after(p->b, next, take);
         }
@@ -87,7 +87,7 @@ static nbcoll_step exchange_all(const exchange_plan *p, nbcoll_step own)
     }
     nbcoll_region all = exchange_run(p, 0, p->groups);
     for (int i = first + 1; i < end; i++)
-        nbcoll_after(p->b, nbcoll_send(p->b, i, all.at, all.bytes), have);
+        nbcoll_after(p->b, nbcoll_add_send(p->b, i, all.at, all.bytes), have);
     return have;
 }
 
@@ -99,22 +99,22 @@ static void exchange_build(nbcoll_builder *b, const nbcoll_args *a, unsigned por
     nbcoll_step have = NBCOLL_START;
 
     if (a->counts) /* they may lie anywhere */
-        p.room = nbcoll_scratch(b, exchange_bytes(&p, 0, b->ranks));
+        p.room = nbcoll_add_scratch(b, exchange_bytes(&p, 0, b->ranks));
     if (first != b->rank) {
-        nbcoll_step give = nbcoll_send(b, first, a->send, own);
+        nbcoll_step give = nbcoll_add_send(b, first, a->send, own);
         nbcoll_region all = exchange_run(&p, 0, p.groups);
-        have = nbcoll_recv(b, first, all.at, all.bytes);
+        have = nbcoll_add_recv(b, first, all.at, all.bytes);
         if (a->in_place && !a->counts)
             nbcoll_after(b, have, give);
     } else {
         if (a->counts || !a->in_place)
-            have = nbcoll_copy(b, nbcoll_at(p.room, exchange_bytes(&p, 0, b->rank)), a->send, own);
+            have = nbcoll_add_copy(b, nbcoll_at(p.room, exchange_bytes(&p, 0, b->rank)), a->send, own);
         have = exchange_all(&p, have);
     }
     for (int i = 0; a->counts && i < b->ranks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, i);
         if (i != b->rank || !a->in_place)
-            nbcoll_after(b, nbcoll_copy(b, to.at, nbcoll_at(p.room, exchange_bytes(&p, 0, i)), to.bytes), have);
+            nbcoll_after(b, nbcoll_add_copy(b, to.at, nbcoll_at(p.room, exchange_bytes(&p, 0, i)), to.bytes), have);
     }
 }
 

@@ -25,15 +25,15 @@ static int pipelined_rank(const pipelined_plan *p, int group)
 /* Messages of a block have the number of its owner: no block goes twice from one rank to another. */
 static nbcoll_step pipelined_recv(const pipelined_plan *p, int peer, nbcoll_region block, int owner)
 {
-    nbcoll_step take = nbcoll_recv(p->b, peer, block.at, block.bytes);
-    nbcoll_number(p->b, take, (uint32_t)owner);
+    nbcoll_step take = nbcoll_add_recv(p->b, peer, block.at, block.bytes);
+    nbcoll_set_number(p->b, take, (uint32_t)owner);
     return take;
 }
 
 static void pipelined_send(const pipelined_plan *p, int peer, nbcoll_region block, int owner, nbcoll_step have)
 {
-    nbcoll_step give = nbcoll_send(p->b, peer, block.at, block.bytes);
-    nbcoll_number(p->b, give, (uint32_t)owner);
+    nbcoll_step give = nbcoll_add_send(p->b, peer, block.at, block.bytes);
+    nbcoll_set_number(p->b, give, (uint32_t)owner);
     nbcoll_after(p->b, give, have);
 }
 
@@ -75,7 +75,7 @@ void nbcolli_allgather_exchange_pipelined(nbcoll_builder *b, const nbcoll_args *
         nbcoll_region place = nbcoll_recv_block(b, a, owner);
         nbcoll_region block = owner == b->rank ? nbcoll_send_block(b, a, owner) : place;
         if (owner == b->rank && !a->in_place)
-            nbcoll_copy(b, place.at, block.at, block.bytes);
+            nbcoll_add_copy(b, place.at, block.at, block.bytes);
         if (first == b->rank)
             pipelined_pass(&p, block, owner);
         else if (owner == b->rank)

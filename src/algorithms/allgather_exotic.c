@@ -31,7 +31,7 @@ static void exotic_take(const exotic_plan *p, int peer, int first, int end, nbco
     nbcoll_region run = exotic_run(p, first, end);
     if (first == end)
         return;
-    nbcoll_step take = nbcoll_recv(p->b, peer, run.at, run.bytes);
+    nbcoll_step take = nbcoll_add_recv(p->b, peer, run.at, run.bytes);
     if (all != NBCOLL_START)
         nbcoll_after(p->b, all, take);
 }
@@ -40,7 +40,7 @@ static void exotic_give(const exotic_plan *p, int peer, int first, int end, nbco
 {
     nbcoll_region run = exotic_run(p, first, end);
     if (first < end)
-        nbcoll_after(p->b, nbcoll_send(p->b, peer, run.at, run.bytes), since);
+        nbcoll_after(p->b, nbcoll_add_send(p->b, peer, run.at, run.bytes), since);
 }
 
 /* A subtree has consecutive ranks: where that of `rank` ends. The second root's is not below the first one. */
@@ -55,8 +55,8 @@ static nbcoll_step exotic_pass(const exotic_plan *p, nbcoll_step own)
     nbcoll_builder *b = p->b;
     int me = b->rank, ranks = b->ranks, end = exotic_end(p, me), is_inner = end - me > 1;
     int is_root = !me || me == p->second, above = is_root ? p->second - me : nbcoll_binomial_parent(me);
-    nbcoll_step have = is_inner ? nbcoll_join(b) : own;
-    nbcoll_step all = is_inner || p->a->counts ? nbcoll_join(b) : NBCOLL_START;
+    nbcoll_step have = is_inner ? nbcoll_add_join(b) : own;
+    nbcoll_step all = is_inner || p->a->counts ? nbcoll_add_join(b) : NBCOLL_START;
 
     if (is_inner)
         nbcoll_after(b, have, own);
@@ -83,14 +83,14 @@ void nbcolli_allgather_exotic(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_step own = NBCOLL_START;
 
     if (a->counts) /* they may lie anywhere */
-        p.room = nbcoll_scratch(b, exotic_run(&p, 0, b->ranks).bytes);
+        p.room = nbcoll_add_scratch(b, exotic_run(&p, 0, b->ranks).bytes);
     nbcoll_region mine = exotic_run(&p, b->rank, b->rank + 1);
     if (a->counts || !a->in_place)
-        own = nbcoll_copy(b, mine.at, a->send, mine.bytes);
+        own = nbcoll_add_copy(b, mine.at, a->send, mine.bytes);
     nbcoll_step all = exotic_pass(&p, own);
     for (int i = 0; a->counts && i < b->ranks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, i), from = exotic_run(&p, i, i + 1);
         if (i != b->rank || !a->in_place)
-            nbcoll_after(b, nbcoll_copy(b, to.at, from.at, to.bytes), all);
+            nbcoll_after(b, nbcoll_add_copy(b, to.at, from.at, to.bytes), all);
     }
 }

@@ -18,22 +18,22 @@ static void gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_bu
     bcast.operation = NBCOLL_OPERATION_BCAST;
     bcast.bytes = a->counts ? a->bytes : a->bytes * (size_t)b->ranks;
     if (a->counts) /* they may lie anywhere, and not alike on all ranks */
-        bcast.recv = nbcoll_scratch(b, bcast.bytes);
+        bcast.recv = nbcoll_add_scratch(b, bcast.bytes);
     gather.recv = bcast.recv;
     gather.displs = NULL;
     gather.in_place = a->in_place && !a->counts;
     up(b, &gather);
     /* Only rank 0 has to wait for all; in place, the result comes to where the block was. */
     if (!b->rank || gather.in_place)
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     down(b, &bcast);
     if (!a->counts)
         return;
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     for (int i = 0; i < b->ranks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, i);
         if (i != b->rank || !a->in_place)
-            nbcoll_copy(b, to.at, nbcoll_at(bcast.recv, at), to.bytes);
+            nbcoll_add_copy(b, to.at, nbcoll_at(bcast.recv, at), to.bytes);
         at += to.bytes;
     }
 }

@@ -16,12 +16,12 @@ static void ring_allgather(nbcoll_builder *b, const nbcoll_args *a, int is_seque
     nbcoll_step data = NBCOLL_START, before = NBCOLL_START; /* of the step before */
 
     if (!a->in_place)
-        nbcoll_copy(b, nbcoll_recv_block(b, a, b->rank).at, block.at, block.bytes);
+        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, block.at, block.bytes);
     for (int i = 1; i < ranks; i++) {
-        nbcoll_step give = nbcoll_send(b, right, block.at, block.bytes), last = data;
+        nbcoll_step give = nbcoll_add_send(b, right, block.at, block.bytes), last = data;
         nbcoll_after(b, give, data);
         block = nbcoll_recv_block(b, a, nbcoll_relative(b->rank, i, ranks));
-        data = nbcoll_recv(b, left, block.at, block.bytes);
+        data = nbcoll_add_recv(b, left, block.at, block.bytes);
         if (!is_sequential)
             continue;
         nbcoll_after(b, give, before);

@@ -18,7 +18,7 @@ typedef struct aligned_state {
 
 static void aligned_give(nbcoll_builder *b, const nbcoll_args *a, const aligned_state *s, int peer)
 {
-    nbcoll_step give = nbcoll_send(b, peer, s->sum, a->bytes);
+    nbcoll_step give = nbcoll_add_send(b, peer, s->sum, a->bytes);
     nbcoll_after(b, give, s->since);
     if (a->in_place && s->since == NBCOLL_START)
         nbcoll_after(b, s->used, give);
@@ -41,9 +41,9 @@ static aligned_state aligned_take(nbcoll_builder *b, const nbcoll_args *a, const
                                   const aligned_pair *p, int node)
 {
     int from = node ? aligned_rank(p, nbcoll_binomial_parent(node)) : p->lower + p->place;
-    aligned_state in = {nbcoll_scratch(b, a->bytes), NBCOLL_START, s->used};
+    aligned_state in = {nbcoll_add_scratch(b, a->bytes), NBCOLL_START, s->used};
 
-    in.since = nbcoll_recv(b, from, in.sum, a->bytes);
+    in.since = nbcoll_add_recv(b, from, in.sum, a->bytes);
     for (int child = nbcoll_binomial_first(node, p->nodes); child > node; child = nbcoll_binomial_next(node, child))
         aligned_give(b, a, node ? &in : s, aligned_rank(p, child));
     return in;
@@ -64,9 +64,9 @@ static void aligned_exchange(nbcoll_builder *b, const nbcoll_args *a, aligned_st
             aligned_give(b, a, s, p.upper + p.place);
     }
     aligned_state in = aligned_take(b, a, s, &p, node);
-    nbcoll_addr to = is_last ? a->recv : nbcoll_scratch(b, a->bytes);
-    nbcoll_step step = node ? nbcoll_combine(b, to, s->sum, in.sum, a->count, a->reduction)
-                            : nbcoll_combine(b, to, in.sum, s->sum, a->count, a->reduction);
+    nbcoll_addr to = is_last ? a->recv : nbcoll_add_scratch(b, a->bytes);
+    nbcoll_step step = node ? nbcoll_add_combine(b, to, s->sum, in.sum, a->count, a->reduction)
+                            : nbcoll_add_combine(b, to, in.sum, s->sum, a->count, a->reduction);
     nbcoll_after(b, step, s->since);
     nbcoll_after(b, step, in.since);
     if (is_last && a->in_place)
@@ -78,10 +78,10 @@ static void aligned_exchange(nbcoll_builder *b, const nbcoll_args *a, aligned_st
 void nbcolli_allreduce_aligned(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks;
-    aligned_state s = {a->send, NBCOLL_START, a->in_place ? nbcoll_join(b) : NBCOLL_START};
+    aligned_state s = {a->send, NBCOLL_START, a->in_place ? nbcoll_add_join(b) : NBCOLL_START};
 
     if (ranks == 1 && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     for (int gap = 1; gap < ranks; gap = gap < ranks - gap ? 2 * gap : ranks)
         aligned_exchange(b, a, &s, gap);
 }

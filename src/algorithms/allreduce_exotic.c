@@ -18,10 +18,10 @@ typedef struct exotic_sum {
 /* Combines with what `peer` sends; a rank below stands to the left. */
 static void exotic_combine(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer, int is_result)
 {
-    nbcoll_addr in = nbcoll_scratch(b, a->bytes), to = is_result ? a->recv : in;
-    nbcoll_step take = nbcoll_recv(b, peer, in, a->bytes);
-    nbcoll_step step = peer < b->rank ? nbcoll_combine(b, to, in, s->at, a->count, a->reduction)
-                                      : nbcoll_combine(b, to, s->at, in, a->count, a->reduction);
+    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), to = is_result ? a->recv : in;
+    nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
+    nbcoll_step step = peer < b->rank ? nbcoll_add_combine(b, to, in, s->at, a->count, a->reduction)
+                                      : nbcoll_add_combine(b, to, s->at, in, a->count, a->reduction);
     nbcoll_after(b, step, take);
     nbcoll_after(b, step, s->since);
     if (s->since == NBCOLL_START) {
@@ -35,7 +35,7 @@ static void exotic_combine(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *
 
 static void exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer)
 {
-    nbcoll_step give = nbcoll_send(b, peer, s->at, a->bytes);
+    nbcoll_step give = nbcoll_add_send(b, peer, s->at, a->bytes);
     nbcoll_after(b, give, s->since);
     if (s->since == NBCOLL_START)
         s->used = give;
@@ -50,7 +50,7 @@ void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
 
     if (ranks == 1) {
         if (!a->in_place)
-            nbcoll_copy(b, a->recv, a->send, a->bytes);
+            nbcoll_add_copy(b, a->recv, a->send, a->bytes);
         return;
     }
     /* The nearest child first: it has the ranks just above those combined so far. */
@@ -60,11 +60,11 @@ void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
     if (is_root) {
         exotic_combine(b, a, &s, above, 1);
     } else {
-        s.since = nbcoll_recv(b, above, a->recv, a->bytes);
+        s.since = nbcoll_add_recv(b, above, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, s.since, s.used);
     }
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
         if (child != second)
-            nbcoll_after(b, nbcoll_send(b, child, a->recv, a->bytes), s.since);
+            nbcoll_after(b, nbcoll_add_send(b, child, a->recv, a->bytes), s.since);
 }

@@ -29,12 +29,12 @@ static void rabenseifner_keep(rabenseifner_plan *p, int peer, int low, int high)
 {
     size_t bytes = rabenseifner_place(p, high) - rabenseifner_place(p, low);
     nbcoll_addr kept = nbcoll_at(p->at, rabenseifner_place(p, low) - rabenseifner_place(p, p->low));
-    nbcoll_addr in = nbcoll_scratch(p->b, bytes);
+    nbcoll_addr in = nbcoll_add_scratch(p->b, bytes);
     nbcoll_addr to = high - low == 1 ? nbcoll_at(p->a->recv, rabenseifner_place(p, low)) : in;
-    nbcoll_step take = nbcoll_recv(p->b, peer, in, bytes);
+    nbcoll_step take = nbcoll_add_recv(p->b, peer, in, bytes);
     size_t count = bytes / p->a->element;
-    nbcoll_step step = peer < p->b->rank ? nbcoll_combine(p->b, to, in, kept, count, p->a->reduction)
-                                         : nbcoll_combine(p->b, to, kept, in, count, p->a->reduction);
+    nbcoll_step step = peer < p->b->rank ? nbcoll_add_combine(p->b, to, in, kept, count, p->a->reduction)
+                                         : nbcoll_add_combine(p->b, to, kept, in, count, p->a->reduction);
     nbcoll_after(p->b, step, take);
     nbcoll_after(p->b, step, p->since);
     p->low = low;
@@ -49,7 +49,7 @@ static void rabenseifner_scatter(rabenseifner_plan *p, int mask)
     int low = is_upper ? p->low : middle, high = is_upper ? middle : p->high; /* what goes */
     int peer = nbcoll_unfold(p->me ^ mask, p->b->ranks);
     nbcoll_addr from = nbcoll_at(p->at, rabenseifner_place(p, low) - rabenseifner_place(p, p->low));
-    nbcoll_step give = nbcoll_send(p->b, peer, from, rabenseifner_place(p, high) - rabenseifner_place(p, low));
+    nbcoll_step give = nbcoll_add_send(p->b, peer, from, rabenseifner_place(p, high) - rabenseifner_place(p, low));
 
     nbcoll_after(p->b, give, p->since);
     if (p->since == NBCOLL_START)
@@ -63,8 +63,8 @@ static void rabenseifner_gather(rabenseifner_plan *p, int mask, nbcoll_step clea
     int blocks = p->high - p->low, other = p->me & mask ? p->low - blocks : p->high;
     int peer = nbcoll_unfold(p->me ^ mask, p->b->ranks);
     size_t mine = rabenseifner_place(p, p->low), theirs = rabenseifner_place(p, other);
-    nbcoll_step give = nbcoll_send(p->b, peer, nbcoll_at(p->a->recv, mine), rabenseifner_place(p, p->high) - mine);
-    nbcoll_step take = nbcoll_recv(p->b, peer, nbcoll_at(p->a->recv, theirs),
+    nbcoll_step give = nbcoll_add_send(p->b, peer, nbcoll_at(p->a->recv, mine), rabenseifner_place(p, p->high) - mine);
+    nbcoll_step take = nbcoll_add_recv(p->b, peer, nbcoll_at(p->a->recv, theirs),
                                    rabenseifner_place(p, other + blocks) - theirs);
 
     nbcoll_after(p->b, give, p->since);
@@ -73,7 +73,7 @@ static void rabenseifner_gather(rabenseifner_plan *p, int mask, nbcoll_step clea
     p->high = p->low + 2 * blocks;
     if (is_last)
         return;
-    nbcoll_step both = nbcoll_join(p->b);
+    nbcoll_step both = nbcoll_add_join(p->b);
     nbcoll_after(p->b, both, take);
     nbcoll_after(p->b, both, p->since);
     p->since = both;
@@ -85,13 +85,14 @@ void nbcolli_allreduce_halving(nbcoll_builder *b, const nbcoll_args *a)
     rabenseifner_plan p = {b, a, nbcoll_fold(b->rank, ranks), power, 0, power, a->send, NBCOLL_START, NBCOLL_START};
 
     if (p.me < 0) {
-        nbcoll_step give = nbcoll_send(b, pair, a->send, a->bytes), take = nbcoll_recv(b, pair, a->recv, a->bytes);
+        nbcoll_step give = nbcoll_add_send(b, pair, a->send, a->bytes),
+                    take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, take, give);
         return;
     }
     if (ranks == 1 && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     if (pair >= 0)
         rabenseifner_keep(&p, pair, 0, power);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power)
@@ -100,5 +101,5 @@ void nbcolli_allreduce_halving(nbcoll_builder *b, const nbcoll_args *a)
     for (int mask = power / 2; mask; mask /= 2)
         rabenseifner_gather(&p, mask, clear, mask == 1 && pair < 0);
     if (pair >= 0)
-        nbcoll_after(b, nbcoll_send(b, pair, a->recv, a->bytes), p.since);
+        nbcoll_after(b, nbcoll_add_send(b, pair, a->recv, a->bytes), p.since);
 }

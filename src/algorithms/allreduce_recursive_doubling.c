@@ -23,10 +23,10 @@ typedef struct allreduce_state {
 /* Combines with what `peer` sends, which stands to the left or right of what is known. */
 static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_state *d, int peer, int is_last)
 {
-    nbcoll_addr in = nbcoll_scratch(b, a->bytes), result = is_last ? a->recv : in;
-    nbcoll_step take = nbcoll_recv(b, peer, in, a->bytes);
-    nbcoll_step combine = peer < b->rank ? nbcoll_combine(b, result, in, d->sum, a->count, a->reduction)
-                                         : nbcoll_combine(b, result, d->sum, in, a->count, a->reduction);
+    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), result = is_last ? a->recv : in;
+    nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
+    nbcoll_step combine = peer < b->rank ? nbcoll_add_combine(b, result, in, d->sum, a->count, a->reduction)
+                                         : nbcoll_add_combine(b, result, d->sum, in, a->count, a->reduction);
     nbcoll_after(b, combine, take);
     nbcoll_after(b, combine, d->since);
     if (is_last && a->in_place)
@@ -39,7 +39,7 @@ static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_st
 
 static nbcoll_step allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const allreduce_state *d, int peer)
 {
-    nbcoll_step give = nbcoll_send(b, peer, d->sum, a->bytes);
+    nbcoll_step give = nbcoll_add_send(b, peer, d->sum, a->bytes);
     nbcoll_after(b, give, d->since);
     return give;
 }
@@ -51,13 +51,13 @@ static void doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_s
     allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START, is_sequential};
 
     if (me < 0) {
-        nbcoll_step give = allreduce_give(b, a, &d, pair), take = nbcoll_recv(b, pair, a->recv, a->bytes);
+        nbcoll_step give = allreduce_give(b, a, &d, pair), take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, take, give);
         return;
     }
     if (ranks == 1 && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     if (pair >= 0)
         allreduce_take(b, a, &d, pair, 0);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power) {

@@ -17,7 +17,7 @@ static void reduce_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_bu
     up(b, &reduce);
     /* Only rank 0 has the result before; in place, it comes to where the operand was. */
     if (!b->rank || a->in_place)
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     down(b, &bcast);
 }
 

@@ -19,15 +19,15 @@ static nbcoll_region allreduce_block(const nbcoll_builder *b, const nbcoll_args 
 /* A message of the ring: the first P - 1 of each pair carry partial results, the next P - 1 finished blocks. */
 static nbcoll_step allreduce_send(nbcoll_builder *b, nbcoll_region block, int number)
 {
-    nbcoll_step step = nbcoll_send(b, nbcoll_absolute(1, b->rank, b->ranks), block.at, block.bytes);
-    nbcoll_number(b, step, (uint32_t)number);
+    nbcoll_step step = nbcoll_add_send(b, nbcoll_absolute(1, b->rank, b->ranks), block.at, block.bytes);
+    nbcoll_set_number(b, step, (uint32_t)number);
     return step;
 }
 
 static nbcoll_step allreduce_recv(nbcoll_builder *b, nbcoll_region block, int number)
 {
-    nbcoll_step step = nbcoll_recv(b, nbcoll_relative(b->rank, 1, b->ranks), block.at, block.bytes);
-    nbcoll_number(b, step, (uint32_t)number);
+    nbcoll_step step = nbcoll_add_recv(b, nbcoll_relative(b->rank, 1, b->ranks), block.at, block.bytes);
+    nbcoll_set_number(b, step, (uint32_t)number);
     return step;
 }
 
@@ -37,10 +37,10 @@ void nbcolli_allreduce_ring(nbcoll_builder *b, const nbcoll_args *a)
 
     if (ranks == 1) {
         if (!a->in_place)
-            nbcoll_copy(b, a->recv, a->send, a->bytes);
+            nbcoll_add_copy(b, a->recv, a->send, a->bytes);
         return;
     }
-    nbcoll_addr landing = a->in_place ? nbcoll_scratch(b, a->bytes) : a->recv;
+    nbcoll_addr landing = a->in_place ? nbcoll_add_scratch(b, a->bytes) : a->recv;
     nbcoll_step combined = NBCOLL_START;
     for (int i = 0; i < last; i++) {
         int out = nbcoll_relative(b->rank, i + 1, ranks), in = nbcoll_relative(out, 1, ranks);
@@ -48,7 +48,7 @@ void nbcolli_allreduce_ring(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_after(b, give, combined);
         nbcoll_region place = allreduce_block(b, a, a->recv, in), partial = allreduce_block(b, a, landing, in);
         nbcoll_step take = allreduce_recv(b, partial, i);
-        combined = nbcoll_combine(b, place.at, partial.at, allreduce_block(b, a, a->send, in).at,
+        combined = nbcoll_add_combine(b, place.at, partial.at, allreduce_block(b, a, a->send, in).at,
                                   nbcoll_block_length(a->count, ranks, in), a->reduction);
         nbcoll_after(b, combined, take);
         /* Block `out` comes back finished, over what was sent of it. */

@@ -32,23 +32,23 @@ static nbcoll_step bruck_copy(nbcoll_builder *b, const nbcoll_args *a, const bru
     for (int last = k - 1; last >= 0; last--)
         if (i >> last & 1) {
             nbcoll_addr at = nbcoll_at(rounds[last].in, bruck_before(i, last) * a->bytes);
-            step = nbcoll_copy(b, to, at, a->bytes);
+            step = nbcoll_add_copy(b, to, at, a->bytes);
             nbcoll_after(b, step, rounds[last].took);
             return step;
         }
-    return nbcoll_copy(b, to, nbcoll_send_block(b, a, nbcoll_absolute(i, b->rank, b->ranks)).at, a->bytes);
+    return nbcoll_add_copy(b, to, nbcoll_send_block(b, a, nbcoll_absolute(i, b->rank, b->ranks)).at, a->bytes);
 }
 
 void nbcolli_alltoall_bruck(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks, rounds = nbcoll_rounds(ranks);
     bruck_round round[NBCOLL_ROUNDS_MAX];
-    nbcoll_step left = a->in_place ? nbcoll_join(b) : NBCOLL_START; /* all has been copied into messages */
+    nbcoll_step left = a->in_place ? nbcoll_add_join(b) : NBCOLL_START; /* all has been copied into messages */
 
     for (int k = 0; k < rounds; k++) {
         size_t bytes = bruck_before(ranks, k) * a->bytes;
-        nbcoll_addr out = nbcoll_scratch(b, bytes);
-        nbcoll_step give = nbcoll_send(b, nbcoll_dissemination_to(me, k, ranks), out, bytes);
+        nbcoll_addr out = nbcoll_add_scratch(b, bytes);
+        nbcoll_step give = nbcoll_add_send(b, nbcoll_dissemination_to(me, k, ranks), out, bytes);
         for (int i = 1; i < ranks; i++)
             if (i >> k & 1) {
                 nbcoll_step pack = bruck_copy(b, a, round, nbcoll_at(out, bruck_before(i, k) * a->bytes), i, k);
@@ -56,8 +56,8 @@ void nbcolli_alltoall_bruck(nbcoll_builder *b, const nbcoll_args *a)
                 if (a->in_place)
                     nbcoll_after(b, left, pack);
             }
-        round[k].in = nbcoll_scratch(b, bytes);
-        round[k].took = nbcoll_recv(b, nbcoll_dissemination_from(me, k, ranks), round[k].in, bytes);
+        round[k].in = nbcoll_add_scratch(b, bytes);
+        round[k].took = nbcoll_add_recv(b, nbcoll_dissemination_from(me, k, ranks), round[k].in, bytes);
     }
     for (int i = a->in_place; i < ranks; i++) {
         nbcoll_addr to = nbcoll_recv_block(b, a, nbcoll_relative(me, i, ranks)).at;

@@ -19,10 +19,10 @@ static void alltoall_directly(nbcoll_builder *b, const nbcoll_args *a, unsigned 
     nbcoll_region from = nbcoll_send_block(b, a, me), to = nbcoll_recv_block(b, a, me);
     nbcoll_step gave = NBCOLL_START, took = NBCOLL_START; /* before */
     /* One by one, receives keep their order also in place, or ranks would wait for each other in a circle. */
-    nbcoll_step all = a->in_place && sequential ? nbcoll_join(b) : NBCOLL_START; /* aside */
+    nbcoll_step all = a->in_place && sequential ? nbcoll_add_join(b) : NBCOLL_START; /* aside */
 
     if (!a->in_place)
-        nbcoll_copy(b, to.at, from.at, from.bytes);
+        nbcoll_add_copy(b, to.at, from.at, from.bytes);
     for (int i = 1; i < ranks; i++) {
         int above = nbcoll_absolute(i, me, ranks), below = nbcoll_relative(me, i, ranks);
         nbcoll_step left = NBCOLL_START;
@@ -31,12 +31,12 @@ static void alltoall_directly(nbcoll_builder *b, const nbcoll_args *a, unsigned 
         from = nbcoll_send_block(b, a, above);
         to = nbcoll_recv_block(b, a, below);
         if (a->in_place) { /* what leaves goes aside, so that its place is free for what comes */
-            nbcoll_addr aside = nbcoll_scratch(b, from.bytes);
-            left = nbcoll_copy(b, aside, from.at, from.bytes);
+            nbcoll_addr aside = nbcoll_add_scratch(b, from.bytes);
+            left = nbcoll_add_copy(b, aside, from.at, from.bytes);
             from.at = aside;
         }
-        nbcoll_step give = nbcoll_send(b, above, from.at, from.bytes);
-        nbcoll_step take = nbcoll_recv(b, below, to.at, to.bytes);
+        nbcoll_step give = nbcoll_add_send(b, above, from.at, from.bytes);
+        nbcoll_step take = nbcoll_add_recv(b, below, to.at, to.bytes);
         nbcoll_after(b, give, left);
         nbcoll_after(b, take, sequential ? all : left);
         if (all != NBCOLL_START)

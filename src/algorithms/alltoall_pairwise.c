@@ -18,7 +18,7 @@ static nbcoll_addr pairwise_room(nbcoll_builder *b, const nbcoll_args *a)
         size_t bytes = nbcoll_send_block(b, a, peer).bytes;
         longest = longest > bytes ? longest : bytes;
     }
-    return nbcoll_scratch(b, longest);
+    return nbcoll_add_scratch(b, longest);
 }
 
 void nbcolli_alltoall_pairwise(nbcoll_builder *b, const nbcoll_args *a)
@@ -33,15 +33,16 @@ void nbcolli_alltoall_pairwise(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_step aside = NBCOLL_START;
         if (peer == me) {
             if (!a->in_place)
-                nbcoll_copy(b, to.at, from.at, from.bytes);
+                nbcoll_add_copy(b, to.at, from.at, from.bytes);
             continue;
         }
         if (a->in_place) {
-            aside = nbcoll_copy(b, room, from.at, from.bytes);
+            aside = nbcoll_add_copy(b, room, from.at, from.bytes);
             nbcoll_after(b, aside, gave);
             from.at = room;
         }
-        nbcoll_step give = nbcoll_send(b, peer, from.at, from.bytes), take = nbcoll_recv(b, peer, to.at, to.bytes);
+        nbcoll_step give = nbcoll_add_send(b, peer, from.at, from.bytes),
+                    take = nbcoll_add_recv(b, peer, to.at, to.bytes);
         nbcoll_after(b, give, aside);
         nbcoll_after(b, take, aside);
         nbcoll_after(b, give, gave);

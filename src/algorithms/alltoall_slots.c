@@ -9,9 +9,9 @@ nbcoll_build nbcolli_alltoall_slots;
 
 void nbcolli_alltoall_slots(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_part *part = nbcoll_parts(b, (size_t)b->ranks);
+    nbcoll_part *part = nbcoll_builder_parts(b, (size_t)b->ranks);
     /* In place, what leaves goes aside, so that its place is free for what comes. */
-    nbcoll_addr aside = a->in_place ? nbcoll_scratch(b, (size_t)b->ranks * a->bytes) : a->send;
+    nbcoll_addr aside = a->in_place ? nbcoll_add_scratch(b, (size_t)b->ranks * a->bytes) : a->send;
     nbcoll_step left = NBCOLL_START;
 
     for (int i = 1; part && i < b->ranks; i++) {
@@ -19,12 +19,12 @@ void nbcolli_alltoall_slots(nbcoll_builder *b, const nbcoll_args *a)
         part[i - 1] = (nbcoll_part){peer, 0, nbcoll_span(nbcoll_at(aside, (size_t)peer * a->bytes), a->bytes)};
     }
     if (a->in_place)
-        left = nbcoll_copy(b, aside, a->recv, (size_t)b->ranks * a->bytes);
+        left = nbcoll_add_copy(b, aside, a->recv, (size_t)b->ranks * a->bytes);
     else
-        nbcoll_copy(b, nbcoll_recv_block(b, a, b->rank).at, nbcoll_send_block(b, a, b->rank).at, a->bytes);
-    nbcoll_after(b, nbcoll_expose(b, (size_t)b->ranks - 1, part), left);
+        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, nbcoll_send_block(b, a, b->rank).at, a->bytes);
+    nbcoll_after(b, nbcoll_add_expose(b, (size_t)b->ranks - 1, part), left);
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, b->rank, b->ranks);
-        nbcoll_after(b, nbcoll_fetch(b, peer, nbcoll_recv_block(b, a, peer).at, a->bytes), left);
+        nbcoll_after(b, nbcoll_add_fetch(b, peer, nbcoll_recv_block(b, a, peer).at, a->bytes), left);
     }
 }

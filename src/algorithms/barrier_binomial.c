@@ -16,23 +16,23 @@ static void barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)
 {
     int me = b->rank, is_root = !me || me == other, above = is_root ? other - me : nbcoll_binomial_parent(me);
     int has_children = !me && other ? other > 1 : nbcoll_binomial_first(me, b->ranks) > me;
-    nbcoll_step below = has_children ? nbcoll_join(b) : NBCOLL_START, all = below;
+    nbcoll_step below = has_children ? nbcoll_add_join(b) : NBCOLL_START, all = below;
 
     if (above != me) {
-        nbcoll_after(b, nbcoll_send(b, above, a->recv, 0), below);
-        all = nbcoll_recv(b, above, a->recv, 0);
+        nbcoll_after(b, nbcoll_add_send(b, above, a->recv, 0), below);
+        all = nbcoll_add_recv(b, above, a->recv, 0);
     }
     if (is_root && other && has_children) { /* the other root does not speak for the ranks below this one */
         nbcoll_step heard = all;
-        all = nbcoll_join(b);
+        all = nbcoll_add_join(b);
         nbcoll_after(b, all, heard);
         nbcoll_after(b, all, below);
     }
     for (int child = nbcoll_binomial_first(me, b->ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         if (child == other)
             continue;
-        nbcoll_after(b, below, nbcoll_recv(b, child, a->recv, 0));
-        nbcoll_after(b, nbcoll_send(b, child, a->recv, 0), all);
+        nbcoll_after(b, below, nbcoll_add_recv(b, child, a->recv, 0));
+        nbcoll_after(b, nbcoll_add_send(b, child, a->recv, 0), all);
     }
 }
 

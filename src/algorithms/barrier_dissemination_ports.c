@@ -15,11 +15,11 @@ void nbcolli_barrier_dissemination_ports(nbcoll_builder *b, const nbcoll_args *a
     nbcoll_step heard = NBCOLL_START;
 
     for (int64_t gap = 1; gap < ranks; gap *= ports + 1) {
-        nbcoll_step next = nbcoll_join(b);
+        nbcoll_step next = nbcoll_add_join(b);
         nbcoll_after(b, next, heard);
         for (int64_t far = gap; far < ranks && far <= ports * gap; far += gap) {
-            nbcoll_after(b, nbcoll_send(b, nbcoll_absolute((int)far, b->rank, b->ranks), a->recv, 0), heard);
-            nbcoll_after(b, next, nbcoll_recv(b, nbcoll_relative(b->rank, (int)far, b->ranks), a->recv, 0));
+            nbcoll_after(b, nbcoll_add_send(b, nbcoll_absolute((int)far, b->rank, b->ranks), a->recv, 0), heard);
+            nbcoll_after(b, next, nbcoll_add_recv(b, nbcoll_relative(b->rank, (int)far, b->ranks), a->recv, 0));
         }
         heard = next;
     }

@@ -8,13 +8,13 @@ nbcoll_build nbcolli_barrier_gather_bcast;
 void nbcolli_barrier_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->rank) {
-        nbcoll_send(b, 0, a->recv, 0);
-        nbcoll_recv(b, 0, a->recv, 0);
+        nbcoll_add_send(b, 0, a->recv, 0);
+        nbcoll_add_recv(b, 0, a->recv, 0);
         return;
     }
-    nbcoll_step all = nbcoll_join(b);
+    nbcoll_step all = nbcoll_add_join(b);
     for (int peer = 1; peer < b->ranks; peer++) {
-        nbcoll_after(b, all, nbcoll_recv(b, peer, a->recv, 0));
-        nbcoll_after(b, nbcoll_send(b, peer, a->recv, 0), all);
+        nbcoll_after(b, all, nbcoll_add_recv(b, peer, a->recv, 0));
+        nbcoll_after(b, nbcoll_add_send(b, peer, a->recv, 0), all);
     }
 }

@@ -14,21 +14,21 @@ void nbcolli_barrier_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_step heard[NBCOLL_ROUNDS_MAX + 1];
 
     if (me < 0) {
-        nbcoll_send(b, pair, a->recv, 0);
-        nbcoll_recv(b, pair, a->recv, 0);
+        nbcoll_add_send(b, pair, a->recv, 0);
+        nbcoll_add_recv(b, pair, a->recv, 0);
         return;
     }
     if (pair >= 0)
-        heard[rounds++] = nbcoll_recv(b, pair, a->recv, 0);
+        heard[rounds++] = nbcoll_add_recv(b, pair, a->recv, 0);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power) {
         int peer = nbcoll_unfold(me ^ mask, ranks);
-        nbcoll_step tell = nbcoll_send(b, peer, a->recv, 0);
+        nbcoll_step tell = nbcoll_add_send(b, peer, a->recv, 0);
         for (int i = 0; i < rounds; i++)
             nbcoll_after(b, tell, heard[i]);
-        heard[rounds++] = nbcoll_recv(b, peer, a->recv, 0);
+        heard[rounds++] = nbcoll_add_recv(b, peer, a->recv, 0);
     }
     if (pair >= 0) {
-        nbcoll_step tell = nbcoll_send(b, pair, a->recv, 0);
+        nbcoll_step tell = nbcoll_add_send(b, pair, a->recv, 0);
         for (int i = 1; i < rounds; i++)
             nbcoll_after(b, tell, heard[i]);
     }

@@ -10,12 +10,12 @@ void nbcolli_barrier_slots(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_part here = {0, 0, nbcoll_span(a->recv, 0)};
 
     if (b->rank != 0) {
-        nbcoll_expose(b, 1, &here);
-        nbcoll_fetch(b, 0, a->recv, 0);
+        nbcoll_add_expose(b, 1, &here);
+        nbcoll_add_fetch(b, 0, a->recv, 0);
         return;
     }
-    nbcoll_step all = nbcoll_join(b);
+    nbcoll_step all = nbcoll_add_join(b);
     for (int peer = 1; peer < b->ranks; peer++)
-        nbcoll_after(b, all, nbcoll_fetch(b, peer, a->recv, 0));
-    nbcoll_after(b, nbcoll_expose_to_all(b, a->recv, 0), all);
+        nbcoll_after(b, all, nbcoll_add_fetch(b, peer, a->recv, 0));
+    nbcoll_after(b, nbcoll_add_expose_to_all(b, a->recv, 0), all);
 }

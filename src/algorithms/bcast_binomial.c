@@ -13,7 +13,7 @@ void nbcolli_bcast_binomial(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_step data = NBCOLL_START;
 
     if (me)
-        data = nbcoll_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), a->recv, a->bytes);
+        data = nbcoll_add_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), a->recv, a->bytes);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
-        nbcoll_after(b, nbcoll_send(b, nbcoll_absolute(child, a->root, ranks), a->recv, a->bytes), data);
+        nbcoll_after(b, nbcoll_add_send(b, nbcoll_absolute(child, a->root, ranks), a->recv, a->bytes), data);
 }

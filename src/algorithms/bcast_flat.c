@@ -11,9 +11,9 @@ static void bcast_directly(nbcoll_builder *b, const nbcoll_args *a, int is_seque
     nbcoll_step before = NBCOLL_START;
 
     if (b->rank != a->root)
-        nbcoll_recv(b, a->root, a->recv, a->bytes);
+        nbcoll_add_recv(b, a->root, a->recv, a->bytes);
     for (int i = 1; b->rank == a->root && i < b->ranks; i++) {
-        nbcoll_step give = nbcoll_send(b, nbcoll_absolute(i, a->root, b->ranks), a->recv, a->bytes);
+        nbcoll_step give = nbcoll_add_send(b, nbcoll_absolute(i, a->root, b->ranks), a->recv, a->bytes);
         nbcoll_after(b, give, before);
         before = is_sequential ? give : NBCOLL_START;
     }

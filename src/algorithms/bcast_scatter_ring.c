@@ -21,11 +21,11 @@ static void bcast_scatter_ring_root(nbcoll_builder *b, const nbcoll_args *a)
 
     for (int i = 1; i < ranks; i++) {
         nbcoll_region block = bcast_block(b, a, i);
-        nbcoll_send(b, nbcoll_absolute(i, b->rank, ranks), block.at, block.bytes);
+        nbcoll_add_send(b, nbcoll_absolute(i, b->rank, ranks), block.at, block.bytes);
     }
     for (int i = ranks; i > 1; i--) {
         nbcoll_region block = bcast_block(b, a, i % ranks);
-        nbcoll_send(b, right, block.at, block.bytes);
+        nbcoll_add_send(b, right, block.at, block.bytes);
     }
 }
 
@@ -40,11 +40,11 @@ void nbcolli_bcast_scatter_ring(nbcoll_builder *b, const nbcoll_args *a)
     }
     int left = nbcoll_absolute(me - 1, a->root, ranks), right = nbcoll_absolute((me + 1) % ranks, a->root, ranks);
     nbcoll_region block = bcast_block(b, a, me);
-    nbcoll_step data = nbcoll_recv(b, a->root, block.at, block.bytes);
+    nbcoll_step data = nbcoll_add_recv(b, a->root, block.at, block.bytes);
     for (int i = 1; i < ranks; i++) {
         if (right != a->root)
-            nbcoll_after(b, nbcoll_send(b, right, block.at, block.bytes), data);
+            nbcoll_after(b, nbcoll_add_send(b, right, block.at, block.bytes), data);
         block = bcast_block(b, a, nbcoll_relative(me, i, ranks));
-        data = nbcoll_recv(b, left, block.at, block.bytes);
+        data = nbcoll_add_recv(b, left, block.at, block.bytes);
     }
 }

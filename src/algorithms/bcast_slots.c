@@ -8,7 +8,7 @@ nbcoll_build nbcolli_bcast_slots;
 void nbcolli_bcast_slots(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->rank == a->root)
-        nbcoll_expose_to_all(b, a->recv, a->bytes);
+        nbcoll_add_expose_to_all(b, a->recv, a->bytes);
     else
-        nbcoll_fetch(b, a->root, a->recv, a->bytes);
+        nbcoll_add_fetch(b, a->root, a->recv, a->bytes);
 }

@@ -22,12 +22,12 @@ void nbcolli_bcast_slots_chain(nbcoll_builder *b, const nbcoll_args *a)
     int before = (b->rank + b->ranks - 1) % b->ranks;
     nbcoll_part next = {(b->rank + 1) % b->ranks, 0, nbcoll_span(a->recv, a->bytes)};
     size_t piece = slots_chain_piece(a), pieces = a->bytes ? (a->bytes - 1) / piece + 1 : 1;
-    nbcoll_step shown = me + 1 < b->ranks ? nbcoll_expose_growing(b, 1, &next, piece) : NBCOLL_START;
+    nbcoll_step shown = me + 1 < b->ranks ? nbcoll_add_expose_growing(b, 1, &next, piece) : NBCOLL_START;
 
     for (size_t i = 0; me > 0 && i < pieces; i++) {
         size_t left = a->bytes - i * piece;
-        nbcoll_step have = nbcoll_fetch(b, before, nbcoll_at(a->recv, i * piece), left < piece ? left : piece);
+        nbcoll_step have = nbcoll_add_fetch(b, before, nbcoll_at(a->recv, i * piece), left < piece ? left : piece);
         if (shown != NBCOLL_START)
-            nbcoll_after(b, nbcoll_grow(b, shown, i), have);
+            nbcoll_after(b, nbcoll_add_grow(b, shown, i), have);
     }
 }

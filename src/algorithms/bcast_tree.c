@@ -25,9 +25,9 @@ static void tree_bcast(nbcoll_builder *b, const nbcoll_args *a, int64_t arity, i
         size_t bytes = nbcoll_block_length(a->bytes, segments, i);
         nbcoll_step data = NBCOLL_START;
         if (me)
-            data = nbcoll_recv(b, nbcoll_absolute((int)((me - 1) / arity), a->root, b->ranks), at, bytes);
+            data = nbcoll_add_recv(b, nbcoll_absolute((int)((me - 1) / arity), a->root, b->ranks), at, bytes);
         for (int64_t k = child; k < b->ranks && k < child + arity; k++)
-            nbcoll_after(b, nbcoll_send(b, nbcoll_absolute((int)k, a->root, b->ranks), at, bytes), data);
+            nbcoll_after(b, nbcoll_add_send(b, nbcoll_absolute((int)k, a->root, b->ranks), at, bytes), data);
     }
 }
 

@@ -34,9 +34,9 @@ static nbcoll_step flat_give(nbcoll_builder *b, const nbcoll_args *a)
         int to = nbcoll_absolute(i, b->rank, b->ranks);
         if (!flat_has(a, to, b->rank))
             continue;
-        nbcoll_step give = nbcoll_send(b, to, a->send, a->bytes);
+        nbcoll_step give = nbcoll_add_send(b, to, a->send, a->bytes);
         if (a->in_place && left == NBCOLL_START)
-            left = nbcoll_join(b);
+            left = nbcoll_add_join(b);
         if (a->in_place)
             nbcoll_after(b, left, give);
     }
@@ -52,18 +52,18 @@ static void flat_combine(nbcoll_builder *b, const nbcoll_args *a, int is_sequent
     while (last >= 0 && !flat_has(a, b->rank, last))
         last--;
     if (!last && flat_has(a, b->rank, b->rank) && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     for (int from = 0; from <= last; from++) {
         flat_sum next = {a->send, NBCOLL_START, from == b->rank};
         if (!next.is_mine) {
-            next.at = last ? nbcoll_scratch(b, a->bytes) : a->recv;
-            next.since = nbcoll_recv(b, from, next.at, a->bytes);
+            next.at = last ? nbcoll_add_scratch(b, a->bytes) : a->recv;
+            next.since = nbcoll_add_recv(b, from, next.at, a->bytes);
             nbcoll_after(b, next.since, last ? before : left);
             before = is_sequential ? next.since : NBCOLL_START;
         }
         if (from) {
             nbcoll_addr to = from == last ? a->recv : sum.is_mine ? next.at : sum.at;
-            nbcoll_step step = nbcoll_combine(b, to, sum.at, next.at, a->count, a->reduction);
+            nbcoll_step step = nbcoll_add_combine(b, to, sum.at, next.at, a->count, a->reduction);
             nbcoll_after(b, step, sum.since);
             nbcoll_after(b, step, next.since);
             if (from == last)

@@ -14,17 +14,17 @@ void nbcolli_exscan_linear(nbcoll_builder *b, const nbcoll_args *a)
     if (b->rank > 0) {
         int waits = a->in_place && !is_last; /* the operand is still needed where the result belongs */
         if (waits)
-            in = nbcoll_scratch(b, a->bytes);
-        since = nbcoll_recv(b, b->rank - 1, in, a->bytes);
+            in = nbcoll_add_scratch(b, a->bytes);
+        since = nbcoll_add_recv(b, b->rank - 1, in, a->bytes);
         if (is_last)
             return;
-        sum = nbcoll_scratch(b, a->bytes);
-        nbcoll_step combine = nbcoll_combine(b, sum, in, a->send, a->count, a->reduction);
+        sum = nbcoll_add_scratch(b, a->bytes);
+        nbcoll_step combine = nbcoll_add_combine(b, sum, in, a->send, a->count, a->reduction);
         nbcoll_after(b, combine, since);
         since = combine;
         if (waits)
-            nbcoll_after(b, nbcoll_copy(b, a->recv, in, a->bytes), combine);
+            nbcoll_after(b, nbcoll_add_copy(b, a->recv, in, a->bytes), combine);
     }
     if (!is_last)
-        nbcoll_after(b, nbcoll_send(b, b->rank + 1, sum, a->bytes), since);
+        nbcoll_after(b, nbcoll_add_send(b, b->rank + 1, sum, a->bytes), since);
 }

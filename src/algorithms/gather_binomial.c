@@ -16,12 +16,12 @@ static void gather_binomial_root(nbcoll_builder *b, const nbcoll_args *a)
     for (int child = nbcoll_binomial_first(0, ranks); child > 0; child = nbcoll_binomial_next(0, child)) {
         int peer = nbcoll_absolute(child, a->root, ranks), size = nbcoll_binomial_size(child, ranks);
         int unwrapped = nbcoll_binomial_unwrapped(child, a->root, ranks);
-        nbcoll_recv(b, peer, nbcoll_at(a->recv, (size_t)peer * a->bytes), (size_t)unwrapped * a->bytes);
+        nbcoll_add_recv(b, peer, nbcoll_at(a->recv, (size_t)peer * a->bytes), (size_t)unwrapped * a->bytes);
         if (unwrapped < size)
-            nbcoll_recv(b, peer, a->recv, (size_t)(size - unwrapped) * a->bytes);
+            nbcoll_add_recv(b, peer, a->recv, (size_t)(size - unwrapped) * a->bytes);
     }
     if (!a->in_place)
-        nbcoll_copy(b, nbcoll_at(a->recv, (size_t)a->root * a->bytes), a->send, a->bytes);
+        nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)a->root * a->bytes), a->send, a->bytes);
 }
 
 void nbcolli_gather_binomial(nbcoll_builder *b, const nbcoll_args *a)
@@ -35,16 +35,16 @@ void nbcolli_gather_binomial(nbcoll_builder *b, const nbcoll_args *a)
     int size = nbcoll_binomial_size(me, ranks), above = nbcoll_binomial_parent(me);
     int unwrapped = above ? size : nbcoll_binomial_unwrapped(me, a->root, ranks);
     int parent = nbcoll_absolute(above, a->root, ranks);
-    nbcoll_addr room = size > 1 ? nbcoll_scratch(b, (size_t)size * a->bytes) : a->send;
-    nbcoll_step own = size > 1 ? nbcoll_copy(b, room, a->send, a->bytes) : NBCOLL_START;
-    nbcoll_step head = nbcoll_send(b, parent, room, (size_t)unwrapped * a->bytes), tail = NBCOLL_START;
+    nbcoll_addr room = size > 1 ? nbcoll_add_scratch(b, (size_t)size * a->bytes) : a->send;
+    nbcoll_step own = size > 1 ? nbcoll_add_copy(b, room, a->send, a->bytes) : NBCOLL_START;
+    nbcoll_step head = nbcoll_add_send(b, parent, room, (size_t)unwrapped * a->bytes), tail = NBCOLL_START;
     nbcoll_after(b, head, own);
     if (unwrapped < size)
-        tail = nbcoll_send(b, parent, nbcoll_at(room, (size_t)unwrapped * a->bytes),
+        tail = nbcoll_add_send(b, parent, nbcoll_at(room, (size_t)unwrapped * a->bytes),
                            (size_t)(size - unwrapped) * a->bytes);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int first = child - me, blocks = nbcoll_binomial_size(child, ranks);
-        nbcoll_step collect = nbcoll_recv(b, nbcoll_absolute(child, a->root, ranks),
+        nbcoll_step collect = nbcoll_add_recv(b, nbcoll_absolute(child, a->root, ranks),
                                           nbcoll_at(room, (size_t)first * a->bytes), (size_t)blocks * a->bytes);
         if (first < unwrapped)
             nbcoll_after(b, head, collect);

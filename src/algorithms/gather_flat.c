@@ -13,19 +13,19 @@ static void gather_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequ
     nbcoll_region from = nbcoll_send_block(b, a, a->root), to;
 
     if (b->rank != a->root) {
-        nbcoll_send(b, a->root, from.at, from.bytes);
+        nbcoll_add_send(b, a->root, from.at, from.bytes);
         return;
     }
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, a->root, b->ranks);
         to = nbcoll_recv_block(b, a, peer);
-        nbcoll_step take = nbcoll_recv(b, peer, to.at, to.bytes);
+        nbcoll_step take = nbcoll_add_recv(b, peer, to.at, to.bytes);
         nbcoll_after(b, take, before);
         before = is_sequential ? take : NBCOLL_START;
     }
     to = nbcoll_recv_block(b, a, a->root);
     if (!a->in_place)
-        nbcoll_copy(b, to.at, from.at, from.bytes);
+        nbcoll_add_copy(b, to.at, from.at, from.bytes);
 }
 
 void nbcolli_gather_flat(nbcoll_builder *b, const nbcoll_args *a)

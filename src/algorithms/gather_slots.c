@@ -10,14 +10,14 @@ void nbcolli_gather_slots(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_part mine = {a->root, 0, nbcoll_span(a->send, a->bytes)};
 
     if (b->rank != a->root) {
-        nbcoll_expose(b, 1, &mine);
+        nbcoll_add_expose(b, 1, &mine);
         return;
     }
     for (int peer = 0; peer < b->ranks; peer++) {
         nbcoll_addr place = nbcoll_at(a->recv, (size_t)peer * a->bytes);
         if (peer != b->rank)
-            nbcoll_fetch(b, peer, place, a->bytes);
+            nbcoll_add_fetch(b, peer, place, a->bytes);
         else if (!a->in_place)
-            nbcoll_copy(b, place, a->send, a->bytes);
+            nbcoll_add_copy(b, place, a->send, a->bytes);
     }
 }

@@ -19,7 +19,7 @@ static void gatherv_place(nbcoll_builder *b, const nbcoll_args *a, int first, in
 {
     for (int i = 0; i < blocks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, nbcoll_absolute(first + i, a->root, b->ranks));
-        nbcoll_after(b, nbcoll_copy(b, to.at, room, to.bytes), collect);
+        nbcoll_after(b, nbcoll_add_copy(b, to.at, room, to.bytes), collect);
         room = nbcoll_at(room, to.bytes);
     }
 }
@@ -28,20 +28,20 @@ void nbcolli_gatherv_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks), size = nbcoll_binomial_size(me, ranks);
     size_t own = gatherv_bytes(b, a, me, 1), all = gatherv_bytes(b, a, me, size);
-    nbcoll_addr room = size > 1 ? nbcoll_scratch(b, all) : a->send;
+    nbcoll_addr room = size > 1 ? nbcoll_add_scratch(b, all) : a->send;
     nbcoll_step give = NBCOLL_START;
 
     if (me)
-        give = nbcoll_send(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), room, all);
+        give = nbcoll_add_send(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), room, all);
     if (me && size > 1)
-        nbcoll_after(b, give, nbcoll_copy(b, room, a->send, own));
+        nbcoll_after(b, give, nbcoll_add_copy(b, room, a->send, own));
     if (!me && !a->in_place)
-        nbcoll_copy(b, nbcoll_recv_block(b, a, b->rank).at, a->send, own);
+        nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, a->send, own);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int blocks = nbcoll_binomial_size(child, ranks);
         nbcoll_addr at = nbcoll_at(room, gatherv_bytes(b, a, me, child - me));
         nbcoll_step collect =
-            nbcoll_recv(b, nbcoll_absolute(child, a->root, ranks), at, gatherv_bytes(b, a, child, blocks));
+            nbcoll_add_recv(b, nbcoll_absolute(child, a->root, ranks), at, gatherv_bytes(b, a, child, blocks));
         if (me)
             nbcoll_after(b, give, collect);
         else

@@ -15,11 +15,11 @@ void nbcolli_reduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
 
     /* The nearest child first: it has the ranks just above those combined so far. */
     for (int gap = 1; gap < size; gap = gap < size - gap ? 2 * gap : size) {
-        nbcoll_addr in = nbcoll_scratch(b, a->bytes);
-        nbcoll_step take = nbcoll_recv(b, me + gap, in, a->bytes);
+        nbcoll_addr in = nbcoll_add_scratch(b, a->bytes);
+        nbcoll_step take = nbcoll_add_recv(b, me + gap, in, a->bytes);
         if (gap == 1 && (me || !is_root))
             result = in;
-        nbcoll_step combine = nbcoll_combine(b, result, sum, in, a->count, a->reduction);
+        nbcoll_step combine = nbcoll_add_combine(b, result, sum, in, a->count, a->reduction);
         nbcoll_after(b, combine, take);
         nbcoll_after(b, combine, summed);
         send_read = gap == 1 ? combine : send_read;
@@ -27,15 +27,15 @@ void nbcolli_reduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
         summed = combine;
     }
     if (b->ranks == 1 && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     int up = me ? nbcoll_binomial_parent(me) : a->root;
     if (up != me) {
-        nbcoll_step give = nbcoll_send(b, up, sum, a->bytes);
+        nbcoll_step give = nbcoll_add_send(b, up, sum, a->bytes);
         nbcoll_after(b, give, summed);
         send_read = size == 1 ? give : send_read;
     }
     if (is_root && me) {
-        nbcoll_step take = nbcoll_recv(b, 0, a->recv, a->bytes);
+        nbcoll_step take = nbcoll_add_recv(b, 0, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, take, send_read);
     }

@@ -16,12 +16,12 @@ void nbcolli_reduce_scatter_binomial(nbcoll_builder *b, const nbcoll_args *a)
     reduce.counts = NULL;
     reduce.count = a->counts ? a->count : a->count * (size_t)b->ranks;
     reduce.bytes = reduce.count * a->element;
-    reduce.recv = nbcoll_scratch(b, b->rank ? 0 : reduce.bytes);
+    reduce.recv = nbcoll_add_scratch(b, b->rank ? 0 : reduce.bytes);
     reduce.in_place = 0;
     nbcolli_reduce_binomial(b, &reduce);
     /* Rank 0 has nothing to scatter before; in place, blocks come to where operands were. */
     if (!b->rank || a->in_place)
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     scatter.operation = a->counts ? NBCOLL_OPERATION_SCATTERV : NBCOLL_OPERATION_SCATTER;
     scatter.send = reduce.recv;
     scatter.in_place = 0;

@@ -51,14 +51,15 @@ static direct_part direct_operand(const direct_plan *p, int rank)
     if (rank == p->b->rank)
         return p->mine;
     nbcoll_addr at = nbcoll_at(p->room, (size_t)(rank - (rank > p->b->rank)) * p->result.bytes);
-    return (direct_part){at, nbcoll_recv(p->b, rank, at, p->result.bytes), 1, 0};
+    return (direct_part){at, nbcoll_add_recv(p->b, rank, at, p->result.bytes), 1, 0};
 }
 
 static direct_part direct_combine(const direct_plan *p, direct_part left, direct_part right)
 {
     int ranks = left.ranks + right.ranks;
     nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
-    nbcoll_step step = nbcoll_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
+    nbcoll_step step =
+        nbcoll_add_combine(p->b, to, left.at, right.at, p->result.bytes / p->a->element, p->a->reduction);
 
     nbcoll_after(p->b, step, left.since);
     nbcoll_after(p->b, step, right.since);
@@ -95,10 +96,10 @@ static void direct_share(const direct_plan *p, nbcoll_step finished, nbcoll_step
     for (int i = 1; i < p->b->ranks; i++) {
         int above = nbcoll_absolute(i, p->b->rank, p->b->ranks), below = nbcoll_relative(p->b->rank, i, p->b->ranks);
         if (direct_needs_all(p->a, above))
-            nbcoll_after(p->b, nbcoll_send(p->b, above, p->result.at, p->result.bytes), finished);
+            nbcoll_after(p->b, nbcoll_add_send(p->b, above, p->result.at, p->result.bytes), finished);
         if (direct_needs_all(p->a, p->b->rank)) {
             nbcoll_region block = direct_block(p->b, p->a, p->a->recv, below);
-            nbcoll_step take = nbcoll_recv(p->b, below, block.at, block.bytes);
+            nbcoll_step take = nbcoll_add_recv(p->b, below, block.at, block.bytes);
             nbcoll_after(p->b, take, left);
         }
     }
@@ -108,25 +109,26 @@ static void direct_build(nbcoll_builder *b, const nbcoll_args *a, int is_tree)
 {
     int me = b->rank, ranks = b->ranks, is_scatter = direct_is_scatter(a);
     nbcoll_region own = direct_block(b, a, a->send, me), result = direct_block(b, a, a->recv, me);
-    nbcoll_step left = a->in_place ? nbcoll_join(b) : NBCOLL_START;
+    nbcoll_step left = a->in_place ? nbcoll_add_join(b) : NBCOLL_START;
 
     if (is_scatter)
         result.at = a->recv;
     else if (!direct_needs_all(a, me))
-        result.at = nbcoll_scratch(b, own.bytes);
-    direct_plan p = {b, a, result, nbcoll_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1, 1}};
+        result.at = nbcoll_add_scratch(b, own.bytes);
+    direct_plan p = {
+        b, a, result, nbcoll_add_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1, 1}};
     if (ranks == 1 && !a->in_place)
-        nbcoll_copy(b, result.at, own.at, own.bytes);
+        nbcoll_add_copy(b, result.at, own.at, own.bytes);
     if (ranks == 1)
         return;
     if (a->in_place && is_scatter) { /* the result lies where operands do */
-        p.mine.at = nbcoll_scratch(b, own.bytes);
-        p.mine.since = nbcoll_copy(b, p.mine.at, own.at, own.bytes);
+        p.mine.at = nbcoll_add_scratch(b, own.bytes);
+        p.mine.since = nbcoll_add_copy(b, p.mine.at, own.at, own.bytes);
     }
     for (int i = 1; i < ranks; i++) {
         int to = nbcoll_absolute(i, me, ranks);
         nbcoll_region block = direct_block(b, a, a->send, to);
-        nbcoll_step give = nbcoll_send(b, to, block.at, block.bytes);
+        nbcoll_step give = nbcoll_add_send(b, to, block.at, block.bytes);
         if (a->in_place)
             nbcoll_after(b, left, give);
     }

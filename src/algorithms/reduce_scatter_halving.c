@@ -28,9 +28,9 @@ static size_t halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int l
 static void halving_take(nbcoll_builder *b, const nbcoll_args *a, halving_state *s, int peer, nbcoll_addr kept,
                          size_t bytes)
 {
-    nbcoll_addr in = nbcoll_scratch(b, bytes);
-    nbcoll_step take = nbcoll_recv(b, peer, in, bytes);
-    nbcoll_step combine = nbcoll_combine(b, in, in, kept, bytes / a->element, a->reduction);
+    nbcoll_addr in = nbcoll_add_scratch(b, bytes);
+    nbcoll_step take = nbcoll_add_recv(b, peer, in, bytes);
+    nbcoll_step combine = nbcoll_add_combine(b, in, in, kept, bytes / a->element, a->reduction);
     nbcoll_after(b, combine, take);
     nbcoll_after(b, combine, s->since);
     if (s->is_sequential)
@@ -46,7 +46,7 @@ static nbcoll_step halving_exchange(nbcoll_builder *b, const nbcoll_args *a, hal
     size_t lower = halving_bytes(b, a, s->low, middle), upper = halving_bytes(b, a, middle, s->high);
     nbcoll_addr there = nbcoll_at(s->at, lower);
     int peer = nbcoll_unfold(is_upper ? me - half : me + half, b->ranks);
-    nbcoll_step give = nbcoll_send(b, peer, is_upper ? s->at : there, is_upper ? lower : upper);
+    nbcoll_step give = nbcoll_add_send(b, peer, is_upper ? s->at : there, is_upper ? lower : upper);
     nbcoll_after(b, give, s->since);
     halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
     *(is_upper ? &s->low : &s->high) = middle;
@@ -63,8 +63,8 @@ static void halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequen
     nbcoll_step left = NBCOLL_START; /* the operands that went from where they were */
 
     if (me < 0) {
-        left = nbcoll_send(b, pair, a->send, halving_bytes(b, a, 0, s.high));
-        nbcoll_step back = nbcoll_recv(b, pair, a->recv, own);
+        left = nbcoll_add_send(b, pair, a->send, halving_bytes(b, a, 0, s.high));
+        nbcoll_step back = nbcoll_add_recv(b, pair, a->recv, own);
         if (a->in_place)
             nbcoll_after(b, back, left);
         return;
@@ -77,10 +77,10 @@ static void halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequen
         left = is_original ? give : left;
     }
     if (pair >= 0)
-        nbcoll_after(b, nbcoll_send(b, pair, nbcoll_at(s.at, own), nbcoll_send_block(b, a, pair).bytes), s.since);
+        nbcoll_after(b, nbcoll_add_send(b, pair, nbcoll_at(s.at, own), nbcoll_send_block(b, a, pair).bytes), s.since);
     if (ranks == 1 && a->in_place)
         return;
-    nbcoll_step place = nbcoll_copy(b, a->recv, s.at, own);
+    nbcoll_step place = nbcoll_add_copy(b, a->recv, s.at, own);
     nbcoll_after(b, place, s.since);
     if (a->in_place)
         nbcoll_after(b, place, left);

@@ -12,15 +12,15 @@ void nbcolli_reduce_slots(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_step sum = NBCOLL_START;
 
     if (b->rank != a->root) {
-        nbcoll_expose(b, 1, &mine);
+        nbcoll_add_expose(b, 1, &mine);
         return;
     }
     if (!a->in_place)
-        sum = nbcoll_copy(b, a->recv, a->send, a->bytes);
+        sum = nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     for (int i = 1; i < b->ranks; i++) {
         int peer = i <= b->rank ? b->rank - i : i;
         nbcoll_side side = i <= b->rank ? NBCOLL_LEFT : NBCOLL_RIGHT;
-        nbcoll_step next = nbcoll_fetch_reduce(b, peer, a->recv, side, a->count, a->reduction);
+        nbcoll_step next = nbcoll_add_fetch_reduce(b, peer, a->recv, side, a->count, a->reduction);
         nbcoll_after(b, next, sum);
         sum = next;
     }

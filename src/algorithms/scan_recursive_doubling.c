@@ -25,7 +25,7 @@ typedef struct scan_state {
 
 static scan_sum scan_combine(const scan_state *s, nbcoll_addr to, scan_sum left, scan_sum right)
 {
-    nbcoll_step step = nbcoll_combine(s->b, to, left.at, right.at, s->a->count, s->a->reduction);
+    nbcoll_step step = nbcoll_add_combine(s->b, to, left.at, right.at, s->a->count, s->a->reduction);
     nbcoll_after(s->b, step, left.since);
     nbcoll_after(s->b, step, right.since);
     return (scan_sum){to, step};
@@ -33,19 +33,19 @@ static scan_sum scan_combine(const scan_state *s, nbcoll_addr to, scan_sum left,
 
 static void scan_give(const scan_state *s, int peer)
 {
-    nbcoll_after(s->b, nbcoll_send(s->b, peer, s->group.at, s->a->bytes), s->group.since);
+    nbcoll_after(s->b, nbcoll_add_send(s->b, peer, s->group.at, s->a->bytes), s->group.since);
 }
 
 static scan_sum scan_take(const scan_state *s, int peer, nbcoll_addr to)
 {
-    return (scan_sum){to, nbcoll_recv(s->b, peer, to, s->a->bytes)};
+    return (scan_sum){to, nbcoll_add_recv(s->b, peer, to, s->a->bytes)};
 }
 
 /* In the upper group. `is_last`: there will be nothing more in front. */
 static void scan_upper(scan_state *s, int peer, int is_last, int has_more)
 {
-    nbcoll_addr result = is_last ? s->a->recv : nbcoll_scratch(s->b, s->a->bytes);
-    scan_sum lower = scan_take(s, peer, s->has_prefix ? nbcoll_scratch(s->b, s->a->bytes) : result);
+    nbcoll_addr result = is_last ? s->a->recv : nbcoll_add_scratch(s->b, s->a->bytes);
+    scan_sum lower = scan_take(s, peer, s->has_prefix ? nbcoll_add_scratch(s->b, s->a->bytes) : result);
 
     if (has_more)
         scan_give(s, peer);
@@ -56,7 +56,7 @@ static void scan_upper(scan_state *s, int peer, int is_last, int has_more)
     if (s->is_one)
         s->group = s->prefix;
     else if (has_more)
-        s->group = scan_combine(s, nbcoll_scratch(s->b, s->a->bytes), lower, s->group);
+        s->group = scan_combine(s, nbcoll_add_scratch(s->b, s->a->bytes), lower, s->group);
 }
 
 void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
@@ -65,11 +65,11 @@ void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
     scan_state s = {b, a, {a->send, NBCOLL_START}, {a->send, NBCOLL_START}, NBCOLL_START, is_scan, is_scan};
 
     if (me && a->in_place) {
-        s.group.at = nbcoll_scratch(b, a->bytes);
-        s.group.since = s.aside = nbcoll_copy(b, s.group.at, a->send, a->bytes);
+        s.group.at = nbcoll_add_scratch(b, a->bytes);
+        s.group.since = s.aside = nbcoll_add_copy(b, s.group.at, a->send, a->bytes);
         s.prefix = s.group;
     } else if (!me && is_scan && !a->in_place) {
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     }
     for (int gap = 1; gap < ranks; gap = gap < ranks - gap ? 2 * gap : ranks) {
         int upper = (me & -gap) | gap, has_more = gap < ranks - upper; /* ranks above both groups */
@@ -78,7 +78,7 @@ void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
         } else if (me < ranks - gap) {
             scan_give(&s, me + gap);
             if (has_more) {
-                scan_sum in = scan_take(&s, me + gap, nbcoll_scratch(b, a->bytes));
+                scan_sum in = scan_take(&s, me + gap, nbcoll_add_scratch(b, a->bytes));
                 s.group = scan_combine(&s, in.at, s.group, in);
                 s.is_one = 0;
             }

@@ -13,19 +13,19 @@ static void scatter_directly(nbcoll_builder *b, const nbcoll_args *a, int is_seq
     nbcoll_region from, to = nbcoll_recv_block(b, a, a->root);
 
     if (b->rank != a->root) {
-        nbcoll_recv(b, a->root, to.at, to.bytes);
+        nbcoll_add_recv(b, a->root, to.at, to.bytes);
         return;
     }
     for (int i = 1; i < b->ranks; i++) {
         int peer = nbcoll_absolute(i, a->root, b->ranks);
         from = nbcoll_send_block(b, a, peer);
-        nbcoll_step give = nbcoll_send(b, peer, from.at, from.bytes);
+        nbcoll_step give = nbcoll_add_send(b, peer, from.at, from.bytes);
         nbcoll_after(b, give, before);
         before = is_sequential ? give : NBCOLL_START;
     }
     from = nbcoll_send_block(b, a, a->root);
     if (!a->in_place)
-        nbcoll_copy(b, to.at, from.at, from.bytes);
+        nbcoll_add_copy(b, to.at, from.at, from.bytes);
 }
 
 void nbcolli_scatter_flat(nbcoll_builder *b, const nbcoll_args *a)

@@ -19,7 +19,7 @@ static void scatterv_pack(nbcoll_builder *b, const nbcoll_args *a, int first, in
 {
     for (int i = 0; i < blocks; i++) {
         nbcoll_region from = nbcoll_send_block(b, a, nbcoll_absolute(first + i, a->root, b->ranks));
-        nbcoll_after(b, feed, nbcoll_copy(b, room, from.at, from.bytes));
+        nbcoll_after(b, feed, nbcoll_add_copy(b, room, from.at, from.bytes));
         room = nbcoll_at(room, from.bytes);
     }
 }
@@ -28,20 +28,20 @@ void nbcolli_scatterv_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks), size = nbcoll_binomial_size(me, ranks);
     size_t own = scatterv_bytes(b, a, me, 1), all = scatterv_bytes(b, a, me, size);
-    nbcoll_addr room = size > 1 ? nbcoll_scratch(b, all) : a->recv;
+    nbcoll_addr room = size > 1 ? nbcoll_add_scratch(b, all) : a->recv;
     nbcoll_step take = NBCOLL_START;
 
     if (me)
-        take = nbcoll_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), room, all);
+        take = nbcoll_add_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), room, all);
     if (me && size > 1)
-        nbcoll_after(b, nbcoll_copy(b, a->recv, room, own), take);
+        nbcoll_after(b, nbcoll_add_copy(b, a->recv, room, own), take);
     if (!me && !a->in_place)
-        nbcoll_copy(b, a->recv, nbcoll_send_block(b, a, b->rank).at, own);
+        nbcoll_add_copy(b, a->recv, nbcoll_send_block(b, a, b->rank).at, own);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int blocks = nbcoll_binomial_size(child, ranks);
         nbcoll_addr at = nbcoll_at(room, scatterv_bytes(b, a, me, child - me));
         nbcoll_step feed =
-            nbcoll_send(b, nbcoll_absolute(child, a->root, ranks), at, scatterv_bytes(b, a, child, blocks));
+            nbcoll_add_send(b, nbcoll_absolute(child, a->root, ranks), at, scatterv_bytes(b, a, child, blocks));
         if (me)
             nbcoll_after(b, feed, take);
         else

@@ -40,9 +40,9 @@ void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
         int had = mine.root == b->rank;
         spanning_group other = spanning_split(&mine, b->rank);
         if (had)
-            nbcoll_after(b, nbcoll_send(b, other.root, a->recv, a->bytes), data);
+            nbcoll_after(b, nbcoll_add_send(b, other.root, a->recv, a->bytes), data);
         else if (mine.root == b->rank)
-            data = nbcoll_recv(b, other.root, a->recv, a->bytes);
+            data = nbcoll_add_recv(b, other.root, a->recv, a->bytes);
     }
 }
 
@@ -58,17 +58,18 @@ void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
         spanning_group other = spanning_split(&mine, b->rank);
         if (had) {
             nbcoll_addr half = nbcoll_at(room, spanning_bytes(a, first, other.low));
-            nbcoll_after(b, nbcoll_send(b, other.root, half, spanning_bytes(a, other.low, other.high)), data);
+            nbcoll_after(b, nbcoll_add_send(b, other.root, half, spanning_bytes(a, other.low, other.high)), data);
         } else if (mine.root == b->rank) {
             size_t bytes = spanning_bytes(a, mine.low, mine.high);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
-            room = is_placed ? a->recv : nbcoll_scratch(b, bytes);
-            data = nbcoll_recv(b, other.root, room, bytes);
+            room = is_placed ? a->recv : nbcoll_add_scratch(b, bytes);
+            data = nbcoll_add_recv(b, other.root, room, bytes);
         }
     }
     if (!is_placed)
-        nbcoll_after(b, nbcoll_copy(b, a->recv, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->bytes), data);
+        nbcoll_after(b, nbcoll_add_copy(b, a->recv, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->bytes),
+                     data);
 }
 
 void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
@@ -83,20 +84,20 @@ void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
         spanning_group other = spanning_split(&mine, b->rank);
         if (had) {
             nbcoll_addr half = nbcoll_at(room, spanning_bytes(a, first, other.low));
-            nbcoll_step take = nbcoll_recv(b, other.root, half, spanning_bytes(a, other.low, other.high));
+            nbcoll_step take = nbcoll_add_recv(b, other.root, half, spanning_bytes(a, other.low, other.high));
             if (give != NBCOLL_START)
                 nbcoll_after(b, give, take);
         } else if (mine.root == b->rank) {
             size_t bytes = spanning_bytes(a, mine.low, mine.high);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
-            room = is_placed ? a->send : nbcoll_scratch(b, bytes);
-            give = nbcoll_send(b, other.root, room, bytes);
+            room = is_placed ? a->send : nbcoll_add_scratch(b, bytes);
+            give = nbcoll_add_send(b, other.root, room, bytes);
         }
     }
     if (is_placed)
         return;
-    nbcoll_step own = nbcoll_copy(b, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->send, a->bytes);
+    nbcoll_step own = nbcoll_add_copy(b, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->send, a->bytes);
     if (give != NBCOLL_START)
         nbcoll_after(b, give, own);
 }
@@ -118,13 +119,13 @@ static spanning_sum spanning_reduce(nbcoll_builder *b, const nbcoll_args *a, spa
     if (mine.root != b->rank)
         return sum;
     if (root != b->rank) {
-        nbcoll_after(b, nbcoll_send(b, root, sum.at, a->bytes), sum.since);
+        nbcoll_after(b, nbcoll_add_send(b, root, sum.at, a->bytes), sum.since);
         return sum;
     }
-    nbcoll_addr in = nbcoll_scratch(b, a->bytes), to = is_whole ? a->recv : in;
-    nbcoll_step take = nbcoll_recv(b, other.root, in, a->bytes);
-    nbcoll_step step = other.low < mine.low ? nbcoll_combine(b, to, in, sum.at, a->count, a->reduction)
-                                            : nbcoll_combine(b, to, sum.at, in, a->count, a->reduction);
+    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), to = is_whole ? a->recv : in;
+    nbcoll_step take = nbcoll_add_recv(b, other.root, in, a->bytes);
+    nbcoll_step step = other.low < mine.low ? nbcoll_add_combine(b, to, in, sum.at, a->count, a->reduction)
+                                            : nbcoll_add_combine(b, to, sum.at, in, a->count, a->reduction);
     nbcoll_after(b, step, take);
     nbcoll_after(b, step, sum.since);
     return (spanning_sum){to, step};
@@ -133,6 +134,6 @@ static spanning_sum spanning_reduce(nbcoll_builder *b, const nbcoll_args *a, spa
 void nbcolli_reduce_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->ranks == 1 && !a->in_place)
-        nbcoll_copy(b, a->recv, a->send, a->bytes);
+        nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     spanning_reduce(b, a, (spanning_group){0, b->ranks, a->root});
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
- * starts it. What an operation needs of its arguments stands in one table (inline/select.h). */
-#include "nbcoll/inline/context.h"
-#include "nbcoll/inline/reduce.h"
-#include "nbcoll/inline/select.h"
+ * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
+#include "../engine/context.h"
+#include "../reduce/reduce.h"
+#include "../select/select.h"
 
 /* What a program passed. */
 typedef struct collective_call {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Names and sizes of types and operations. */
-#include "nbcoll/inline/reduce.h"
+#include "reduce.h"
 
 size_t nbcoll_type_size(nbcoll_type type)
 {

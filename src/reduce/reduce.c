@@ -3,7 +3,7 @@
  * Elementwise reductions. One source makes the kernels for every level of vector instructions (vectors.h says how); on
  * x86-64 the level is chosen at each call: a load and a few branches beside the work.
  */
-#include "nbcoll/inline/reduce.h"
+#include "reduce.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -3,7 +3,7 @@
  * this rank's memory cannot fetch is turned into sends and receives here, while it is added. */
 #include "builder.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 
 static nbcolli_builder *builder_of(nbcoll_builder *b)
 {
@@ -175,29 +175,31 @@ static nbcoll_step builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region 
     return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = peer, .write = to});
 }
 
-nbcoll_step nbcoll_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
+nbcoll_step nbcoll_add_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(from, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_send") || !builder_peer(b, peer) || !builder_region_or_block(b, region, 0))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_send") || !builder_peer(b, peer) ||
+        !builder_region_or_block(b, region, 0))
         return NBCOLL_START;
     return builder_add_send(b, peer, region);
 }
 
-nbcoll_step nbcoll_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
+nbcoll_step nbcoll_add_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_recv") || !builder_peer(b, peer) || !builder_region_or_block(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_recv") || !builder_peer(b, peer) ||
+        !builder_region_or_block(b, region, 1))
         return NBCOLL_START;
     return builder_add_recv(b, peer, region);
 }
 
 /* What was lowered is refused too: a builder that works must not stop working where memory is shared. */
-void nbcoll_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
+void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_number") ? builder_draft(b, step) : NULL;
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_number") ? builder_draft(b, step) : NULL;
     if (!draft)
         return;
     int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
@@ -261,10 +263,10 @@ nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_pa
     return step;
 }
 
-nbcoll_step nbcoll_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
+nbcoll_step nbcoll_add_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
 {
     nbcolli_builder *b = builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
+    return nbcolli_builder_enter(b, "nbcoll_add_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
 nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
@@ -281,16 +283,16 @@ nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
     return (nbcoll_part *)(void *)(room + 1);
 }
 
-nbcoll_part *nbcoll_parts(nbcoll_builder *builder, size_t n)
+nbcoll_part *nbcoll_builder_parts(nbcoll_builder *builder, size_t n)
 {
     nbcolli_builder *b = builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_parts") ? nbcolli_builder_parts(b, n) : NULL;
+    return nbcolli_builder_enter(b, "nbcoll_builder_parts") ? nbcolli_builder_parts(b, n) : NULL;
 }
 
-nbcoll_step nbcoll_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
+nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_expose_to_all"))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_to_all"))
         return NBCOLL_START;
     nbcoll_part *parts = nbcolli_builder_parts(b, (size_t)b->head.ranks);
     size_t n = 0;
@@ -300,11 +302,11 @@ nbcoll_step nbcoll_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t
     return parts ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
-nbcoll_step nbcoll_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
+nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_fetch") || !builder_peer(b, peer) || !builder_region(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch") || !builder_peer(b, peer) || !builder_region(b, region, 1))
         return NBCOLL_START;
     if (builder_shares(b, peer))
         return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
@@ -345,12 +347,12 @@ static nbcoll_step builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_s
     return step;
 }
 
-nbcoll_step nbcoll_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
+nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
                                 nbcoll_reduction how)
 {
     nbcolli_builder *b = builder_of(builder);
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_fetch_reduce") || !builder_peer(b, peer) ||
+    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch_reduce") || !builder_peer(b, peer) ||
         !builder_elements(b, count, how, &bytes) || !builder_region(b, nbcoll_span(acc, bytes), 1) ||
         !BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT, builder_next(b),
                          "there is no side %d", (int)side))
@@ -369,12 +371,12 @@ static int builder_may_read(nbcoll_region result, nbcoll_region operand)
     return result.at.offset == operand.at.offset || !builder_overlap(result, operand);
 }
 
-nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
+nbcoll_step nbcoll_add_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
                            size_t count, nbcoll_reduction how)
 {
     nbcolli_builder *b = builder_of(builder);
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_combine") || !builder_elements(b, count, how, &bytes))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_combine") || !builder_elements(b, count, how, &bytes))
         return NBCOLL_START;
     nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
                              .peer = -1,
@@ -389,12 +391,12 @@ nbcoll_step nbcoll_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_a
     return builder_add(b, &view);
 }
 
-nbcoll_step nbcoll_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
+nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
     nbcoll_step_view view = {
         .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
-    if (!nbcolli_builder_enter(b, "nbcoll_copy") || !builder_region_or_block(b, view.write, 1) ||
+    if (!nbcolli_builder_enter(b, "nbcoll_add_copy") || !builder_region_or_block(b, view.write, 1) ||
         !builder_region_or_block(b, view.read[0], 0) ||
         !BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT, builder_next(b),
                          "a bound block is copied to or from what is none") ||
@@ -420,11 +422,11 @@ static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_regio
     return 1;
 }
 
-nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
+nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
                         const nbcoll_region read[], size_t writes, const nbcoll_region written[])
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_call"))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_call"))
         return NBCOLL_START;
     size_t first = b->parts.used;
     if (!BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, builder_next(b), "the function is null") ||
@@ -442,10 +444,10 @@ nbcoll_step nbcoll_call(nbcoll_builder *builder, nbcoll_host_call *function, voi
 
 /* ---- order and hints ------------------------------------------------------------------------------------------- */
 
-nbcoll_step nbcoll_join(nbcoll_builder *builder)
+nbcoll_step nbcoll_add_join(nbcoll_builder *builder)
 {
     nbcolli_builder *b = builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_join") ? nbcolli_builder_join(b) : NBCOLL_START;
+    return nbcolli_builder_enter(b, "nbcoll_add_join") ? nbcolli_builder_join(b) : NBCOLL_START;
 }
 
 void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
@@ -477,10 +479,10 @@ void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier
     nbcolli_builder_after(b, step, earlier);
 }
 
-void nbcoll_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
+void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_stage"))
+    if (!nbcolli_builder_enter(b, "nbcoll_end_stage"))
         return;
     if (!BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
                          builder_next(b), "there is no kind %d", (int)kind))
@@ -497,10 +499,10 @@ void nbcoll_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
     b->stage = (nbcoll_step)b->drafts.used;
 }
 
-nbcoll_addr nbcoll_scratch(nbcoll_builder *builder, size_t bytes)
+nbcoll_addr nbcoll_add_scratch(nbcoll_builder *builder, size_t bytes)
 {
     nbcolli_builder *b = builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_scratch") ? builder_take_scratch(b, bytes)
+    return nbcolli_builder_enter(b, "nbcoll_add_scratch") ? builder_take_scratch(b, bytes)
                                                       : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
 }
 
@@ -514,10 +516,10 @@ void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
     b->window = (nbcoll_step)b->drafts.used;
 }
 
-void nbcoll_on_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
+void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
 {
     nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_on_lane") ? builder_draft(b, step) : NULL;
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? builder_draft(b, step) : NULL;
     if (!draft || !BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT, step,
                                    "there is no lane %d", (int)lane))
         return;
@@ -525,10 +527,10 @@ void nbcoll_on_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
         (draft - i)->view.lane = lane;
 }
 
-void nbcoll_name(nbcoll_builder *builder, const char *name)
+void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (!nbcolli_builder_enter(b, "nbcoll_name") ||
+    if (!nbcolli_builder_enter(b, "nbcoll_set_name") ||
         !BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, builder_next(b), "the name is null"))
         return;
     size_t length = strlen(name);
@@ -538,10 +540,10 @@ void nbcoll_name(nbcoll_builder *builder, const char *name)
     b->name[length] = '\0';
 }
 
-void nbcoll_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
+void nbcoll_set_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
 {
     nbcolli_builder *b = builder_of(builder);
-    if (nbcolli_builder_enter(b, "nbcoll_fingerprint"))
+    if (nbcolli_builder_enter(b, "nbcoll_set_fingerprint"))
         b->fingerprint = fingerprint;
 }
 

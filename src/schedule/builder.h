@@ -4,9 +4,9 @@
 #ifndef NBCOLLI_SCHEDULE_BUILDER_H
 #define NBCOLLI_SCHEDULE_BUILDER_H
 
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/schedule.h"
-#include "nbcoll/inline/sort.h"
+#include "../host/host.h"
+#include "schedule.h"
+#include "sort.h"
 
 /* An array that grows. */
 typedef struct nbcolli_array {
@@ -14,7 +14,7 @@ typedef struct nbcolli_array {
     size_t used, room;
 } nbcolli_array;
 
-/* Memory of nbcoll_parts, in front of it. */
+/* Memory of nbcoll_builder_parts, in front of it. */
 typedef struct nbcolli_room {
     struct nbcolli_room *next;
     size_t bytes;
@@ -72,12 +72,12 @@ static inline int nbcolli_builder_enter(nbcolli_builder *b, const char *call)
 }
 
 /* Keeps an error of the call at work, if it is the first, and writes it in words: "bcast/mine: rank 3 of 8, step 7,
- * nbcoll_send: " and what `format` says. */
+ * nbcoll_add_send: " and what `format` says. */
 void nbcolli_builder_refuse(nbcolli_builder *b, nbcoll_status status, nbcoll_step step, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* nbcoll_join, nbcoll_expose, nbcoll_parts and nbcoll_after of a builder without error, inside other calls; the steps
- * of the last one exist. */
+/* nbcoll_add_join, nbcoll_add_expose, nbcoll_builder_parts and nbcoll_after of a builder without error, inside other
+ * calls; the steps of the last one exist. */
 nbcoll_step nbcolli_builder_join(nbcolli_builder *b);
 nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[]);
 nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n);

@@ -77,21 +77,21 @@ static int grow_together(nbcolli_builder *b, size_t n, const nbcoll_part parts[]
     return b->status == NBCOLL_OK;
 }
 
-nbcoll_step nbcoll_expose_growing(nbcoll_builder *builder, size_t n, const nbcoll_part parts[], size_t piece)
+nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const nbcoll_part parts[], size_t piece)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 
-    if (!nbcolli_builder_enter(b, "nbcoll_expose_growing") || !grow_together(b, n, parts, piece))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_growing") || !grow_together(b, n, parts, piece))
         return NBCOLL_START;
     nbcoll_part *slice = nbcolli_builder_parts(b, n);
     return slice ? grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
 }
 
-nbcoll_step nbcoll_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
+nbcoll_step nbcoll_add_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 
-    if (!nbcolli_builder_enter(b, "nbcoll_grow"))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_grow"))
         return NBCOLL_START;
     const nbcolli_draft *end = exposure < b->drafts.used ? &nbcolli_drafts(b)[exposure] : NULL;
     if (!end || i >= end->pieces) {

@@ -55,7 +55,7 @@ static nbcoll_status number_family(nbcolli_builder *b, nbcolli_entry *entries, u
     nbcolli_sort(loose, spare, n - givens);
     for (uint32_t i = 1; i < givens; i++)
         if (entries[i].key == entries[i - 1].key) {
-            b->call = "nbcoll_number";
+            b->call = "nbcoll_set_number";
             nbcolli_builder_refuse(b, NBCOLL_ERR_ARGUMENT, entries[i].value,
                                    "step %u has the number %u for rank %u, too", entries[i - 1].value,
                                    (uint32_t)entries[i].key, (uint32_t)(entries[i].key >> 32));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Reading a finished schedule, and freeing it. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/schedule.h"
+#include "../host/host.h"
+#include "schedule.h"
 
 nbcoll_status nbcoll_schedule_query(const nbcoll_schedule *s, nbcoll_schedule_info *out)
 {

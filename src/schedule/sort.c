@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Merge sort, in memory that the caller gives: the C library's qsort may allocate behind the host's back. */
-#include "nbcoll/inline/sort.h"
+#include "sort.h"
 
 #include <string.h>
 

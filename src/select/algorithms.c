@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The table of algorithms, the choice among them, and the way from an algorithm to a schedule. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/reduce.h"
-#include "nbcoll/inline/select.h"
+#include "../host/host.h"
+#include "../reduce/reduce.h"
+#include "select.h"
 
 /* Append-only within an operation: the one for small data first, the one for large data second.
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
@@ -173,7 +173,7 @@ static void algorithm_name(nbcoll_builder *b, const nbcoll_algorithm *algorithm)
         for (const char *c = parts[i]; *c && used < sizeof name - 1; c++)
             name[used++] = *c;
     name[used] = '\0';
-    nbcoll_name(b, name);
+    nbcoll_set_name(b, name);
 }
 
 nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
@@ -210,7 +210,7 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return status;
     }
     algorithm_name(b, &whole);
-    nbcoll_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
+    nbcoll_set_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
     if (args.packs)
         nbcolli_build_packed(b, &whole, &args);
     else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Arguments of an operation: checked and completed for one rank, and their fingerprint. What distinguishes the
  * operations is one table. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/reduce.h"
-#include "nbcoll/inline/select.h"
+#include "../host/host.h"
+#include "../reduce/reduce.h"
+#include "select.h"
 
 #define ROOT 1, 0
 #define PLAIN 0, 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The choice among the algorithms of an operation: by rule, by cost, by memory, by size, by what is left. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/reduce.h"
-#include "nbcoll/inline/select.h"
+#include "../host/host.h"
+#include "../reduce/reduce.h"
+#include "select.h"
 
 #define SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
 #define USUAL_LARGE 65536   /* where neither a limit nor a cost is known */

@@ -3,9 +3,9 @@
  * that all ranks know alike. Messages in flight at the same time share nothing but the time of the ranks at their ends.
  * An algorithm that has no formula here is never chosen for its cost: on the machines that test/simulate/test_penalty.c
  * simulates, another one is as fast, or nearly. */
-#include "nbcoll/inline/cells.h"
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/select.h"
+#include "../engine/cells.h"
+#include "../host/host.h"
+#include "select.h"
 #include "nbcoll/pattern.h"
 
 /* Picoseconds. 128 bits: bytes of all ranks are below 2^64, prices below 2^32, and what multiplies both is small. */

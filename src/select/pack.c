@@ -3,8 +3,8 @@
  * combines packed elements there, and what arrived is unpacked. Of bound blocks the run knows place, length, type. */
 #include <string.h>
 
-#include "nbcoll/inline/reduce.h"
-#include "nbcoll/inline/select.h"
+#include "../reduce/reduce.h"
+#include "select.h"
 
 /* The type is `user`, or, of a bound block, the run's: in an alltoallw that need not pack. */
 static nbcoll_status pack_pieces(const nbcoll_host_type *type, const nbcoll_piece pieces[], int unpacks)
@@ -37,8 +37,8 @@ static nbcoll_step pack_part(nbcoll_builder *b, const nbcoll_args *a, nbcoll_add
     const nbcoll_host_type *type = nbcolli_host_type(a->reduction.type);
     nbcoll_region loose = nbcoll_span(nbcoll_at(buffer, first * type->extent), count * type->extent);
     nbcoll_region tight = nbcoll_span(packed, count * type->packed);
-    return unpacks ? nbcoll_call(b, unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
-                   : nbcoll_call(b, pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
+    return unpacks ? nbcoll_add_call(b, unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
+                   : nbcoll_add_call(b, pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
 }
 
 /* The elements of `part`, packed ones all together. */
@@ -67,10 +67,10 @@ static void pack_buffer(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buf
 /* Has `algorithm` build behind all that was added; the step that waits for all that it adds. */
 static nbcoll_step pack_around(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *inner)
 {
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcoll_step first = nbcoll_join(b);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_step first = nbcoll_add_join(b);
     algorithm->build(b, inner);
-    nbcoll_step done = nbcoll_join(b); /* also of stages on which nothing else waits */
+    nbcoll_step done = nbcoll_add_join(b); /* also of stages on which nothing else waits */
     for (nbcoll_step step = first; step < done; step++)
         nbcoll_after(b, done, step);
     return done;
@@ -90,8 +90,8 @@ static void pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_recv, nb
         loose.at.offset = tight.at.offset = (size_t)i;
         if (stays && i == b->rank)
             continue;
-        nbcoll_after(b, is_recv ? nbcoll_call(b, unpack_call, NULL, 1, &tight, 1, &loose)
-                                : nbcoll_call(b, pack_call, NULL, 1, &loose, 1, &tight), after);
+        nbcoll_after(b, is_recv ? nbcoll_add_call(b, unpack_call, NULL, 1, &tight, 1, &loose)
+                                : nbcoll_add_call(b, pack_call, NULL, 1, &loose, 1, &tight), after);
     }
 }
 
@@ -116,8 +116,8 @@ static void pack_known(nbcoll_builder *b, const nbcoll_algorithm *algorithm, con
 
     inner.in_place = 0;
     inner.displs = NULL;
-    inner.send = nbcoll_scratch(b, pack_elements(b, a, sends) * a->element);
-    inner.recv = nbcoll_scratch(b, pack_elements(b, a, receives) * a->element);
+    inner.send = nbcoll_add_scratch(b, pack_elements(b, a, sends) * a->element);
+    inner.recv = nbcoll_add_scratch(b, pack_elements(b, a, receives) * a->element);
     if (a->operation == NBCOLL_OPERATION_BCAST) {
         keeps = b->rank == a->root;
         if (keeps)

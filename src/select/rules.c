@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The rules of a communicator: checked, compared with a call, and hashed, so that its ranks can see that all have the
  * same ones. */
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/select.h"
+#include "../host/host.h"
+#include "select.h"
 
 static nbcoll_status rules_check_one(const nbcoll_rule *rule)
 {

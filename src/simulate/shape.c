@@ -3,7 +3,7 @@
  * once: all ranks of a dissemination barrier or a ring share one. */
 #include "simulate.h"
 
-#include "nbcoll/inline/sort.h"
+#include "../schedule/sort.h"
 
 #define SHAPE_LINE 64
 

@@ -4,8 +4,8 @@
 #ifndef NBCOLLI_SIMULATE_SIMULATE_H
 #define NBCOLLI_SIMULATE_SIMULATE_H
 
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/schedule.h"
+#include "../host/host.h"
+#include "../schedule/schedule.h"
 #include "nbcoll/simulate.h"
 
 /* The host's memory, counted. */

@@ -4,7 +4,7 @@
 #include <ini.h>
 #include <stdio.h>
 
-#include "nbcoll/inline/host.h"
+#include "../host/host.h"
 #include "nbcoll/tuning.h"
 
 #define TUNING_NEITHER "neither an [operation], nor ALGORITHM = ..., nor a comment"

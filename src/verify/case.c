@@ -2,7 +2,7 @@
  * Cases of this library's operations: how long the blocks are and where they lie. */
 #include "case.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 
 /* The operation that has blocks of one length in the place of this one's. */
 static nbcoll_operation case_equal(nbcoll_operation operation)

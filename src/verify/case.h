@@ -3,8 +3,8 @@
 #ifndef NBCOLLI_VERIFY_CASE_H
 #define NBCOLLI_VERIFY_CASE_H
 
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/select.h"
+#include "../host/host.h"
+#include "../select/select.h"
 #include "nbcoll/verify.h"
 
 /* Copies a case of whatever size, and checks it. Errors: as those of nbcoll_meaning_of. */

@@ -3,7 +3,7 @@
  * where nothing is claimed. */
 #include "proof.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 
 static nbcoll_status claims_put_input(nbcolli_proof *p, int rank)
 {

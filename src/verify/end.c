@@ -5,7 +5,7 @@
  * gives the same contents. */
 #include "proof.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 
 typedef struct end_run {
     nbcolli_proof *p;

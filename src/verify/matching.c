@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Every SEND has one RECV, every exposed part one FETCH or FETCH_REDUCE, of its length: the numbers decide. */
 #include "proof.h"
-#include "nbcoll/inline/sort.h"
+#include "../schedule/sort.h"
 
 /* One end of each message of a rank: ascending by peer and number. */
 typedef struct matching_ends {

@@ -3,7 +3,7 @@
  * side of a rank: from its beginning where it has blocks for all. */
 #include "case.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 
 /* The case was checked before. */
 static nbcoll_case meaning_case(const nbcoll_meaning *m)

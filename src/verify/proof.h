@@ -4,8 +4,8 @@
 #ifndef NBCOLLI_VERIFY_PROOF_H
 #define NBCOLLI_VERIFY_PROOF_H
 
-#include "nbcoll/inline/host.h"
-#include "nbcoll/inline/schedule.h"
+#include "../host/host.h"
+#include "../schedule/schedule.h"
 #include "nbcoll/verify.h"
 
 typedef struct nbcolli_chunk nbcolli_chunk;

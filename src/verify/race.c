@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Two steps of a rank that touch the same bytes, one of them writing, must be ordered by a path of the rank's edges. */
 #include "proof.h"
-#include "nbcoll/inline/sort.h"
+#include "../schedule/sort.h"
 
 typedef struct race_access {
     size_t begin, end;

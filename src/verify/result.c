@@ -2,7 +2,7 @@
  * Compares what receive buffers hold in the end with what the meaning claims. */
 #include "proof.h"
 
-#include "nbcoll/inline/reduce.h"
+#include "../reduce/reduce.h"
 #include "nbcoll/pattern.h"
 
 typedef struct result_check {

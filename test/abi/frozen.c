@@ -30,7 +30,7 @@
 #define OFFSET(type, member, number) FROZEN(offsetof(struct type, member), number)
 
 /* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
-VALUE(NBCOLL_ABI, 1);
+VALUE(NBCOLL_ABI, 2);
 VALUE(NBCOLL_ANY_THREAD, 1);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
@@ -451,11 +451,11 @@ VALUE(NBCOLL_POST_FAILED, 4);
 SIZE(nbcoll_header, 64);
 OFFSET(nbcoll_header, word, 0);
 
-SIZE(nbcoll_record, 48);
-OFFSET(nbcoll_record, next, 0);
-OFFSET(nbcoll_record, status, 8);
-OFFSET(nbcoll_record, owner, 12);
-OFFSET(nbcoll_record, scratch, 16);
+SIZE(nbcoll_work, 48);
+OFFSET(nbcoll_work, next, 0);
+OFFSET(nbcoll_work, status, 8);
+OFFSET(nbcoll_work, owner, 12);
+OFFSET(nbcoll_work, scratch, 16);
 
 SIZE(nbcoll_arrival, 96);
 OFFSET(nbcoll_arrival, next, 0);
@@ -464,11 +464,11 @@ OFFSET(nbcoll_arrival, header, 16);
 OFFSET(nbcoll_arrival, payload, 80);
 OFFSET(nbcoll_arrival, bytes, 88);
 
-SIZE(nbcoll_batch, 24);
-OFFSET(nbcoll_batch, arrived, 0);
-OFFSET(nbcoll_batch, returned, 8);
-OFFSET(nbcoll_batch, lost, 16);
-OFFSET(nbcoll_batch, left, 20);
+SIZE(nbcoll_completions, 24);
+OFFSET(nbcoll_completions, arrived, 0);
+OFFSET(nbcoll_completions, completed, 8);
+OFFSET(nbcoll_completions, lost, 16);
+OFFSET(nbcoll_completions, departed, 20);
 
 SIZE(nbcoll_key, 16);
 OFFSET(nbcoll_key, word, 0);
@@ -486,12 +486,12 @@ OFFSET(nbcoll_shared, size, 0);
 OFFSET(nbcoll_shared, reserve, 8);
 OFFSET(nbcoll_shared, release, 16);
 OFFSET(nbcoll_shared, map, 24);
-OFFSET(nbcoll_shared, ring, 32);
+OFFSET(nbcoll_shared, wake, 32);
 
-SIZE(nbcoll_doorbell, 24);
-OFFSET(nbcoll_doorbell, size, 0);
-OFFSET(nbcoll_doorbell, fd, 8);
-OFFSET(nbcoll_doorbell, arm, 16);
+SIZE(nbcoll_wakeup, 24);
+OFFSET(nbcoll_wakeup, size, 0);
+OFFSET(nbcoll_wakeup, fd, 8);
+OFFSET(nbcoll_wakeup, arm, 16);
 
 SIZE(nbcoll_transport, 88);
 OFFSET(nbcoll_transport, abi, 0);
@@ -502,7 +502,7 @@ OFFSET(nbcoll_transport, progress, 24);
 OFFSET(nbcoll_transport, cancel, 32);
 OFFSET(nbcoll_transport, close, 40);
 OFFSET(nbcoll_transport, bulk, 48);
-OFFSET(nbcoll_transport, doorbell, 56);
+OFFSET(nbcoll_transport, wakeup, 56);
 OFFSET(nbcoll_transport, shared, 64);
 OFFSET(nbcoll_transport, abandon, 72);
 OFFSET(nbcoll_transport, give_up, 80);
@@ -629,7 +629,7 @@ OFFSET(nbcoll_loopback_config, flags, 40);
 VALUE(NBCOLL_TRACE_POST, 0);
 VALUE(NBCOLL_TRACE_PROGRESS, 1);
 VALUE(NBCOLL_TRACE_ARRIVED, 2);
-VALUE(NBCOLL_TRACE_RETURNED, 3);
+VALUE(NBCOLL_TRACE_COMPLETED, 3);
 VALUE(NBCOLL_TRACE_LOST, 4);
 VALUE(NBCOLL_TRACE_CANCEL, 5);
 VALUE(NBCOLL_TRACE_EXPOSE, 6);
@@ -650,7 +650,7 @@ OFFSET(nbcoll_trace_event, payload, 32);
 OFFSET(nbcoll_trace_event, bytes, 40);
 OFFSET(nbcoll_trace_event, offset, 48);
 OFFSET(nbcoll_trace_event, key, 56);
-OFFSET(nbcoll_trace_event, record, 72);
+OFFSET(nbcoll_trace_event, work, 72);
 
 SIZE(nbcoll_trace_config, 32);
 OFFSET(nbcoll_trace_config, size, 0);

@@ -206,8 +206,8 @@ static nbcoll_schedule *schedule(int rank, int ranks, int peer, nbcoll_status ex
     nbcoll_schedule *s = NULL;
     nbcoll_builder *builder;
     EXPECT(OK, nbcoll_builder_open(&config, &builder));
-    nbcoll_send(builder, peer, at, 8);
-    nbcoll_recv(builder, peer, at, 8);
+    nbcoll_add_send(builder, peer, at, 8);
+    nbcoll_add_recv(builder, peer, at, 8);
     assert_int_equal(nbcoll_builder_finish(builder, &s), expected);
     return s;
 }

@@ -190,14 +190,14 @@ static void transport_with_half_a_group(void **state)
     const nbcoll_transport right = loopback_table();
     nbcoll_transport table = right;
     nbcoll_bulk bulk = *right.bulk;
-    nbcoll_doorbell doorbell = *right.doorbell;
+    nbcoll_wakeup wakeup = *right.wakeup;
     (void)state;
     table.bulk = &bulk;
     bulk.get = NULL;
     table_is_refused(&table);
     table = right;
-    table.doorbell = &doorbell;
-    doorbell.arm = NULL;
+    table.wakeup = &wakeup;
+    wakeup.arm = NULL;
     table_is_refused(&table);
 }
 

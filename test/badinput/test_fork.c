@@ -117,7 +117,7 @@ static nbcoll_schedule *owned_schedule(inherited *i)
     nbcoll_request q;
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_copy(b, to, from, 8);
+    nbcoll_add_copy(b, to, from, 8);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     EXPECT(OK, nbcoll_schedule_init(s, i->a, i->b, i->w.comm[0], &q));
     EXPECT(OK, nbcoll_request_free(&q));

@@ -250,9 +250,9 @@ static nbcoll_schedule *own_schedule(int rank, int receives, uint32_t fingerprin
     nbcoll_builder *b = NULL;
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_fingerprint(b, fingerprint);
+    nbcoll_set_fingerprint(b, fingerprint);
     if (receives)
-        nbcoll_recv(b, 1 - rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+        nbcoll_add_recv(b, 1 - rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }

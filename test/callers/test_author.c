@@ -21,9 +21,9 @@ static void chain(nbcoll_builder *b, const nbcoll_args *a)
         size_t from = a->bytes * (size_t)i / PIECES, to = a->bytes * (size_t)(i + 1) / PIECES;
         nbcoll_step piece = NBCOLL_START;
         if (b->rank > 0)
-            piece = nbcoll_recv(b, b->rank - 1, nbcoll_at(a->recv, from), to - from);
+            piece = nbcoll_add_recv(b, b->rank - 1, nbcoll_at(a->recv, from), to - from);
         if (b->rank + 1 < b->ranks)
-            nbcoll_after(b, nbcoll_send(b, b->rank + 1, nbcoll_at(a->recv, from), to - from), piece);
+            nbcoll_after(b, nbcoll_add_send(b, b->rank + 1, nbcoll_at(a->recv, from), to - from), piece);
     }
 }
 

@@ -25,12 +25,12 @@ typedef struct mailbox {
 } mailbox;
 
 static nbcoll_posted mailbox_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                  size_t bytes, nbcoll_record *record)
+                                  size_t bytes, nbcoll_work *work)
 {
     mailbox *to = peer == ep->rank ? (mailbox *)ep : ((mailbox *)ep)->peer;
     letter *l = calloc(1, sizeof *l);
 
-    (void)record;
+    (void)work;
     memcpy(l->payload, payload ? payload : "", bytes);
     l->arrival = (nbcoll_arrival){NULL, ep->rank, *header, l->payload, bytes};
     *to->in_end = &l->arrival;
@@ -38,7 +38,7 @@ static nbcoll_posted mailbox_post(nbcoll_endpoint *ep, int peer, const nbcoll_he
     return NBCOLL_POST_DONE;
 }
 
-static void mailbox_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void mailbox_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     mailbox *m = (mailbox *)ep;
     while (m->shown) {
@@ -46,22 +46,22 @@ static void mailbox_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         m->shown = read->next;
         free(read);
     }
-    batch->arrived = m->shown = m->in;
+    found->arrived = m->shown = m->in;
     m->in = NULL;
     m->in_end = &m->in;
 }
 
-static void mailbox_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+static void mailbox_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     (void)ep;
-    (void)record; /* nothing is ever lent */
+    (void)work; /* nothing is ever lent */
 }
 
 static void mailbox_close(nbcoll_endpoint *ep)
 {
-    nbcoll_batch batch;
-    mailbox_progress(ep, &batch);
-    mailbox_progress(ep, &batch);
+    nbcoll_completions found;
+    mailbox_progress(ep, &found);
+    mailbox_progress(ep, &found);
 }
 
 static const nbcoll_transport mailbox_table = {.abi = NBCOLL_ABI, .size = sizeof mailbox_table, .name = "mailbox",

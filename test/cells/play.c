@@ -107,9 +107,9 @@ board board_make(uint64_t seed, int ranks, int cells, size_t most_words)
 static nbcoll_step board_fetch(nbcoll_builder *b, const struct transfer *t)
 {
     nbcoll_addr to = {NBCOLL_BUFFER_RECV, 4 * t->to};
-    return t->is_reduced ? nbcoll_fetch_reduce(b, t->owner, to, t->turn % 2 ? NBCOLL_LEFT : NBCOLL_RIGHT, t->words,
+    return t->is_reduced ? nbcoll_add_fetch_reduce(b, t->owner, to, t->turn % 2 ? NBCOLL_LEFT : NBCOLL_RIGHT, t->words,
                                                (nbcoll_reduction){NBCOLL_UINT32, NBCOLL_SUM})
-                         : nbcoll_fetch(b, t->owner, to, 4 * t->words);
+                         : nbcoll_add_fetch(b, t->owner, to, 4 * t->words);
 }
 
 /* Edges from each fetch to the one of the next turn. */
@@ -150,7 +150,7 @@ nbcoll_schedule *board_schedule(const board *b, nbcoll_comm *comm)
         parts[n++] = (nbcoll_part){t->reader, 0, {{NBCOLL_BUFFER_SEND, 4 * t->from}, 4 * t->words}};
         if (i + 1 < b->transfers && t[1].owner == rank && t[1].exposure == t->exposure)
             continue;
-        nbcoll_expose(builder, n, parts);
+        nbcoll_add_expose(builder, n, parts);
         n = 0;
     }
     board_order(b, builder, fetch);

@@ -293,11 +293,11 @@ static void what_is_cancelled_and_not_yet_known_is_no_mismatch(void **state)
         nbcoll_part to_0 = {0, 0, nbcoll_span(at, 4)}, to_1 = {1, 0, nbcoll_span(at, 4)};
         EXPECT(OK, nbcoll_builder_open(&c, &b));
         if (r == 2)
-            nbcoll_after(b, nbcoll_expose(b, 1, &to_0), nbcoll_recv(b, 1, at, 0));
+            nbcoll_after(b, nbcoll_add_expose(b, 1, &to_0), nbcoll_add_recv(b, 1, at, 0));
         if (r == 0)
-            nbcoll_after(b, nbcoll_expose(b, 1, &to_1), nbcoll_fetch(b, 2, at, 4));
+            nbcoll_after(b, nbcoll_add_expose(b, 1, &to_1), nbcoll_add_fetch(b, 2, at, 4));
         if (r == 1)
-            nbcoll_after(b, nbcoll_send(b, 2, at, 0), nbcoll_fetch(b, 0, at, 4));
+            nbcoll_after(b, nbcoll_add_send(b, 2, at, 0), nbcoll_add_fetch(b, 0, at, 4));
         EXPECT(OK, nbcoll_builder_finish(b, &s[r]));
         for (int i = 0; i < 2; i++)
             EXPECT(OK, nbcoll_schedule_start(s[r], NULL, &data[i][r], w.comm[r], &q[i][r]));

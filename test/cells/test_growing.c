@@ -42,20 +42,20 @@ static size_t piece_bytes(const growth *g, size_t i)
 
 static void owner_builds(nbcoll_builder *b, const growth *g)
 {
-    nbcoll_addr shown = nbcoll_scratch(b, g->whole);
+    nbcoll_addr shown = nbcoll_add_scratch(b, g->whole);
     nbcoll_part parts[WORLD_MOST];
     nbcoll_step have[WORLD_MOST] = {NBCOLL_START};
 
     for (int r = 1; r < g->ranks; r++)
         parts[r - 1] = (nbcoll_part){r, 0, nbcoll_span(shown, g->whole)};
-    nbcoll_step grown = nbcoll_expose_growing(b, (size_t)g->ranks - 1, parts, g->piece);
+    nbcoll_step grown = nbcoll_add_expose_growing(b, (size_t)g->ranks - 1, parts, g->piece);
     for (size_t i = 0; i < pieces_of(g); i++) {
-        nbcoll_step copy = nbcoll_copy(b, nbcoll_at(shown, i * g->piece),
+        nbcoll_step copy = nbcoll_add_copy(b, nbcoll_at(shown, i * g->piece),
                                        (nbcoll_addr){NBCOLL_BUFFER_SEND, i * g->piece}, piece_bytes(g, i));
-        nbcoll_after(b, nbcoll_grow(b, grown, i), copy);
+        nbcoll_after(b, nbcoll_add_grow(b, grown, i), copy);
         for (int r = 1; r < g->ranks && !g->backwards; r++) {
             nbcoll_after(b, copy, have[r]);
-            have[r] = nbcoll_recv(b, r, (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0}, 0);
+            have[r] = nbcoll_add_recv(b, r, (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0}, 0);
         }
     }
 }
@@ -66,9 +66,9 @@ static void reader_builds(nbcoll_builder *b, const growth *g)
     size_t n = pieces_of(g);
     for (size_t i = 0; i < n; i++) {
         nbcoll_addr place = {NBCOLL_BUFFER_RECV, i * g->piece};
-        fetch[i] = nbcoll_fetch(b, 0, place, piece_bytes(g, i));
+        fetch[i] = nbcoll_add_fetch(b, 0, place, piece_bytes(g, i));
         if (!g->backwards)
-            nbcoll_after(b, nbcoll_send(b, 0, place, 0), fetch[i]);
+            nbcoll_after(b, nbcoll_add_send(b, 0, place, 0), fetch[i]);
     }
     for (size_t i = 0; g->backwards && i + 1 < n; i++)
         nbcoll_after(b, fetch[i], fetch[i + 1]);
@@ -202,7 +202,7 @@ static void a_growing_exposure_has_one_part_for_a_reader(void **state)
     nbcoll_builder *b;
     (void)state;
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_expose_growing(b, 2, parts, 4);
+    nbcoll_add_expose_growing(b, 2, parts, 4);
     EXPECT(ERR_ARGUMENT, nbcoll_builder_finish(b, &s));
 }
 

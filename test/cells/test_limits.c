@@ -24,14 +24,14 @@ static nbcoll_schedule *exposes(nbcoll_comm *comm, int exposures, size_t parts, 
     nbcoll_schedule *s;
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_part *part = nbcoll_parts(b, parts);
+    nbcoll_part *part = nbcoll_builder_parts(b, parts);
     for (size_t i = 0; i < parts; i++)
         part[i] = (nbcoll_part){1, 0, nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, pieces ? pieces : 1)};
     for (int i = 0; i < exposures; i++)
         if (pieces)
-            nbcoll_expose_growing(b, parts, part, 1);
+            nbcoll_add_expose_growing(b, parts, part, 1);
         else
-            nbcoll_expose(b, parts, part);
+            nbcoll_add_expose(b, parts, part);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }

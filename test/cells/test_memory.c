@@ -95,9 +95,9 @@ static void move(const struct plan *p, nbcoll_comm *comm, void *data)
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_builder_open(&config, &b));
     if (rank == 0)
-        nbcoll_send(b, 1, at, BYTES);
+        nbcoll_add_send(b, 1, at, BYTES);
     else
-        nbcoll_recv(b, 0, at, BYTES);
+        nbcoll_add_recv(b, 0, at, BYTES);
     CHECK_STATUS(NBCOLL_OK, nbcoll_builder_finish(b, &s));
     CHECK_STATUS(NBCOLL_OK, nbcoll_schedule_start(s, NULL, data, comm, &q));
     CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q, 30 * SECOND));

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/inline/cells.h"
+#include "../../src/engine/cells.h"
 #include "world.h"
 
 enum { BYTES = 1000, RANKS = 3 };

@@ -24,8 +24,8 @@
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_join(b);
-    nbcoll_send(b, b->ranks, a->recv, a->bytes);
+    nbcoll_add_join(b);
+    nbcoll_add_send(b, b->ranks, a->recv, a->bytes);
 }
 
 static const nbcoll_algorithm wrong = {sizeof wrong, "beyond", NBCOLL_OPERATION_BCAST, beyond, 0};
@@ -58,7 +58,7 @@ static void rank_step_and_call_are_named_on_standard_error(void **state)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     assert_int_equal(status, COMMAND_FAILED);
-    if (!strstr(text, "nbcoll show: bcast/beyond: rank 2 of 4, step 3, nbcoll_send: peer 4 is outside 0..3\n"))
+    if (!strstr(text, "nbcoll show: bcast/beyond: rank 2 of 4, step 3, nbcoll_add_send: peer 4 is outside 0..3\n"))
         fail_msg("%s", text);
 }
 

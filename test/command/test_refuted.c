@@ -31,9 +31,9 @@ static void flat(nbcoll_builder *b, const nbcoll_args *a)
 {
     for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++)
         if (rank != a->root)
-            nbcoll_send(b, rank, a->recv, a->bytes);
+            nbcoll_add_send(b, rank, a->recv, a->bytes);
     if (b->rank != a->root)
-        nbcoll_recv(b, a->root, a->recv, a->bytes);
+        nbcoll_add_recv(b, a->root, a->recv, a->bytes);
 }
 
 /* Right for two ranks. Of three the last one waits for ever. */
@@ -41,9 +41,9 @@ static void forgetful(nbcoll_builder *b, const nbcoll_args *a)
 {
     for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++)
         if (rank != a->root && rank < 2)
-            nbcoll_send(b, rank, a->recv, a->bytes);
+            nbcoll_add_send(b, rank, a->recv, a->bytes);
     if (b->rank != a->root)
-        nbcoll_recv(b, a->root, a->recv, a->bytes);
+        nbcoll_add_recv(b, a->root, a->recv, a->bytes);
 }
 
 /* A chain whose middle ranks send what they may not have received yet. */
@@ -51,14 +51,14 @@ static void hasty(nbcoll_builder *b, const nbcoll_args *a)
 {
     int place = (b->rank - a->root + b->ranks) % b->ranks;
     if (place > 0)
-        nbcoll_recv(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
+        nbcoll_add_recv(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
     if (place + 1 < b->ranks)
-        nbcoll_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
+        nbcoll_add_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
 }
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_recv(b, b->ranks, a->recv, a->bytes);
+    nbcoll_add_recv(b, b->ranks, a->recv, a->bytes);
 }
 
 /* A gather of blocks that puts them behind each other even where displacements say otherwise. */
@@ -67,15 +67,15 @@ static void mislaid(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_region from = nbcoll_send_block(b, a, a->root);
     size_t place = 0;
     if (b->rank != a->root)
-        nbcoll_send(b, a->root, from.at, from.bytes);
+        nbcoll_add_send(b, a->root, from.at, from.bytes);
     for (int rank = 0; b->rank == a->root && rank < b->ranks; rank++) {
         nbcoll_addr to = nbcoll_at(a->recv, place);
         size_t bytes = a->counts[rank] * a->element;
         place += bytes;
         if (rank != a->root)
-            nbcoll_recv(b, rank, to, bytes);
+            nbcoll_add_recv(b, rank, to, bytes);
         else if (!a->in_place)
-            nbcoll_copy(b, to, from.at, bytes);
+            nbcoll_add_copy(b, to, from.at, bytes);
     }
 }
 
@@ -167,7 +167,7 @@ static void a_builders_mistake_is_named_by_rank_step_and_call(void **state)
     close(saved);
     assert_int_equal(status, COMMAND_FAILED);
     assert_says(text, "nbcoll verify: reduce beyond: a rank lies outside the communicator. reduce/beyond: rank 0 of 3, "
-                      "step 2, nbcoll_recv: peer 3 is outside 0..2\n");
+                      "step 2, nbcoll_add_recv: peer 3 is outside 0..2\n");
 }
 
 static void where_the_wrong_algorithm_is_right_it_is_proved(void **state)

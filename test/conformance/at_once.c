@@ -84,7 +84,7 @@ void player_talk(struct player *p)
         player_send(p);
         if (!player_progress(p)) {
             if (now_ns() - start > TOO_LONG_NS)
-                player_is_wrong(p, "%zu of %zu messages arrived, %zu records are out", p->arrived, p->expected,
+                player_is_wrong(p, "%zu of %zu messages arrived, %zu work requests are out", p->arrived, p->expected,
                                 p->lent);
             sched_yield();
         }
@@ -187,12 +187,12 @@ static void await_all(struct player *p, atomic_int *ranks)
 
 static void read_one(struct player *p, int from, size_t offset, size_t bytes, unsigned char *to, unsigned char *wanted)
 {
-    struct loan loan = {.record.owner = 0x6c6f616eu};
+    struct loan loan = {.work.owner = 0x6c6f616eu};
     const nbcoll_bulk *bulk = p->ep->transport->bulk;
     nbcoll_key key = board->key[from][p->rank];
     nbcoll_posted said;
 
-    while ((said = bulk->get(p->ep, from, key, offset, to, bytes, &loan.record)) == NBCOLL_POST_NOT_NOW)
+    while ((said = bulk->get(p->ep, from, key, offset, to, bytes, &loan.work)) == NBCOLL_POST_NOT_NOW)
         player_progress(p);
     loan.lent = said == NBCOLL_POST_LENT;
     p->lent += loan.lent;

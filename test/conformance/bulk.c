@@ -43,8 +43,8 @@ static void get_start(struct player *p, int peer, nbcoll_key key, size_t offset,
 {
     nbcoll_posted said;
     memset(loan, 0, sizeof *loan);
-    loan->record.owner = 0x6c6f616eu;
-    while ((said = p->ep->transport->bulk->get(p->ep, peer, key, offset, to, bytes, &loan->record)) ==
+    loan->work.owner = 0x6c6f616eu;
+    while ((said = p->ep->transport->bulk->get(p->ep, peer, key, offset, to, bytes, &loan->work)) ==
            NBCOLL_POST_NOT_NOW)
         for (int i = 0; i < p->world->ranks; i++)
             player_progress(&p->world->player[i]);
@@ -58,7 +58,7 @@ static void get(struct player *p, int peer, nbcoll_key key, size_t offset, void 
     struct loan loan;
     get_start(p, peer, key, offset, to, bytes, &loan);
     player_await_records(p);
-    assert_int_equal(loan.record.status, NBCOLL_OK);
+    assert_int_equal(loan.work.status, NBCOLL_OK);
 }
 
 static bool reaches(const struct player *p, int peer)
@@ -152,9 +152,9 @@ void a_cancelled_get_writes_nothing_more(void **state)
         if (!loan.lent)
             continue;
         lent = loan.cancelled = true;
-        reader->ep->transport->cancel(reader->ep, &loan.record);
+        reader->ep->transport->cancel(reader->ep, &loan.work);
         player_await_records(reader);
-        if (loan.record.status == NBCOLL_OK)
+        if (loan.work.status == NBCOLL_OK)
             assert_memory_equal(to, memory, EXPOSED);
         memset(to, BLANK, EXPOSED);
         for (int k = 0; k < 100; k++)

@@ -14,7 +14,7 @@
 /* What this transport promises beyond the contract; the suite then holds it to that, and never skips it. */
 #define NBCOLL_CONFORMANCE_ORDERED 1u  /* the messages of one sender arrive in the order of the posts */
 #define NBCOLL_CONFORMANCE_BULK 2u     /* it has the bulk group */
-#define NBCOLL_CONFORMANCE_DOORBELL 4u /* it has the doorbell group */
+#define NBCOLL_CONFORMANCE_DOORBELL 4u /* it has the wakeup group */
 #define NBCOLL_CONFORMANCE_LENDS 8u    /* some posts are answered LENT */
 #define NBCOLL_CONFORMANCE_REFUSES 16u /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
 /* Each rank is a process, forked after `make`, which opens no end; `user` points to an nbcoll_conformance_process. */

@@ -40,25 +40,25 @@ nbcoll_loopback *loopback_ends(const nbcoll_loopback_config *config, int ranks, 
     return world;
 }
 
-nbcoll_posted post_word(nbcoll_endpoint *ep, int peer, uint64_t word, nbcoll_record *record)
+nbcoll_posted post_word(nbcoll_endpoint *ep, int peer, uint64_t word, nbcoll_work *work)
 {
     static nbcoll_header headers[4096]; /* lent ones must stay: by word, which is small */
     headers[word % 4096].word[0] = word;
-    return ep->transport->post(ep, peer, &headers[word % 4096], NULL, 0, record);
+    return ep->transport->post(ep, peer, &headers[word % 4096], NULL, 0, work);
 }
 
-nbcoll_batch progress(nbcoll_endpoint *ep)
+nbcoll_completions progress(nbcoll_endpoint *ep)
 {
-    nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-    ep->transport->progress(ep, &batch);
-    return batch;
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+    ep->transport->progress(ep, &found);
+    return found;
 }
 
 size_t receive_words(nbcoll_endpoint *ep, size_t most, uint64_t words[])
 {
     size_t came = 0;
-    for (nbcoll_batch batch = progress(ep); batch.arrived; batch = progress(ep))
-        for (const nbcoll_arrival *a = batch.arrived; a; a = a->next)
+    for (nbcoll_completions found = progress(ep); found.arrived; found = progress(ep))
+        for (const nbcoll_arrival *a = found.arrived; a; a = a->next)
             if (came++ < most)
                 words[came - 1] = a->header.word[0];
     return came;

@@ -21,8 +21,8 @@ void counted_host(struct counted *counted);
 nbcoll_loopback *loopback_ends(const nbcoll_loopback_config *config, int ranks, uint64_t seed, nbcoll_endpoint *end[]);
 
 /* Shorthands for the calls of a table, for tests that look at one call. */
-nbcoll_posted post_word(nbcoll_endpoint *ep, int peer, uint64_t word, nbcoll_record *record);
-nbcoll_batch progress(nbcoll_endpoint *ep);
+nbcoll_posted post_word(nbcoll_endpoint *ep, int peer, uint64_t word, nbcoll_work *work);
+nbcoll_completions progress(nbcoll_endpoint *ep);
 /* Progresses until nothing comes, and writes the first words of what arrived, at most `most`; returns how many came. */
 size_t receive_words(nbcoll_endpoint *ep, size_t most, uint64_t words[]);
 

@@ -32,10 +32,10 @@ void the_table_and_the_endpoint_are_valid(void **state)
             assert_true(t->bulk->expose && t->bulk->withdraw && t->bulk->get);
         }
         if (w->c->promises & NBCOLL_CONFORMANCE_DOORBELL)
-            assert_non_null(t->doorbell);
-        if (t->doorbell) {
-            assert_true(t->doorbell->size >= sizeof(nbcoll_doorbell));
-            assert_true(t->doorbell->fd && t->doorbell->arm);
+            assert_non_null(t->wakeup);
+        if (t->wakeup) {
+            assert_true(t->wakeup->size >= sizeof(nbcoll_wakeup));
+            assert_true(t->wakeup->fd && t->wakeup->arm);
         }
     }
     world_close(w);
@@ -110,25 +110,25 @@ void arrivals_stay_readable_until_the_next_progress(void **state)
     struct world *w = world_open(state, 2);
     struct player *sender = &w->player[0], *receiver = &w->player[1];
     for (int round = 0; round < 20; round++) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         for (size_t k = 0; k < 3; k++)
             player_write(sender, 1, 100 + k);
-        while (!batch.arrived) {
+        while (!found.arrived) {
             player_send(sender);
             player_progress(sender);
-            receiver->ep->transport->progress(receiver->ep, &batch);
-            assert_null(batch.returned);
+            receiver->ep->transport->progress(receiver->ep, &found);
+            assert_null(found.completed);
         }
         for (size_t k = 0; k < 50; k++)
             player_write(sender, 1, 100 + k);
         player_send(sender);
         for (int k = 0; k < 50; k++)
             player_progress(sender);
-        for (nbcoll_arrival *a = batch.arrived; a; a = a->next)
+        for (nbcoll_arrival *a = found.arrived; a; a = a->next)
             player_check_arrival(receiver, a);
         player_write(receiver, 0, 64); /* a post is not a progress */
         player_send(receiver);
-        for (nbcoll_arrival *a = batch.arrived; a; a = a->next)
+        for (nbcoll_arrival *a = found.arrived; a; a = a->next)
             player_receive(receiver, a);
         world_settle(w);
     }

@@ -17,7 +17,7 @@
 
 #include "player.h"
 
-#define OWNER 0x6c6f616eu /* what the core wrote into a record must come back */
+#define OWNER 0x6c6f616eu /* what the core wrote into a work request must come back */
 #define SCRUBBED 0xa5
 #define WATCHDOG_NS 30000000000u
 
@@ -99,7 +99,7 @@ struct letter *player_write(struct player *p, int to, size_t bytes)
     l->payload = (unsigned char *)(l + 1);
     expected_payload(p->world, p->rank, p->letters, l->payload, bytes);
     l->loan.letter = l;
-    l->loan.record.owner = OWNER;
+    l->loan.work.owner = OWNER;
     p->letter[p->letters++] = l;
     p->world->player[to].expected++;
     return l;
@@ -121,11 +121,11 @@ static void letter_scrub(struct letter *l)
 
 nbcoll_posted player_post(struct player *p, struct letter *l)
 {
-    nbcoll_record before = l->loan.record;
+    nbcoll_work before = l->loan.work;
     nbcoll_posted said =
-        p->ep->transport->post(p->ep, l->to, &l->header, l->bytes ? l->payload : NULL, l->bytes, &l->loan.record);
-    if (l->loan.record.owner != OWNER)
-        player_is_wrong(p, "post changed record->owner");
+        p->ep->transport->post(p->ep, l->to, &l->header, l->bytes ? l->payload : NULL, l->bytes, &l->loan.work);
+    if (l->loan.work.owner != OWNER)
+        player_is_wrong(p, "post changed work->owner");
     switch (said) {
     case NBCOLL_POST_DONE:
         letter_scrub(l);
@@ -137,8 +137,8 @@ nbcoll_posted player_post(struct player *p, struct letter *l)
         l->state = LETTER_POSTED;
         break;
     case NBCOLL_POST_NOT_NOW:
-        if (memcmp(&before, &l->loan.record, sizeof before) != 0)
-            player_is_wrong(p, "a refused post changed the record");
+        if (memcmp(&before, &l->loan.work, sizeof before) != 0)
+            player_is_wrong(p, "a refused post changed the work request");
         break;
     default:
         player_is_wrong(p, "post to rank %d said %d", l->to, (int)said);
@@ -194,18 +194,18 @@ void player_receive(struct player *p, const nbcoll_arrival *a)
         p->arrived++;
 }
 
-static void player_take_back(struct player *p, nbcoll_record *record)
+static void player_take_back(struct player *p, nbcoll_work *work)
 {
-    struct loan *loan = (struct loan *)(void *)record;
+    struct loan *loan = (struct loan *)(void *)work;
     struct letter *l = loan->letter;
-    if (record->owner != OWNER || !loan->lent) {
-        player_is_wrong(p, "a record came back that was not lent");
+    if (work->owner != OWNER || !loan->lent) {
+        player_is_wrong(p, "a work request came back that was not lent");
         return;
     }
     loan->lent = false;
     p->lent--;
-    if (record->status != NBCOLL_OK && !(loan->cancelled && record->status == NBCOLL_ERR_CANCELLED))
-        player_is_wrong(p, "a record came back with %d", (int)record->status);
+    if (work->status != NBCOLL_OK && !(loan->cancelled && work->status == NBCOLL_ERR_CANCELLED))
+        player_is_wrong(p, "a work request came back with %d", (int)work->status);
     if (!l)
         return;
     nbcoll_header header = expected_header(p->world, p->rank, l->index);
@@ -213,7 +213,7 @@ static void player_take_back(struct player *p, nbcoll_record *record)
         !is_expected_payload(p->world, p->rank, l->index, l->payload, l->bytes))
         player_is_wrong(p, "the transport wrote into a lent message");
     letter_scrub(l);
-    if (record->status == NBCOLL_ERR_CANCELLED)
+    if (work->status == NBCOLL_ERR_CANCELLED)
         player_revoke(p, l);
 }
 
@@ -242,20 +242,20 @@ bool player_knows_left(const struct player *p, int rank)
 
 bool player_progress(struct player *p)
 {
-    nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-    p->ep->transport->progress(p->ep, &batch);
-    for (nbcoll_arrival *a = batch.arrived; a; a = a->next)
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+    p->ep->transport->progress(p->ep, &found);
+    for (nbcoll_arrival *a = found.arrived; a; a = a->next)
         player_receive(p, a);
-    for (nbcoll_record *r = batch.returned, *next; r; r = next) {
+    for (nbcoll_work *r = found.completed, *next; r; r = next) {
         next = r->next;
         player_take_back(p, r);
     }
-    if (batch.lost != -1 && (batch.lost != p->world->doomed || p->knows_lost))
-        player_is_wrong(p, "rank %d was reported as lost", batch.lost);
-    p->knows_lost |= batch.lost != -1;
-    if (batch.left != -1)
-        player_is_left(p, batch.left);
-    return batch.arrived || batch.returned;
+    if (found.lost != -1 && (found.lost != p->world->doomed || p->knows_lost))
+        player_is_wrong(p, "rank %d was reported as lost", found.lost);
+    p->knows_lost |= found.lost != -1;
+    if (found.departed != -1)
+        player_is_left(p, found.departed);
+    return found.arrived || found.completed;
 }
 
 bool player_is_done(const struct player *p)
@@ -320,7 +320,7 @@ void world_settle(struct world *w)
         }
         world_check(w);
         if (!done && now_ns() - start > WATCHDOG_NS)
-            fail_msg("messages or records are missing (seed %llu)", (unsigned long long)w->seed);
+            fail_msg("messages or work requests are missing (seed %llu)", (unsigned long long)w->seed);
         if (!moved)
             sched_yield();
     }
@@ -340,7 +340,7 @@ void player_await_records(struct player *p)
                 player_progress(&w->player[i]);
         world_check(w);
         if (now_ns() - start > WATCHDOG_NS)
-            fail_msg("lent records do not come back");
+            fail_msg("lent work requests do not come back");
     }
 }
 

@@ -15,9 +15,9 @@
 
 #define MAX_RANKS 9
 
-/* A record and what it was lent for. */
+/* A work request and what it was lent for. */
 struct loan {
-    nbcoll_record record; /* first: a returned record is its loan */
+    nbcoll_work work; /* first: a returned work request is its loan */
     struct letter *letter;
     bool lent, cancelled; /* now; asked for */
 };
@@ -39,7 +39,7 @@ struct player {
     int rank;
     struct letter **letter;
     size_t letters, posted; /* in the order of the letters */
-    size_t lent;            /* records now lent */
+    size_t lent;            /* work requests now lent */
     size_t arrived, expected;
     unsigned left[MAX_RANKS]; /* how often that rank was reported to have left */
     bool knows_lost;          /* the rank that is doomed has been reported lost */
@@ -73,9 +73,9 @@ void world_close(struct world *w);
 void world_close_end(struct world *w, int rank);
 /* Runs main for each player at once, on threads or in processes; main is silent, or notes what is wrong. */
 void world_run(struct world *w, void (*main)(struct player *p));
-/* For world_run: sends and receives until its letters have arrived and its records are back. */
+/* For world_run: sends and receives until its letters have arrived and its work requests are back. */
 void player_talk(struct player *p);
-/* Steps all players until their letters have arrived and their records are back. */
+/* Steps all players until their letters have arrived and their work requests are back. */
 void world_settle(struct world *w);
 /* Fails the test when a player has noted something. */
 void world_check(const struct world *w);
@@ -89,21 +89,21 @@ void player_send(struct player *p);
 bool player_progress(struct player *p);
 /* True when it has been told that this rank has left, or that all others have (-1). */
 bool player_knows_left(const struct player *p, int rank);
-/* True when all letters are posted and arrived, and no record is lent. */
+/* True when all letters are posted and arrived, and no work request is lent. */
 bool player_is_done(const struct player *p);
 void player_is_wrong(struct player *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Arms its doorbell. */
+/* Arms its wakeup. */
 nbcoll_status player_arm(struct player *p);
 /* Waits so long for its descriptor. It looks every now and then whether the test has failed elsewhere. */
 bool player_is_rung(const struct player *p, int timeout_ms);
-/* A world whose transport has the doorbell group; skips the test if it has not, and did not promise it. */
-struct world *world_with_doorbells(void **state, int ranks);
+/* A world whose transport has the wakeup group; skips the test if it has not, and did not promise it. */
+struct world *world_with_wakeups(void **state, int ranks);
 /* Notes when the arrival is not the letter that its header names; player_receive counts it too. */
 struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
 void player_receive(struct player *p, const nbcoll_arrival *a);
 /* This letter need not arrive. */
 void player_revoke(struct player *p, struct letter *l);
-/* Progresses until none of its records is lent, and everyone now and then, since room may be needed elsewhere. */
+/* Progresses until none of its work requests is lent, and everyone now and then, since room may be needed elsewhere. */
 void player_await_records(struct player *p);
 
 /* What bytes come at `offset` in the payload of letter `index` of `from`. */

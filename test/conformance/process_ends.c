@@ -59,7 +59,7 @@ static bool is_in_time(const struct player *p)
 
 static void await_loss(struct player *p)
 {
-    bool sleeps = fate->is_slept && p->ep->transport->doorbell;
+    bool sleeps = fate->is_slept && p->ep->transport->wakeup;
     while (!p->knows_lost && !p->world->wrong) {
         if (!player_progress(p) && !p->knows_lost && sleeps && player_arm(p) == NBCOLL_OK &&
             !player_is_rung(p, fate->longest_ms) && fate->longest_ms > BUSY_MS)
@@ -73,7 +73,7 @@ static void await_loss(struct player *p)
 static void lose_one(struct player *p)
 {
     nbcoll_header header = {{0}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
 
     player_talk(p);
     await_others(&fate->here, RANKS);
@@ -86,7 +86,7 @@ static void lose_one(struct player *p)
     await_loss(p);
     for (uint64_t start = now_ns(); now_ns() - start < LONGEST_SLEEP_MS * MILLISECOND;)
         player_progress(p);
-    if (p->ep->transport->post(p->ep, VICTIM, &header, NULL, 0, &record) != NBCOLL_POST_LOST)
+    if (p->ep->transport->post(p->ep, VICTIM, &header, NULL, 0, &work) != NBCOLL_POST_LOST)
         player_is_wrong(p, "a post to the lost rank %d does not say so", VICTIM);
     end_other_program(RANKS - 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Conformance of the doorbell group where there is no room: a rank whose posts were refused sleeps, and whoever makes
+ * Conformance of the wakeup group where there is no room: a rank whose posts were refused sleeps, and whoever makes
  * room wakes it. The tests that sleep have a timeout, which passes only when they fail.
  */
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static bool fill(struct player *p, int to)
 
 void a_rank_without_room_sleeps_until_there_is_some(void **state)
 {
-    struct world *w = world_with_doorbells(state, 2);
+    struct world *w = world_with_wakeups(state, 2);
     struct player *sender = &w->player[0], *receiver = &w->player[1];
     bool is_full = fill(sender, 1);
 
@@ -80,7 +80,7 @@ static void flood_main(struct player *p)
 
 void no_room_is_missed_between_two_sleepers(void **state)
 {
-    struct world *w = world_with_doorbells(state, 2);
+    struct world *w = world_with_wakeups(state, 2);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < MOST; k++)
             player_write(&w->player[i], 1 - i, (size_t)k % 100);

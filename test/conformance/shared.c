@@ -139,7 +139,7 @@ void memory_that_is_used_up_comes_back(void **state)
 
 static bool is_readable(const struct player *p, int timeout_ms)
 {
-    struct pollfd fd = {p->ep->transport->doorbell->fd(p->ep), POLLIN, 0};
+    struct pollfd fd = {p->ep->transport->wakeup->fd(p->ep), POLLIN, 0};
     return poll(&fd, 1, timeout_ms) == 1 && fd.revents & POLLIN;
 }
 
@@ -150,11 +150,11 @@ void a_change_of_shared_memory_ends_a_sleep(void **state)
     struct player *sleeper = &w->player[1];
     for (int round = 0; round < 10; round++) {
         struct player *ringer = &w->player[round % 2]; /* or the sleeper itself */
-        shared->ring(ringer->ep, 1);
+        shared->wake(ringer->ep, 1);
         assert_false(is_readable(sleeper, 0)); /* it was awake */
-        assert_int_equal(sleeper->ep->transport->doorbell->arm(sleeper->ep), NBCOLL_OK);
+        assert_int_equal(sleeper->ep->transport->wakeup->arm(sleeper->ep), NBCOLL_OK);
         assert_false(is_readable(sleeper, 0));
-        shared->ring(ringer->ep, 1);
+        shared->wake(ringer->ep, 1);
         assert_true(is_readable(sleeper, TOO_LONG_MS));
         assert_false(player_progress(sleeper)); /* nothing has come, and the sleep is over */
         assert_false(is_readable(sleeper, 0));

@@ -20,7 +20,7 @@
 struct three {
     nbcoll_loopback *world;
     nbcoll_endpoint *end[3];
-    nbcoll_record record[64];
+    nbcoll_work work[64];
 };
 
 static struct three three_open(const nbcoll_fault_config *config)
@@ -47,7 +47,7 @@ static void it_looks_like_the_endpoint_inside(void **state)
         assert_int_equal(nbcoll_fault_open(NULL, inner, &ep), NBCOLL_OK);
         assert_memory_equal(&ep->limits, &inner->limits, sizeof ep->limits);
         assert_int_equal(ep->transport->bulk != NULL, flags == 0);
-        assert_non_null(ep->transport->doorbell);
+        assert_non_null(ep->transport->wakeup);
         assert_string_equal(ep->transport->name, "fault");
         nbcoll_endpoint_close(ep);
         assert_int_equal(nbcoll_loopback_free(world), NBCOLL_OK);
@@ -60,7 +60,7 @@ static size_t refusals(uint64_t seed, char refused[1000])
     size_t sum = 0;
     struct three t = three_open(FAULT(.seed = seed, .not_now = 250));
     for (int i = 0; i < 1000; i++) {
-        nbcoll_posted said = post_word(t.end[0], 1, 0, &t.record[0]);
+        nbcoll_posted said = post_word(t.end[0], 1, 0, &t.work[0]);
         assert_true(said == NBCOLL_POST_DONE || said == NBCOLL_POST_NOT_NOW);
         refused[i] = said == NBCOLL_POST_NOT_NOW;
         sum += said == NBCOLL_POST_NOT_NOW;
@@ -87,13 +87,13 @@ static void a_held_message_leaves_within_the_progresses_named(void **state)
     struct three t = three_open(FAULT(.seed = 3, .hold = 1000, .longest = 4));
     (void)state;
     for (int round = 0; round < 100; round++) {
-        nbcoll_record *record = &t.record[0];
+        nbcoll_work *work = &t.work[0];
         unsigned passed = 0;
-        assert_int_equal(post_word(t.end[0], 1, 5, record), NBCOLL_POST_LENT);
+        assert_int_equal(post_word(t.end[0], 1, 5, work), NBCOLL_POST_LENT);
         assert_null(progress(t.end[1]).arrived);
-        for (nbcoll_record *back = NULL; !back; passed++)
-            back = progress(t.end[0]).returned;
-        assert_int_equal(record->status, NBCOLL_OK);
+        for (nbcoll_work *back = NULL; !back; passed++)
+            back = progress(t.end[0]).completed;
+        assert_int_equal(work->status, NBCOLL_OK);
         assert_int_equal(receive_words(t.end[1], 0, NULL), 1);
         assert_in_range(passed, 1, 4);
         seen |= 1u << passed;
@@ -109,7 +109,7 @@ static int overtaken(uint32_t flags)
     int sum = 0;
     struct three t = three_open(FAULT(.seed = 4, .hold = 500, .longest = 6, .flags = flags));
     for (uint64_t k = 0; k < 40; k++)
-        assert_int_not_equal(post_word(t.end[0], 1, k, &t.record[k]), NBCOLL_POST_NOT_NOW);
+        assert_int_not_equal(post_word(t.end[0], 1, k, &t.work[k]), NBCOLL_POST_NOT_NOW);
     for (int i = 0; i < 40; i++)
         progress(t.end[0]);
     assert_int_equal(receive_words(t.end[1], 40, words), 40);
@@ -138,17 +138,17 @@ static void a_held_message_can_be_cancelled(void **state)
     struct three t = three_open(FAULT(.hold = 1000, .longest = 1000000));
     (void)state;
     for (uint64_t k = 0; k < 3; k++)
-        assert_int_equal(post_word(t.end[0], 1, k, &t.record[k]), NBCOLL_POST_LENT);
-    t.end[0]->transport->cancel(t.end[0], &t.record[1]);
-    t.end[0]->transport->cancel(t.end[0], &t.record[1]);
-    assert_ptr_equal(progress(t.end[0]).returned, &t.record[1]);
-    assert_int_equal(t.record[1].status, NBCOLL_ERR_CANCELLED);
-    assert_null(progress(t.end[0]).returned);
-    t.end[0]->transport->cancel(t.end[0], &t.record[2]);
-    t.end[0]->transport->cancel(t.end[0], &t.record[0]);
+        assert_int_equal(post_word(t.end[0], 1, k, &t.work[k]), NBCOLL_POST_LENT);
+    t.end[0]->transport->cancel(t.end[0], &t.work[1]);
+    t.end[0]->transport->cancel(t.end[0], &t.work[1]);
+    assert_ptr_equal(progress(t.end[0]).completed, &t.work[1]);
+    assert_int_equal(t.work[1].status, NBCOLL_ERR_CANCELLED);
+    assert_null(progress(t.end[0]).completed);
+    t.end[0]->transport->cancel(t.end[0], &t.work[2]);
+    t.end[0]->transport->cancel(t.end[0], &t.work[0]);
     progress(t.end[0]);
-    assert_int_equal(t.record[0].status, NBCOLL_ERR_CANCELLED);
-    assert_int_equal(t.record[2].status, NBCOLL_ERR_CANCELLED);
+    assert_int_equal(t.work[0].status, NBCOLL_ERR_CANCELLED);
+    assert_int_equal(t.work[2].status, NBCOLL_ERR_CANCELLED);
     assert_int_equal(receive_words(t.end[1], 3, words), 0);
     three_close(&t);
 }
@@ -163,7 +163,7 @@ static void the_nth_post_fails_and_no_other(void **state)
         n++;
         nbcoll_fault_set(t.end[0], FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = n, .fail_with = NBCOLL_POST_FAILED));
         for (uint64_t k = 1; k <= 6; k++) {
-            nbcoll_posted said = post_word(t.end[0], 1, k, &t.record[k]);
+            nbcoll_posted said = post_word(t.end[0], 1, k, &t.work[k]);
             assert_int_equal(said, k == n ? NBCOLL_POST_FAILED : NBCOLL_POST_DONE);
             failed += said != NBCOLL_POST_DONE;
         }
@@ -178,12 +178,12 @@ static void a_post_that_loses_its_peer_loses_it_for_good(void **state)
 {
     struct three t = three_open(FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_LOST));
     (void)state;
-    assert_int_equal(post_word(t.end[0], 1, 1, &t.record[0]), NBCOLL_POST_DONE);
-    assert_int_equal(post_word(t.end[0], 1, 2, &t.record[0]), NBCOLL_POST_LOST);
-    assert_int_equal(post_word(t.end[0], 1, 3, &t.record[0]), NBCOLL_POST_LOST);
-    assert_int_equal(post_word(t.end[0], 2, 4, &t.record[0]), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(t.end[0], 1, 2, &t.work[0]), NBCOLL_POST_LOST);
+    assert_int_equal(post_word(t.end[0], 1, 3, &t.work[0]), NBCOLL_POST_LOST);
+    assert_int_equal(post_word(t.end[0], 2, 4, &t.work[0]), NBCOLL_POST_DONE);
     assert_int_equal(nbcoll_fault_set(t.end[0], FAULT(.seed = 0)), NBCOLL_OK);
-    assert_int_equal(post_word(t.end[0], 1, 5, &t.record[0]), NBCOLL_POST_LOST);
+    assert_int_equal(post_word(t.end[0], 1, 5, &t.work[0]), NBCOLL_POST_LOST);
     assert_int_equal(receive_words(t.end[1], 0, NULL), 1);
     assert_int_equal(receive_words(t.end[2], 0, NULL), 1);
     three_close(&t);
@@ -197,16 +197,16 @@ static void the_nth_expose_or_get_fails(void **state)
     char memory[8] = "message", to[8];
     nbcoll_key key;
     (void)state;
-    assert_int_equal(post_word(ep, 1, 1, &t.record[0]), NBCOLL_POST_DONE); /* does not count */
+    assert_int_equal(post_word(ep, 1, 1, &t.work[0]), NBCOLL_POST_DONE); /* does not count */
     assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
     assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_ERR_TRANSPORT);
     assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
     assert_int_equal(nbcoll_fault_calls(ep), 3);
     nbcoll_fault_set(
         ep, FAULT(.fail = NBCOLL_FAULT_GET | NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
-    assert_int_equal(post_word(ep, 1, 1, &t.record[0]), NBCOLL_POST_DONE);
-    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.record[0]), NBCOLL_POST_FAILED);
-    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.record[0]), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(ep, 1, 1, &t.work[0]), NBCOLL_POST_DONE);
+    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.work[0]), NBCOLL_POST_FAILED);
+    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.work[0]), NBCOLL_POST_DONE);
     assert_string_equal(to, memory);
     three_close(&t);
 }
@@ -215,15 +215,15 @@ static void a_rank_is_reported_lost_once_at_the_progress_named(void **state)
 {
     struct three t = three_open(FAULT(.lost_at = 3, .lost = 2, .hold = 1000, .longest = 1));
     (void)state;
-    assert_int_equal(t.end[0]->transport->doorbell->arm(t.end[0]), NBCOLL_AGAIN); /* a loss is not slept through */
+    assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_AGAIN); /* a loss is not slept through */
     for (int i = 1; i <= 6; i++) {
         if (i < 3)
-            assert_int_equal(post_word(t.end[0], 2, 1, &t.record[0]), NBCOLL_POST_LENT);
+            assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LENT);
         assert_int_equal(progress(t.end[0]).lost, i == 3 ? 2 : -1);
     }
-    assert_int_equal(t.end[0]->transport->doorbell->arm(t.end[0]), NBCOLL_OK);
-    assert_int_equal(post_word(t.end[0], 2, 1, &t.record[0]), NBCOLL_POST_LOST);
-    assert_int_equal(post_word(t.end[0], 1, 1, &t.record[0]), NBCOLL_POST_LENT);
+    assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_OK);
+    assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LOST);
+    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_LENT);
     progress(t.end[0]);
     assert_int_equal(receive_words(t.end[1], 0, NULL), 1);
     three_close(&t);
@@ -233,11 +233,11 @@ static void a_message_held_for_a_lost_rank_comes_back_as_lost(void **state)
 {
     struct three t = three_open(FAULT(.hold = 1000, .longest = 1));
     (void)state;
-    assert_int_equal(post_word(t.end[0], 2, 1, &t.record[0]), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(t.end[0], 2, 1, &t.work[0]), NBCOLL_POST_LENT);
     nbcoll_fault_set(t.end[0], FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = 1, .fail_with = NBCOLL_POST_LOST));
-    assert_int_equal(post_word(t.end[0], 2, 2, &t.record[1]), NBCOLL_POST_LOST);
-    assert_ptr_equal(progress(t.end[0]).returned, &t.record[0]);
-    assert_int_equal(t.record[0].status, NBCOLL_ERR_PEER_LOST);
+    assert_int_equal(post_word(t.end[0], 2, 2, &t.work[1]), NBCOLL_POST_LOST);
+    assert_ptr_equal(progress(t.end[0]).completed, &t.work[0]);
+    assert_int_equal(t.work[0].status, NBCOLL_ERR_PEER_LOST);
     assert_int_equal(receive_words(t.end[2], 0, NULL), 0);
     three_close(&t);
 }
@@ -257,7 +257,7 @@ static void a_bad_configuration_is_refused_and_changes_nothing(void **state)
     struct three t = three_open(FAULT(.fail = NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
     nbcoll_endpoint *out = NULL;
     (void)state;
-    assert_int_equal(post_word(t.end[0], 1, 1, &t.record[0]), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_DONE);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(nbcoll_fault_open(bad[i], t.end[1], &out), NBCOLL_ERR_CONFIG);
         assert_int_equal(nbcoll_fault_set(t.end[0], bad[i]), NBCOLL_ERR_CONFIG);
@@ -270,7 +270,7 @@ static void a_bad_configuration_is_refused_and_changes_nothing(void **state)
     assert_int_equal(nbcoll_fault_calls(t.end[1]), 0);
     assert_null(out);
     assert_int_equal(nbcoll_fault_calls(t.end[0]), 1);
-    assert_int_equal(post_word(t.end[0], 1, 1, &t.record[0]), NBCOLL_POST_FAILED);
+    assert_int_equal(post_word(t.end[0], 1, 1, &t.work[0]), NBCOLL_POST_FAILED);
     three_close(&t);
 }
 

@@ -89,8 +89,8 @@ static void every_allocation_may_fail_and_all_memory_goes_back(void **state)
                 assert_int_equal(nbcoll_loopback_open(world, i, &end[i]), NBCOLL_OK);
         }
         if (world) {
-            nbcoll_record record = {0};
-            assert_int_equal(post_word(end[0], 1, 7, &record), NBCOLL_POST_DONE);
+            nbcoll_work work = {0};
+            assert_int_equal(post_word(end[0], 1, 7, &work), NBCOLL_POST_DONE);
         }
         nbcoll_endpoint_close(end[0]);
         nbcoll_endpoint_close(end[1]);
@@ -105,28 +105,28 @@ static void senders_without_memory_share_a_place(void **state)
 {
     struct counted counted;
     nbcoll_endpoint *end[3];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     uint64_t word;
     (void)state;
     counted_host(&counted);
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.host = &counted.host), 3, 0, end);
     for (uint64_t i = 0; i < 10; i++) {
         counted.fail_at = counted.allocations + 1;
-        assert_int_equal(post_word(end[1], 0, 2 * i, &record), NBCOLL_POST_DONE);
+        assert_int_equal(post_word(end[1], 0, 2 * i, &work), NBCOLL_POST_DONE);
         counted.fail_at = counted.allocations + 1;
-        assert_int_equal(post_word(end[2], 0, 2 * i + 1, &record), NBCOLL_POST_NOT_NOW);
-        assert_int_equal(end[2]->transport->doorbell->arm(end[2]), NBCOLL_AGAIN); /* nobody would ring */
+        assert_int_equal(post_word(end[2], 0, 2 * i + 1, &work), NBCOLL_POST_NOT_NOW);
+        assert_int_equal(end[2]->transport->wakeup->arm(end[2]), NBCOLL_AGAIN); /* nobody would ring */
         assert_int_equal(receive_words(end[0], 1, &word), 1);
         assert_int_equal(word, 2 * i);
         assert_int_equal(receive_words(end[0], 0, NULL), 0);
         counted.fail_at = counted.allocations + 1;
-        assert_int_equal(post_word(end[2], 0, 2 * i + 1, &record), NBCOLL_POST_DONE);
+        assert_int_equal(post_word(end[2], 0, 2 * i + 1, &work), NBCOLL_POST_DONE);
         assert_int_equal(receive_words(end[0], 1, &word), 1);
         assert_int_equal(word, 2 * i + 1);
         assert_int_equal(receive_words(end[0], 0, NULL), 0);
     }
     for (uint64_t i = 0; i < 16; i++) /* with memory again: a ring of its own */
-        assert_int_equal(post_word(end[1], 0, i, &record), NBCOLL_POST_DONE);
+        assert_int_equal(post_word(end[1], 0, i, &work), NBCOLL_POST_DONE);
     for (int r = 0; r < 3; r++)
         nbcoll_endpoint_close(end[r]);
     assert_int_equal(nbcoll_loopback_free(world), NBCOLL_OK);
@@ -138,7 +138,7 @@ static void only_pairs_that_talk_take_memory(void **state)
     struct counted counted;
     nbcoll_loopback *world;
     nbcoll_endpoint *end[1024];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     uint64_t word;
     (void)state;
     counted_host(&counted);
@@ -146,7 +146,7 @@ static void only_pairs_that_talk_take_memory(void **state)
     size_t before = counted.allocations;
     for (int i = 0; i < 300; i++)
         for (int k = 0; k < 40; k++) {
-            assert_int_equal(post_word(end[i], (i + 1) % 300, 5, &record), NBCOLL_POST_DONE);
+            assert_int_equal(post_word(end[i], (i + 1) % 300, 5, &work), NBCOLL_POST_DONE);
             assert_int_equal(receive_words(end[(i + 1) % 300], 1, &word), 1);
         }
     assert_int_equal(counted.allocations, before + 300);
@@ -161,10 +161,10 @@ static void order_of(uint64_t seed, uint64_t words[16])
 {
     nbcoll_endpoint *end[3];
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.depth = 8), 3, seed, end);
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     for (int round = 0; round < 3; round++) {
         for (uint64_t k = 0; k < 16; k++)
-            assert_int_equal(post_word(end[k / 8], 2, k, &record), NBCOLL_POST_DONE);
+            assert_int_equal(post_word(end[k / 8], 2, k, &work), NBCOLL_POST_DONE);
         assert_int_equal(receive_words(end[2], 16, words), 16);
     }
     for (int i = 0; i < 3; i++)
@@ -195,10 +195,10 @@ static void seeds_bring_about_every_order_of_three(void **state)
     for (uint64_t seed = 1; seed <= 300; seed++) {
         nbcoll_endpoint *end[2];
         nbcoll_loopback *world = loopback_ends(LOOPBACK(.depth = 3), 2, seed, end);
-        nbcoll_record record = {0};
+        nbcoll_work work = {0};
         uint64_t words[3];
         for (uint64_t k = 0; k < 3; k++)
-            assert_int_equal(post_word(end[0], 1, k, &record), NBCOLL_POST_DONE);
+            assert_int_equal(post_word(end[0], 1, k, &work), NBCOLL_POST_DONE);
         assert_int_equal(receive_words(end[1], 3, words), 3);
         seen |= 1u << (words[0] * 3 + words[1]);
         nbcoll_endpoint_close(end[0]);
@@ -212,12 +212,12 @@ static void a_message_waits_for_its_receiver_to_open(void **state)
 {
     nbcoll_loopback *world;
     nbcoll_endpoint *end[2];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     uint64_t word = 0;
     (void)state;
     assert_int_equal(nbcoll_loopback_create(LOOPBACK(.ranks = 2), &world), NBCOLL_OK);
     assert_int_equal(nbcoll_loopback_open(world, 0, &end[0]), NBCOLL_OK);
-    assert_int_equal(post_word(end[0], 1, 42, &record), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(end[0], 1, 42, &work), NBCOLL_POST_DONE);
     nbcoll_endpoint_close(end[0]);
     assert_int_equal(nbcoll_loopback_open(world, 1, &end[1]), NBCOLL_OK);
     assert_int_equal(receive_words(end[1], 1, &word), 1);
@@ -229,13 +229,13 @@ static void a_message_waits_for_its_receiver_to_open(void **state)
 static void what_does_not_fit_in_the_ring_of_a_closed_rank_goes_nowhere(void **state)
 {
     nbcoll_endpoint *end[2];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     (void)state;
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.depth = 1), 2, 0, end);
-    assert_int_equal(post_word(end[0], 1, 1, &record), NBCOLL_POST_DONE);
-    assert_int_equal(post_word(end[0], 1, 2, &record), NBCOLL_POST_NOT_NOW);
+    assert_int_equal(post_word(end[0], 1, 1, &work), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(end[0], 1, 2, &work), NBCOLL_POST_NOT_NOW);
     nbcoll_endpoint_close(end[1]);
-    assert_int_equal(post_word(end[0], 1, 2, &record), NBCOLL_POST_DONE);
+    assert_int_equal(post_word(end[0], 1, 2, &work), NBCOLL_POST_DONE);
     nbcoll_endpoint_close(end[0]);
     nbcoll_loopback_free(world);
 }
@@ -243,14 +243,14 @@ static void what_does_not_fit_in_the_ring_of_a_closed_rank_goes_nowhere(void **s
 static void a_record_lent_for_a_closed_rank_comes_back(void **state)
 {
     nbcoll_endpoint *end[2];
-    nbcoll_record record = {0}, second = {0};
+    nbcoll_work work = {0}, second = {0};
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.depth = 1, .flags = NBCOLL_LOOPBACK_LEND), 2, 0, end);
     (void)state;
-    assert_int_equal(post_word(end[0], 1, 1, &record), NBCOLL_POST_LENT);
+    assert_int_equal(post_word(end[0], 1, 1, &work), NBCOLL_POST_LENT);
     assert_int_equal(post_word(end[0], 1, 2, &second), NBCOLL_POST_LENT);
-    assert_ptr_equal(progress(end[0]).returned, &record);
+    assert_ptr_equal(progress(end[0]).completed, &work);
     nbcoll_endpoint_close(end[1]);
-    assert_ptr_equal(progress(end[0]).returned, &second);
+    assert_ptr_equal(progress(end[0]).completed, &second);
     assert_int_equal(second.status, NBCOLL_OK);
     nbcoll_endpoint_close(end[0]);
     nbcoll_loopback_free(world);
@@ -262,20 +262,20 @@ static void what_no_peer_or_key_can_take_fails(void **state)
     nbcoll_loopback *world = loopback_ends(LOOPBACK(.payload = 256), 2, 0, end);
     const nbcoll_transport *t = end[0]->transport;
     nbcoll_header header = {{0}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_key key = {{0, 0}};
     char memory[300] = {0}, to[300];
     (void)state;
-    assert_int_equal(post_word(end[0], 2, 1, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(post_word(end[0], -1, 1, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->post(end[0], 1, &header, memory, 257, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->bulk->get(end[0], 1, key, 0, to, 0, &record), NBCOLL_POST_FAILED);
+    assert_int_equal(post_word(end[0], 2, 1, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(post_word(end[0], -1, 1, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(t->post(end[0], 1, &header, memory, 257, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(t->bulk->get(end[0], 1, key, 0, to, 0, &work), NBCOLL_POST_FAILED);
     assert_int_equal(t->bulk->expose(end[1], 0, NULL, 1, &key), NBCOLL_ERR_BUFFER);
     assert_int_equal(t->bulk->expose(end[1], 0, memory, 300, &key), NBCOLL_OK);
-    assert_int_equal(t->bulk->get(end[0], 1, key, 1, to, 300, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->bulk->get(end[0], 1, key, 301, to, 0, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->bulk->get(end[0], 1, key, SIZE_MAX, to, 2, &record), NBCOLL_POST_FAILED);
-    assert_int_equal(t->bulk->get(end[0], 1, key, 1, to, 299, &record), NBCOLL_POST_DONE);
+    assert_int_equal(t->bulk->get(end[0], 1, key, 1, to, 300, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(t->bulk->get(end[0], 1, key, 301, to, 0, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(t->bulk->get(end[0], 1, key, SIZE_MAX, to, 2, &work), NBCOLL_POST_FAILED);
+    assert_int_equal(t->bulk->get(end[0], 1, key, 1, to, 299, &work), NBCOLL_POST_DONE);
     assert_int_equal(receive_words(end[1], 0, NULL), 0);
     nbcoll_endpoint_close(end[0]);
     nbcoll_endpoint_close(end[1]);

@@ -64,11 +64,11 @@ static void a_post_is_told_with_its_answer(void **state)
 {
     struct traced t;
     nbcoll_header header = {{77}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     (void)state;
     traced_open(&t, LOOPBACK(.depth = 1));
     for (int i = 0; i < 2; i++) { /* there is room for one */
-        nbcoll_posted said = t.end[0]->transport->post(t.end[0], 1, &header, "payload", 8, &record);
+        nbcoll_posted said = t.end[0]->transport->post(t.end[0], 1, &header, "payload", 8, &work);
         const nbcoll_trace_event *e = the_event(&t, NBCOLL_TRACE_POST);
         assert_int_equal(said, i ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE);
         assert_int_equal(e->posted, said);
@@ -76,7 +76,7 @@ static void a_post_is_told_with_its_answer(void **state)
         assert_int_equal(t.header[0].word[0], 77);
         assert_string_equal(e->payload, "payload");
         assert_int_equal(e->bytes, 8);
-        assert_ptr_equal(e->record, &record);
+        assert_ptr_equal(e->work, &work);
     }
     traced_close(&t);
 }
@@ -84,23 +84,23 @@ static void a_post_is_told_with_its_answer(void **state)
 static void a_progress_is_told_before_what_it_brought(void **state)
 {
     struct traced t;
-    nbcoll_record record[3] = {{0}}, theirs = {0};
+    nbcoll_work work[3] = {{0}}, theirs = {0};
     (void)state;
     traced_open(&t, LOOPBACK(.flags = NBCOLL_LOOPBACK_LEND));
     progress(t.end[0]);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_PROGRESS)->bytes, 0);
     assert_int_equal(post_word(t.end[1], 0, 11, &theirs), NBCOLL_POST_LENT);
-    assert_ptr_equal(progress(t.end[1]).returned, &theirs);
-    assert_int_equal(post_word(t.end[0], 0, 12, &record[0]), NBCOLL_POST_LENT);
+    assert_ptr_equal(progress(t.end[1]).completed, &theirs);
+    assert_int_equal(post_word(t.end[0], 0, 12, &work[0]), NBCOLL_POST_LENT);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_POST)->posted, NBCOLL_POST_LENT);
-    assert_int_equal(post_word(t.end[0], 1, 13, &record[1]), NBCOLL_POST_LENT);
-    t.end[0]->transport->cancel(t.end[0], &record[1]);
+    assert_int_equal(post_word(t.end[0], 1, 13, &work[1]), NBCOLL_POST_LENT);
+    t.end[0]->transport->cancel(t.end[0], &work[1]);
     assert_int_equal(t.event[1].call, NBCOLL_TRACE_CANCEL);
-    assert_ptr_equal(t.event[1].record, &record[1]);
+    assert_ptr_equal(t.event[1].work, &work[1]);
     t.told = 0;
     progress(t.end[0]);
-    const int calls[] = {NBCOLL_TRACE_PROGRESS, NBCOLL_TRACE_ARRIVED, NBCOLL_TRACE_ARRIVED, NBCOLL_TRACE_RETURNED,
-                         NBCOLL_TRACE_RETURNED};
+    const int calls[] = {NBCOLL_TRACE_PROGRESS, NBCOLL_TRACE_ARRIVED, NBCOLL_TRACE_ARRIVED, NBCOLL_TRACE_COMPLETED,
+                         NBCOLL_TRACE_COMPLETED};
     assert_int_equal(t.told, 5);
     for (int i = 0; i < 5; i++)
         assert_int_equal(t.event[i].call, calls[i]);
@@ -110,7 +110,7 @@ static void a_progress_is_told_before_what_it_brought(void **state)
         assert_int_equal(t.event[i].status, NBCOLL_OK);
     }
     for (int i = 3; i <= 4; i++)
-        assert_int_equal(t.event[i].status, t.event[i].record == &record[1] ? NBCOLL_ERR_CANCELLED : NBCOLL_OK);
+        assert_int_equal(t.event[i].status, t.event[i].work == &work[1] ? NBCOLL_ERR_CANCELLED : NBCOLL_OK);
     traced_close(&t);
 }
 
@@ -119,7 +119,7 @@ static void bulk_calls_are_told(void **state)
     struct traced t;
     const nbcoll_trace_event *e;
     char memory[100] = "something to read", to[100];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_key key;
     (void)state;
     traced_open(&t, LOOPBACK(.depth = 1));
@@ -130,7 +130,7 @@ static void bulk_calls_are_told(void **state)
     assert_int_equal(e->bytes, 100);
     assert_int_equal(e->status, NBCOLL_OK);
     assert_memory_equal(&e->key, &key, sizeof key);
-    assert_int_equal(bulk->get(t.end[0], 0, key, 10, to, 8, &record), NBCOLL_POST_DONE);
+    assert_int_equal(bulk->get(t.end[0], 0, key, 10, to, 8, &work), NBCOLL_POST_DONE);
     e = the_event(&t, NBCOLL_TRACE_GET);
     assert_memory_equal(&e->key, &key, sizeof key);
     assert_int_equal(e->offset, 10);
@@ -148,23 +148,23 @@ static void bulk_calls_are_told(void **state)
 static void arm_is_told_with_its_status(void **state)
 {
     struct traced t;
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     (void)state;
     traced_open(&t, LOOPBACK(.depth = 1));
-    assert_int_equal(t.end[0]->transport->doorbell->arm(t.end[0]), NBCOLL_OK);
+    assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_OK);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_ARM)->status, NBCOLL_OK);
-    assert_int_equal(post_word(t.end[1], 0, 1, &record), NBCOLL_POST_DONE);
-    assert_int_equal(t.end[0]->transport->doorbell->arm(t.end[0]), NBCOLL_AGAIN);
+    assert_int_equal(post_word(t.end[1], 0, 1, &work), NBCOLL_POST_DONE);
+    assert_int_equal(t.end[0]->transport->wakeup->arm(t.end[0]), NBCOLL_AGAIN);
     assert_int_equal(the_event(&t, NBCOLL_TRACE_ARM)->status, NBCOLL_AGAIN);
     traced_close(&t);
 }
 
 /* A transport that only reports rank 1 as lost and rank 0 as left; what it may not do here it has from loopback. */
-static void lose(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void lose(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     (void)ep;
-    batch->lost = 1;
-    batch->left = 0;
+    found->lost = 1;
+    found->departed = 0;
 }
 
 static void close_nothing(nbcoll_endpoint *ep)
@@ -186,7 +186,7 @@ static void a_loss_and_a_leave_are_told_and_missing_groups_stay_missing(void **s
     table.close = close_nothing;
     assert_int_equal(nbcoll_trace_open(&trace, &inner, &ep), NBCOLL_OK);
     assert_null(ep->transport->bulk);
-    assert_null(ep->transport->doorbell);
+    assert_null(ep->transport->wakeup);
     assert_int_equal(progress(ep).lost, 1);
     assert_int_equal(t.told, 3);
     assert_int_equal(t.event[1].call, NBCOLL_TRACE_LOST);

@@ -58,9 +58,9 @@ static nbcoll_schedule *chain(int rank, size_t bytes)
     for (size_t i = 0; i < PIECES; i++) {
         nbcoll_step piece = NBCOLL_START;
         if (rank > 0)
-            piece = nbcoll_recv(b, rank - 1, nbcoll_at(data, i * bytes), bytes);
+            piece = nbcoll_add_recv(b, rank - 1, nbcoll_at(data, i * bytes), bytes);
         if (rank + 1 < RANKS)
-            nbcoll_after(b, nbcoll_send(b, rank + 1, nbcoll_at(data, i * bytes), bytes), piece);
+            nbcoll_after(b, nbcoll_add_send(b, rank + 1, nbcoll_at(data, i * bytes), bytes), piece);
     }
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;

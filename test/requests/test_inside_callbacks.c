@@ -136,8 +136,8 @@ static nbcoll_schedule *exchange(int rank)
     nbcoll_schedule *s;
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_send(b, !rank, at, 0);
-    nbcoll_recv(b, !rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 0);
+    nbcoll_add_send(b, !rank, at, 0);
+    nbcoll_add_recv(b, !rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 0);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }
@@ -254,10 +254,10 @@ static nbcoll_schedule *receive_then_call(int rank)
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
     if (rank)
-        nbcoll_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 0);
+        nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 0);
     else
-        nbcoll_after(b, nbcoll_call(b, call, NULL, 0, NULL, 0, NULL),
-                     nbcoll_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 0));
+        nbcoll_after(b, nbcoll_add_call(b, call, NULL, 0, NULL, 0, NULL),
+                     nbcoll_add_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 0));
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }

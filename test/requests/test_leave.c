@@ -243,10 +243,10 @@ static nbcoll_schedule *one_after_the_other(int rank)
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
     if (rank)
-        nbcoll_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 4);
+        nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 4);
     else {
-        nbcoll_step first = nbcoll_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
-        nbcoll_after(b, nbcoll_recv(b, LEAVER, (nbcoll_addr){NBCOLL_BUFFER_RECV, 4}, 4), first);
+        nbcoll_step first = nbcoll_add_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+        nbcoll_after(b, nbcoll_add_recv(b, LEAVER, (nbcoll_addr){NBCOLL_BUFFER_RECV, 4}, 4), first);
     }
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
@@ -294,9 +294,9 @@ static nbcoll_schedule *shown(nbcoll_comm *comm, int readers)
     for (int i = 0; i < readers; i++)
         part[i] = (nbcoll_part){.peer = i + 1, .region = {{NBCOLL_BUFFER_SEND, 0}, 4}};
     if (config.rank == 0)
-        nbcoll_expose(b, (size_t)readers, part);
+        nbcoll_add_expose(b, (size_t)readers, part);
     else if (config.rank <= readers)
-        nbcoll_fetch(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+        nbcoll_add_fetch(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }

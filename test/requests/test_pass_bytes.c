@@ -83,10 +83,10 @@ static const nbcoll_transport *honest;
 static size_t posted;
 
 static nbcoll_posted count_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                size_t bytes, nbcoll_record *record)
+                                size_t bytes, nbcoll_work *work)
 {
     posted += bytes;
-    return honest->post(ep, peer, header, payload, bytes, record);
+    return honest->post(ep, peer, header, payload, bytes, work);
 }
 
 /* Rank 0's, before its context exists. */

@@ -24,9 +24,9 @@ static void own_bcast(nbcoll_builder *b, const nbcoll_args *a)
     segment = a->segment;
     for (int peer = 0; peer < b->ranks && b->rank == a->root; peer++)
         if (peer != a->root)
-            nbcoll_send(b, peer, a->recv, a->bytes);
+            nbcoll_add_send(b, peer, a->recv, a->bytes);
     if (b->rank != a->root)
-        nbcoll_recv(b, a->root, a->recv, a->bytes);
+        nbcoll_add_recv(b, a->root, a->recv, a->bytes);
 }
 
 static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast, 0};
@@ -34,7 +34,7 @@ static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, 
 /* One that sends to a rank that does not exist. */
 static void wrong_bcast(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_send(b, b->ranks, a->recv, a->bytes);
+    nbcoll_add_send(b, b->ranks, a->recv, a->bytes);
 }
 
 static const nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_bcast, 0};
@@ -116,7 +116,7 @@ static void the_error_of_an_algorithm_by_rule_is_told_to_the_host_in_words(void 
     world_open(&w, RANKS, NULL, &context, &comm);
     assert_string_equal(text, "");
     EXPECT(ERR_RANK, nbcoll_ibcast(&value, 1, NBCOLL_INT32, 1, w.comm[2], &q));
-    assert_string_equal(text, "bcast/wrong: rank 2 of 4, step 2, nbcoll_send: peer 4 is outside 0..3");
+    assert_string_equal(text, "bcast/wrong: rank 2 of 4, step 2, nbcoll_add_send: peer 4 is outside 0..3");
     world_close(&w);
 }
 

@@ -67,7 +67,7 @@ static void the_one_who_holds_the_slot_is_who_is_waited_for_now(void **state)
     (void)state;
     world_open(&w, RANKS, NULL, NULL, &one);
     EXPECT(OK, nbcoll_builder_open(&config, &b));
-    nbcoll_after(b, nbcoll_send(b, 0, data, sizeof value), nbcoll_recv(b, 2, data, sizeof value));
+    nbcoll_after(b, nbcoll_add_send(b, 0, data, sizeof value), nbcoll_add_recv(b, 2, data, sizeof value));
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     EXPECT(OK, nbcoll_schedule_start(s, NULL, &value, w.comm[1], &q[0]));
     EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));

@@ -205,7 +205,7 @@ static void wait_forever_waits_until_the_operation_ends(void **state)
     world_close(&w);
 }
 
-/* Spinning, yielding and sleeping on the doorbell: all of them keep the time. */
+/* Spinning, yielding and sleeping on the wakeup: all of them keep the time. */
 static void wait_keeps_real_time(void **state)
 {
     const uint64_t timeout = 20000000;

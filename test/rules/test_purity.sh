@@ -7,13 +7,13 @@ rule purity
 
 echo '    printf("x");' | refuses src/comm/bad.c ':1: calls  printf'
 echo 'x = getenv("x");' | refuses transports/wire/wire.c ':1: calls  getenv'
-echo '    abort ();' | refuses include/nbcoll/inline/bad.h ':1: calls  abort '
-echo '    exit(1);' | refuses include/nbcoll/inline/host.h ':1: calls  exit'
+echo '    abort ();' | refuses src/engine/bad.h ':1: calls  abort '
+echo '    exit(1);' | refuses src/host/host.h ':1: calls  exit'
 echo '    p = (char *)malloc(1);' | refuses src/comm/bad.c ':1: calls )malloc'
 echo '    pthread_create(a, b, c, d);' | refuses src/comm/bad.c ':1: calls  pthread_create'
 printf '/* one\n * two */ free(p);\n' | refuses src/comm/bad.c ':2: calls  free'
 
-echo '    free(p);' | accepts include/nbcoll/inline/host.h
+echo '    free(p);' | accepts src/host/host.h
 echo '    printf("x");' | accepts src/command/main.c
 echo 'x = getenv("x");' | accepts include/nbcoll/launch.h
 echo '    host->free(user, p, 1);' | accepts src/comm/good.c

@@ -243,7 +243,7 @@ static void talk_to_one_who_dies(int rank, void *user)
 {
     struct plan *p = user;
     nbcoll_header header = {{0}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_endpoint *ep;
     int lost = 0;
 
@@ -251,18 +251,18 @@ static void talk_to_one_who_dies(int rank, void *user)
     if (rank == 1)
         die(p);
     while (!lost) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.lost == -1 || batch.lost == 1);
-        lost = batch.lost == 1;
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.lost == -1 || found.lost == 1);
+        lost = found.lost == 1;
     }
     for (int i = 0; i < 1000; i++) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.lost == -1); /* said once */
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.lost == -1); /* said once */
     }
-    CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &record) == NBCOLL_POST_LOST);
-    CHECK(ep->transport->post(ep, 0, &header, NULL, 0, &record) == NBCOLL_POST_DONE);
+    CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &work) == NBCOLL_POST_LOST);
+    CHECK(ep->transport->post(ep, 0, &header, NULL, 0, &work) == NBCOLL_POST_DONE);
     nbcoll_endpoint_close(ep);
 }
 
@@ -284,33 +284,33 @@ static void talk_after_one_has_left(int rank, void *user)
 {
     struct plan *p = user;
     nbcoll_header header = {{42}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_endpoint *ep;
     int came = 0, left = 0;
 
     open_end(p, rank, &ep);
     if (rank == 2) {
-        CHECK(ep->transport->post(ep, 0, &header, NULL, 0, &record) == NBCOLL_POST_DONE);
-        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &record) == NBCOLL_POST_DONE);
+        CHECK(ep->transport->post(ep, 0, &header, NULL, 0, &work) == NBCOLL_POST_DONE);
+        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &work) == NBCOLL_POST_DONE);
         nbcoll_endpoint_close(ep);
         return;
     }
     for (uint64_t start_at = clock_ns(); clock_ns() - start_at < SECOND / 2 || !came;) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.lost == -1);
-        for (const nbcoll_arrival *a = batch.arrived; a; a = a->next) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.lost == -1);
+        for (const nbcoll_arrival *a = found.arrived; a; a = a->next) {
             CHECK(a->source == 2 && a->header.word[0] == 42);
             came++;
         }
-        if (batch.left == 2) {
+        if (found.departed == 2) {
             CHECK(came == 1);
             left++;
         }
     }
     CHECK(came == 1 && left == 1);
     for (int i = 0; i < 10000; i++)
-        CHECK(ep->transport->post(ep, 2, &header, NULL, 0, &record) == NBCOLL_POST_DONE);
+        CHECK(ep->transport->post(ep, 2, &header, NULL, 0, &work) == NBCOLL_POST_DONE);
     nbcoll_endpoint_close(ep);
 }
 
@@ -329,9 +329,9 @@ static void talk_to_one_who_left_for_a_death(int rank, void *user)
 {
     struct plan *p = user;
     nbcoll_header header = {{0}};
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_endpoint *ep;
-    nbcoll_batch batch;
+    nbcoll_completions found;
 
     open_end(p, rank, &ep);
     if (rank == 2)
@@ -339,19 +339,19 @@ static void talk_to_one_who_left_for_a_death(int rank, void *user)
     while (rank == 0 && !atomic_load(&p->known))
         poll(NULL, 0, 1);
     for (int i = 0; rank == 0 && i < 100; i++) /* more than its ring holds */
-        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &record) == NBCOLL_POST_DONE);
+        CHECK(ep->transport->post(ep, 1, &header, NULL, 0, &work) == NBCOLL_POST_DONE);
     do {
-        batch = (nbcoll_batch)NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.left < 0);
-    } while (batch.lost < 0);
-    CHECK(batch.lost == 2);
-    while (rank == 0 && batch.left < 0) {
-        batch = (nbcoll_batch)NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.lost < 0);
+        found = (nbcoll_completions)NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.departed < 0);
+    } while (found.lost < 0);
+    CHECK(found.lost == 2);
+    while (rank == 0 && found.departed < 0) {
+        found = (nbcoll_completions)NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.lost < 0);
     }
-    CHECK(rank || batch.left == 1);
+    CHECK(rank || found.departed == 1);
     nbcoll_endpoint_close(ep);
     atomic_fetch_add(&p->known, 1);
 }

@@ -330,10 +330,10 @@ static void leave_first(int rank, void *user)
     config.rank = rank;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     for (uint64_t start = clock_ns(); rank != 1 && clock_ns() - start < SECOND / 2;) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-        ep->transport->progress(ep, &batch);
-        CHECK(batch.lost == -1 && (batch.left == -1 || batch.left == 1));
-        left |= batch.left == 1;
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+        CHECK(found.lost == -1 && (found.departed == -1 || found.departed == 1));
+        left |= found.departed == 1;
     }
     CHECK(left || rank == 1);
     atomic_fetch_add(&p->known, 1);

@@ -34,32 +34,32 @@ static void open_end(const struct plan *p, int rank, nbcoll_endpoint **out)
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, out));
 }
 
-static void progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
-    *batch = (nbcoll_batch)NBCOLL_BATCH_EMPTY;
-    ep->transport->progress(ep, batch);
-    CHECK(batch->lost == -1);
+    *found = (nbcoll_completions)NBCOLL_COMPLETIONS_EMPTY;
+    ep->transport->progress(ep, found);
+    CHECK(found->lost == -1);
 }
 
 /* The next message from anyone; its payload is the key, if it has one. */
 static nbcoll_key await(nbcoll_endpoint *ep)
 {
     nbcoll_key key = {{0, 0}};
-    nbcoll_batch batch;
+    nbcoll_completions found;
     do
-        progress(ep, &batch);
-    while (!batch.arrived);
-    CHECK(!batch.arrived->next);
-    if (batch.arrived->bytes)
-        memcpy(&key, batch.arrived->payload, sizeof key);
+        progress(ep, &found);
+    while (!found.arrived);
+    CHECK(!found.arrived->next);
+    if (found.arrived->bytes)
+        memcpy(&key, found.arrived->payload, sizeof key);
     return key;
 }
 
 static void tell(nbcoll_endpoint *ep, int peer, const nbcoll_key *key)
 {
     nbcoll_header header = {{0}};
-    nbcoll_record record = {0};
-    CHECK(ep->transport->post(ep, peer, &header, key, key ? sizeof *key : 0, &record) == NBCOLL_POST_DONE);
+    nbcoll_work work = {0};
+    CHECK(ep->transport->post(ep, peer, &header, key, key ? sizeof *key : 0, &work) == NBCOLL_POST_DONE);
 }
 
 static unsigned char byte(size_t i)
@@ -133,36 +133,36 @@ static void own_large(nbcoll_endpoint *ep)
     free(memory);
 }
 
-static void finish(nbcoll_endpoint *ep, nbcoll_record *record, nbcoll_status wanted)
+static void finish(nbcoll_endpoint *ep, nbcoll_work *work, nbcoll_status wanted)
 {
-    nbcoll_batch batch;
+    nbcoll_completions found;
     do
-        progress(ep, &batch);
-    while (!batch.returned);
-    CHECK(batch.returned == record && !record->next);
-    CHECK_STATUS(wanted, record->status);
+        progress(ep, &found);
+    while (!found.completed);
+    CHECK(found.completed == work && !work->next);
+    CHECK_STATUS(wanted, work->status);
 }
 
 static void get_large(nbcoll_endpoint *ep, nbcoll_key key)
 {
     const nbcoll_bulk *bulk = ep->transport->bulk;
     unsigned char *to = malloc(BYTES), *copy = malloc(BYTES);
-    nbcoll_record record = {0};
-    nbcoll_batch batch;
+    nbcoll_work work = {0};
+    nbcoll_completions found;
 
-    CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &record) == NBCOLL_POST_LENT);
-    finish(ep, &record, NBCOLL_OK);
+    CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &work) == NBCOLL_POST_LENT);
+    finish(ep, &work, NBCOLL_OK);
     for (size_t i = 0; i < BYTES; i++)
         CHECK(to[i] == byte(i));
-    CHECK(bulk->get(ep, 0, key, 17, to, BYTES - 1000000, &record) == NBCOLL_POST_LENT);
-    progress(ep, &batch);
-    CHECK(!batch.returned);
-    ep->transport->cancel(ep, &record);
-    ep->transport->cancel(ep, &record);
-    finish(ep, &record, NBCOLL_ERR_CANCELLED);
+    CHECK(bulk->get(ep, 0, key, 17, to, BYTES - 1000000, &work) == NBCOLL_POST_LENT);
+    progress(ep, &found);
+    CHECK(!found.completed);
+    ep->transport->cancel(ep, &work);
+    ep->transport->cancel(ep, &work);
+    finish(ep, &work, NBCOLL_ERR_CANCELLED);
     memcpy(copy, to, BYTES);
     for (int i = 0; i < 100; i++)
-        progress(ep, &batch);
+        progress(ep, &found);
     CHECK(memcmp(copy, to, BYTES) == 0); /* writes nothing more */
     free(to);
     free(copy);
@@ -198,7 +198,7 @@ static void bad_keys(int rank, void *user)
 {
     nbcoll_endpoint *ep;
     unsigned char memory[1000];
-    nbcoll_record record = {0};
+    nbcoll_work work = {0};
     nbcoll_key key;
 
     open_end(user, rank, &ep);
@@ -213,13 +213,13 @@ static void bad_keys(int rank, void *user)
         for (int bit = 0; bit < 128; bit++) {
             nbcoll_key bad = key;
             bad.word[bit / 64] ^= UINT64_C(1) << bit % 64;
-            CHECK(bulk->get(ep, 0, bad, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
+            CHECK(bulk->get(ep, 0, bad, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
         }
-        CHECK(bulk->get(ep, 0, (nbcoll_key){{0, 0}}, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 995, memory, 10, &record) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, SIZE_MAX, memory, 10, &record) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 7, key, 0, memory, 10, &record) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 990, memory, 10, &record) == NBCOLL_POST_DONE);
+        CHECK(bulk->get(ep, 0, (nbcoll_key){{0, 0}}, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 995, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, SIZE_MAX, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 7, key, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 990, memory, 10, &work) == NBCOLL_POST_DONE);
         tell(ep, 0, NULL);
     }
     nbcoll_endpoint_close(ep);
@@ -251,11 +251,11 @@ static void vanished(int rank, void *user)
         await(ep);
     } else {
         unsigned char *to = malloc(BYTES);
-        nbcoll_record record = {0};
+        nbcoll_work work = {0};
         key = await(ep);
-        CHECK(bulk->get(ep, 0, key, 2 << 20, to, 1000, &record) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &record) == NBCOLL_POST_LENT);
-        finish(ep, &record, NBCOLL_ERR_TRANSPORT);
+        CHECK(bulk->get(ep, 0, key, 2 << 20, to, 1000, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &work) == NBCOLL_POST_LENT);
+        finish(ep, &work, NBCOLL_ERR_TRANSPORT);
         tell(ep, 0, NULL);
         free(to);
     }

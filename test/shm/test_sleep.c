@@ -152,9 +152,9 @@ static void fork_in_the_middle(int rank, void *user)
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 10 * SECOND));
     for (uint64_t start = clock_ns(); clock_ns() - start < SECOND / 4;) {
-        nbcoll_batch batch = NBCOLL_BATCH_EMPTY;
-        bare->transport->progress(bare, &batch);
-        CHECK(batch.lost == -1 && batch.left == -1);
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        bare->transport->progress(bare, &found);
+        CHECK(found.lost == -1 && found.departed == -1);
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
     nbcoll_endpoint_close(bare);

@@ -120,9 +120,9 @@ static nbcoll_status build_odd(void *user, uint32_t operation, int rank, nbcoll_
     nbcoll_addr at = {NBCOLL_BUFFER_RECV, 0};
     assert_int_equal(nbcoll_builder_open(&config, &b), NBCOLL_OK);
     if (rank == 0 && o->has_send)
-        nbcoll_send(b, 1, at, o->bytes);
+        nbcoll_add_send(b, 1, at, o->bytes);
     if (rank == 1 && o->has_recv)
-        nbcoll_recv(b, 0, at, 8);
+        nbcoll_add_recv(b, 0, at, 8);
     return nbcoll_builder_finish(b, out);
 }
 

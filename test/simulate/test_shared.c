@@ -103,9 +103,9 @@ static void give(nbcoll_builder *b, const hand *h, nbcoll_addr at)
 {
     nbcoll_part part = {.peer = 1, .region = nbcoll_span(at, h->exposed)};
     if (h->piece)
-        nbcoll_expose_growing(b, 1, &part, h->piece);
+        nbcoll_add_expose_growing(b, 1, &part, h->piece);
     else
-        nbcoll_expose(b, 1, &part);
+        nbcoll_add_expose(b, 1, &part);
 }
 
 static nbcoll_status build_hand(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
@@ -121,9 +121,9 @@ static nbcoll_status build_hand(void *user, uint32_t operation, int rank, nbcoll
         give(b, h, at);
     for (size_t i = 0; rank == 1 && h->has_fetch && i < (h->piece ? h->exposed / h->piece : 1); i++)
         if (h->is_reduction)
-            nbcoll_fetch_reduce(b, 0, at, NBCOLL_LEFT, h->fetched, how);
+            nbcoll_add_fetch_reduce(b, 0, at, NBCOLL_LEFT, h->fetched, how);
         else
-            nbcoll_fetch(b, 0, nbcoll_at(at, i * h->fetched), h->fetched);
+            nbcoll_add_fetch(b, 0, nbcoll_at(at, i * h->fetched), h->fetched);
     return nbcoll_builder_finish(b, out);
 }
 

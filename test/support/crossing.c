@@ -31,8 +31,8 @@ nbcoll_schedule *crossing_make(int rank, uint64_t seed)
         int k = (int)(world_random(&random) % (uint64_t)(i + 1));
         order[i] = order[k];
         order[k] = i;
-        nbcoll_send(b, 1 - rank, place(NBCOLL_BUFFER_SEND, i), length(i));
-        recv[i] = nbcoll_recv(b, 1 - rank, place(NBCOLL_BUFFER_RECV, i), length(i));
+        nbcoll_add_send(b, 1 - rank, place(NBCOLL_BUFFER_SEND, i), length(i));
+        recv[i] = nbcoll_add_recv(b, 1 - rank, place(NBCOLL_BUFFER_RECV, i), length(i));
     }
     for (int i = 0; i < CROSSING_MESSAGES; i++) {
         nbcoll_after(b, recv[order[i]], before);

@@ -3,7 +3,7 @@
 #ifndef TEST_UNIT_ALGORITHMS_H
 #define TEST_UNIT_ALGORITHMS_H
 
-#include "nbcoll/inline/select.h"
+#include "../../src/select/select.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/inline/schedule.h"
+#include "../../src/schedule/schedule.h"
 #include "nbcoll/schedule.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
@@ -127,7 +127,7 @@ static inline nbcoll_step expose_to(nbcoll_builder *b, int n)
     nbcoll_part parts[6] = {0};
     for (int i = 0; i < n; i++)
         parts[i] = (nbcoll_part){.peer = 2 + i, .number = 99, .region = nbcoll_span(in_send(8 * (size_t)i), 8)};
-    return nbcoll_expose(b, (size_t)n, parts);
+    return nbcoll_add_expose(b, (size_t)n, parts);
 }
 
 #endif

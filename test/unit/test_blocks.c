@@ -161,19 +161,19 @@ static int misuse(nbcoll_builder *b, int i)
     nbcoll_reduction how = {NBCOLL_INT64, NBCOLL_SUM};
 
     switch (i) {
-    case 0: nbcoll_send(b, 1, send, 8); return 1;
-    case 1: nbcoll_send(b, 1, beyond, 0); return 1;
-    case 2: nbcoll_send(b, 1, recv, 0); return 1;
-    case 3: nbcoll_recv(b, 1, send, 0); return 1;
-    case 4: nbcoll_copy(b, plain, send, 0); return 1;
-    case 5: nbcoll_copy(b, recv, plain, 0); return 1;
-    case 6: nbcoll_combine(b, recv, send, send, 0, how); return 1;
-    case 7: nbcoll_expose(b, 1, &part); return 1;
-    case 8: nbcoll_fetch(b, 1, recv, 0); return 1;
-    case 9: nbcoll_call(b, do_nothing, NULL, 0, NULL, 1, &block); return 1;
-    case 10: nbcoll_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, RANKS}, 0); return 1;
-    case 11: nbcoll_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV_PACKED, 1}, 8); return 1;
-    case 12: nbcoll_copy(b, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, 1}, plain, 0); return 1;
+    case 0: nbcoll_add_send(b, 1, send, 8); return 1;
+    case 1: nbcoll_add_send(b, 1, beyond, 0); return 1;
+    case 2: nbcoll_add_send(b, 1, recv, 0); return 1;
+    case 3: nbcoll_add_recv(b, 1, send, 0); return 1;
+    case 4: nbcoll_add_copy(b, plain, send, 0); return 1;
+    case 5: nbcoll_add_copy(b, recv, plain, 0); return 1;
+    case 6: nbcoll_add_combine(b, recv, send, send, 0, how); return 1;
+    case 7: nbcoll_add_expose(b, 1, &part); return 1;
+    case 8: nbcoll_add_fetch(b, 1, recv, 0); return 1;
+    case 9: nbcoll_add_call(b, do_nothing, NULL, 0, NULL, 1, &block); return 1;
+    case 10: nbcoll_add_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, RANKS}, 0); return 1;
+    case 11: nbcoll_add_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV_PACKED, 1}, 8); return 1;
+    case 12: nbcoll_add_copy(b, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, 1}, plain, 0); return 1;
     default: return 0;
     }
 }

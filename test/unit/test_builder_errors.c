@@ -27,10 +27,10 @@ static nbcoll_builder *listened_to(heard *h, nbcoll_shares *shares)
     nbcoll_builder_config config = {.size = sizeof config, .host = &host, .rank = 1, .ranks = 8, .shares = shares};
     nbcoll_builder *b = NULL;
     assert_int_equal(nbcoll_builder_open(&config, &b), NBCOLL_OK);
-    nbcoll_name(b, "bcast/mine");
-    nbcoll_send(b, 0, in_send(0), 8);
-    nbcoll_recv(b, 0, in_recv(0), 8);
-    nbcoll_join(b);
+    nbcoll_set_name(b, "bcast/mine");
+    nbcoll_add_send(b, 0, in_send(0), 8);
+    nbcoll_add_recv(b, 0, in_recv(0), 8);
+    nbcoll_add_join(b);
     return b;
 }
 
@@ -51,27 +51,27 @@ static const nbcoll_region beyond = {{NBCOLL_BUFFER_RECV, SIZE_MAX}, 8};
 
 static void peer_too_high(nbcoll_builder *b)
 {
-    nbcoll_send(b, 8, in_send(0), 8);
+    nbcoll_add_send(b, 8, in_send(0), 8);
 }
 
 static void peer_too_low(nbcoll_builder *b)
 {
-    nbcoll_recv(b, -1, in_recv(0), 8);
+    nbcoll_add_recv(b, -1, in_recv(0), 8);
 }
 
 static void itself(nbcoll_builder *b)
 {
-    nbcoll_fetch(b, 1, in_recv(0), 8);
+    nbcoll_add_fetch(b, 1, in_recv(0), 8);
 }
 
 static void write_to_send(nbcoll_builder *b)
 {
-    nbcoll_copy(b, in_send(8), in_recv(0), 4);
+    nbcoll_add_copy(b, in_send(8), in_recv(0), 4);
 }
 
 static void overlap(nbcoll_builder *b)
 {
-    nbcoll_copy(b, in_recv(3), in_recv(0), 4);
+    nbcoll_add_copy(b, in_recv(3), in_recv(0), 4);
 }
 
 static void no_step(nbcoll_builder *b)
@@ -86,23 +86,23 @@ static void no_earlier(nbcoll_builder *b)
 
 static void no_type(nbcoll_builder *b)
 {
-    nbcoll_combine(b, in_recv(0), in_recv(0), in_send(0), 1, (nbcoll_reduction){NBCOLL_TYPE_COUNT, NBCOLL_SUM});
+    nbcoll_add_combine(b, in_recv(0), in_recv(0), in_send(0), 1, (nbcoll_reduction){NBCOLL_TYPE_COUNT, NBCOLL_SUM});
 }
 
 static void no_op(nbcoll_builder *b)
 {
-    nbcoll_fetch_reduce(b, 2, in_recv(0), NBCOLL_LEFT, 1, (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_BAND});
+    nbcoll_add_fetch_reduce(b, 2, in_recv(0), NBCOLL_LEFT, 1, (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_BAND});
 }
 
 static void same_number(nbcoll_builder *b)
 {
-    nbcoll_number(b, nbcoll_send(b, 4, in_send(0), 8), 6);
-    nbcoll_number(b, nbcoll_send(b, 4, in_send(0), 8), 6);
+    nbcoll_set_number(b, nbcoll_add_send(b, 4, in_send(0), 8), 6);
+    nbcoll_set_number(b, nbcoll_add_send(b, 4, in_send(0), 8), 6);
 }
 
 static void number_of_a_join(nbcoll_builder *b)
 {
-    nbcoll_number(b, 4, 6);
+    nbcoll_set_number(b, 4, 6);
 }
 
 static void circle(nbcoll_builder *b)
@@ -119,53 +119,53 @@ static void itself_later(nbcoll_builder *b)
 
 static void exposes_to_nobody(nbcoll_builder *b)
 {
-    nbcoll_expose(b, 2, for_nobody);
+    nbcoll_add_expose(b, 2, for_nobody);
 }
 
 static void exposes_beyond(nbcoll_builder *b)
 {
-    nbcoll_expose_to_all(b, in_send(SIZE_MAX), 8);
+    nbcoll_add_expose_to_all(b, in_send(SIZE_MAX), 8);
 }
 
 static void grows_twice_for_one(nbcoll_builder *b)
 {
-    nbcoll_expose_growing(b, 2, two_for_one, 4);
+    nbcoll_add_expose_growing(b, 2, two_for_one, 4);
 }
 
 static void grows_for_nobody(nbcoll_builder *b)
 {
-    nbcoll_expose_growing(b, 2, for_nobody, 4);
+    nbcoll_add_expose_growing(b, 2, for_nobody, 4);
 }
 
 static void grows_what_does_not(nbcoll_builder *b)
 {
-    nbcoll_grow(b, 3, 1);
+    nbcoll_add_grow(b, 3, 1);
 }
 
 static void calls_beyond(nbcoll_builder *b)
 {
-    nbcoll_call(b, nothing, NULL, 0, NULL, 1, &beyond);
+    nbcoll_add_call(b, nothing, NULL, 0, NULL, 1, &beyond);
 }
 
 static void bound_where_none_may(nbcoll_builder *b)
 {
-    nbcoll_fetch(b, 2, (nbcoll_addr){NBCOLL_BUFFER_RECV_BLOCK, 0}, 0);
+    nbcoll_add_fetch(b, 2, (nbcoll_addr){NBCOLL_BUFFER_RECV_BLOCK, 0}, 0);
 }
 
 static void too_much_scratch(nbcoll_builder *b)
 {
-    nbcoll_scratch(b, SIZE_MAX);
+    nbcoll_add_scratch(b, SIZE_MAX);
 }
 
 static void no_lane(nbcoll_builder *b)
 {
-    nbcoll_on_lane(b, 3, (nbcoll_lane)9);
+    nbcoll_set_lane(b, 3, (nbcoll_lane)9);
 }
 
 static void its_own(nbcoll_builder *b)
 {
     nbcoll_builder_fail(b, NBCOLL_ERR_UNSUPPORTED);
-    nbcoll_send(b, 99, in_send(0), 8);
+    nbcoll_add_send(b, 99, in_send(0), 8);
 }
 
 typedef struct mistake {
@@ -175,29 +175,30 @@ typedef struct mistake {
 } mistake;
 
 static const mistake mistakes[] = {
-    {peer_too_high, NBCOLL_ERR_RANK, "step 5, nbcoll_send: peer 8 is outside 0..7"},
-    {peer_too_low, NBCOLL_ERR_RANK, "step 5, nbcoll_recv: peer -1 is outside 0..7"},
-    {itself, NBCOLL_ERR_RANK, "step 5, nbcoll_fetch: peer 1 is the rank itself"},
+    {peer_too_high, NBCOLL_ERR_RANK, "step 5, nbcoll_add_send: peer 8 is outside 0..7"},
+    {peer_too_low, NBCOLL_ERR_RANK, "step 5, nbcoll_add_recv: peer -1 is outside 0..7"},
+    {itself, NBCOLL_ERR_RANK, "step 5, nbcoll_add_fetch: peer 1 is the rank itself"},
     {write_to_send, NBCOLL_ERR_ARGUMENT,
-     "step 5, nbcoll_copy: it writes send[8,12), and the send buffer is never written"},
-    {overlap, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_copy: what is read and what is written overlap"},
+     "step 5, nbcoll_add_copy: it writes send[8,12), and the send buffer is never written"},
+    {overlap, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_add_copy: what is read and what is written overlap"},
     {no_step, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_after: there are only 5 steps"},
     {no_earlier, NBCOLL_ERR_ARGUMENT, "step 3, nbcoll_after: it waits for step 77, and there are only 5"},
-    {no_op, NBCOLL_ERR_OP, "step 5, nbcoll_fetch_reduce: BAND (4) is no reduction of FLOAT"},
-    {same_number, NBCOLL_ERR_ARGUMENT, "step 6, nbcoll_number: step 5 has the number 6 for rank 4, too"},
-    {number_of_a_join, NBCOLL_ERR_ARGUMENT, "step 4, nbcoll_number: it is no SEND or RECV"},
+    {no_op, NBCOLL_ERR_OP, "step 5, nbcoll_add_fetch_reduce: BAND (4) is no reduction of FLOAT"},
+    {same_number, NBCOLL_ERR_ARGUMENT, "step 6, nbcoll_set_number: step 5 has the number 6 for rank 4, too"},
+    {number_of_a_join, NBCOLL_ERR_ARGUMENT, "step 4, nbcoll_set_number: it is no SEND or RECV"},
     {circle, NBCOLL_ERR_CYCLE, NULL},
     {itself_later, NBCOLL_ERR_CYCLE, "step 3, nbcoll_after: it waits for step 3"},
-    {exposes_to_nobody, NBCOLL_ERR_RANK, "step 5, nbcoll_expose: peer 9 is outside 0..7"},
-    {exposes_beyond, NBCOLL_ERR_COUNT, "step 5, nbcoll_expose_to_all: 8 bytes from 18446744073709551615 on overflow"},
-    {grows_twice_for_one, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_expose_growing: parts 0 and 1 are both for rank 3"},
+    {exposes_to_nobody, NBCOLL_ERR_RANK, "step 5, nbcoll_add_expose: peer 9 is outside 0..7"},
+    {exposes_beyond, NBCOLL_ERR_COUNT,
+     "step 5, nbcoll_add_expose_to_all: 8 bytes from 18446744073709551615 on overflow"},
+    {grows_twice_for_one, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_add_expose_growing: parts 0 and 1 are both for rank 3"},
     {grows_for_nobody, NBCOLL_ERR_RANK, NULL},
-    {grows_what_does_not, NBCOLL_ERR_ARGUMENT, "step 3, nbcoll_grow: it is no exposure that grows by a piece 1"},
-    {calls_beyond, NBCOLL_ERR_COUNT, "step 5, nbcoll_call: 8 bytes from 18446744073709551615 on overflow"},
-    {bound_where_none_may, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_fetch: a bound block may not stand here"},
+    {grows_what_does_not, NBCOLL_ERR_ARGUMENT, "step 3, nbcoll_add_grow: it is no exposure that grows by a piece 1"},
+    {calls_beyond, NBCOLL_ERR_COUNT, "step 5, nbcoll_add_call: 8 bytes from 18446744073709551615 on overflow"},
+    {bound_where_none_may, NBCOLL_ERR_ARGUMENT, "step 5, nbcoll_add_fetch: a bound block may not stand here"},
     {too_much_scratch, NBCOLL_ERR_COUNT,
-     "step 5, nbcoll_scratch: 18446744073709551615 bytes more than the 0 before overflow"},
-    {no_lane, NBCOLL_ERR_ARGUMENT, "step 3, nbcoll_on_lane: there is no lane 9"},
+     "step 5, nbcoll_add_scratch: 18446744073709551615 bytes more than the 0 before overflow"},
+    {no_lane, NBCOLL_ERR_ARGUMENT, "step 3, nbcoll_set_lane: there is no lane 9"},
     {its_own, NBCOLL_ERR_UNSUPPORTED, "step 5, nbcoll_builder_fail: not supported by this transport or build"},
 };
 
@@ -254,7 +255,7 @@ static void the_steps_of_a_circle_are_named(void **state)
     heard h = {0};
     nbcoll_builder *b = listened_to(&h, NULL);
     circle(b);
-    nbcoll_after(b, nbcoll_join(b), 4); /* one behind the circle is not on it */
+    nbcoll_after(b, nbcoll_add_join(b), 4); /* one behind the circle is not on it */
     assert_refused(b, NBCOLL_ERR_CYCLE);
     int is_known = strstr(h.text, "step 2, nbcoll_after: it waits for step 3, which waits for step 4, which waits for "
                                   "step 2") ||
@@ -272,9 +273,9 @@ static void a_long_circle_is_named_by_its_beginning(void **state)
     enum { LONG = 1000 };
     heard h = {0};
     nbcoll_builder *b = listened_to(&h, NULL);
-    nbcoll_step first = nbcoll_join(b), last = first;
+    nbcoll_step first = nbcoll_add_join(b), last = first;
     for (int i = 1; i < LONG; i++) {
-        nbcoll_step next = nbcoll_join(b);
+        nbcoll_step next = nbcoll_add_join(b);
         nbcoll_after(b, next, last);
         last = next;
     }
@@ -290,7 +291,7 @@ static void a_growing_exposure_is_named_by_the_call_that_was_made(void **state)
     nbcoll_builder *b = listened_to(&h, NULL);
     grows_for_nobody(b);
     assert_refused(b, NBCOLL_ERR_RANK);
-    assert_non_null(strstr(h.text, "nbcoll_expose_growing: peer 9 is outside 0..7"));
+    assert_non_null(strstr(h.text, "nbcoll_add_expose_growing: peer 9 is outside 0..7"));
 }
 
 static void a_builder_that_is_only_closed_tells_its_error_too(void **state)

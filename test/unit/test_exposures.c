@@ -59,7 +59,7 @@ static void expose_of_nothing_is_a_join(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step step = nbcoll_expose(b, 0, NULL);
+    nbcoll_step step = nbcoll_add_expose(b, 0, NULL);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, step)->kind, NBCOLL_JOIN);
     nbcoll_schedule_free(s);
@@ -69,12 +69,12 @@ static void after_and_lane_cover_all_pieces_of_a_lowered_expose(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_even);
-    nbcoll_step data = nbcoll_recv(b, 0, in_recv(0), 8);
+    nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 8);
     nbcoll_step exposed = expose_to(b, 3);
-    nbcoll_step later = nbcoll_join(b);
+    nbcoll_step later = nbcoll_add_join(b);
     nbcoll_after(b, exposed, data);
     nbcoll_after(b, later, exposed);
-    nbcoll_on_lane(b, exposed, NBCOLL_LANE_PROGRESS);
+    nbcoll_set_lane(b, exposed, NBCOLL_LANE_PROGRESS);
     nbcoll_schedule *s = finished(b);
     for (nbcoll_step piece = data + 1; piece < exposed; piece++) {
         assert_true(waits_for(s, piece, data));
@@ -90,7 +90,7 @@ static void fetch_is_native_where_memory_is_shared(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_even);
-    nbcoll_step native = nbcoll_fetch(b, 4, in_recv(8), 16), lowered = nbcoll_fetch(b, 3, in_recv(24), 16);
+    nbcoll_step native = nbcoll_add_fetch(b, 4, in_recv(8), 16), lowered = nbcoll_add_fetch(b, 3, in_recv(24), 16);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, native)->kind, NBCOLL_FETCH);
     assert_int_equal(view(s, native)->peer, 4);
@@ -106,8 +106,8 @@ static void fetch_reduce_is_native_where_memory_is_shared(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step left = nbcoll_fetch_reduce(b, 2, in_recv(0), NBCOLL_LEFT, 4, sum_i32);
-    nbcoll_step right = nbcoll_fetch_reduce(b, 2, in_recv(0), NBCOLL_RIGHT, 4, sum_i32);
+    nbcoll_step left = nbcoll_add_fetch_reduce(b, 2, in_recv(0), NBCOLL_LEFT, 4, sum_i32);
+    nbcoll_step right = nbcoll_add_fetch_reduce(b, 2, in_recv(0), NBCOLL_RIGHT, 4, sum_i32);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, left)->kind, NBCOLL_FETCH_REDUCE);
     assert_int_equal(view(s, left)->side, NBCOLL_LEFT);
@@ -127,9 +127,9 @@ static void fetch_reduce_is_lowered_to_an_early_receive_and_a_reduce(void **stat
     static const nbcoll_side sides[] = {NBCOLL_LEFT, NBCOLL_RIGHT};
     for (int i = 0; i < 2; i++) {
         nbcoll_builder *b = opened(NULL);
-        nbcoll_addr taken = nbcoll_scratch(b, 64);
-        nbcoll_step ready = nbcoll_join(b);
-        nbcoll_step reduce = nbcoll_fetch_reduce(b, 2, in_recv(0), sides[i], 4, sum_i32);
+        nbcoll_addr taken = nbcoll_add_scratch(b, 64);
+        nbcoll_step ready = nbcoll_add_join(b);
+        nbcoll_step reduce = nbcoll_add_fetch_reduce(b, 2, in_recv(0), sides[i], 4, sum_i32);
         nbcoll_after(b, reduce, ready);
         nbcoll_schedule *s = finished(b);
         nbcoll_step receive = reduce - 1;
@@ -152,12 +152,12 @@ static void parts_and_plain_messages_match_apart_also_when_lowered(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step sent = nbcoll_send(b, 2, in_send(0), 8);
+    nbcoll_step sent = nbcoll_add_send(b, 2, in_send(0), 8);
     nbcoll_step exposed = expose_to(b, 1);
     nbcoll_schedule *owner = finished(b);
     b = opened(NULL);
-    nbcoll_step fetched = nbcoll_fetch(b, 2, in_recv(0), 8);
-    nbcoll_step received = nbcoll_recv(b, 2, in_recv(8), 8);
+    nbcoll_step fetched = nbcoll_add_fetch(b, 2, in_recv(0), 8);
+    nbcoll_step received = nbcoll_add_recv(b, 2, in_recv(8), 8);
     nbcoll_schedule *reader = finished(b);
     assert_int_equal(view(owner, sent)->number, 0);
     assert_int_equal(view(owner, sent)->number, view(reader, received)->number);
@@ -175,7 +175,7 @@ static nbcoll_step grow_to(nbcoll_builder *b, int n, size_t bytes, size_t piece)
     nbcoll_part parts[6] = {0};
     for (int i = 0; i < n; i++)
         parts[i] = (nbcoll_part){.peer = 2 + i, .region = nbcoll_span(in_recv(0), bytes)};
-    return nbcoll_expose_growing(b, (size_t)n, parts, piece);
+    return nbcoll_add_expose_growing(b, (size_t)n, parts, piece);
 }
 
 static void pieces_of_a_growing_exposure_are_exposures_of_one_cell(void **state)
@@ -183,10 +183,10 @@ static void pieces_of_a_growing_exposure_are_exposures_of_one_cell(void **state)
     (void)state;
     static const size_t lengths[] = {16, 16, 8};
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step end = grow_to(b, 2, 40, 16), first = nbcoll_grow(b, end, 0) + 1;
+    nbcoll_step end = grow_to(b, 2, 40, 16), first = nbcoll_add_grow(b, end, 0) + 1;
     nbcoll_step gates[3];
     for (size_t i = 0; i < 3; i++)
-        gates[i] = nbcoll_grow(b, end, i);
+        gates[i] = nbcoll_add_grow(b, end, i);
     nbcoll_schedule *s = finished(b);
     for (uint32_t i = 0; i < 3; i++) {
         const nbcoll_step_view *v = view(s, gates[i] + 1);
@@ -213,7 +213,7 @@ static void pieces_are_made_readable_in_order(void **state)
         nbcoll_builder *b = opened(shares[k]);
         nbcoll_step end = grow_to(b, 3, 40, 16), gates[3];
         for (size_t i = 0; i < 3; i++)
-            gates[i] = nbcoll_grow(b, end, i);
+            gates[i] = nbcoll_add_grow(b, end, i);
         nbcoll_schedule *s = finished(b);
         for (size_t i = 0; i < 3; i++) {
             nbcoll_step next = i < 2 ? gates[i + 1] : end;
@@ -230,7 +230,7 @@ static void pieces_are_lowered_for_those_readers_who_share_no_memory(void **stat
 {
     (void)state;
     nbcoll_builder *b = opened(with_even); /* 2 shares, 3 does not */
-    nbcoll_step end = grow_to(b, 2, 24, 16), gate = nbcoll_grow(b, end, 1);
+    nbcoll_step end = grow_to(b, 2, 24, 16), gate = nbcoll_add_grow(b, end, 1);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, gate + 1)->kind, NBCOLL_EXPOSE);
     assert_int_equal(view(s, gate + 1)->part_count, 1);
@@ -248,11 +248,11 @@ static void after_and_lane_cover_all_pieces(void **state)
     nbcoll_shares *shares[] = {NULL, with_even, with_all};
     for (size_t k = 0; k < LENGTH(shares); k++) {
         nbcoll_builder *b = opened(shares[k]);
-        nbcoll_step data = nbcoll_recv(b, 0, in_recv(0), 40);
-        nbcoll_step end = grow_to(b, 2, 40, 16), later = nbcoll_join(b);
+        nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 40);
+        nbcoll_step end = grow_to(b, 2, 40, 16), later = nbcoll_add_join(b);
         nbcoll_after(b, end, data);
         nbcoll_after(b, later, end);
-        nbcoll_on_lane(b, end, NBCOLL_LANE_PROGRESS);
+        nbcoll_set_lane(b, end, NBCOLL_LANE_PROGRESS);
         nbcoll_schedule *s = finished(b);
         for (nbcoll_step member = data + 1; member < end; member++) {
             assert_true(waits_for(s, member, data));
@@ -267,8 +267,8 @@ static void a_piece_is_held_back_alone(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step end = grow_to(b, 1, 24, 8), have = nbcoll_fetch(b, 0, in_recv(8), 8);
-    nbcoll_step held = nbcoll_grow(b, end, 1);
+    nbcoll_step end = grow_to(b, 1, 24, 8), have = nbcoll_add_fetch(b, 0, in_recv(8), 8);
+    nbcoll_step held = nbcoll_add_grow(b, end, 1);
     nbcoll_after(b, held, have);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, have)->after_count, 1);
@@ -281,7 +281,7 @@ static void no_bytes_and_no_readers_are_one_piece(void **state)
     (void)state;
     for (int readers = 0; readers < 2; readers++) {
         nbcoll_builder *b = opened(with_all);
-        nbcoll_step end = grow_to(b, readers, readers ? 0 : 8, 4), gate = nbcoll_grow(b, end, 0);
+        nbcoll_step end = grow_to(b, readers, readers ? 0 : 8, 4), gate = nbcoll_add_grow(b, end, 0);
         nbcoll_schedule *s = finished(b);
         assert_int_equal(view(s, gate + 1)->kind, readers ? NBCOLL_EXPOSE : NBCOLL_JOIN);
         assert_int_equal(end, gate + 2);
@@ -293,8 +293,8 @@ static void two_growing_exposures_are_numbered_one_after_the_other(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step one = nbcoll_grow(b, grow_to(b, 1, 24, 8), 0) + 1;
-    nbcoll_step other = nbcoll_grow(b, grow_to(b, 1, 16, 8), 0) + 1;
+    nbcoll_step one = nbcoll_add_grow(b, grow_to(b, 1, 24, 8), 0) + 1;
+    nbcoll_step other = nbcoll_add_grow(b, grow_to(b, 1, 16, 8), 0) + 1;
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, one)->grows, one);
     assert_int_equal(view(s, other)->grows, other);
@@ -311,16 +311,16 @@ static void parts_that_cannot_grow_together_are_refused(void **state)
     const nbcoll_part readers[] = {{2, 0, nbcoll_span(in_recv(0), 8)}, {2, 0, nbcoll_span(in_recv(8), 8)}};
     const nbcoll_part self[] = {{1, 0, nbcoll_span(in_recv(0), 8)}};
     nbcoll_builder *b = opened(with_all);
-    assert_int_equal(nbcoll_expose_growing(b, 2, lengths, 8), NBCOLL_START);
+    assert_int_equal(nbcoll_add_expose_growing(b, 2, lengths, 8), NBCOLL_START);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(with_all);
-    nbcoll_expose_growing(b, 2, readers, 8);
+    nbcoll_add_expose_growing(b, 2, readers, 8);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_expose_growing(b, 1, self, 8);
+    nbcoll_add_expose_growing(b, 1, self, 8);
     assert_refused(b, NBCOLL_ERR_RANK);
     b = opened(with_all);
-    nbcoll_expose_growing(b, 1, NULL, 8);
+    nbcoll_add_expose_growing(b, 1, NULL, 8);
     assert_refused(b, NBCOLL_ERR_NULL);
 }
 
@@ -336,13 +336,13 @@ static void a_piece_that_does_not_exist_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    assert_int_equal(nbcoll_grow(b, grow_to(b, 1, 24, 8), 3), NBCOLL_START);
+    assert_int_equal(nbcoll_add_grow(b, grow_to(b, 1, 24, 8), 3), NBCOLL_START);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(with_all);
-    nbcoll_grow(b, expose_to(b, 2), 0); /* an exposure that does not grow */
+    nbcoll_add_grow(b, expose_to(b, 2), 0); /* an exposure that does not grow */
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(with_all);
-    nbcoll_grow(b, 1000, 0); /* no step */
+    nbcoll_add_grow(b, 1000, 0); /* no step */
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -350,13 +350,13 @@ static void parts_from_the_builder_are_zeroed_and_last_until_it_is_finished(void
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_part *parts = nbcoll_parts(b, 100), *others = nbcoll_parts(b, 1), zero = {0};
+    nbcoll_part *parts = nbcoll_builder_parts(b, 100), *others = nbcoll_builder_parts(b, 1), zero = {0};
     assert_non_null(others);
     for (int i = 0; i < 100; i++)
         assert_memory_equal(&parts[i], &zero, sizeof zero);
-    assert_non_null(nbcoll_parts(b, 0));
-    assert_null(nbcoll_parts(b, SIZE_MAX));
-    assert_null(nbcoll_parts(b, 1));
+    assert_non_null(nbcoll_builder_parts(b, 0));
+    assert_null(nbcoll_builder_parts(b, SIZE_MAX));
+    assert_null(nbcoll_builder_parts(b, 1));
     assert_refused(b, NBCOLL_ERR_LIMIT);
 }
 
@@ -364,7 +364,7 @@ static void an_exposure_to_all_is_to_all_others(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(with_all);
-    nbcoll_step step = nbcoll_expose_to_all(b, in_send(8), 16);
+    nbcoll_step step = nbcoll_add_expose_to_all(b, in_send(8), 16);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, step)->part_count, 7);
     for (uint32_t i = 0; i < 7; i++) {

@@ -24,9 +24,9 @@ static void messages_are_numbered_by_peer_and_direction(void **state)
     nbcoll_builder *b = opened(NULL);
     for (size_t i = 0; i < LENGTH(cases); i++)
         if (cases[i].is_send)
-            nbcoll_send(b, cases[i].peer, in_send(0), 1);
+            nbcoll_add_send(b, cases[i].peer, in_send(0), 1);
         else
-            nbcoll_recv(b, cases[i].peer, in_recv(i), 1);
+            nbcoll_add_recv(b, cases[i].peer, in_recv(i), 1);
     nbcoll_schedule *s = finished(b);
     for (size_t i = 0; i < LENGTH(cases); i++)
         assert_int_equal(view(s, (nbcoll_step)(2 + i))->number, cases[i].number);
@@ -39,10 +39,10 @@ static void given_numbers_are_passed_over(void **state)
     nbcoll_builder *b = opened(NULL);
     nbcoll_step step[5];
     for (int i = 0; i < 5; i++)
-        step[i] = nbcoll_recv(b, 0, in_recv((size_t)i), 1);
-    nbcoll_number(b, step[4], 0);
-    nbcoll_number(b, step[1], 77);
-    nbcoll_number(b, step[1], 2); /* the last word counts */
+        step[i] = nbcoll_add_recv(b, 0, in_recv((size_t)i), 1);
+    nbcoll_set_number(b, step[4], 0);
+    nbcoll_set_number(b, step[1], 77);
+    nbcoll_set_number(b, step[1], 2); /* the last word counts */
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, step[0])->number, 1);
     assert_int_equal(view(s, step[1])->number, 2);
@@ -56,8 +56,8 @@ static void a_number_given_twice_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_number(b, nbcoll_send(b, 0, in_send(0), 1), 5);
-    nbcoll_number(b, nbcoll_send(b, 0, in_send(0), 1), 5);
+    nbcoll_set_number(b, nbcoll_add_send(b, 0, in_send(0), 1), 5);
+    nbcoll_set_number(b, nbcoll_add_send(b, 0, in_send(0), 1), 5);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -65,9 +65,9 @@ static void the_same_number_for_two_peers_or_directions_is_accepted(void **state
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_number(b, nbcoll_send(b, 0, in_send(0), 1), UINT32_MAX);
-    nbcoll_number(b, nbcoll_send(b, 2, in_send(0), 1), UINT32_MAX);
-    nbcoll_number(b, nbcoll_recv(b, 0, in_recv(0), 1), UINT32_MAX);
+    nbcoll_set_number(b, nbcoll_add_send(b, 0, in_send(0), 1), UINT32_MAX);
+    nbcoll_set_number(b, nbcoll_add_send(b, 2, in_send(0), 1), UINT32_MAX);
+    nbcoll_set_number(b, nbcoll_add_recv(b, 0, in_recv(0), 1), UINT32_MAX);
     nbcoll_schedule_free(finished(b));
 }
 
@@ -75,16 +75,16 @@ static void only_sends_and_receives_take_a_number(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_number(b, nbcoll_join(b), 0);
+    nbcoll_set_number(b, nbcoll_add_join(b), 0);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     /* Refused alike, whether memory is shared or not. */
     nbcoll_shares *const shares[] = {NULL, with_all};
     for (int i = 0; i < 2; i++) {
         b = opened(shares[i]);
-        nbcoll_number(b, nbcoll_fetch(b, 0, in_recv(0), 1), 0);
+        nbcoll_set_number(b, nbcoll_add_fetch(b, 0, in_recv(0), 1), 0);
         assert_refused(b, NBCOLL_ERR_ARGUMENT);
         b = opened(shares[i]);
-        nbcoll_number(b, expose_to(b, 1), 0);
+        nbcoll_set_number(b, expose_to(b, 1), 0);
         assert_refused(b, NBCOLL_ERR_ARGUMENT);
     }
 }
@@ -103,10 +103,10 @@ static void numbers_are_those_of_the_definition(void **state)
     for (int i = 0; i < MANY; i++) {
         peer[i] = 2 + (int)(next_random(&random) % 3);
         is_given[i] = next_random(&random) % 3 == 0;
-        nbcoll_step step = nbcoll_send(b, peer[i], in_send(0), 1);
+        nbcoll_step step = nbcoll_add_send(b, peer[i], in_send(0), 1);
         expected[i] = (uint32_t)((i * 7) % MANY); /* 7 and MANY have no common factor: all differ */
         if (is_given[i])
-            nbcoll_number(b, step, expected[i]);
+            nbcoll_set_number(b, step, expected[i]);
     }
     for (int i = 0; i < MANY; i++) {
         for (uint32_t number = 0; !is_given[i]; number++) {
@@ -132,9 +132,9 @@ static void messages_are_found_by_peer_and_number(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step send = nbcoll_send(b, 5, in_send(0), 8);
-    nbcoll_step recv = nbcoll_recv(b, 5, in_recv(0), 8);
-    nbcoll_step join = nbcoll_join(b);
+    nbcoll_step send = nbcoll_add_send(b, 5, in_send(0), 8);
+    nbcoll_step recv = nbcoll_add_recv(b, 5, in_recv(0), 8);
+    nbcoll_step join = nbcoll_add_join(b);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(s->sends, 1);
     assert_int_equal(s->recvs, 1);
@@ -155,9 +155,9 @@ static void edges_are_sorted_and_counted_once(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step data = nbcoll_recv(b, 0, in_recv(0), 8), later[3];
+    nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 8), later[3];
     for (int i = 0; i < 3; i++)
-        later[i] = nbcoll_send(b, 2 + i, in_recv(0), 8);
+        later[i] = nbcoll_add_send(b, 2 + i, in_recv(0), 8);
     for (int i = 2; i >= 0; i--) {
         nbcoll_after(b, later[i], data);
         nbcoll_after(b, later[i], data);
@@ -176,7 +176,7 @@ static void edges_from_start_and_to_end_say_nothing(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step step = nbcoll_join(b);
+    nbcoll_step step = nbcoll_add_join(b);
     nbcoll_after(b, step, NBCOLL_START);
     nbcoll_after(b, NBCOLL_END, step);
     nbcoll_after(b, NBCOLL_END, NBCOLL_START);
@@ -195,7 +195,7 @@ static void random_edges_are_kept(void **state)
     nbcoll_builder *b = opened(NULL);
     uint32_t edges = 0;
     for (int i = 0; i < MANY; i++)
-        nbcoll_join(b);
+        nbcoll_add_join(b);
     for (int i = 0; i < 10 * MANY; i++) {
         /* Edges go from the higher step to the lower, so that creation order does not help. */
         unsigned earlier = 1 + (unsigned)(next_random(&random) % (MANY - 1));
@@ -225,9 +225,9 @@ static void a_cycle_is_refused(void **state)
     (void)state;
     for (int length = 1; length <= 5; length++) {
         nbcoll_builder *b = opened(NULL);
-        nbcoll_step first = nbcoll_join(b), last = first;
+        nbcoll_step first = nbcoll_add_join(b), last = first;
         for (int i = 1; i < length; i++) {
-            nbcoll_step next = nbcoll_join(b);
+            nbcoll_step next = nbcoll_add_join(b);
             nbcoll_after(b, next, last);
             last = next;
         }
@@ -240,10 +240,10 @@ static void waiting_for_end_or_holding_back_start_is_a_cycle(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_after(b, nbcoll_join(b), NBCOLL_END);
+    nbcoll_after(b, nbcoll_add_join(b), NBCOLL_END);
     assert_refused(b, NBCOLL_ERR_CYCLE);
     b = opened(NULL);
-    nbcoll_after(b, NBCOLL_START, nbcoll_join(b));
+    nbcoll_after(b, NBCOLL_START, nbcoll_add_join(b));
     assert_refused(b, NBCOLL_ERR_CYCLE);
     b = opened(NULL);
     nbcoll_after(b, NBCOLL_END, NBCOLL_END);
@@ -254,9 +254,9 @@ static void waiting_for_a_later_stage_is_a_cycle(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step first = nbcoll_recv(b, 0, in_recv(0), 8);
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcoll_step second = nbcoll_recv(b, 0, in_recv(8), 8);
+    nbcoll_step first = nbcoll_add_recv(b, 0, in_recv(0), 8);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_step second = nbcoll_add_recv(b, 0, in_recv(8), 8);
     nbcoll_after(b, first, second);
     assert_refused(b, NBCOLL_ERR_CYCLE);
 }
@@ -267,7 +267,7 @@ static void a_hundred_thousand_steps_are_finished(void **state)
     const uint32_t n = 100000;
     nbcoll_builder *b = opened(NULL);
     for (uint32_t i = 0; i < n; i++) {
-        nbcoll_step step = i % 2 ? nbcoll_send(b, 0, in_recv(0), 8) : nbcoll_recv(b, 2, in_recv(i), 8);
+        nbcoll_step step = i % 2 ? nbcoll_add_send(b, 0, in_recv(0), 8) : nbcoll_add_recv(b, 2, in_recv(i), 8);
         for (uint32_t back = 1; back <= 3 && back <= i; back++)
             nbcoll_after(b, step, step - back);
     }
@@ -284,29 +284,29 @@ static void a_stage_queue_is_the_equivalent_graph(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_recv(b, 0, in_recv(0), 8);
-    nbcoll_recv(b, 2, in_recv(8), 8);
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcoll_send(b, 3, in_recv(0), 8);
-    nbcoll_stage(b, NBCOLL_NON_DEPENDENT);
-    nbcoll_recv(b, 0, in_recv(16), 8);
-    nbcoll_stage(b, NBCOLL_DEPENDENT);
-    nbcoll_stage(b, NBCOLL_DEPENDENT); /* empty: nothing more to wait for */
-    nbcoll_send(b, 3, in_recv(16), 8);
+    nbcoll_add_recv(b, 0, in_recv(0), 8);
+    nbcoll_add_recv(b, 2, in_recv(8), 8);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_add_send(b, 3, in_recv(0), 8);
+    nbcoll_end_stage(b, NBCOLL_NON_DEPENDENT);
+    nbcoll_add_recv(b, 0, in_recv(16), 8);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+    nbcoll_end_stage(b, NBCOLL_DEPENDENT); /* empty: nothing more to wait for */
+    nbcoll_add_send(b, 3, in_recv(16), 8);
     nbcoll_schedule *staged = finished(b);
 
     b = opened(NULL);
-    nbcoll_step first = nbcoll_recv(b, 0, in_recv(0), 8);
-    nbcoll_step second = nbcoll_recv(b, 2, in_recv(8), 8);
-    nbcoll_step gate = nbcoll_join(b);
+    nbcoll_step first = nbcoll_add_recv(b, 0, in_recv(0), 8);
+    nbcoll_step second = nbcoll_add_recv(b, 2, in_recv(8), 8);
+    nbcoll_step gate = nbcoll_add_join(b);
     nbcoll_after(b, gate, first);
     nbcoll_after(b, gate, second);
-    nbcoll_after(b, nbcoll_send(b, 3, in_recv(0), 8), gate);
-    nbcoll_step third = nbcoll_recv(b, 0, in_recv(16), 8);
+    nbcoll_after(b, nbcoll_add_send(b, 3, in_recv(0), 8), gate);
+    nbcoll_step third = nbcoll_add_recv(b, 0, in_recv(16), 8);
     nbcoll_after(b, third, gate);
-    nbcoll_step last_gate = nbcoll_join(b);
+    nbcoll_step last_gate = nbcoll_add_join(b);
     nbcoll_after(b, last_gate, third);
-    nbcoll_after(b, nbcoll_send(b, 3, in_recv(16), 8), last_gate);
+    nbcoll_after(b, nbcoll_add_send(b, 3, in_recv(16), 8), last_gate);
     nbcoll_schedule *graph = finished(b);
 
     assert_same(staged, graph);
@@ -318,10 +318,10 @@ static void stages_and_edges_may_be_mixed(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step data = nbcoll_recv(b, 0, in_recv(0), 8);
-    nbcoll_stage(b, NBCOLL_NON_DEPENDENT);
-    nbcoll_step unrelated = nbcoll_recv(b, 2, in_recv(8), 8);
-    nbcoll_step related = nbcoll_send(b, 3, in_recv(0), 8);
+    nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 8);
+    nbcoll_end_stage(b, NBCOLL_NON_DEPENDENT);
+    nbcoll_step unrelated = nbcoll_add_recv(b, 2, in_recv(8), 8);
+    nbcoll_step related = nbcoll_add_send(b, 3, in_recv(0), 8);
     nbcoll_after(b, related, data);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(info_of(s).edges, 1);
@@ -335,14 +335,14 @@ static void a_limit_makes_each_send_wait_for_the_nth_before_it(void **state)
     (void)state;
     for (uint32_t n = 1; n <= 4; n++) {
         nbcoll_builder *b = opened(NULL);
-        nbcoll_step send[10], free_send = nbcoll_send(b, 0, in_send(0), 1);
+        nbcoll_step send[10], free_send = nbcoll_add_send(b, 0, in_send(0), 1);
         nbcoll_max_posted(b, n);
         for (int i = 0; i < 10; i++) {
-            nbcoll_recv(b, 0, in_recv((size_t)i), 1);
-            send[i] = nbcoll_send(b, 2 + i % 3, in_send(0), 1);
+            nbcoll_add_recv(b, 0, in_recv((size_t)i), 1);
+            send[i] = nbcoll_add_send(b, 2 + i % 3, in_send(0), 1);
         }
         nbcoll_max_posted(b, 0);
-        nbcoll_step last = nbcoll_send(b, 0, in_send(0), 1);
+        nbcoll_step last = nbcoll_add_send(b, 0, in_send(0), 1);
         nbcoll_schedule *s = finished(b);
         assert_int_equal(info_of(s).edges, 10 - n);
         for (uint32_t i = n; i < 10; i++)
@@ -369,9 +369,9 @@ static void changing_a_limit_counts_from_anew(void **state)
     (void)state;
     nbcoll_builder *b = opened(NULL);
     nbcoll_max_posted(b, 1);
-    nbcoll_send(b, 0, in_send(0), 1);
+    nbcoll_add_send(b, 0, in_send(0), 1);
     nbcoll_max_posted(b, 1);
-    nbcoll_send(b, 0, in_send(0), 1);
+    nbcoll_add_send(b, 0, in_send(0), 1);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(info_of(s).edges, 0);
     nbcoll_schedule_free(s);
@@ -386,18 +386,18 @@ static void a_pipelined_chain_posts_all_receives_at_once(void **state)
     nbcoll_step recv[SEGMENTS], send[SEGMENTS];
     nbcoll_builder *b = opened(NULL);
     for (size_t k = 0; k < SEGMENTS; k++)
-        recv[k] = nbcoll_recv(b, b->rank - 1, in_recv(64 * k), 64);
+        recv[k] = nbcoll_add_recv(b, b->rank - 1, in_recv(64 * k), 64);
     for (size_t k = 0; k < SEGMENTS; k++) {
-        send[k] = nbcoll_send(b, b->rank + 1, in_recv(64 * k), 64);
+        send[k] = nbcoll_add_send(b, b->rank + 1, in_recv(64 * k), 64);
         nbcoll_after(b, send[k], recv[k]);
     }
     nbcoll_schedule *graph = finished(b);
     b = opened(NULL);
     for (size_t k = 0; k < SEGMENTS; k++) {
-        nbcoll_recv(b, b->rank - 1, in_recv(64 * k), 64);
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
-        nbcoll_send(b, b->rank + 1, in_recv(64 * k), 64);
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_add_recv(b, b->rank - 1, in_recv(64 * k), 64);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_add_send(b, b->rank + 1, in_recv(64 * k), 64);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     }
     nbcoll_schedule *rounds = finished(b);
     uint32_t at_once[2] = {0, 0};

@@ -18,13 +18,13 @@ static void chain(nbcoll_builder *b, const nbcoll_args *a)
 {
     nbcoll_step data = NBCOLL_START, pass = NBCOLL_START;
     if (b->rank)
-        data = nbcoll_recv(b, b->rank - 1, a->recv, a->bytes);
+        data = nbcoll_add_recv(b, b->rank - 1, a->recv, a->bytes);
     if (b->rank + 1 < b->ranks)
-        pass = nbcoll_send(b, b->rank + 1, a->recv, a->bytes);
+        pass = nbcoll_add_send(b, b->rank + 1, a->recv, a->bytes);
     if (b->rank && b->rank + 1 < b->ranks && broken != NO_EDGE)
         nbcoll_after(b, broken == WRONG_PEER_ORDER ? data : pass, broken == WRONG_PEER_ORDER ? pass : data);
     if (broken == WAITS_FOR_ITSELF && b->ranks == 2) {
-        nbcoll_step back = b->rank ? nbcoll_send(b, 0, a->recv, 0) : nbcoll_recv(b, 1, a->recv, 0);
+        nbcoll_step back = b->rank ? nbcoll_add_send(b, 0, a->recv, 0) : nbcoll_add_recv(b, 1, a->recv, 0);
         nbcoll_after(b, b->rank ? back : pass, b->rank ? data : back);
     }
 }

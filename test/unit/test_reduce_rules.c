@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/reduce.h>
+#include "../../src/reduce/reduce.h"
 
 #include "plain.h"
 

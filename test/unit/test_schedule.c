@@ -119,7 +119,7 @@ static void finish_without_out_only_closes(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_recv(b, 0, in_recv(0), 8);
+    nbcoll_add_recv(b, 0, in_recv(0), 8);
     assert_int_equal(nbcoll_builder_finish(b, NULL), NBCOLL_OK);
     assert_int_equal(nbcoll_builder_finish(NULL, NULL), NBCOLL_ERR_NULL);
 }
@@ -131,7 +131,7 @@ static void the_first_error_is_kept(void **state)
     nbcoll_builder_fail(b, NBCOLL_OK);
     nbcoll_builder_fail(b, NBCOLL_ERR_UNSUPPORTED);
     nbcoll_builder_fail(b, NBCOLL_ERR_ROOT);
-    assert_int_equal(nbcoll_send(b, 99, in_send(0), 8), NBCOLL_START);
+    assert_int_equal(nbcoll_add_send(b, 99, in_send(0), 8), NBCOLL_START);
     nbcoll_after(b, 55, 66);
     assert_refused(b, NBCOLL_ERR_UNSUPPORTED);
 }
@@ -149,9 +149,9 @@ static void name_and_fingerprint_are_the_builders(void **state)
     (void)state;
     nbcoll_builder *b = opened(NULL);
     char name[] = "ring";
-    nbcoll_name(b, name);
+    nbcoll_set_name(b, name);
     name[0] = 'k';
-    nbcoll_fingerprint(b, 0xfedcba98u);
+    nbcoll_set_fingerprint(b, 0xfedcba98u);
     nbcoll_schedule *s = finished(b);
     assert_string_equal(info_of(s).name, "ring");
     assert_int_equal(info_of(s).fingerprint, 0xfedcba98u);
@@ -164,7 +164,7 @@ static void a_long_name_is_cut_at_63_bytes(void **state)
     nbcoll_builder *b = opened(NULL);
     char name[101] = {0};
     memset(name, 'x', 100);
-    nbcoll_name(b, name);
+    nbcoll_set_name(b, name);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(strlen(info_of(s).name), 63);
     nbcoll_schedule_free(s);
@@ -176,8 +176,8 @@ static void send_and_recv_keep_their_arguments(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step send = nbcoll_send(b, 7, in_send(16), 24);
-    nbcoll_step recv = nbcoll_recv(b, 0, in_recv(40), 0);
+    nbcoll_step send = nbcoll_add_send(b, 7, in_send(16), 24);
+    nbcoll_step recv = nbcoll_add_recv(b, 0, in_recv(40), 0);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(send, 2);
     assert_int_equal(recv, 3);
@@ -197,7 +197,7 @@ static void copy_keeps_its_arguments(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step copy = nbcoll_copy(b, in_recv(8), in_send(0), 32);
+    nbcoll_step copy = nbcoll_add_copy(b, in_recv(8), in_send(0), 32);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, copy)->kind, NBCOLL_COPY);
     assert_int_equal(view(s, copy)->peer, -1);
@@ -210,7 +210,7 @@ static void combine_keeps_its_operands_on_their_sides(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step step = nbcoll_combine(b, in_recv(0), in_send(8), in_recv(64), 5, sum_i32);
+    nbcoll_step step = nbcoll_add_combine(b, in_recv(0), in_send(8), in_recv(64), 5, sum_i32);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, step)->kind, NBCOLL_REDUCE);
     assert_region(view(s, step)->write, in_recv(0), 20);
@@ -235,7 +235,7 @@ static void call_keeps_read_regions_then_written_ones(void **state)
     int user = 0;
     nbcoll_region read[] = {nbcoll_span(in_send(0), 8), nbcoll_span(in_recv(32), 4)};
     nbcoll_region written[] = {nbcoll_span(in_recv(0), 16)};
-    nbcoll_step step = nbcoll_call(b, some_call, &user, 2, read, 1, written);
+    nbcoll_step step = nbcoll_add_call(b, some_call, &user, 2, read, 1, written);
     memset(read, 0xff, sizeof read);
     nbcoll_schedule *s = finished(b);
     const nbcoll_step_view *v = view(s, step);
@@ -257,7 +257,7 @@ static void a_call_without_regions_is_accepted(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step step = nbcoll_call(b, some_call, NULL, 0, NULL, 0, NULL);
+    nbcoll_step step = nbcoll_add_call(b, some_call, NULL, 0, NULL, 0, NULL);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, step)->part_count, 0);
     assert_null(view(s, step)->parts);
@@ -268,7 +268,7 @@ static void scratch_is_fresh_and_aligned(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_addr first = nbcoll_scratch(b, 1), second = nbcoll_scratch(b, 65), third = nbcoll_scratch(b, 64);
+    nbcoll_addr first = nbcoll_add_scratch(b, 1), second = nbcoll_add_scratch(b, 65), third = nbcoll_add_scratch(b, 64);
     assert_int_equal(first.buffer, NBCOLL_BUFFER_SCRATCH);
     assert_int_equal(first.offset, 0);
     assert_int_equal(second.offset, 64);
@@ -281,12 +281,12 @@ static void extents_are_the_bytes_that_steps_touch(void **state)
     (void)state;
     nbcoll_builder *b = opened(with_all);
     nbcoll_part part = {.peer = 2, .region = nbcoll_span(in_send(100), 11)};
-    nbcoll_region written = nbcoll_span(nbcoll_at(nbcoll_scratch(b, 64), 1), 2);
-    nbcoll_send(b, 0, in_send(0), 8);
-    nbcoll_recv(b, 0, in_recv(50), 7);
-    nbcoll_recv(b, 0, in_recv(1000), 0); /* touches nothing */
-    nbcoll_expose(b, 1, &part);
-    nbcoll_call(b, some_call, NULL, 0, NULL, 1, &written);
+    nbcoll_region written = nbcoll_span(nbcoll_at(nbcoll_add_scratch(b, 64), 1), 2);
+    nbcoll_add_send(b, 0, in_send(0), 8);
+    nbcoll_add_recv(b, 0, in_recv(50), 7);
+    nbcoll_add_recv(b, 0, in_recv(1000), 0); /* touches nothing */
+    nbcoll_add_expose(b, 1, &part);
+    nbcoll_add_call(b, some_call, NULL, 0, NULL, 1, &written);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(info_of(s).extent[NBCOLL_BUFFER_SEND], 111);
     assert_int_equal(info_of(s).extent[NBCOLL_BUFFER_RECV], 57);
@@ -298,8 +298,8 @@ static void a_lane_is_kept(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_step join = nbcoll_join(b);
-    nbcoll_on_lane(b, join, NBCOLL_LANE_RAIL);
+    nbcoll_step join = nbcoll_add_join(b);
+    nbcoll_set_lane(b, join, NBCOLL_LANE_RAIL);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(view(s, join)->lane, NBCOLL_LANE_RAIL);
     nbcoll_schedule_free(s);
@@ -316,15 +316,15 @@ static void a_peer_outside_or_this_rank_itself_is_refused(void **state)
         for (int call = 0; call < 5; call++) {
             nbcoll_builder *b = opened(i ? with_all : NULL);
             if (call == 0)
-                nbcoll_send(b, wrong[i], in_send(0), 1);
+                nbcoll_add_send(b, wrong[i], in_send(0), 1);
             else if (call == 1)
-                nbcoll_recv(b, wrong[i], in_recv(0), 1);
+                nbcoll_add_recv(b, wrong[i], in_recv(0), 1);
             else if (call == 2)
-                nbcoll_expose(b, 1, &part);
+                nbcoll_add_expose(b, 1, &part);
             else if (call == 3)
-                nbcoll_fetch(b, wrong[i], in_recv(0), 1);
+                nbcoll_add_fetch(b, wrong[i], in_recv(0), 1);
             else
-                nbcoll_fetch_reduce(b, wrong[i], in_recv(0), NBCOLL_LEFT, 1, sum_i32);
+                nbcoll_add_fetch_reduce(b, wrong[i], in_recv(0), NBCOLL_LEFT, 1, sum_i32);
             assert_refused(b, NBCOLL_ERR_RANK);
         }
     }
@@ -337,17 +337,17 @@ static void a_write_to_the_send_buffer_is_refused(void **state)
     for (int call = 0; call < 6; call++) {
         nbcoll_builder *b = opened(call % 2 ? with_all : NULL);
         if (call == 0)
-            nbcoll_recv(b, 0, in_send(0), 4);
+            nbcoll_add_recv(b, 0, in_send(0), 4);
         else if (call == 1)
-            nbcoll_fetch(b, 0, in_send(0), 4);
+            nbcoll_add_fetch(b, 0, in_send(0), 4);
         else if (call == 2)
-            nbcoll_copy(b, in_send(0), in_recv(0), 4);
+            nbcoll_add_copy(b, in_send(0), in_recv(0), 4);
         else if (call == 3)
-            nbcoll_combine(b, in_send(0), in_send(0), in_recv(0), 1, sum_i32);
+            nbcoll_add_combine(b, in_send(0), in_send(0), in_recv(0), 1, sum_i32);
         else if (call == 4)
-            nbcoll_fetch_reduce(b, 0, in_send(0), NBCOLL_RIGHT, 1, sum_i32);
+            nbcoll_add_fetch_reduce(b, 0, in_send(0), NBCOLL_RIGHT, 1, sum_i32);
         else
-            nbcoll_call(b, some_call, NULL, 0, NULL, 1, &region);
+            nbcoll_add_call(b, some_call, NULL, 0, NULL, 1, &region);
         assert_refused(b, NBCOLL_ERR_ARGUMENT);
     }
 }
@@ -356,7 +356,7 @@ static void a_write_of_nothing_may_name_any_buffer(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_recv(b, 0, in_send(0), 0);
+    nbcoll_add_recv(b, 0, in_send(0), 0);
     nbcoll_schedule_free(finished(b));
 }
 
@@ -364,7 +364,7 @@ static void an_unknown_buffer_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_COUNT, 0}, 4);
+    nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_COUNT, 0}, 4);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -372,17 +372,17 @@ static void an_address_that_overflows_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_send(b, 0, in_send(SIZE_MAX - 3), 4);
+    nbcoll_add_send(b, 0, in_send(SIZE_MAX - 3), 4);
     assert_refused(b, NBCOLL_ERR_COUNT);
     b = opened(NULL);
-    nbcoll_combine(b, in_recv(0), in_send(0), in_recv(0), SIZE_MAX / 4 + 1, sum_i32);
+    nbcoll_add_combine(b, in_recv(0), in_send(0), in_recv(0), SIZE_MAX / 4 + 1, sum_i32);
     assert_refused(b, NBCOLL_ERR_COUNT);
     b = opened(NULL);
-    nbcoll_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, SIZE_MAX / 2, sum_i32);
+    nbcoll_add_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, SIZE_MAX / 2, sum_i32);
     assert_refused(b, NBCOLL_ERR_COUNT);
     b = opened(NULL);
-    nbcoll_scratch(b, 64);
-    nbcoll_scratch(b, SIZE_MAX - 64);
+    nbcoll_add_scratch(b, 64);
+    nbcoll_add_scratch(b, SIZE_MAX - 64);
     assert_refused(b, NBCOLL_ERR_COUNT);
 }
 
@@ -390,7 +390,7 @@ static void the_last_byte_of_the_address_space_may_be_named(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_send(b, 0, in_send(SIZE_MAX - 4), 4);
+    nbcoll_add_send(b, 0, in_send(SIZE_MAX - 4), 4);
     nbcoll_schedule *s = finished(b);
     assert_true(info_of(s).extent[NBCOLL_BUFFER_SEND] == SIZE_MAX);
     nbcoll_schedule_free(s);
@@ -410,10 +410,10 @@ static void an_unknown_type_or_reduction_is_refused(void **state)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         nbcoll_builder *b = opened(NULL);
-        nbcoll_combine(b, in_recv(0), in_recv(0), in_send(0), 1, cases[i].how);
+        nbcoll_add_combine(b, in_recv(0), in_recv(0), in_send(0), 1, cases[i].how);
         assert_refused(b, cases[i].why);
         b = opened(NULL);
-        nbcoll_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, 1, cases[i].how);
+        nbcoll_add_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, 1, cases[i].how);
         assert_refused(b, cases[i].why);
     }
 }
@@ -422,10 +422,10 @@ static void combine_refuses_operands_that_overlap_its_result_in_part(void **stat
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_combine(b, in_recv(4), in_recv(0), in_send(0), 2, sum_i32);
+    nbcoll_add_combine(b, in_recv(4), in_recv(0), in_send(0), 2, sum_i32);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_combine(b, in_recv(0), in_send(0), in_recv(4), 2, sum_i32);
+    nbcoll_add_combine(b, in_recv(0), in_send(0), in_recv(4), 2, sum_i32);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -433,10 +433,10 @@ static void combine_accepts_its_result_as_operand_and_touching_neighbours(void *
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_combine(b, in_recv(0), in_recv(0), in_send(0), 2, sum_i32);
-    nbcoll_combine(b, in_recv(0), in_recv(8), in_recv(0), 2, sum_i32);
-    nbcoll_combine(b, in_recv(8), in_recv(0), in_recv(16), 2, sum_i32);
-    nbcoll_combine(b, in_recv(0), in_send(1), in_send(2), 2, sum_i32); /* operands may overlap one another */
+    nbcoll_add_combine(b, in_recv(0), in_recv(0), in_send(0), 2, sum_i32);
+    nbcoll_add_combine(b, in_recv(0), in_recv(8), in_recv(0), 2, sum_i32);
+    nbcoll_add_combine(b, in_recv(8), in_recv(0), in_recv(16), 2, sum_i32);
+    nbcoll_add_combine(b, in_recv(0), in_send(1), in_send(2), 2, sum_i32); /* operands may overlap one another */
     nbcoll_schedule_free(finished(b));
 }
 
@@ -444,14 +444,14 @@ static void copy_refuses_regions_that_overlap(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_copy(b, in_recv(0), in_recv(7), 8);
+    nbcoll_add_copy(b, in_recv(0), in_recv(7), 8);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_copy(b, in_recv(0), in_recv(0), 8);
+    nbcoll_add_copy(b, in_recv(0), in_recv(0), 8);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_copy(b, in_recv(0), in_recv(8), 8);
-    nbcoll_copy(b, in_recv(0), in_recv(0), 0);
+    nbcoll_add_copy(b, in_recv(0), in_recv(8), 8);
+    nbcoll_add_copy(b, in_recv(0), in_recv(0), 0);
     nbcoll_schedule_free(finished(b));
 }
 
@@ -460,15 +460,15 @@ static void a_step_that_does_not_exist_is_refused(void **state)
     (void)state;
     for (int call = 0; call < 4; call++) {
         nbcoll_builder *b = opened(NULL);
-        nbcoll_step step = nbcoll_join(b);
+        nbcoll_step step = nbcoll_add_join(b);
         if (call == 0)
             nbcoll_after(b, step + 1, step);
         else if (call == 1)
             nbcoll_after(b, step, step + 1);
         else if (call == 2)
-            nbcoll_number(b, step + 1, 0);
+            nbcoll_set_number(b, step + 1, 0);
         else
-            nbcoll_on_lane(b, step + 1, NBCOLL_LANE_QUEUE);
+            nbcoll_set_lane(b, step + 1, NBCOLL_LANE_QUEUE);
         assert_refused(b, NBCOLL_ERR_ARGUMENT);
     }
 }
@@ -477,13 +477,13 @@ static void an_unknown_side_stage_or_lane_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_fetch_reduce(b, 0, in_recv(0), (nbcoll_side)2, 1, sum_i32);
+    nbcoll_add_fetch_reduce(b, 0, in_recv(0), (nbcoll_side)2, 1, sum_i32);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_stage(b, (nbcoll_stage_kind)2);
+    nbcoll_end_stage(b, (nbcoll_stage_kind)2);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_on_lane(b, nbcoll_join(b), (nbcoll_lane)4);
+    nbcoll_set_lane(b, nbcoll_add_join(b), (nbcoll_lane)4);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 
@@ -491,16 +491,16 @@ static void a_required_pointer_that_is_null_is_refused(void **state)
 {
     (void)state;
     nbcoll_builder *b = opened(NULL);
-    nbcoll_expose(b, 1, NULL);
+    nbcoll_add_expose(b, 1, NULL);
     assert_refused(b, NBCOLL_ERR_NULL);
     b = opened(NULL);
-    nbcoll_call(b, NULL, NULL, 0, NULL, 0, NULL);
+    nbcoll_add_call(b, NULL, NULL, 0, NULL, 0, NULL);
     assert_refused(b, NBCOLL_ERR_NULL);
     b = opened(NULL);
-    nbcoll_call(b, some_call, NULL, 1, NULL, 0, NULL);
+    nbcoll_add_call(b, some_call, NULL, 1, NULL, 0, NULL);
     assert_refused(b, NBCOLL_ERR_NULL);
     b = opened(NULL);
-    nbcoll_name(b, NULL);
+    nbcoll_set_name(b, NULL);
     assert_refused(b, NBCOLL_ERR_NULL);
 }
 
@@ -509,7 +509,7 @@ static void more_regions_than_the_limit_are_refused(void **state)
     (void)state;
     nbcoll_builder *b = opened(NULL);
     nbcoll_region region = nbcoll_span(in_recv(0), 1);
-    nbcoll_call(b, some_call, NULL, ((size_t)1 << 31) + 1, &region, 0, NULL);
+    nbcoll_add_call(b, some_call, NULL, ((size_t)1 << 31) + 1, &region, 0, NULL);
     assert_refused(b, NBCOLL_ERR_LIMIT);
 }
 
@@ -551,11 +551,11 @@ static nbcoll_status build_much(const nbcoll_host *host, nbcoll_schedule **out)
     const nbcoll_part parts[] = {{2, 0, nbcoll_span(in_recv(0), 24)}, {3, 0, nbcoll_span(in_recv(0), 24)}};
     nbcoll_max_posted(b, 3);
     for (int i = 0; i < 20; i++) {
-        nbcoll_step data = nbcoll_fetch_reduce(b, 3 + i % 2, in_recv(0), NBCOLL_LEFT, 2, sum_i32);
+        nbcoll_step data = nbcoll_add_fetch_reduce(b, 3 + i % 2, in_recv(0), NBCOLL_LEFT, 2, sum_i32);
         nbcoll_after(b, expose_to(b, 4), data);
-        nbcoll_expose_growing(b, 2, parts, 8);
-        nbcoll_call(b, some_call, NULL, 1, &region, 1, &region);
-        nbcoll_stage(b, NBCOLL_DEPENDENT);
+        nbcoll_add_expose_growing(b, 2, parts, 8);
+        nbcoll_add_call(b, some_call, NULL, 1, &region, 1, &region);
+        nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     }
     return nbcoll_builder_finish(b, out);
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "algorithms.h"
-#include "nbcoll/inline/schedule.h"
+#include "../../src/schedule/schedule.h"
 #include "nbcoll/select.h"
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */

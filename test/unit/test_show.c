@@ -82,13 +82,13 @@ static nbcoll_schedule *binomial(int rank)
     nbcoll_builder *b = opened(rank, BCAST_RANKS, NULL, NULL);
     nbcoll_step data = NBCOLL_START;
     int low = rank ? rank & -rank : 8;
-    nbcoll_name(b, "bcast/binomial");
-    nbcoll_fingerprint(b, 0xbca57);
+    nbcoll_set_name(b, "bcast/binomial");
+    nbcoll_set_fingerprint(b, 0xbca57);
     if (rank)
-        data = nbcoll_recv(b, rank - low, in_recv(0), 64);
+        data = nbcoll_add_recv(b, rank - low, in_recv(0), 64);
     for (int bit = low / 2; bit; bit /= 2)
         if (rank + bit < BCAST_RANKS)
-            nbcoll_after(b, nbcoll_send(b, rank + bit, in_recv(0), 64), data);
+            nbcoll_after(b, nbcoll_add_send(b, rank + bit, in_recv(0), 64), data);
     return finished(b);
 }
 
@@ -110,25 +110,25 @@ static nbcoll_schedule *mixed(int rank)
 {
     const nbcoll_reduction sum = {NBCOLL_INT32, NBCOLL_SUM};
     nbcoll_builder *b = opened(rank, 3, same_parity, &rank);
-    nbcoll_name(b, "mixed");
+    nbcoll_set_name(b, "mixed");
     if (rank == 0) {
-        nbcoll_region packed = nbcoll_span(nbcoll_scratch(b, 32), 32), unpacked = nbcoll_span(in_send(0), 64);
+        nbcoll_region packed = nbcoll_span(nbcoll_add_scratch(b, 32), 32), unpacked = nbcoll_span(in_send(0), 64);
         nbcoll_part parts[] = {{.peer = 1, .region = packed},
                                {.peer = 2, .region = packed},
                                {.peer = 2, .region = nbcoll_span(in_send(64), 8)}};
-        nbcoll_step pack = nbcoll_call(b, nothing, NULL, 1, &unpacked, 1, &packed);
-        nbcoll_step exposed = nbcoll_expose(b, 3, parts);
+        nbcoll_step pack = nbcoll_add_call(b, nothing, NULL, 1, &unpacked, 1, &packed);
+        nbcoll_step exposed = nbcoll_add_expose(b, 3, parts);
         nbcoll_after(b, exposed, pack);
-        nbcoll_on_lane(b, exposed, NBCOLL_LANE_PROGRESS);
-        nbcoll_recv(b, 1, in_recv(0), 32);
+        nbcoll_set_lane(b, exposed, NBCOLL_LANE_PROGRESS);
+        nbcoll_add_recv(b, 1, in_recv(0), 32);
     } else {
-        nbcoll_step own = nbcoll_copy(b, in_recv(0), in_send(0), 32);
-        nbcoll_step sum_up = nbcoll_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, 8, sum);
+        nbcoll_step own = nbcoll_add_copy(b, in_recv(0), in_send(0), 32);
+        nbcoll_step sum_up = nbcoll_add_fetch_reduce(b, 0, in_recv(0), NBCOLL_LEFT, 8, sum);
         nbcoll_after(b, sum_up, own);
         if (rank == 1)
-            nbcoll_after(b, nbcoll_send(b, 0, in_recv(0), 32), sum_up);
+            nbcoll_after(b, nbcoll_add_send(b, 0, in_recv(0), 32), sum_up);
         else
-            nbcoll_fetch(b, 0, in_recv(32), 8);
+            nbcoll_add_fetch(b, 0, in_recv(32), 8);
     }
     return finished(b);
 }
@@ -143,12 +143,12 @@ static nbcoll_schedule *growing(int rank)
 {
     const nbcoll_part next = {.peer = rank + 1, .region = nbcoll_span(in_recv(0), 40)};
     nbcoll_builder *b = opened(rank, 3, not_the_last, &rank);
-    nbcoll_name(b, "growing");
-    nbcoll_step shown = rank < 2 ? nbcoll_expose_growing(b, 1, &next, 16) : NBCOLL_START;
+    nbcoll_set_name(b, "growing");
+    nbcoll_step shown = rank < 2 ? nbcoll_add_expose_growing(b, 1, &next, 16) : NBCOLL_START;
     for (size_t i = 0; rank > 0 && i < 3; i++) {
-        nbcoll_step have = nbcoll_fetch(b, rank - 1, in_recv(16 * i), i < 2 ? 16 : 8);
+        nbcoll_step have = nbcoll_add_fetch(b, rank - 1, in_recv(16 * i), i < 2 ? 16 : 8);
         if (rank < 2)
-            nbcoll_after(b, nbcoll_grow(b, shown, i), have);
+            nbcoll_after(b, nbcoll_add_grow(b, shown, i), have);
     }
     return finished(b);
 }
@@ -195,14 +195,14 @@ static void the_example_in_the_header_is_true(void **state)
     (void)state;
     page p = {.used = 0};
     nbcoll_builder *b = opened(1, 3, NULL, NULL);
-    nbcoll_name(b, "ring");
-    nbcoll_fingerprint(b, 7);
-    nbcoll_step data = nbcoll_recv(b, 0, in_recv(0), 64);
-    nbcoll_recv(b, 0, in_recv(64), 32);
-    nbcoll_after(b, nbcoll_send(b, 2, in_recv(0), 64), data);
-    nbcoll_step copy = nbcoll_copy(b, in_recv(64), in_recv(0), 32);
+    nbcoll_set_name(b, "ring");
+    nbcoll_set_fingerprint(b, 7);
+    nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 64);
+    nbcoll_add_recv(b, 0, in_recv(64), 32);
+    nbcoll_after(b, nbcoll_add_send(b, 2, in_recv(0), 64), data);
+    nbcoll_step copy = nbcoll_add_copy(b, in_recv(64), in_recv(0), 32);
     nbcoll_after(b, copy, data);
-    nbcoll_on_lane(b, copy, NBCOLL_LANE_PROGRESS);
+    nbcoll_set_lane(b, copy, NBCOLL_LANE_PROGRESS);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(nbcoll_show_text(s, to_page, &p), NBCOLL_OK);
     assert_string_equal(p.text, "schedule ring: rank 1 of 3, 6 steps, 2 edges, fingerprint 0x00000007, "
@@ -250,9 +250,9 @@ static void messages_of_two_senders_are_told_apart(void **state)
         nbcoll_builder *b = opened(rank, 3, NULL, NULL);
         for (int peer = 0; peer < 2; peer++)
             if (rank == 2)
-                nbcoll_recv(b, peer, in_recv((size_t)peer), 1);
+                nbcoll_add_recv(b, peer, in_recv((size_t)peer), 1);
         if (rank < 2)
-            nbcoll_send(b, 2, in_send(0), 1);
+            nbcoll_add_send(b, 2, in_send(0), 1);
         s[rank] = finished(b);
     }
     assert_int_equal(nbcoll_show_dot((const nbcoll_schedule *const *)s, 3, to_page, &p), NBCOLL_OK);
@@ -277,7 +277,7 @@ static void graphviz_accepts_the_drawings(void **state)
     if (system("command -v dot >/dev/null") != 0)
         skip();
     nbcoll_builder *b = opened(0, 3, NULL, NULL);
-    nbcoll_name(b, "a\"]\\");
+    nbcoll_set_name(b, "a\"]\\");
     nbcoll_schedule *odd[] = {finished(b)}, *all[] = {mixed(0), mixed(1), mixed(2)};
     nbcoll_schedule **drawn[] = {odd, all};
     for (int i = 0; i < 2; i++) {
@@ -300,7 +300,7 @@ static void control_characters_in_a_name_are_masked(void **state)
     (void)state;
     page text = {.used = 0}, dot = {.used = 0};
     nbcoll_builder *b = opened(0, 1, NULL, NULL);
-    nbcoll_name(b, "a\nb\"c\\d");
+    nbcoll_set_name(b, "a\nb\"c\\d");
     const nbcoll_schedule *s = finished(b);
     assert_int_equal(nbcoll_show_text(s, to_page, &text), NBCOLL_OK);
     assert_int_equal(nbcoll_show_dot(&s, 1, to_page, &dot), NBCOLL_OK);
@@ -316,7 +316,7 @@ static void a_long_output_is_whole(void **state)
     page p = {.used = 0};
     nbcoll_builder *b = opened(0, 2, NULL, NULL);
     for (size_t i = 0; i < STEPS; i++)
-        nbcoll_recv(b, 1, in_recv(i), 1);
+        nbcoll_add_recv(b, 1, in_recv(i), 1);
     nbcoll_schedule *s = finished(b);
     assert_int_equal(nbcoll_show_text(s, to_page, &p), NBCOLL_OK);
     const char *line = p.text;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/reduce.h>
+#include "../../src/reduce/reduce.h"
 #include <nbcoll/nbcoll.h>
 
 #include "plain.h"

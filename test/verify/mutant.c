@@ -55,7 +55,7 @@ static nbcoll_step mutant_expose(mutant_walk *w, nbcoll_builder *b, const nbcoll
         parts[i].peer = mutant_peer(w, parts[i].peer);
         parts[i].region.bytes = mutant_bytes(w, parts[i].region.bytes, 1);
     }
-    return nbcoll_expose(b, n, parts);
+    return nbcoll_add_expose(b, n, parts);
 }
 
 static nbcoll_step mutant_reduce(mutant_walk *w, nbcoll_builder *b, const nbcoll_step_view *v, int peer)
@@ -64,8 +64,8 @@ static nbcoll_step mutant_reduce(mutant_walk *w, nbcoll_builder *b, const nbcoll
     size_t count = mutant_bytes(w, v->write.bytes, size) / size;
     int swaps = mutant_here(w, MUTATION_OPERANDS);
     if (v->kind == NBCOLL_REDUCE)
-        return nbcoll_combine(b, v->write.at, v->read[swaps].at, v->read[!swaps].at, count, v->reduction);
-    return nbcoll_fetch_reduce(b, peer, v->write.at, (nbcoll_side)(v->side ^ swaps), count, v->reduction);
+        return nbcoll_add_combine(b, v->write.at, v->read[swaps].at, v->read[!swaps].at, count, v->reduction);
+    return nbcoll_add_fetch_reduce(b, peer, v->write.at, (nbcoll_side)(v->side ^ swaps), count, v->reduction);
 }
 
 /* Adds the step, with what the mistake makes of it. `is_copy`: it gets no number of its own. */
@@ -73,9 +73,9 @@ static nbcoll_step mutant_add(mutant_walk *w, nbcoll_builder *b, const nbcoll_st
 {
     nbcoll_step step;
     if (v->kind == NBCOLL_JOIN)
-        return nbcoll_join(b);
+        return nbcoll_add_join(b);
     if (!is_copy && mutant_here(w, MUTATION_OMISSION))
-        return nbcoll_join(b);
+        return nbcoll_add_join(b);
     if (v->kind == NBCOLL_EXPOSE)
         return mutant_expose(w, b, v);
     int peer = mutant_peer(w, v->peer);
@@ -87,15 +87,15 @@ static nbcoll_step mutant_add(mutant_walk *w, nbcoll_builder *b, const nbcoll_st
     from.at = mutant_block(w, from.at);
     to.at = mutant_block(w, to.at);
     if (v->kind == NBCOLL_COPY || v->kind == NBCOLL_CALL)
-        return nbcoll_copy(b, to.at, from.at, bytes);
+        return nbcoll_add_copy(b, to.at, from.at, bytes);
     if (v->kind == NBCOLL_FETCH)
-        return nbcoll_fetch(b, peer, to.at, bytes);
+        return nbcoll_add_fetch(b, peer, to.at, bytes);
     if (v->kind == NBCOLL_SEND)
-        step = nbcoll_send(b, peer, from.at, bytes);
+        step = nbcoll_add_send(b, peer, from.at, bytes);
     else
-        step = nbcoll_recv(b, peer, to.at, bytes);
+        step = nbcoll_add_recv(b, peer, to.at, bytes);
     if (!is_copy && peer == v->peer) /* the numbers of another peer may be taken */
-        nbcoll_number(b, step, v->number);
+        nbcoll_set_number(b, step, v->number);
     return step;
 }
 
@@ -151,7 +151,7 @@ static nbcoll_status mutant_run(mutant_walk *w, const nbcoll_schedule *s, nbcoll
     nbcoll_status status = nbcoll_builder_open(&config, &b);
     if (status != NBCOLL_OK)
         return status;
-    nbcoll_fingerprint(b, info.fingerprint);
+    nbcoll_set_fingerprint(b, info.fingerprint);
     for (nbcoll_step step = 2; step < info.steps; step++)
         if (mutant_add(w, b, nbcoll_schedule_step(s, step), 0) != step)
             nbcoll_builder_fail(b, NBCOLL_ERR_ARGUMENT);

@@ -9,10 +9,10 @@ static void barrier_native(nbcoll_builder *b, const nbcoll_args *a)
     (void)a;
     for (int round = 0, distance = 1; distance < b->ranks; round++, distance *= 2) {
         nbcoll_part part = {(b->rank + distance) % b->ranks, 0, {{NBCOLL_BUFFER_SEND, 0}, 0}};
-        nbcoll_step told = nbcoll_expose(b, 1, &part);
+        nbcoll_step told = nbcoll_add_expose(b, 1, &part);
         for (int i = 0; i < round; i++)
             nbcoll_after(b, told, heard[i]);
-        heard[round] = nbcoll_fetch(b, (b->rank - distance + b->ranks) % b->ranks, part.region.at, 0);
+        heard[round] = nbcoll_add_fetch(b, (b->rank - distance + b->ranks) % b->ranks, part.region.at, 0);
     }
 }
 
@@ -23,9 +23,9 @@ static void bcast_chain(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_part part = {(b->rank + 1) % b->ranks, 0, nbcoll_span(a->recv, a->bytes)};
     nbcoll_step data = NBCOLL_START;
     if (me > 0)
-        data = nbcoll_fetch(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
+        data = nbcoll_add_fetch(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
     if (me + 1 < b->ranks)
-        nbcoll_after(b, nbcoll_expose(b, 1, &part), data);
+        nbcoll_after(b, nbcoll_add_expose(b, 1, &part), data);
 }
 
 /* One exposure with a part for each. */
@@ -34,15 +34,15 @@ static void scatter_native(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_part parts[1024];
     size_t n = 0;
     if (b->rank != a->root) {
-        nbcoll_fetch(b, a->root, a->recv, a->bytes);
+        nbcoll_add_fetch(b, a->root, a->recv, a->bytes);
         return;
     }
     for (int peer = 0; peer < b->ranks && n < 1024; peer++)
         if (peer != b->rank)
             parts[n++] = (nbcoll_part){peer, 0, nbcoll_span(nbcoll_at(a->send, (size_t)peer * a->bytes), a->bytes)};
-    nbcoll_expose(b, n, parts);
+    nbcoll_add_expose(b, n, parts);
     if (!a->in_place)
-        nbcoll_copy(b, a->recv, nbcoll_at(a->send, (size_t)b->rank * a->bytes), a->bytes);
+        nbcoll_add_copy(b, a->recv, nbcoll_at(a->send, (size_t)b->rank * a->bytes), a->bytes);
 }
 
 /* Each exposes its block and reads all others. */
@@ -52,10 +52,10 @@ static void allgather_native(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_addr place = nbcoll_at(a->recv, (size_t)peer * a->bytes);
         nbcoll_part part = {peer, 0, nbcoll_span(a->send, a->bytes)};
         if (peer != b->rank) {
-            nbcoll_expose(b, 1, &part);
-            nbcoll_fetch(b, peer, place, a->bytes);
+            nbcoll_add_expose(b, 1, &part);
+            nbcoll_add_fetch(b, peer, place, a->bytes);
         } else if (!a->in_place)
-            nbcoll_copy(b, place, a->send, a->bytes);
+            nbcoll_add_copy(b, place, a->send, a->bytes);
     }
 }
 
@@ -63,21 +63,21 @@ static void allgather_native(nbcoll_builder *b, const nbcoll_args *a)
 static void reduce_chain(nbcoll_builder *b, const nbcoll_args *a)
 {
     int last = b->ranks - 1, is_last = b->rank == last;
-    nbcoll_addr sum = is_last && a->root == last ? a->recv : nbcoll_scratch(b, a->bytes);
+    nbcoll_addr sum = is_last && a->root == last ? a->recv : nbcoll_add_scratch(b, a->bytes);
     nbcoll_step done = NBCOLL_START;
     if (sum.buffer != a->send.buffer)
-        done = nbcoll_copy(b, sum, a->send, a->bytes);
+        done = nbcoll_add_copy(b, sum, a->send, a->bytes);
     nbcoll_step used = a->in_place ? done : NBCOLL_START; /* the root's receive buffer, if that was its input */
     if (b->rank > 0) {
-        nbcoll_step step = nbcoll_fetch_reduce(b, b->rank - 1, sum, NBCOLL_LEFT, a->count, a->reduction);
+        nbcoll_step step = nbcoll_add_fetch_reduce(b, b->rank - 1, sum, NBCOLL_LEFT, a->count, a->reduction);
         nbcoll_after(b, step, done);
         done = step;
     }
     nbcoll_part part = {is_last ? a->root : b->rank + 1, 0, nbcoll_span(sum, a->bytes)};
     if (part.peer != b->rank)
-        nbcoll_after(b, nbcoll_expose(b, 1, &part), done);
+        nbcoll_after(b, nbcoll_add_expose(b, 1, &part), done);
     if (b->rank == a->root && !is_last)
-        nbcoll_after(b, nbcoll_fetch(b, last, a->recv, a->bytes), used);
+        nbcoll_after(b, nbcoll_add_fetch(b, last, a->recv, a->bytes), used);
 }
 
 static const nbcoll_algorithm algorithms[] = {

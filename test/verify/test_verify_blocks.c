@@ -53,16 +53,16 @@ static void alltoall(nbcoll_builder *b, const nbcoll_args *a)
             from.bytes = to.bytes = nbcoll_send_block(b, a, 0).bytes;
         if (peer == b->rank) {
             if (!a->in_place && !alltoall_mistake.stay)
-                nbcoll_copy(b, to.at, from.at, from.bytes);
+                nbcoll_add_copy(b, to.at, from.at, from.bytes);
             continue;
         }
         if (a->in_place) {
-            nbcoll_addr room = nbcoll_scratch(b, from.bytes);
-            aside = nbcoll_copy(b, room, from.at, from.bytes);
+            nbcoll_addr room = nbcoll_add_scratch(b, from.bytes);
+            aside = nbcoll_add_copy(b, room, from.at, from.bytes);
             from.at = room;
         }
-        nbcoll_after(b, nbcoll_send(b, peer, from.at, from.bytes), aside);
-        nbcoll_step take = nbcoll_recv(b, peer, to.at, to.bytes);
+        nbcoll_after(b, nbcoll_add_send(b, peer, from.at, from.bytes), aside);
+        nbcoll_step take = nbcoll_add_recv(b, peer, to.at, to.bytes);
         if (!alltoall_mistake.hasty)
             nbcoll_after(b, take, aside);
     }
@@ -112,11 +112,11 @@ static void allgatherv_together(nbcoll_builder *b, const nbcoll_args *a)
         place += a->counts[peer] * a->element;
         if (peer == b->rank) {
             if (!a->in_place)
-                nbcoll_copy(b, to, a->send, mine);
+                nbcoll_add_copy(b, to, a->send, mine);
             continue;
         }
-        nbcoll_send(b, peer, a->send, mine);
-        nbcoll_recv(b, peer, to, a->counts[peer] * a->element);
+        nbcoll_add_send(b, peer, a->send, mine);
+        nbcoll_add_recv(b, peer, to, a->counts[peer] * a->element);
     }
 }
 
@@ -137,12 +137,12 @@ static void alltoallw_untyped(nbcoll_builder *b, const nbcoll_args *a)
 {
     for (int peer = 0; peer < b->ranks && a->in_place; peer++) {
         size_t bytes = a->counts[peer] * sizeof(float);
-        nbcoll_addr at = nbcoll_at(a->recv, a->displs[peer]), room = nbcoll_scratch(b, bytes);
+        nbcoll_addr at = nbcoll_at(a->recv, a->displs[peer]), room = nbcoll_add_scratch(b, bytes);
         if (peer == b->rank)
             continue;
-        nbcoll_step aside = nbcoll_copy(b, room, at, bytes);
-        nbcoll_after(b, nbcoll_send(b, peer, room, bytes), aside);
-        nbcoll_after(b, nbcoll_recv(b, peer, at, bytes), aside);
+        nbcoll_step aside = nbcoll_add_copy(b, room, at, bytes);
+        nbcoll_after(b, nbcoll_add_send(b, peer, room, bytes), aside);
+        nbcoll_after(b, nbcoll_add_recv(b, peer, at, bytes), aside);
     }
 }
 
@@ -162,15 +162,15 @@ static void allgather_turning(nbcoll_builder *b, const nbcoll_args *a)
     for (int i = 1; i < b->ranks; i++) {
         int above = (b->rank + i) % b->ranks, below = (b->rank + b->ranks - i) % b->ranks;
         int to = a->in_place ? below : above, from = a->in_place ? above : below;
-        nbcoll_send(b, to, a->send, a->bytes);
-        nbcoll_recv(b, from, nbcoll_at(a->recv, (size_t)from * a->bytes), a->bytes);
+        nbcoll_add_send(b, to, a->send, a->bytes);
+        nbcoll_add_recv(b, from, nbcoll_at(a->recv, (size_t)from * a->bytes), a->bytes);
         if (a->in_place && i == 1)
-            nbcoll_send(b, to, a->send, 0); /* and says that it has turned */
+            nbcoll_add_send(b, to, a->send, 0); /* and says that it has turned */
         if (a->in_place && i == 1)
-            nbcoll_recv(b, from, a->recv, 0);
+            nbcoll_add_recv(b, from, a->recv, 0);
     }
     if (!a->in_place)
-        nbcoll_copy(b, nbcoll_at(a->recv, (size_t)b->rank * a->bytes), a->send, a->bytes);
+        nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)b->rank * a->bytes), a->send, a->bytes);
 }
 
 static void test_each_rank_is_in_place_for_itself(void **state)
@@ -192,21 +192,21 @@ static void reduce_scatter_untidy(nbcoll_builder *b, const nbcoll_args *a)
     int ranks = b->ranks;
     nbcoll_step have[16] = {NBCOLL_START};
     nbcoll_addr room[16] = {{NBCOLL_BUFFER_SCRATCH, 0}};
-    nbcoll_step left = nbcoll_join(b);
+    nbcoll_step left = nbcoll_add_join(b);
     for (int peer = 0; peer < ranks; peer++) {
-        room[peer] = nbcoll_scratch(b, a->bytes);
+        room[peer] = nbcoll_add_scratch(b, a->bytes);
         if (peer == b->rank) {
-            have[peer] = nbcoll_copy(b, room[peer], a->send, a->bytes);
+            have[peer] = nbcoll_add_copy(b, room[peer], a->send, a->bytes);
             nbcoll_after(b, left, have[peer]);
             continue;
         }
-        nbcoll_after(b, left, nbcoll_send(b, peer, a->send, a->bytes));
-        have[peer] = nbcoll_recv(b, peer, room[peer], a->bytes);
+        nbcoll_after(b, left, nbcoll_add_send(b, peer, a->send, a->bytes));
+        have[peer] = nbcoll_add_recv(b, peer, room[peer], a->bytes);
     }
     nbcoll_addr sum = room[0];
     nbcoll_step since = have[0];
     for (int peer = 1; peer < ranks; peer++) {
-        nbcoll_step step = nbcoll_combine(b, room[peer], sum, room[peer], a->count, a->reduction);
+        nbcoll_step step = nbcoll_add_combine(b, room[peer], sum, room[peer], a->count, a->reduction);
         nbcoll_after(b, step, since);
         nbcoll_after(b, step, have[peer]);
         sum = room[peer];
@@ -215,10 +215,10 @@ static void reduce_scatter_untidy(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_region mine = nbcoll_send_block(b, a, b->rank), result = nbcoll_recv_block(b, a, 0);
     size_t place = mine.at.offset - a->send.offset;
     if (!a->in_place) {
-        nbcoll_after(b, nbcoll_copy(b, result.at, nbcoll_at(sum, place), result.bytes), since);
+        nbcoll_after(b, nbcoll_add_copy(b, result.at, nbcoll_at(sum, place), result.bytes), since);
         return;
     }
-    nbcoll_step whole = nbcoll_copy(b, a->recv, nbcoll_at(sum, place), a->bytes - place);
+    nbcoll_step whole = nbcoll_add_copy(b, a->recv, nbcoll_at(sum, place), a->bytes - place);
     nbcoll_after(b, whole, since);
     nbcoll_after(b, whole, left);
 }
@@ -236,10 +236,10 @@ static void test_behind_the_result_nothing_is_written(void **state)
 static void exscan_eager(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->rank == 0) {
-        nbcoll_copy(b, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, a->bytes);
-        nbcoll_send(b, 1, a->send, a->bytes);
+        nbcoll_add_copy(b, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, a->bytes);
+        nbcoll_add_send(b, 1, a->send, a->bytes);
     } else
-        nbcoll_recv(b, 0, a->recv, a->bytes);
+        nbcoll_add_recv(b, 0, a->recv, a->bytes);
 }
 
 static void test_an_exclusive_scan_has_no_result_at_rank_0(void **state)
@@ -252,16 +252,16 @@ static void test_an_exclusive_scan_has_no_result_at_rank_0(void **state)
 /* A scan that puts what comes from below on the wrong side. */
 static void scan_turned(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_addr in = nbcoll_scratch(b, a->bytes);
+    nbcoll_addr in = nbcoll_add_scratch(b, a->bytes);
     nbcoll_step since = NBCOLL_START;
     if (b->rank > 0) {
-        nbcoll_step take = nbcoll_recv(b, b->rank - 1, in, a->bytes);
-        since = nbcoll_combine(b, a->recv, a->send, in, a->count, a->reduction);
+        nbcoll_step take = nbcoll_add_recv(b, b->rank - 1, in, a->bytes);
+        since = nbcoll_add_combine(b, a->recv, a->send, in, a->count, a->reduction);
         nbcoll_after(b, since, take);
     } else
-        since = nbcoll_copy(b, a->recv, a->send, a->bytes);
+        since = nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     if (b->rank + 1 < b->ranks)
-        nbcoll_after(b, nbcoll_send(b, b->rank + 1, a->recv, a->bytes), since);
+        nbcoll_after(b, nbcoll_add_send(b, b->rank + 1, a->recv, a->bytes), since);
 }
 
 static void test_a_scan_combines_in_rank_order(void **state)
@@ -309,10 +309,10 @@ static nbcoll_status bind_and_verify(const binding *at, nbcoll_refutation *why)
         nbcoll_builder *b;
         assert_int_equal(nbcoll_builder_open(&config, &b), NBCOLL_OK);
         if (rank == 0) {
-            nbcoll_step sent = nbcoll_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_BLOCK, 1}, 0);
-            nbcoll_after(b, nbcoll_copy(b, to, from, 0), sent);
+            nbcoll_step sent = nbcoll_add_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_BLOCK, 1}, 0);
+            nbcoll_after(b, nbcoll_add_copy(b, to, from, 0), sent);
         } else
-            nbcoll_recv(b, 0, to, 0);
+            nbcoll_add_recv(b, 0, to, 0);
         assert_int_equal(nbcoll_builder_finish(b, &schedules[rank]), NBCOLL_OK);
     }
     *why = (nbcoll_refutation){.size = sizeof *why};

@@ -25,7 +25,7 @@ static const crew_claim whatever[] = {WHATEVER(0), WHATEVER(1), WHATEVER(2), WHA
 static void send_alone(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
 }
 
 static void test_a_send_without_receive(void **state)
@@ -41,7 +41,7 @@ static void test_a_send_without_receive(void **state)
 static void recv_alone(nbcoll_builder *b)
 {
     if (b->rank == 1)
-        nbcoll_recv(b, 0, crew_recv(8), 8);
+        nbcoll_add_recv(b, 0, crew_recv(8), 8);
 }
 
 static void test_a_receive_without_send(void **state)
@@ -57,9 +57,9 @@ static void test_a_receive_without_send(void **state)
 static void wrong_peers(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 2, crew_send(0), 8);
+        nbcoll_add_send(b, 2, crew_send(0), 8);
     if (b->rank == 1)
-        nbcoll_recv(b, 2, crew_recv(0), 8);
+        nbcoll_add_recv(b, 2, crew_recv(0), 8);
 }
 
 static void test_a_send_to_another_rank_than_the_receiver(void **state)
@@ -74,10 +74,10 @@ static void test_a_send_to_another_rank_than_the_receiver(void **state)
 static void one_send_too_many(nbcoll_builder *b)
 {
     if (b->rank == 0) {
-        nbcoll_send(b, 1, crew_send(0), 8);
-        nbcoll_send(b, 1, crew_send(8), 0);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(8), 0);
     } else
-        nbcoll_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
 }
 
 static void test_one_send_too_many_even_of_no_bytes(void **state)
@@ -91,9 +91,9 @@ static void test_one_send_too_many_even_of_no_bytes(void **state)
 static void other_numbers(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_number(b, nbcoll_send(b, 1, crew_send(0), 8), 5);
+        nbcoll_set_number(b, nbcoll_add_send(b, 1, crew_send(0), 8), 5);
     else
-        nbcoll_number(b, nbcoll_recv(b, 0, crew_recv(0), 8), 4);
+        nbcoll_set_number(b, nbcoll_add_recv(b, 0, crew_recv(0), 8), 4);
 }
 
 static void test_a_send_and_a_receive_with_different_numbers(void **state)
@@ -107,9 +107,9 @@ static void test_a_send_and_a_receive_with_different_numbers(void **state)
 static void other_length(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(4), 12);
+        nbcoll_add_send(b, 1, crew_send(4), 12);
     else
-        nbcoll_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
 }
 
 static void test_a_send_of_another_length_than_its_receive(void **state)
@@ -125,9 +125,9 @@ static void expose_to_both(nbcoll_builder *b)
 {
     const nbcoll_part parts[] = {{1, 0, nbcoll_span(crew_send(0), 8)}, {2, 0, nbcoll_span(crew_send(8), 8)}};
     if (b->rank == 0)
-        nbcoll_expose(b, 2, parts);
+        nbcoll_add_expose(b, 2, parts);
     if (b->rank == 1)
-        nbcoll_fetch(b, 0, crew_recv(0), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 8);
 }
 
 static void test_an_exposed_part_that_its_reader_never_fetches(void **state)
@@ -146,10 +146,10 @@ static void fetch_twice(nbcoll_builder *b)
 {
     const nbcoll_part part = {1, 0, nbcoll_span(crew_send(0), 8)};
     if (b->rank == 0)
-        nbcoll_expose(b, 1, &part);
+        nbcoll_add_expose(b, 1, &part);
     if (b->rank == 1) {
-        nbcoll_fetch(b, 0, crew_recv(0), 8);
-        nbcoll_fetch(b, 0, crew_recv(8), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(8), 8);
     }
 }
 
@@ -167,9 +167,9 @@ static void fetch_less(nbcoll_builder *b)
 {
     const nbcoll_part part = {1, 0, nbcoll_span(crew_send(0), 8)};
     if (b->rank == 0)
-        nbcoll_expose(b, 1, &part);
+        nbcoll_add_expose(b, 1, &part);
     if (b->rank == 1)
-        nbcoll_fetch(b, 0, crew_recv(0), 7);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 7);
 }
 
 static void test_a_fetch_of_another_length_than_its_part(void **state)
@@ -184,7 +184,7 @@ static void test_a_fetch_of_another_length_than_its_part(void **state)
 
 static void own_fingerprint(nbcoll_builder *b)
 {
-    nbcoll_fingerprint(b, b->rank == 2 ? 7 : 3);
+    nbcoll_set_fingerprint(b, b->rank == 2 ? 7 : 3);
 }
 
 static void test_different_fingerprints(void **state)
@@ -200,8 +200,8 @@ static void test_different_fingerprints(void **state)
 
 static void send_then_receive(nbcoll_builder *b)
 {
-    nbcoll_step sent = nbcoll_send(b, b->rank ^ 1, crew_send(0), 8);
-    nbcoll_after(b, nbcoll_recv(b, b->rank ^ 1, crew_recv(0), 8), sent);
+    nbcoll_step sent = nbcoll_add_send(b, b->rank ^ 1, crew_send(0), 8);
+    nbcoll_after(b, nbcoll_add_recv(b, b->rank ^ 1, crew_recv(0), 8), sent);
 }
 
 static void test_two_ranks_that_both_send_before_they_receive(void **state)
@@ -218,8 +218,8 @@ static void test_two_ranks_that_both_send_before_they_receive(void **state)
 
 static void receive_around_then_send(nbcoll_builder *b)
 {
-    nbcoll_step received = nbcoll_recv(b, (b->rank + 3) % 4, crew_recv(0), 8);
-    nbcoll_after(b, nbcoll_send(b, (b->rank + 1) % 4, crew_recv(0), 8), received);
+    nbcoll_step received = nbcoll_add_recv(b, (b->rank + 3) % 4, crew_recv(0), 8);
+    nbcoll_after(b, nbcoll_add_send(b, (b->rank + 1) % 4, crew_recv(0), 8), received);
 }
 
 static void test_a_ring_in_which_all_receive_first(void **state)
@@ -236,8 +236,8 @@ static void test_a_ring_in_which_all_receive_first(void **state)
 static void fetch_then_expose(nbcoll_builder *b)
 {
     const nbcoll_part part = {b->rank ^ 1, 0, nbcoll_span(crew_send(0), 8)};
-    nbcoll_step fetched = nbcoll_fetch(b, b->rank ^ 1, crew_recv(0), 8);
-    nbcoll_after(b, nbcoll_expose(b, 1, &part), fetched);
+    nbcoll_step fetched = nbcoll_add_fetch(b, b->rank ^ 1, crew_recv(0), 8);
+    nbcoll_after(b, nbcoll_add_expose(b, 1, &part), fetched);
 }
 
 static void test_two_ranks_that_both_fetch_before_they_expose(void **state)
@@ -259,8 +259,9 @@ static void test_two_ranks_that_both_fetch_before_they_expose(void **state)
 static void expose_then_answer(nbcoll_builder *b)
 {
     const nbcoll_part part = {1, 0, nbcoll_span(crew_send(0), 8)};
-    nbcoll_step first = b->rank == 0 ? nbcoll_expose(b, 1, &part) : nbcoll_recv(b, 0, crew_recv(8), 8);
-    nbcoll_step second = b->rank == 0 ? nbcoll_send(b, 1, crew_send(8), 8) : nbcoll_fetch(b, 0, crew_recv(0), 8);
+    nbcoll_step first = b->rank == 0 ? nbcoll_add_expose(b, 1, &part) : nbcoll_add_recv(b, 0, crew_recv(8), 8);
+    nbcoll_step second =
+        b->rank == 0 ? nbcoll_add_send(b, 1, crew_send(8), 8) : nbcoll_add_fetch(b, 0, crew_recv(0), 8);
     nbcoll_after(b, second, first);
 }
 
@@ -282,9 +283,9 @@ static void test_a_fetch_after_a_message_that_waits_for_the_expose(void **state)
 static void receive_twice_into_the_same(nbcoll_builder *b)
 {
     if (b->rank > 0)
-        nbcoll_send(b, 0, crew_send(0), 8);
+        nbcoll_add_send(b, 0, crew_send(0), 8);
     for (int peer = 1; b->rank == 0 && peer < b->ranks; peer++)
-        nbcoll_recv(b, peer, crew_recv(4 * (size_t)peer), 8);
+        nbcoll_add_recv(b, peer, crew_recv(4 * (size_t)peer), 8);
 }
 
 static void test_two_receives_into_the_same_bytes(void **state)
@@ -301,15 +302,15 @@ static void test_two_receives_into_the_same_bytes(void **state)
 static void send_what_is_overwritten(nbcoll_builder *b)
 {
     if (b->rank == 0) {
-        nbcoll_send(b, 1, crew_send(0), 8);
-        nbcoll_send(b, 1, crew_send(8), 8);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(8), 8);
     } else if (b->rank == 1) {
-        nbcoll_step first = nbcoll_recv(b, 0, crew_recv(0), 8);
-        nbcoll_step second = nbcoll_recv(b, 0, crew_recv(0), 8);
-        nbcoll_after(b, nbcoll_send(b, 2, crew_recv(0), 8), first);
+        nbcoll_step first = nbcoll_add_recv(b, 0, crew_recv(0), 8);
+        nbcoll_step second = nbcoll_add_recv(b, 0, crew_recv(0), 8);
+        nbcoll_after(b, nbcoll_add_send(b, 2, crew_recv(0), 8), first);
         nbcoll_after(b, second, first);
     } else
-        nbcoll_recv(b, 1, crew_recv(0), 8);
+        nbcoll_add_recv(b, 1, crew_recv(0), 8);
 }
 
 static void test_a_receive_into_bytes_that_a_send_still_reads(void **state)
@@ -325,15 +326,15 @@ static void test_a_receive_into_bytes_that_a_send_still_reads(void **state)
 static void reuse_after_an_answer(nbcoll_builder *b)
 {
     if (b->rank == 0) {
-        nbcoll_step filled = nbcoll_copy(b, crew_recv(0), crew_send(0), 8);
-        nbcoll_after(b, nbcoll_send(b, 1, crew_recv(0), 8), filled);
-        nbcoll_step answer = nbcoll_recv(b, 1, crew_recv(8), 8);
-        nbcoll_step reuse = nbcoll_copy(b, crew_recv(0), crew_send(8), 8);
+        nbcoll_step filled = nbcoll_add_copy(b, crew_recv(0), crew_send(0), 8);
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_recv(0), 8), filled);
+        nbcoll_step answer = nbcoll_add_recv(b, 1, crew_recv(8), 8);
+        nbcoll_step reuse = nbcoll_add_copy(b, crew_recv(0), crew_send(8), 8);
         nbcoll_after(b, reuse, answer);
         nbcoll_after(b, reuse, filled);
     } else {
-        nbcoll_step asked = nbcoll_recv(b, 0, crew_recv(0), 8);
-        nbcoll_after(b, nbcoll_send(b, 0, crew_recv(0), 8), asked);
+        nbcoll_step asked = nbcoll_add_recv(b, 0, crew_recv(0), 8);
+        nbcoll_after(b, nbcoll_add_send(b, 0, crew_recv(0), 8), asked);
     }
 }
 
@@ -350,11 +351,11 @@ static void write_what_is_exposed(nbcoll_builder *b)
 {
     const nbcoll_part part = {1, 0, nbcoll_span(crew_recv(0), 8)};
     if (b->rank == 0) {
-        nbcoll_step filled = nbcoll_copy(b, crew_recv(0), crew_send(0), 16);
-        nbcoll_after(b, nbcoll_expose(b, 1, &part), filled);
-        nbcoll_after(b, nbcoll_copy(b, crew_recv(4), crew_send(0), 8), filled);
+        nbcoll_step filled = nbcoll_add_copy(b, crew_recv(0), crew_send(0), 16);
+        nbcoll_after(b, nbcoll_add_expose(b, 1, &part), filled);
+        nbcoll_after(b, nbcoll_add_copy(b, crew_recv(4), crew_send(0), 8), filled);
     } else
-        nbcoll_fetch(b, 0, crew_recv(0), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 8);
 }
 
 static void test_a_write_to_bytes_that_are_exposed(void **state)
@@ -378,10 +379,10 @@ static void call_while_receiving(nbcoll_builder *b)
 {
     nbcoll_region read = nbcoll_span(crew_send(0), 8), written = nbcoll_span(crew_recv(0), 8);
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
     else {
-        nbcoll_recv(b, 0, crew_recv(0), 8);
-        nbcoll_call(b, call_nothing, NULL, 1, &read, 1, &written);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_call(b, call_nothing, NULL, 1, &read, 1, &written);
     }
 }
 
@@ -398,16 +399,16 @@ static void test_a_call_that_writes_where_a_message_arrives(void **state)
 static void read_together_then_write(nbcoll_builder *b)
 {
     if (b->rank > 0) {
-        nbcoll_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
         return;
     }
-    nbcoll_step filled = nbcoll_copy(b, crew_recv(0), crew_send(0), 8), joined = nbcoll_join(b);
+    nbcoll_step filled = nbcoll_add_copy(b, crew_recv(0), crew_send(0), 8), joined = nbcoll_add_join(b);
     for (int peer = 1; peer < b->ranks; peer++) {
-        nbcoll_step sent = nbcoll_send(b, peer, crew_recv(0), 8);
+        nbcoll_step sent = nbcoll_add_send(b, peer, crew_recv(0), 8);
         nbcoll_after(b, sent, filled);
         nbcoll_after(b, joined, sent);
     }
-    nbcoll_after(b, nbcoll_copy(b, crew_recv(0), crew_send(8), 8), joined);
+    nbcoll_after(b, nbcoll_add_copy(b, crew_recv(0), crew_send(8), 8), joined);
 }
 
 static void test_readers_may_run_together_and_a_path_orders(void **state)
@@ -421,9 +422,9 @@ static void test_readers_may_run_together_and_a_path_orders(void **state)
 
 static void copy_scratch(nbcoll_builder *b)
 {
-    nbcoll_addr scratch = nbcoll_scratch(b, 64);
-    nbcoll_step filled = nbcoll_copy(b, nbcoll_at(scratch, 8), crew_send(0), 8);
-    nbcoll_after(b, nbcoll_copy(b, crew_recv(0), scratch, 24), filled);
+    nbcoll_addr scratch = nbcoll_add_scratch(b, 64);
+    nbcoll_step filled = nbcoll_add_copy(b, nbcoll_at(scratch, 8), crew_send(0), 8);
+    nbcoll_after(b, nbcoll_add_copy(b, crew_recv(0), scratch, 24), filled);
 }
 
 static void test_scratch_that_is_read_before_it_is_written(void **state)
@@ -438,9 +439,9 @@ static void test_scratch_that_is_read_before_it_is_written(void **state)
 static void send_the_receive_buffer(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_recv(0), 8);
+        nbcoll_add_send(b, 1, crew_recv(0), 8);
     else
-        nbcoll_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
 }
 
 static void test_a_receive_buffer_that_is_sent_before_it_is_written(void **state)
@@ -456,9 +457,9 @@ static void test_a_receive_buffer_that_is_sent_before_it_is_written(void **state
 static void send_beyond_the_input(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(8), 16);
+        nbcoll_add_send(b, 1, crew_send(8), 16);
     else
-        nbcoll_recv(b, 0, crew_recv(0), 16);
+        nbcoll_add_recv(b, 0, crew_recv(0), 16);
 }
 
 static void test_reading_beyond_the_input(void **state)
@@ -471,11 +472,11 @@ static void test_reading_beyond_the_input(void **state)
 
 static void expose_nothing_defined(nbcoll_builder *b)
 {
-    const nbcoll_part part = {1, 0, nbcoll_span(nbcoll_scratch(b, 8), 8)};
+    const nbcoll_part part = {1, 0, nbcoll_span(nbcoll_add_scratch(b, 8), 8)};
     if (b->rank == 0)
-        nbcoll_expose(b, 1, &part);
+        nbcoll_add_expose(b, 1, &part);
     else
-        nbcoll_fetch(b, 0, crew_recv(0), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 8);
 }
 
 static void test_exposing_undefined_bytes(void **state)
@@ -491,9 +492,9 @@ static void accumulate_into_nothing(nbcoll_builder *b)
 {
     const nbcoll_part part = {1, 0, nbcoll_span(crew_send(0), 8)};
     if (b->rank == 0)
-        nbcoll_expose(b, 1, &part);
+        nbcoll_add_expose(b, 1, &part);
     else
-        nbcoll_fetch_reduce(b, 0, crew_recv(0), NBCOLL_LEFT, 2, (nbcoll_reduction){NBCOLL_INT32, NBCOLL_SUM});
+        nbcoll_add_fetch_reduce(b, 0, crew_recv(0), NBCOLL_LEFT, 2, (nbcoll_reduction){NBCOLL_INT32, NBCOLL_SUM});
 }
 
 static void test_reducing_into_undefined_bytes(void **state)
@@ -511,7 +512,7 @@ static void test_reducing_into_undefined_bytes(void **state)
 static void call_on_nothing(nbcoll_builder *b)
 {
     nbcoll_region read = nbcoll_span(crew_recv(0), 8), written = nbcoll_span(crew_recv(8), 8);
-    nbcoll_call(b, call_nothing, NULL, 1, &read, 1, &written);
+    nbcoll_add_call(b, call_nothing, NULL, 1, &read, 1, &written);
 }
 
 static void test_a_call_that_reads_undefined_bytes(void **state)
@@ -524,7 +525,7 @@ static void test_a_call_that_reads_undefined_bytes(void **state)
 
 static void write_beyond_the_claim(nbcoll_builder *b)
 {
-    nbcoll_copy(b, crew_recv(56), crew_send(0), 16);
+    nbcoll_add_copy(b, crew_recv(56), crew_send(0), 16);
 }
 
 static void test_writing_where_nothing_is_claimed(void **state)
@@ -539,7 +540,7 @@ static void test_writing_where_nothing_is_claimed(void **state)
 static void call_beyond_the_claim(nbcoll_builder *b)
 {
     nbcoll_region written = nbcoll_span(crew_recv(60), 8);
-    nbcoll_call(b, call_nothing, NULL, 0, NULL, 1, &written);
+    nbcoll_add_call(b, call_nothing, NULL, 0, NULL, 1, &written);
 }
 
 static void test_a_call_that_writes_where_nothing_is_claimed(void **state)
@@ -558,9 +559,9 @@ static const crew_claim copied[] = {{1, {.bytes = 16, .first = 0, .last = 0}}};
 static void copy_half(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
     else
-        nbcoll_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
 }
 
 static void test_a_result_that_is_not_written(void **state)
@@ -574,11 +575,11 @@ static void test_a_result_that_is_not_written(void **state)
 static void copy_halves_swapped(nbcoll_builder *b)
 {
     if (b->rank == 0) {
-        nbcoll_send(b, 1, crew_send(8), 8);
-        nbcoll_send(b, 1, crew_send(0), 8);
+        nbcoll_add_send(b, 1, crew_send(8), 8);
+        nbcoll_add_send(b, 1, crew_send(0), 8);
     } else {
-        nbcoll_recv(b, 0, crew_recv(0), 8);
-        nbcoll_recv(b, 0, crew_recv(8), 8);
+        nbcoll_add_recv(b, 0, crew_recv(0), 8);
+        nbcoll_add_recv(b, 0, crew_recv(8), 8);
     }
 }
 
@@ -594,10 +595,10 @@ static void test_a_result_from_another_offset(void **state)
 static void copy_own(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_send(b, 1, crew_send(0), 15);
+        nbcoll_add_send(b, 1, crew_send(0), 15);
     else {
-        nbcoll_recv(b, 0, crew_recv(0), 15);
-        nbcoll_copy(b, crew_recv(15), crew_send(15), 1);
+        nbcoll_add_recv(b, 0, crew_recv(0), 15);
+        nbcoll_add_copy(b, crew_recv(15), crew_send(15), 1);
     }
 }
 
@@ -614,7 +615,7 @@ static void copy_by_call(nbcoll_builder *b)
 {
     nbcoll_region read = nbcoll_span(crew_send(0), 16), written = nbcoll_span(crew_recv(0), 16);
     if (b->rank == 1)
-        nbcoll_call(b, call_nothing, NULL, 1, &read, 1, &written);
+        nbcoll_add_call(b, call_nothing, NULL, 1, &read, 1, &written);
 }
 
 static void test_what_a_call_writes_is_equal_to_nothing(void **state)
@@ -632,14 +633,14 @@ static void test_what_a_call_writes_is_equal_to_nothing(void **state)
 static void half_a_barrier(nbcoll_builder *b)
 {
     if (b->rank > 0)
-        nbcoll_send(b, 0, crew_send(0), 0);
+        nbcoll_add_send(b, 0, crew_send(0), 0);
     if (b->rank == 1)
-        nbcoll_recv(b, 0, crew_recv(0), 0);
-    nbcoll_step heard = nbcoll_join(b);
+        nbcoll_add_recv(b, 0, crew_recv(0), 0);
+    nbcoll_step heard = nbcoll_add_join(b);
     for (int peer = 1; b->rank == 0 && peer < b->ranks; peer++)
-        nbcoll_after(b, heard, nbcoll_recv(b, peer, crew_recv(0), 0));
+        nbcoll_after(b, heard, nbcoll_add_recv(b, peer, crew_recv(0), 0));
     if (b->rank == 0)
-        nbcoll_after(b, nbcoll_send(b, 1, crew_send(0), 0), heard);
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_send(0), 0), heard);
 }
 
 static void test_a_rank_that_leaves_a_barrier_early(void **state)

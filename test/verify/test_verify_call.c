@@ -20,10 +20,10 @@ static void hasty_chain(nbcoll_builder *b, const nbcoll_args *a)
     int me = (b->rank - a->root + b->ranks) % b->ranks;
     nbcoll_step data = NBCOLL_START;
     if (me > 0)
-        data = nbcoll_recv(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
+        data = nbcoll_add_recv(b, (b->rank + b->ranks - 1) % b->ranks, a->recv, a->bytes);
     if (me + 1 == b->ranks)
         return;
-    nbcoll_step sent = nbcoll_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
+    nbcoll_step sent = nbcoll_add_send(b, (b->rank + 1) % b->ranks, a->recv, a->bytes);
     if (me < 2 || a->root != 1 || a->bytes < 2)
         nbcoll_after(b, sent, data);
 }
@@ -117,12 +117,12 @@ static int alltoall_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_cl
 static void alltoall(nbcoll_builder *b)
 {
     size_t me = (size_t)b->rank * BLOCK;
-    nbcoll_copy(b, crew_recv(me), crew_send(me), BLOCK);
+    nbcoll_add_copy(b, crew_recv(me), crew_send(me), BLOCK);
     for (int peer = 0; peer < b->ranks; peer++)
         if (peer != b->rank) {
             nbcoll_part part = {peer, 0, nbcoll_span(crew_send((size_t)peer * BLOCK), BLOCK)};
-            nbcoll_expose(b, 1, &part);
-            nbcoll_fetch(b, peer, crew_recv((size_t)peer * BLOCK), BLOCK);
+            nbcoll_add_expose(b, 1, &part);
+            nbcoll_add_fetch(b, peer, crew_recv((size_t)peer * BLOCK), BLOCK);
         }
 }
 
@@ -153,16 +153,16 @@ static int scan_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim 
 /* Prefix reduction along a chain: the sum of those before, read where it lies, then one's own. */
 static void scan(nbcoll_builder *b)
 {
-    nbcoll_step done = nbcoll_copy(b, crew_recv(0), crew_send(0), BLOCK);
+    nbcoll_step done = nbcoll_add_copy(b, crew_recv(0), crew_send(0), BLOCK);
     nbcoll_part part = {b->rank + 1, 0, nbcoll_span(crew_recv(0), BLOCK)};
     if (b->rank > 0) {
-        nbcoll_step step = nbcoll_fetch_reduce(b, b->rank - 1, crew_recv(0), NBCOLL_LEFT, BLOCK / sizeof(double),
+        nbcoll_step step = nbcoll_add_fetch_reduce(b, b->rank - 1, crew_recv(0), NBCOLL_LEFT, BLOCK / sizeof(double),
                                                (nbcoll_reduction){NBCOLL_DOUBLE, NBCOLL_PROD});
         nbcoll_after(b, step, done);
         done = step;
     }
     if (b->rank + 1 < b->ranks)
-        nbcoll_after(b, nbcoll_expose(b, 1, &part), done);
+        nbcoll_after(b, nbcoll_add_expose(b, 1, &part), done);
 }
 
 static void test_a_prefix_reduction_in_rank_order(void **state)
@@ -250,7 +250,7 @@ static void test_bad_arguments_are_refused_and_change_nothing(void **state)
 static void wrong_at_rank_2(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->rank == 2)
-        nbcoll_send(b, b->ranks, a->recv, a->bytes);
+        nbcoll_add_send(b, b->ranks, a->recv, a->bytes);
 }
 
 static void keep_text(void *user, nbcoll_status why, const char *text)
@@ -262,7 +262,7 @@ static void keep_text(void *user, nbcoll_status why, const char *text)
 static void test_a_builders_error_is_in_text(void **state)
 {
     (void)state;
-    static const char words[] = "bcast/wrong: rank 2 of 4, step 2, nbcoll_send: peer 4 is outside 0..3";
+    static const char words[] = "bcast/wrong: rank 2 of 4, step 2, nbcoll_add_send: peer 4 is outside 0..3";
     nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_at_rank_2, 0};
     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 4, .count = 3};
     nbcoll_refutation why = {.size = sizeof why, .flaw = NBCOLL_FLAW_RACE}, old = {.size = 3};

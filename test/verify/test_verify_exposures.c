@@ -24,7 +24,7 @@ static const crew_claim whatever[] = {WHATEVER(0), WHATEVER(1), WHATEVER(2)};
 static nbcoll_step expose_to(nbcoll_builder *b, int reader, nbcoll_addr at, size_t bytes)
 {
     const nbcoll_part part = {reader, 0, nbcoll_span(at, bytes)};
-    return nbcoll_expose(b, 1, &part);
+    return nbcoll_add_expose(b, 1, &part);
 }
 
 /* ---- the end of an exposure ------------------------------------------------------------------------------------ */
@@ -34,11 +34,11 @@ static void answer_between_parts(nbcoll_builder *b, int gone)
 {
     nbcoll_step part[2];
     for (size_t i = 0; i < 2; i++)
-        part[i] = b->rank == 0 ? expose_to(b, 1, crew_send(8 * i), 8) : nbcoll_fetch(b, 0, crew_recv(8 * i), 8);
+        part[i] = b->rank == 0 ? expose_to(b, 1, crew_send(8 * i), 8) : nbcoll_add_fetch(b, 0, crew_recv(8 * i), 8);
     if (b->rank == 0)
-        nbcoll_after(b, nbcoll_send(b, 1, crew_send(0), 8), part[gone]);
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_send(0), 8), part[gone]);
     else
-        nbcoll_after(b, part[!gone], nbcoll_recv(b, 0, crew_recv(16), 8));
+        nbcoll_after(b, part[!gone], nbcoll_add_recv(b, 0, crew_recv(16), 8));
 }
 
 static void answer_after_the_first_part(nbcoll_builder *b)
@@ -85,12 +85,12 @@ static void answer_between_readers(nbcoll_builder *b)
 {
     if (b->rank == 0) {
         expose_to(b, 1, crew_send(0), 8);
-        nbcoll_after(b, nbcoll_send(b, 1, crew_send(0), 8), expose_to(b, 2, crew_send(8), 8));
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_send(0), 8), expose_to(b, 2, crew_send(8), 8));
     }
     if (b->rank == 1)
-        nbcoll_after(b, nbcoll_fetch(b, 0, crew_recv(0), 8), nbcoll_recv(b, 0, crew_recv(16), 8));
+        nbcoll_after(b, nbcoll_add_fetch(b, 0, crew_recv(0), 8), nbcoll_add_recv(b, 0, crew_recv(16), 8));
     if (b->rank == 2)
-        nbcoll_fetch(b, 0, crew_recv(0), 8);
+        nbcoll_add_fetch(b, 0, crew_recv(0), 8);
 }
 
 static void test_parts_of_other_readers_do_not_hold_an_exposure(void **state)
@@ -104,20 +104,20 @@ static void test_parts_of_other_readers_do_not_hold_an_exposure(void **state)
 /* Rank 1 fetches three parts, the last one first; when all have ended, so has everything. */
 static void fetch_backwards(nbcoll_builder *b)
 {
-    nbcoll_step fetch[3], all = nbcoll_join(b);
+    nbcoll_step fetch[3], all = nbcoll_add_join(b);
     for (size_t i = 0; i < 3; i++) {
         if (b->rank == 0)
             nbcoll_after(b, all, expose_to(b, 1, crew_send(4 * i), 4));
         else
-            fetch[i] = nbcoll_fetch(b, 0, crew_recv(4 * i), 4);
+            fetch[i] = nbcoll_add_fetch(b, 0, crew_recv(4 * i), 4);
     }
     if (b->rank == 0) {
-        nbcoll_after(b, nbcoll_send(b, 1, crew_send(12), 4), all);
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_send(12), 4), all);
         return;
     }
     nbcoll_after(b, fetch[0], fetch[1]);
     nbcoll_after(b, fetch[1], fetch[2]);
-    nbcoll_recv(b, 0, crew_recv(12), 4);
+    nbcoll_add_recv(b, 0, crew_recv(12), 4);
 }
 
 static void test_exposures_end_though_their_parts_are_fetched_backwards(void **state)
@@ -133,10 +133,10 @@ static void test_exposures_end_though_their_parts_are_fetched_backwards(void **s
 
 static void hear_from_all(nbcoll_builder *b)
 {
-    nbcoll_expose_to_all(b, crew_send(0), 0);
+    nbcoll_add_expose_to_all(b, crew_send(0), 0);
     for (int peer = 0; peer < b->ranks; peer++)
         if (peer != b->rank)
-            nbcoll_fetch(b, peer, crew_recv(0), 0);
+            nbcoll_add_fetch(b, peer, crew_recv(0), 0);
 }
 
 /* The same, but rank 2 does not look at rank 0's exposure. */
@@ -146,7 +146,7 @@ static void hear_from_all_but_one(nbcoll_builder *b)
         if (peer != b->rank && !(b->rank == 0 && peer == 2))
             expose_to(b, peer, crew_send(0), 0);
         if (peer != b->rank && !(b->rank == 2 && peer == 0))
-            nbcoll_fetch(b, peer, crew_recv(0), 0);
+            nbcoll_add_fetch(b, peer, crew_recv(0), 0);
     }
 }
 
@@ -181,14 +181,14 @@ typedef struct chain_flaw {
 static void chain(nbcoll_builder *b, chain_flaw flaw)
 {
     const nbcoll_part next = {b->rank + 1, 0, nbcoll_span(b->rank ? crew_recv(0) : crew_send(0), 16)};
-    nbcoll_step shown = b->rank < 2 ? nbcoll_expose_growing(b, 1, &next, PIECE) : NBCOLL_START;
+    nbcoll_step shown = b->rank < 2 ? nbcoll_add_expose_growing(b, 1, &next, PIECE) : NBCOLL_START;
     size_t pieces = PIECES + (b->rank == 2 ? flaw.too_many - flaw.too_few : 0);
     size_t bytes = b->rank == 2 && flaw.joins ? 2 * PIECE : PIECE;
 
     for (size_t i = 0; b->rank > 0 && i < pieces && i * bytes < 64; i++) {
-        nbcoll_step have = nbcoll_fetch(b, b->rank - 1, crew_recv(i * bytes % 16), bytes);
+        nbcoll_step have = nbcoll_add_fetch(b, b->rank - 1, crew_recv(i * bytes % 16), bytes);
         if (b->rank == 1 && !(flaw.is_not_held && i == 2))
-            nbcoll_after(b, nbcoll_grow(b, shown, i), have);
+            nbcoll_after(b, nbcoll_add_grow(b, shown, i), have);
     }
 }
 
@@ -274,15 +274,15 @@ static void test_pieces_of_another_length_than_their_fetches(void **state)
 /* Rank 0 grows what it holds in scratch memory; held: only after it has been copied there. */
 static void grow_scratch(nbcoll_builder *b, int is_held)
 {
-    nbcoll_addr copy = nbcoll_scratch(b, 16);
+    nbcoll_addr copy = nbcoll_add_scratch(b, 16);
     const nbcoll_part next = {1, 0, nbcoll_span(copy, 16)};
     if (b->rank == 0) {
-        nbcoll_step whole = nbcoll_expose_growing(b, 1, &next, PIECE);
+        nbcoll_step whole = nbcoll_add_expose_growing(b, 1, &next, PIECE);
         if (is_held)
-            nbcoll_after(b, whole, nbcoll_copy(b, copy, crew_send(0), 16));
+            nbcoll_after(b, whole, nbcoll_add_copy(b, copy, crew_send(0), 16));
     }
     for (size_t i = 0; b->rank == 1 && i < PIECES; i++)
-        nbcoll_fetch(b, 0, crew_recv(i * PIECE), PIECE);
+        nbcoll_add_fetch(b, 0, crew_recv(i * PIECE), PIECE);
 }
 
 static void grow_what_is_there(nbcoll_builder *b)
@@ -320,12 +320,12 @@ static void second_piece_first(nbcoll_builder *b)
 {
     const nbcoll_part next = {1, 0, nbcoll_span(crew_send(0), 2 * PIECE)};
     if (b->rank == 0) {
-        nbcoll_step shown = nbcoll_expose_growing(b, 1, &next, PIECE);
-        nbcoll_after(b, nbcoll_grow(b, shown, 0), nbcoll_recv(b, 1, crew_recv(0), 0));
+        nbcoll_step shown = nbcoll_add_expose_growing(b, 1, &next, PIECE);
+        nbcoll_after(b, nbcoll_add_grow(b, shown, 0), nbcoll_add_recv(b, 1, crew_recv(0), 0));
         return;
     }
-    nbcoll_fetch(b, 0, crew_recv(0), PIECE);
-    nbcoll_after(b, nbcoll_send(b, 0, crew_send(0), 0), nbcoll_fetch(b, 0, crew_recv(PIECE), PIECE));
+    nbcoll_add_fetch(b, 0, crew_recv(0), PIECE);
+    nbcoll_after(b, nbcoll_add_send(b, 0, crew_send(0), 0), nbcoll_add_fetch(b, 0, crew_recv(PIECE), PIECE));
 }
 
 static void test_no_piece_is_shown_before_those_in_front_of_it(void **state)
@@ -341,11 +341,11 @@ static void last_piece_after_the_end(nbcoll_builder *b)
 {
     const nbcoll_part next = {1, 0, nbcoll_span(crew_send(0), 2 * PIECE)};
     if (b->rank == 0) {
-        nbcoll_after(b, nbcoll_send(b, 1, crew_send(0), 0), nbcoll_expose_growing(b, 1, &next, PIECE));
+        nbcoll_after(b, nbcoll_add_send(b, 1, crew_send(0), 0), nbcoll_add_expose_growing(b, 1, &next, PIECE));
         return;
     }
-    nbcoll_fetch(b, 0, crew_recv(0), PIECE);
-    nbcoll_after(b, nbcoll_fetch(b, 0, crew_recv(PIECE), PIECE), nbcoll_recv(b, 0, crew_recv(0), 0));
+    nbcoll_add_fetch(b, 0, crew_recv(0), PIECE);
+    nbcoll_after(b, nbcoll_add_fetch(b, 0, crew_recv(PIECE), PIECE), nbcoll_add_recv(b, 0, crew_recv(0), 0));
 }
 
 static void test_a_growing_exposure_ends_with_its_last_piece(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/select.h>
+#include "../../src/select/select.h"
 #include <nbcoll/verify.h>
 
 #include "native.h"

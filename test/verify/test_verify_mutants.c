@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/select.h>
+#include "../../src/select/select.h"
 #include <nbcoll/verify.h>
 
 #include "mutant.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/select.h>
+#include "../../src/select/select.h"
 #include <nbcoll/verify.h>
 
 #include "mutant.h"
@@ -201,12 +201,13 @@ static void test_a_step_less_is_refuted(void **state)
 /* A broadcast that sends packed bytes without waiting for the packing. */
 static void hasty(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_region read = nbcoll_span(a->recv, a->bytes), packed = nbcoll_span(nbcoll_scratch(b, a->bytes), a->bytes);
+    nbcoll_region read = nbcoll_span(a->recv, a->bytes),
+                  packed = nbcoll_span(nbcoll_add_scratch(b, a->bytes), a->bytes);
     if (b->rank == 0) {
-        nbcoll_call(b, no_call, NULL, 1, &read, 1, &packed);
-        nbcoll_send(b, 1, packed.at, packed.bytes);
+        nbcoll_add_call(b, no_call, NULL, 1, &read, 1, &packed);
+        nbcoll_add_send(b, 1, packed.at, packed.bytes);
     } else
-        nbcoll_recv(b, 0, a->recv, a->bytes);
+        nbcoll_add_recv(b, 0, a->recv, a->bytes);
 }
 
 static void test_a_send_of_what_may_not_be_packed_yet(void **state)

@@ -22,12 +22,12 @@ static const crew_claim summed[] = {{0, {.bytes = 16, .first = 0, .last = 2, .ho
 /* Rank 0 receives the inputs of the others into scratch[0, 16), scratch[16, 32), ... Returns when it has them all. */
 static nbcoll_step gather_operands(nbcoll_builder *b)
 {
-    nbcoll_addr operands = nbcoll_scratch(b, 48);
+    nbcoll_addr operands = nbcoll_add_scratch(b, 48);
     nbcoll_step all = NBCOLL_START;
     if (b->rank > 0)
-        nbcoll_send(b, 0, crew_send(0), 16);
+        nbcoll_add_send(b, 0, crew_send(0), 16);
     for (int peer = 1; b->rank == 0 && peer < b->ranks; peer++) {
-        nbcoll_step received = nbcoll_recv(b, peer, nbcoll_at(operands, 16 * (size_t)(peer - 1)), 16);
+        nbcoll_step received = nbcoll_add_recv(b, peer, nbcoll_at(operands, 16 * (size_t)(peer - 1)), 16);
         nbcoll_after(b, received, all);
         all = received;
     }
@@ -38,7 +38,7 @@ static nbcoll_step gather_operands(nbcoll_builder *b)
 static nbcoll_step combine(nbcoll_builder *b, nbcoll_addr left, nbcoll_addr right, nbcoll_reduction how,
                            nbcoll_step earlier)
 {
-    nbcoll_step step = nbcoll_combine(b, crew_recv(0), left, right, 16 / nbcoll_type_size(how.type), how);
+    nbcoll_step step = nbcoll_add_combine(b, crew_recv(0), left, right, 16 / nbcoll_type_size(how.type), how);
     nbcoll_after(b, step, earlier);
     return step;
 }
@@ -88,7 +88,7 @@ static void test_an_input_that_is_missing_in_a_reduction(void **state)
 static void only_a_copy(nbcoll_builder *b)
 {
     if (b->rank == 0)
-        nbcoll_copy(b, crew_recv(0), crew_send(0), 16);
+        nbcoll_add_copy(b, crew_recv(0), crew_send(0), 16);
 }
 
 static void test_a_copy_in_place_of_a_reduction(void **state)
@@ -203,8 +203,8 @@ static void sum_of_other_elements(nbcoll_builder *b)
     if (b->rank > 0)
         return;
     nbcoll_step first = combine(b, crew_send(0), crew_scratch(0), sum, ready);
-    nbcoll_after(b, nbcoll_combine(b, crew_recv(0), crew_recv(0), crew_scratch(20), 3, sum), first);
-    nbcoll_after(b, nbcoll_combine(b, crew_recv(12), crew_recv(12), crew_scratch(28), 1, sum), first);
+    nbcoll_after(b, nbcoll_add_combine(b, crew_recv(0), crew_recv(0), crew_scratch(20), 3, sum), first);
+    nbcoll_after(b, nbcoll_add_combine(b, crew_recv(12), crew_recv(12), crew_scratch(28), 1, sum), first);
 }
 
 static void test_a_reduction_of_different_elements(void **state)
@@ -222,9 +222,9 @@ static void sum_of_misaligned_elements(nbcoll_builder *b)
     nbcoll_step ready = gather_operands(b);
     if (b->rank > 0)
         return;
-    nbcoll_step last = nbcoll_copy(b, crew_recv(0), crew_send(0), 16);
+    nbcoll_step last = nbcoll_add_copy(b, crew_recv(0), crew_send(0), 16);
     for (size_t operand = 0; operand < 32; operand += 16) {
-        nbcoll_step step = nbcoll_combine(b, crew_recv(2), crew_recv(2), crew_scratch(operand + 2), 3, sum);
+        nbcoll_step step = nbcoll_add_combine(b, crew_recv(2), crew_recv(2), crew_scratch(operand + 2), 3, sum);
         nbcoll_after(b, step, last);
         nbcoll_after(b, step, ready);
         last = step;
@@ -264,13 +264,14 @@ static const crew_claim summed_everywhere[] = {
 /* Everyone gets all inputs; rank 2 begins at the other end. */
 static void sum_everywhere(nbcoll_builder *b)
 {
-    nbcoll_addr all = nbcoll_scratch(b, 48);
-    nbcoll_step here = nbcoll_copy(b, nbcoll_at(all, 16 * (size_t)b->rank), crew_send(0), 16), ready = nbcoll_join(b);
+    nbcoll_addr all = nbcoll_add_scratch(b, 48);
+    nbcoll_step here = nbcoll_add_copy(b, nbcoll_at(all, 16 * (size_t)b->rank), crew_send(0), 16),
+                ready = nbcoll_add_join(b);
     nbcoll_after(b, ready, here);
     for (int peer = 0; peer < b->ranks; peer++)
         if (peer != b->rank) {
-            nbcoll_send(b, peer, crew_send(0), 16);
-            nbcoll_after(b, ready, nbcoll_recv(b, peer, nbcoll_at(all, 16 * (size_t)peer), 16));
+            nbcoll_add_send(b, peer, crew_send(0), 16);
+            nbcoll_after(b, ready, nbcoll_add_recv(b, peer, nbcoll_at(all, 16 * (size_t)peer), 16));
         }
     size_t first = b->rank == 2 ? 16 : 0;
     nbcoll_step step = combine(b, crew_scratch(first), crew_scratch(first + 16), sum, ready);

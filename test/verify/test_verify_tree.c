@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <nbcoll/inline/select.h>
+#include "../../src/select/select.h"
 #include <nbcoll/verify.h>
 
 #define BYTES ((size_t)64) /* room for one operand */
@@ -33,8 +33,8 @@ static sum combine(plan *p, int first, int n)
         return p->operand[first];
     int low = p->low(n);
     sum left = combine(p, first, low), right = combine(p, first + low, n - low);
-    sum both = {nbcoll_scratch(p->b, BYTES), NBCOLL_START};
-    both.since = nbcoll_combine(p->b, both.at, left.at, right.at, p->a->count, p->a->reduction);
+    sum both = {nbcoll_add_scratch(p->b, BYTES), NBCOLL_START};
+    both.since = nbcoll_add_combine(p->b, both.at, left.at, right.at, p->a->count, p->a->reduction);
     nbcoll_after(p->b, both.since, left.since);
     nbcoll_after(p->b, both.since, right.since);
     return both;
@@ -47,18 +47,18 @@ static void combine_all(nbcoll_builder *b, const nbcoll_args *a, int (*low)(int 
     plan p = {.b = b, .a = a, .low = low};
     for (int to = is_scan ? b->rank + 1 : 0; to < (is_scan ? b->ranks : 1); to++)
         if (to != b->rank)
-            nbcoll_send(b, to, a->send, a->bytes);
+            nbcoll_add_send(b, to, a->send, a->bytes);
     if (!is_scan && b->rank != a->root)
         return;
     for (int from = 0; from < needs; from++) {
         p.operand[from] = (sum){a->send, NBCOLL_START};
         if (from == b->rank)
             continue;
-        p.operand[from].at = nbcoll_scratch(b, BYTES);
-        p.operand[from].since = nbcoll_recv(b, from, p.operand[from].at, a->bytes);
+        p.operand[from].at = nbcoll_add_scratch(b, BYTES);
+        p.operand[from].since = nbcoll_add_recv(b, from, p.operand[from].at, a->bytes);
     }
     sum result = combine(&p, 0, needs);
-    nbcoll_after(b, nbcoll_copy(b, a->recv, result.at, a->bytes), result.since);
+    nbcoll_after(b, nbcoll_add_copy(b, a->recv, result.at, a->bytes), result.since);
 }
 
 static int power_low(int n)

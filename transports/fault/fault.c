@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * fault: hands calls on to the endpoint inside, but for those that it was told to refuse, hold or fail. A held message
- * stays the core's memory (its post answered LENT); its record is passed on with it when it leaves.
+ * stays the core's memory (its post answered LENT); its work request is passed on with it when it leaves.
  */
 #include "nbcoll/fault.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "nbcoll/inline/host.h"
+#include "../../src/host/host.h"
 
 struct fault_end {
     nbcoll_endpoint base;
@@ -19,7 +19,7 @@ struct fault_end {
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
     bool awake; /* since the last progress: something that nobody will ring for, only our progress brings it about */
-    nbcoll_record *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
+    nbcoll_work *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
     unsigned char lost[];            /* by rank */
 };
 
@@ -28,12 +28,12 @@ static struct fault_end *fault_end_of(nbcoll_endpoint *ep)
     return (struct fault_end *)ep;
 }
 
-/* Keeps a record for the next progress. `awake`: nobody will ring for it. */
-static void fault_hold(struct fault_end *e, nbcoll_record *record, bool awake)
+/* Keeps a work request for the next progress. `awake`: nobody will ring for it. */
+static void fault_hold(struct fault_end *e, nbcoll_work *work, bool awake)
 {
-    record->next = NULL;
-    *e->held_end = record;
-    e->held_end = &record->next;
+    work->next = NULL;
+    *e->held_end = work;
+    e->held_end = &work->next;
     e->awake |= awake;
 }
 
@@ -74,7 +74,7 @@ static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
 }
 
 static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                size_t bytes, nbcoll_record *record)
+                                size_t bytes, nbcoll_work *work)
 {
     struct fault_end *e = fault_end_of(ep);
     nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_POST, peer);
@@ -83,81 +83,81 @@ static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_head
     bool behind = e->held && !(e->config.flags & NBCOLL_FAULT_REORDER);
     bool hold = fault_chance(e, e->config.hold);
     if (!hold && !behind)
-        return e->call.post(e->inner, peer, header, payload, bytes, record);
+        return e->call.post(e->inner, peer, header, payload, bytes, work);
     uint64_t wait = hold && e->config.longest ? fault_random(e) % e->config.longest : 0;
-    record->scratch[0] = wait << 32 | (uint32_t)peer;
-    record->scratch[1] = (uintptr_t)header;
-    record->scratch[2] = (uintptr_t)payload;
-    record->scratch[3] = bytes;
-    record->status = NBCOLL_OK;
-    fault_hold(e, record, true);
+    work->scratch[0] = wait << 32 | (uint32_t)peer;
+    work->scratch[1] = (uintptr_t)header;
+    work->scratch[2] = (uintptr_t)payload;
+    work->scratch[3] = bytes;
+    work->status = NBCOLL_OK;
+    fault_hold(e, work, true);
     return NBCOLL_POST_LENT;
 }
 
-/* Posts a message that was held. LENT: the inner endpoint has it now. DONE: its record goes back. */
-static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_record *record)
+/* Posts a message that was held. LENT: the inner endpoint has it now. DONE: its work request goes back. */
+static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_work *work)
 {
-    int peer = (int)(uint32_t)record->scratch[0];
+    int peer = (int)(uint32_t)work->scratch[0];
     nbcoll_posted posted = NBCOLL_POST_LOST;
     if (!e->lost[peer])
-        posted = e->call.post(e->inner, peer, (const nbcoll_header *)(uintptr_t)record->scratch[1],
-                              (const void *)(uintptr_t)record->scratch[2], (size_t)record->scratch[3], record);
+        posted = e->call.post(e->inner, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
+                              (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
     if (posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_NOT_NOW)
         return posted;
-    record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
+    work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
                      : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
                                                   : NBCOLL_ERR_TRANSPORT;
     return NBCOLL_POST_DONE;
 }
 
 /* One progress has passed for the held messages. */
-static void fault_release(struct fault_end *e, nbcoll_batch *batch)
+static void fault_release(struct fault_end *e, nbcoll_completions *found)
 {
-    nbcoll_record *record = e->held;
+    nbcoll_work *work = e->held;
     e->held = NULL;
     e->held_end = &e->held;
-    for (nbcoll_record *next; record; record = next) {
-        next = record->next;
-        bool cancelled = record->status == NBCOLL_ERR_CANCELLED;
-        bool waits = record->scratch[0] >> 32 != 0;
+    for (nbcoll_work *next; work; work = next) {
+        next = work->next;
+        bool cancelled = work->status == NBCOLL_ERR_CANCELLED;
+        bool waits = work->scratch[0] >> 32 != 0;
         bool stays = waits || (e->held && !(e->config.flags & NBCOLL_FAULT_REORDER));
         if (waits)
-            record->scratch[0] -= UINT64_C(1) << 32;
-        nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : fault_let_go(e, record);
+            work->scratch[0] -= UINT64_C(1) << 32;
+        nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : fault_let_go(e, work);
         if (now == NBCOLL_POST_NOT_NOW)
-            fault_hold(e, record, waits);
+            fault_hold(e, work, waits);
         else if (now == NBCOLL_POST_DONE) {
-            record->next = batch->returned;
-            batch->returned = record;
+            work->next = found->completed;
+            found->completed = work;
         }
     }
 }
 
-static void fault_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void fault_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct fault_end *e = fault_end_of(ep);
-    e->call.progress(e->inner, batch);
+    e->call.progress(e->inner, found);
     e->awake = false;
-    fault_release(e, batch);
+    fault_release(e, found);
     e->progresses++;
-    if (e->config.lost_at && e->progresses >= e->config.lost_at && batch->lost < 0) {
-        batch->lost = e->config.lost;
+    if (e->config.lost_at && e->progresses >= e->config.lost_at && found->lost < 0) {
+        found->lost = e->config.lost;
         e->lost[e->config.lost] = 1;
         e->config.lost_at = 0; /* told */
     }
 }
 
-static void fault_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+static void fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct fault_end *e = fault_end_of(ep);
-    nbcoll_record *held = e->held;
-    while (held && held != record)
+    nbcoll_work *held = e->held;
+    while (held && held != work)
         held = held->next;
     if (held) {
         held->status = NBCOLL_ERR_CANCELLED; /* the next progress returns it */
         e->awake = true;
     } else
-        e->call.cancel(e->inner, record);
+        e->call.cancel(e->inner, work);
 }
 
 static void fault_close(nbcoll_endpoint *ep)
@@ -197,11 +197,11 @@ static void fault_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
 }
 
 static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                               nbcoll_record *record)
+                               nbcoll_work *work)
 {
     struct fault_end *e = fault_end_of(ep);
     nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_GET, peer);
-    return met == NBCOLL_POST_DONE ? e->call.bulk->get(e->inner, peer, key, offset, to, bytes, record) : met;
+    return met == NBCOLL_POST_DONE ? e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work) : met;
 }
 
 static int fault_reaches(nbcoll_endpoint *ep, int peer)
@@ -237,29 +237,29 @@ static void *fault_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
     return e->call.shared->map(e->inner, at, bytes);
 }
 
-static void fault_shared_ring(nbcoll_endpoint *ep, int peer)
+static void fault_shared_wake(nbcoll_endpoint *ep, int peer)
 {
     struct fault_end *e = fault_end_of(ep);
-    e->call.shared->ring(e->inner, peer);
+    e->call.shared->wake(e->inner, peer);
 }
 
 static int fault_fd(nbcoll_endpoint *ep)
 {
     struct fault_end *e = fault_end_of(ep);
-    return e->call.doorbell->fd(e->inner);
+    return e->call.wakeup->fd(e->inner);
 }
 
 static nbcoll_status fault_arm(nbcoll_endpoint *ep)
 {
     struct fault_end *e = fault_end_of(ep);
-    return e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.doorbell->arm(e->inner);
+    return e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.wakeup->arm(e->inner);
 }
 
 static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches,
                                        fault_view};
 static const nbcoll_shared fault_shared = {sizeof fault_shared, fault_shared_reserve, fault_shared_release,
-                                           fault_shared_map, fault_shared_ring};
-static const nbcoll_doorbell fault_doorbell = {sizeof fault_doorbell, fault_fd, fault_arm};
+                                           fault_shared_map, fault_shared_wake};
+static const nbcoll_wakeup fault_wakeup = {sizeof fault_wakeup, fault_fd, fault_arm};
 
 /* Completes and checks a configuration, which may be null. */
 static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_config *from, int ranks)
@@ -316,7 +316,7 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
                                   fault_cancel, fault_close,     NULL,    NULL,     NULL, fault_abandon,
                                   fault_give_up};
     e->table.bulk = call.bulk ? &fault_bulk : NULL;
-    e->table.doorbell = call.doorbell ? &fault_doorbell : NULL;
+    e->table.wakeup = call.wakeup ? &fault_wakeup : NULL;
     e->table.shared = call.shared ? &fault_shared : NULL;
     e->base.transport = &e->table;
     *out = &e->base;

@@ -28,11 +28,11 @@ static void loopback_records_clear(struct loopback_records *r)
     r->end = &r->first;
 }
 
-static void loopback_records_append(struct loopback_records *r, nbcoll_record *record)
+static void loopback_records_append(struct loopback_records *r, nbcoll_work *work)
 {
-    record->next = NULL;
-    *r->end = record;
-    r->end = &record->next;
+    work->next = NULL;
+    *r->end = work;
+    r->end = &work->next;
 }
 
 /* splitmix64 */
@@ -86,7 +86,7 @@ static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
     struct loopback_port *port = &e->world->port[peer];
     loopback_ring_init(r, e->port, depth);
     r->next = atomic_load_explicit(&port->rings, memory_order_relaxed); /* only compared and stored */
-    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_ring_bell). */
+    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_wake). */
     while (!atomic_compare_exchange_weak(&port->rings, &r->next, r))
         ;
     return e->ring[peer] = r;
@@ -107,7 +107,7 @@ static bool loopback_ring_write(struct loopback_end *e, struct loopback_ring *r,
     a->bytes = bytes;
     if (bytes)
         memcpy(a + 1, payload, bytes);
-    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_ring_bell */
+    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_wake */
     return true;
 }
 
@@ -130,7 +130,7 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     struct loopback_ring *r = loopback_ring_to(e, peer);
     if (r ? loopback_ring_write(e, r, header, payload, bytes)
           : loopback_common_write(e, peer, header, payload, bytes)) {
-        loopback_ring_bell(port);
+        loopback_wake(port);
         return NBCOLL_POST_DONE;
     }
     if (atomic_load_explicit(&port->state, memory_order_relaxed) >= LOOPBACK_LEFT) /* guards nothing */
@@ -162,68 +162,69 @@ static bool loopback_is_given_up_by(const nbcoll_endpoint *ep, int peer)
     return atomic_load(loopback_given_up(ep, peer, ep->rank)) != 0;
 }
 
-/* ---- records lent (NBCOLL_LOOPBACK_LEND) ----------------------------------------------------------------------- */
+/* ---- work requests lent (NBCOLL_LOOPBACK_LEND)
+ * ----------------------------------------------------------------------- */
 
 /* scratch: what (LOOPBACK_PUT and the peer, or LOOPBACK_GET), source, destination, bytes */
 enum { LOOPBACK_PUT, LOOPBACK_GET };
 
 /* Copies as much of a get as this progress has left for it: NOT_NOW if that is not all. */
-static nbcoll_posted loopback_copy(struct loopback_end *e, nbcoll_record *record)
+static nbcoll_posted loopback_copy(struct loopback_end *e, nbcoll_work *work)
 {
-    size_t bytes = record->scratch[3], left = NBCOLL_PASS_BYTES - e->copied;
+    size_t bytes = work->scratch[3], left = NBCOLL_PASS_BYTES - e->copied;
     if (bytes > left)
         bytes = left;
-    memcpy((void *)(uintptr_t)record->scratch[2], (const void *)(uintptr_t)record->scratch[1], bytes);
+    memcpy((void *)(uintptr_t)work->scratch[2], (const void *)(uintptr_t)work->scratch[1], bytes);
     e->copied += bytes;
-    record->scratch[1] += bytes;
-    record->scratch[2] += bytes;
-    record->scratch[3] -= bytes;
-    return record->scratch[3] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+    work->scratch[1] += bytes;
+    work->scratch[2] += bytes;
+    work->scratch[3] -= bytes;
+    return work->scratch[3] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
 }
 
 static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int peer, const void *from, void *to,
-                                    size_t bytes, nbcoll_record *record)
+                                    size_t bytes, nbcoll_work *work)
 {
-    record->scratch[0] = (uint64_t)what << 32 | (uint32_t)peer;
-    record->scratch[1] = (uintptr_t)from;
-    record->scratch[2] = (uintptr_t)to;
-    record->scratch[3] = bytes;
-    loopback_records_append(&e->deferred, record);
+    work->scratch[0] = (uint64_t)what << 32 | (uint32_t)peer;
+    work->scratch[1] = (uintptr_t)from;
+    work->scratch[2] = (uintptr_t)to;
+    work->scratch[3] = bytes;
+    loopback_records_append(&e->deferred, work);
     e->untried = true;
     return NBCOLL_POST_LENT;
 }
 
-static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_record *record)
+static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_work *work)
 {
-    const void *header = (const void *)(uintptr_t)record->scratch[1];
-    const void *payload = (const void *)(uintptr_t)record->scratch[2];
-    if (record->scratch[0] >> 32 == LOOPBACK_PUT)
-        return loopback_ring_put(e, (int)(uint32_t)record->scratch[0], header, payload, record->scratch[3]);
-    if (loopback_is_given_up_by(&e->base, (int)(uint32_t)record->scratch[0]))
+    const void *header = (const void *)(uintptr_t)work->scratch[1];
+    const void *payload = (const void *)(uintptr_t)work->scratch[2];
+    if (work->scratch[0] >> 32 == LOOPBACK_PUT)
+        return loopback_ring_put(e, (int)(uint32_t)work->scratch[0], header, payload, work->scratch[3]);
+    if (loopback_is_given_up_by(&e->base, (int)(uint32_t)work->scratch[0]))
         return NBCOLL_POST_NOT_NOW;
-    return loopback_copy(e, record);
+    return loopback_copy(e, work);
 }
 
 /* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get, behind those
  * that had no turn. */
 static void loopback_carry_out_deferred(struct loopback_end *e)
 {
-    nbcoll_record *record = e->deferred.first;
+    nbcoll_work *work = e->deferred.first;
     struct loopback_records begun;
     loopback_records_clear(&e->deferred);
     loopback_records_clear(&begun);
     e->untried = false;
     e->copied = 0;
-    for (nbcoll_record *next; record; record = next) {
-        next = record->next;
-        int is_get = record->scratch[0] >> 32 == LOOPBACK_GET;
+    for (nbcoll_work *next; work; work = next) {
+        next = work->next;
+        int is_get = work->scratch[0] >> 32 == LOOPBACK_GET;
         size_t before = e->copied;
-        nbcoll_posted posted = loopback_carry_out(e, record);
-        record->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
+        nbcoll_posted posted = loopback_carry_out(e, work);
+        work->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
         loopback_records_append(posted != NBCOLL_POST_NOT_NOW   ? &e->finished
                                 : is_get && e->copied != before ? &begun
                                                                 : &e->deferred,
-                                record);
+                                work);
         e->untried |= posted == NBCOLL_POST_NOT_NOW && is_get;
     }
     if (begun.first) {
@@ -235,13 +236,13 @@ static void loopback_carry_out_deferred(struct loopback_end *e)
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                   size_t bytes, nbcoll_record *record)
+                                   size_t bytes, nbcoll_work *work)
 {
     struct loopback_end *e = loopback_end_of(ep);
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
         return NBCOLL_POST_FAILED;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
-        return loopback_defer(e, LOOPBACK_PUT, peer, header, (void *)(uintptr_t)payload, bytes, record);
+        return loopback_defer(e, LOOPBACK_PUT, peer, header, (void *)(uintptr_t)payload, bytes, work);
     return loopback_ring_put(e, peer, header, payload, bytes);
 }
 
@@ -263,7 +264,7 @@ static void loopback_give_back(struct loopback_ring *r)
 {
     atomic_store(&r->head, r->taken); /* our core's reads of the arrivals come before their being overwritten */
     if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
-        loopback_ring_bell(r->sender);
+        loopback_wake(r->sender);
 }
 
 /* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
@@ -297,10 +298,10 @@ static int loopback_next_left(struct loopback_end *e)
 {
     for (int i = 0; i < e->base.ranks; i++)
         /* acquire: what it had posted before */
-        if (!e->has_left[i] &&
+        if (!e->has_departed[i] &&
             atomic_load_explicit(&e->world->port[i].state, memory_order_acquire) >= LOOPBACK_LEFT) {
-            e->has_left[i] = 1;
-            e->left++;
+            e->has_departed[i] = 1;
+            e->departed++;
             return i;
         }
     return -1;
@@ -315,14 +316,14 @@ static void loopback_forget_refusals(struct loopback_end *e)
     e->refusals = 0;
 }
 
-static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct loopback_end *e = loopback_end_of(ep);
-    if (atomic_load_explicit(&e->world->left, memory_order_relaxed) != e->left) /* the states say who */
-        batch->left = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
-    if (batch->left >= 0 && e->world->port[batch->left].is_abandoned) {
-        batch->lost = batch->left;
-        batch->left = -1;
+    if (atomic_load_explicit(&e->world->departed, memory_order_relaxed) != e->departed) /* the states say who */
+        found->departed = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
+    if (found->departed >= 0 && e->world->port[found->departed].is_abandoned) {
+        found->lost = found->departed;
+        found->departed = -1;
     }
     if (e->armed || e->owed)
         loopback_silence(e);
@@ -330,24 +331,24 @@ static void loopback_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         loopback_forget_refusals(e);
     e->ringless = false;
     loopback_carry_out_deferred(e);
-    batch->returned = e->finished.first;
+    found->completed = e->finished.first;
     loopback_records_clear(&e->finished);
-    batch->arrived = loopback_deliver(e);
+    found->arrived = loopback_deliver(e);
 }
 
-static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct loopback_end *e = loopback_end_of(ep);
-    nbcoll_record **at = &e->deferred.first;
-    while (*at && *at != record)
+    nbcoll_work **at = &e->deferred.first;
+    while (*at && *at != work)
         at = &(*at)->next;
     if (!*at)
         return; /* cancelled before */
-    *at = record->next;
+    *at = work->next;
     if (!*at)
         e->deferred.end = at;
-    record->status = NBCOLL_ERR_CANCELLED;
-    loopback_records_append(&e->finished, record);
+    work->status = NBCOLL_ERR_CANCELLED;
+    loopback_records_append(&e->finished, work);
 }
 
 static void loopback_close(nbcoll_endpoint *ep)
@@ -358,9 +359,9 @@ static void loopback_close(nbcoll_endpoint *ep)
     atomic_store(&port->armed, 0);
     nbcolli_free(w->config.host, e, loopback_end_bytes(w));
     atomic_store_explicit(&port->state, LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
-    atomic_fetch_add(&w->left, 1); /* seq_cst for loopback_ring_bell */
+    atomic_fetch_add(&w->departed, 1); /* seq_cst for loopback_wake */
     for (int i = 0; i < w->config.ranks; i++)
-        loopback_ring_bell(&w->port[i]);
+        loopback_wake(&w->port[i]);
     /* release: all we did comes before the world is freed */
     atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
 }
@@ -401,7 +402,7 @@ static const void *loopback_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, 
 }
 
 static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                                  nbcoll_record *record)
+                                  nbcoll_work *work)
 {
     struct loopback_end *e = loopback_end_of(ep);
     const void *from = loopback_locate(key, offset, bytes);
@@ -410,7 +411,7 @@ static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key,
     if (loopback_is_given_up_by(ep, peer))
         return NBCOLL_POST_NOT_NOW;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || bytes > NBCOLL_PASS_BYTES - e->copied)
-        return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, record);
+        return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, work);
     memcpy(to, from, bytes);
     e->copied += bytes;
     return NBCOLL_POST_DONE;
@@ -424,7 +425,7 @@ static int loopback_fd(nbcoll_endpoint *ep)
 }
 
 /* Also a ring full of arrivals that our core may still read: its sender could not post, and so not ring, before the
- * next progress. seq_cst loads: the second look of loopback_ring_bell's bargain. */
+ * next progress. seq_cst loads: the second look of loopback_wake's bargain. */
 static bool loopback_something_waits(struct loopback_end *e)
 {
     for (struct loopback_ring *r = atomic_load(&e->port->rings); r; r = r->next) {
@@ -433,7 +434,7 @@ static bool loopback_something_waits(struct loopback_end *e)
         if (tail != r->taken || tail - head == e->world->config.depth)
             return true;
     }
-    return e->untried || e->finished.first || atomic_load(&e->world->left) != e->left;
+    return e->untried || e->finished.first || atomic_load(&e->world->departed) != e->departed;
 }
 
 /* Asks for a ring wherever there was no room. True if there is some: the second look of give_back's bargain. */
@@ -466,19 +467,19 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
 
 static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL,
                                           loopback_view};
-static const nbcoll_doorbell loopback_doorbell = {sizeof loopback_doorbell, loopback_fd, loopback_arm};
+static const nbcoll_wakeup loopback_wakeup = {sizeof loopback_wakeup, loopback_fd, loopback_arm};
 
 static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
                                                 loopback_post,  loopback_progress,     loopback_cancel,
-                                                loopback_close, &loopback_bulk,        &loopback_doorbell,
+                                                loopback_close, &loopback_bulk,        &loopback_wakeup,
                                                 NULL,           loopback_abandon,      loopback_give_up};
 static const nbcoll_transport loopback_table_shared = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
-    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_doorbell, &nbcolli_loopback_shared,
+    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_wakeup, &nbcolli_loopback_shared,
     loopback_abandon, loopback_give_up};
 static const nbcoll_transport loopback_table_without_bulk = {
     NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
-    loopback_cancel, loopback_close,        NULL,       &loopback_doorbell, NULL,
+    loopback_cancel, loopback_close,        NULL,       &loopback_wakeup, NULL,
     loopback_abandon, loopback_give_up};
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
@@ -512,7 +513,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     w->config = c;
     w->memory = memory;
     w->config.host = &w->memory;
-    atomic_init(&w->left, 0);
+    atomic_init(&w->departed, 0);
     w->stride = stride;
     w->common = (unsigned char *)&w->port[c.ranks];
     for (int i = 0; i < c.ranks; i++) {
@@ -560,7 +561,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     };
     e->world = w;
     e->port = port;
-    e->has_left = (unsigned char *)(e->ring + w->config.ranks);
+    e->has_departed = (unsigned char *)(e->ring + w->config.ranks);
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
     loopback_records_clear(&e->deferred);
     loopback_records_clear(&e->finished);

@@ -55,10 +55,10 @@ static void *loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
     return (void *)(uintptr_t)at;
 }
 
-static void loopback_shared_ring(nbcoll_endpoint *ep, int peer)
+static void loopback_shared_wake(nbcoll_endpoint *ep, int peer)
 {
-    loopback_ring_bell(&loopback_end_of(ep)->world->port[peer]);
+    loopback_wake(&loopback_end_of(ep)->world->port[peer]);
 }
 
 const nbcoll_shared nbcolli_loopback_shared = {sizeof nbcolli_loopback_shared, loopback_reserve, loopback_release,
-                                               loopback_map, loopback_shared_ring};
+                                               loopback_map, loopback_shared_wake};

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "nbcoll/loopback.h"
-#include "nbcoll/inline/host.h"
+#include "../../src/host/host.h"
 
 #define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 
@@ -52,13 +52,13 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
-    _Alignas(LOOPBACK_LINE) _Atomic int left; /* ranks that have closed their ends */
+    _Alignas(LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
     _Atomic unsigned char *given_up; /* [ranks][ranks]: the first one has given the second one up; behind `common` */
     struct loopback_port port[];
 };
 
 struct loopback_records {
-    nbcoll_record *first, **end;
+    nbcoll_work *first, **end;
 };
 
 struct loopback_end {
@@ -71,11 +71,11 @@ struct loopback_end {
     size_t copied;                    /* bytes of gets, in this progress and since */
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
-    int left;                         /* ranks whose leaving we have reported */
+    int departed;                      /* ranks whose leaving we have reported */
     bool untried;                     /* something was deferred since the last progress, or a get goes on */
     int refusals;                     /* rings without room, since the last progress */
     bool ringless;                    /* no room for want of a ring of our own, since then */
-    unsigned char *has_left;          /* [ranks]: which; behind the rings */
+    unsigned char *has_departed;          /* [ranks]: which; behind the rings */
     struct loopback_ring *ring[];     /* to each rank; null before the first message */
 };
 
@@ -86,7 +86,7 @@ static inline struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
 
 /* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
  * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
-static inline void loopback_ring_bell(struct loopback_port *port)
+static inline void loopback_wake(struct loopback_port *port)
 {
     static const uint64_t one = 1;
     if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))

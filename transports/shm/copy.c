@@ -171,7 +171,7 @@ static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there the
 
 /* A get under way: scratch is peer and whether it is here, from, to, bytes left. */
 static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                              nbcoll_record *record)
+                              nbcoll_work *work)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
     struct shm_there there;
@@ -184,45 +184,45 @@ static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, siz
         e->copied += bytes;
         return shm_fetch(e, peer, there, to, bytes);
     }
-    record->scratch[0] = (uint64_t)peer << 1 | there.here;
-    record->scratch[1] = there.address;
-    record->scratch[2] = (uintptr_t)to;
-    record->scratch[3] = bytes;
-    nbcolli_shm_append(&e->gets, record);
+    work->scratch[0] = (uint64_t)peer << 1 | there.here;
+    work->scratch[1] = there.address;
+    work->scratch[2] = (uintptr_t)to;
+    work->scratch[3] = bytes;
+    nbcolli_shm_append(&e->gets, work);
     return NBCOLL_POST_LENT;
 }
 
 /* A piece of a get, as large as this progress has left. */
-static nbcoll_posted shm_go_on(struct shm_end *e, nbcoll_record *record)
+static nbcoll_posted shm_go_on(struct shm_end *e, nbcoll_work *work)
 {
-    size_t left = NBCOLL_PASS_BYTES - e->copied, bytes = record->scratch[3] < left ? record->scratch[3] : left;
-    struct shm_there there = {record->scratch[1], record->scratch[0] & 1};
-    nbcoll_posted posted = shm_fetch(e, (int)(record->scratch[0] >> 1), there, (void *)(uintptr_t)record->scratch[2],
+    size_t left = NBCOLL_PASS_BYTES - e->copied, bytes = work->scratch[3] < left ? work->scratch[3] : left;
+    struct shm_there there = {work->scratch[1], work->scratch[0] & 1};
+    nbcoll_posted posted = shm_fetch(e, (int)(work->scratch[0] >> 1), there, (void *)(uintptr_t)work->scratch[2],
                                      bytes);
 
     e->copied += bytes;
     if (posted == NBCOLL_POST_NOT_NOW)
         return posted;
-    record->scratch[1] += bytes;
-    record->scratch[2] += bytes;
-    record->scratch[3] -= bytes;
+    work->scratch[1] += bytes;
+    work->scratch[2] += bytes;
+    work->scratch[3] -= bytes;
     return posted;
 }
 
 void nbcolli_shm_copy_some(struct shm_end *e)
 {
     while (e->gets.first && e->copied < NBCOLL_PASS_BYTES) {
-        nbcoll_record *record = e->gets.first;
-        nbcoll_posted posted = shm_go_on(e, record);
+        nbcoll_work *work = e->gets.first;
+        nbcoll_posted posted = shm_go_on(e, work);
 
-        e->gets.first = record->next;
+        e->gets.first = work->next;
         if (!e->gets.first)
             nbcolli_shm_clear(&e->gets);
-        record->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
+        work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
                          : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
                                                       : NBCOLL_ERR_TRANSPORT;
-        int has_more = posted == NBCOLL_POST_NOT_NOW || (posted == NBCOLL_POST_DONE && record->scratch[3]);
-        nbcolli_shm_append(has_more ? &e->gets : &e->finished, record);
+        int has_more = posted == NBCOLL_POST_NOT_NOW || (posted == NBCOLL_POST_DONE && work->scratch[3]);
+        nbcolli_shm_append(has_more ? &e->gets : &e->finished, work);
     }
 }
 

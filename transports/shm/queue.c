@@ -57,7 +57,7 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     if (bytes)
         memcpy(cell->payload, payload, bytes);
     atomic_store(&r->tail, ++p->sent); /* releases the cell to the receiver; seq_cst for the bell */
-    nbcolli_shm_ring_bell(e, peer);
+    nbcolli_shm_wake(e, peer);
     return NBCOLL_POST_DONE;
 }
 
@@ -95,7 +95,7 @@ static void shm_give_back(struct shm_end *e, int peer)
     e->peer[peer].given = e->peer[peer].taken;
     atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the cells are overwritten */
     if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
-        nbcolli_shm_ring_bell(e, peer);
+        nbcolli_shm_wake(e, peer);
 }
 
 /* Begins with another sender each time, so that none can fill every batch. */
@@ -126,7 +126,7 @@ bool nbcolli_shm_has_taken(struct shm_end *e, int peer)
            e->peer[peer].taken;
 }
 
-/* The seq_cst loads are the second look of the bell's bargain. */
+/* The seq_cst loads are the second look of the sleeper's bargain. */
 bool nbcolli_shm_waiting(struct shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {

@@ -59,7 +59,7 @@ static void *quota_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 
 static void quota_ring(nbcoll_endpoint *ep, int peer)
 {
-    nbcolli_shm_ring_bell(nbcolli_shm_end(ep), peer);
+    nbcolli_shm_wake(nbcolli_shm_end(ep), peer);
 }
 
 const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, quota_reserve, quota_release, quota_map,

@@ -26,9 +26,9 @@
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                              size_t bytes, nbcoll_record *record)
+                              size_t bytes, nbcoll_work *work)
 {
-    (void)record;
+    (void)work;
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
         return NBCOLL_POST_FAILED;
     return nbcolli_shm_put(nbcolli_shm_end(ep), peer, header, payload, bytes);
@@ -46,7 +46,7 @@ static int end_report(struct shm_end *e, enum shm_gone gone)
     return -1;
 }
 
-static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void end_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
 
@@ -55,33 +55,33 @@ static void end_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
         nbcolli_shm_silence(e);
     if (e->refusals)
         nbcolli_shm_forget_refusals(e);
-    batch->arrived = nbcolli_shm_deliver(e);
+    found->arrived = nbcolli_shm_deliver(e);
     e->copied = 0;
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
-    batch->returned = e->finished.first;
+    found->completed = e->finished.first;
     nbcolli_shm_clear(&e->finished);
     if (e->unreported) {
-        batch->lost = end_report(e, SHM_LOST);
-        if (batch->lost < 0) /* losses come first: for them others may have left */
-            batch->left = end_report(e, SHM_AWAY);
+        found->lost = end_report(e, SHM_LOST);
+        if (found->lost < 0) /* losses come first: for them others may have left */
+            found->departed = end_report(e, SHM_AWAY);
     }
 }
 
-static void end_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+static void end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
-    nbcoll_record **at = &e->gets.first;
+    nbcoll_work **at = &e->gets.first;
 
-    while (*at && *at != record)
+    while (*at && *at != work)
         at = &(*at)->next;
     if (!*at)
         return; /* cancelled before, or finished */
-    *at = record->next;
+    *at = work->next;
     if (!*at)
         e->gets.end = at;
-    record->status = NBCOLL_ERR_CANCELLED;
-    nbcolli_shm_append(&e->finished, record);
+    work->status = NBCOLL_ERR_CANCELLED;
+    nbcolli_shm_append(&e->finished, work);
 }
 
 static size_t end_bytes(int ranks)
@@ -132,10 +132,10 @@ static void end_abandon(nbcoll_endpoint *ep)
 
 static const nbcoll_transport shm_table = {
     NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
-    &nbcolli_shm_doorbell, &nbcolli_shm_shared, end_abandon,
+    &nbcolli_shm_wakeup, &nbcolli_shm_shared, end_abandon,
     nbcolli_shm_give_up};
 static const nbcoll_transport shm_table_without_bulk = {
-    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_doorbell,
+    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_wakeup,
     NULL, end_abandon, nbcolli_shm_give_up};
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  *     socket.c      letters with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of messages
- *     doorbell.c    ringing and arming
+ *     wakeup.c    ringing and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data, and the trial that tells how it can move
  *     alive.c       deaths, departures, and processes that have become another program
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 #include "nbcoll/shm.h"
-#include "nbcoll/inline/host.h"
+#include "../../src/host/host.h"
 
 #define SHM_LINE 128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
 #define SHM_PAGE 4096u
@@ -126,7 +126,7 @@ struct shm_taken {
 };
 
 struct shm_records {
-    nbcoll_record *first, **end;
+    nbcoll_work *first, **end;
 };
 
 struct shm_end {
@@ -163,11 +163,11 @@ static inline void nbcolli_shm_clear(struct shm_records *r)
     r->end = &r->first;
 }
 
-static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_record *record)
+static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_work *work)
 {
-    record->next = NULL;
-    *r->end = record;
-    r->end = &record->next;
+    work->next = NULL;
+    *r->end = work;
+    r->end = &work->next;
 }
 
 /* segment.c */
@@ -230,9 +230,9 @@ void nbcolli_shm_forget_refusals(struct shm_end *e);
 extern const nbcoll_shared nbcolli_shm_shared;
 void nbcolli_shm_release_all(struct shm_end *e);
 
-/* doorbell.c */
-extern const nbcoll_doorbell nbcolli_shm_doorbell;
-void nbcolli_shm_ring_bell(struct shm_end *e, int peer);
+/* wakeup.c */
+extern const nbcoll_wakeup nbcolli_shm_wakeup;
+void nbcolli_shm_wake(struct shm_end *e, int peer);
 void nbcolli_shm_ring_all(struct shm_end *e);
 void nbcolli_shm_silence(struct shm_end *e);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "nbcoll/inline/host.h"
+#include "../../src/host/host.h"
 
 struct trace_end {
     nbcoll_endpoint base;
@@ -39,49 +39,49 @@ static void trace_tell(const struct trace_end *e, nbcoll_trace_event event)
 }
 
 static nbcoll_posted trace_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                size_t bytes, nbcoll_record *record)
+                                size_t bytes, nbcoll_work *work)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, record);
+    nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, work);
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_POST,
                                        .peer = peer,
                                        .posted = posted,
                                        .header = header,
                                        .payload = payload,
                                        .bytes = bytes,
-                                       .record = record});
+                                       .work = work});
     return posted;
 }
 
-static void trace_progress(nbcoll_endpoint *ep, nbcoll_batch *batch)
+static void trace_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct trace_end *e = trace_end_of(ep);
     size_t follow = 0;
-    e->call.progress(e->inner, batch);
-    for (const nbcoll_arrival *a = batch->arrived; a; a = a->next)
+    e->call.progress(e->inner, found);
+    for (const nbcoll_arrival *a = found->arrived; a; a = a->next)
         follow++;
-    for (const nbcoll_record *r = batch->returned; r; r = r->next)
+    for (const nbcoll_work *r = found->completed; r; r = r->next)
         follow++;
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_PROGRESS, .bytes = follow});
-    for (const nbcoll_arrival *a = batch->arrived; a; a = a->next)
+    for (const nbcoll_arrival *a = found->arrived; a; a = a->next)
         trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_ARRIVED,
                                            .peer = a->source,
                                            .header = &a->header,
                                            .payload = a->payload,
                                            .bytes = a->bytes});
-    for (const nbcoll_record *r = batch->returned; r; r = r->next)
-        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_RETURNED, .status = r->status, .record = r});
-    if (batch->lost >= 0)
-        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LOST, .peer = batch->lost});
-    if (batch->left >= 0)
-        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LEFT, .peer = batch->left});
+    for (const nbcoll_work *r = found->completed; r; r = r->next)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_COMPLETED, .status = r->status, .work = r});
+    if (found->lost >= 0)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LOST, .peer = found->lost});
+    if (found->departed >= 0)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LEFT, .peer = found->departed});
 }
 
-static void trace_cancel(nbcoll_endpoint *ep, nbcoll_record *record)
+static void trace_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct trace_end *e = trace_end_of(ep);
-    e->call.cancel(e->inner, record);
-    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_CANCEL, .record = record});
+    e->call.cancel(e->inner, work);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_CANCEL, .work = work});
 }
 
 static void trace_close(nbcoll_endpoint *ep)
@@ -129,10 +129,10 @@ static void trace_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
 }
 
 static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                               nbcoll_record *record)
+                               nbcoll_work *work)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_posted posted = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, record);
+    nbcoll_posted posted = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work);
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_GET,
                                        .peer = peer,
                                        .posted = posted,
@@ -140,7 +140,7 @@ static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, si
                                        .bytes = bytes,
                                        .offset = offset,
                                        .key = key,
-                                       .record = record});
+                                       .work = work});
     return posted;
 }
 
@@ -181,19 +181,19 @@ static void *trace_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 static void trace_shared_ring(nbcoll_endpoint *ep, int peer)
 {
     struct trace_end *e = trace_end_of(ep);
-    e->call.shared->ring(e->inner, peer);
+    e->call.shared->wake(e->inner, peer);
 }
 
 static int trace_fd(nbcoll_endpoint *ep)
 {
     struct trace_end *e = trace_end_of(ep);
-    return e->call.doorbell->fd(e->inner);
+    return e->call.wakeup->fd(e->inner);
 }
 
 static nbcoll_status trace_arm(nbcoll_endpoint *ep)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_status status = e->call.doorbell->arm(e->inner);
+    nbcoll_status status = e->call.wakeup->arm(e->inner);
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_ARM, .status = status});
     return status;
 }
@@ -202,7 +202,7 @@ static const nbcoll_bulk trace_bulk = {sizeof trace_bulk, trace_expose, trace_wi
                                        trace_view};
 static const nbcoll_shared trace_shared = {sizeof trace_shared, trace_shared_reserve, trace_shared_release,
                                            trace_shared_map, trace_shared_ring};
-static const nbcoll_doorbell trace_doorbell = {sizeof trace_doorbell, trace_fd, trace_arm};
+static const nbcoll_wakeup trace_wakeup = {sizeof trace_wakeup, trace_fd, trace_arm};
 
 nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
 {
@@ -233,7 +233,7 @@ nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoi
                                   trace_cancel, trace_close,     NULL,    NULL,     NULL, trace_abandon,
                                   trace_give_up};
     e->table.bulk = call.bulk ? &trace_bulk : NULL;
-    e->table.doorbell = call.doorbell ? &trace_doorbell : NULL;
+    e->table.wakeup = call.wakeup ? &trace_wakeup : NULL;
     e->table.shared = call.shared ? &trace_shared : NULL;
     e->base.transport = &e->table;
     *out = &e->base;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Leaving without the answers of others: a context ends, and what they or a transport may still touch is kept for good.
+ * The host keeps its buffers; the library's own memory of that kind is leaked. */
+#include "context.h"
+
+typedef struct abandon_loan {
+    nbcoll_lent *lent;
+    void *user;
+    int is_kept; /* memory of the run itself is lent */
+} abandon_loan;
+
+static int abandon_lies_in(const void *at, const void *block, size_t bytes)
+{
+    return (uintptr_t)at - (uintptr_t)block < bytes;
+}
+
+/* What nbcoll_mem_alloc gave is the transport's, and stays where others read it. */
+static int abandon_is_shared(const nbcolli_link *link, const void *at)
+{
+    for (const nbcolli_area *area = link->memory; area; area = area->next)
+        if (abandon_lies_in(at, area->base, area->bytes))
+            return 1;
+    return 0;
+}
+
+static void abandon_lend(abandon_loan *l, const nbcolli_run *run, const void *at, size_t bytes)
+{
+    if (!bytes)
+        return;
+    if (abandon_lies_in(at, run, run->memory) || abandon_lies_in(at, run->room, run->room_bytes))
+        l->is_kept = 1;
+    else if (l->lent && !abandon_is_shared(run->comm->link, at))
+        l->lent(l->user, (void *)(uintptr_t)at, bytes);
+}
+
+/* May a peer get what this op has announced? */
+static int abandon_is_announced(const nbcolli_op *op)
+{
+    return op->phase == NBCOLLI_SENT_RTS && op->keyed && !op->fin && !op->refused && !op->cts &&
+           op->post.where != NBCOLLI_BACKLOG && op->post.where != NBCOLLI_STUCK &&
+           !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
+}
+
+static void abandon_op(abandon_loan *l, const nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    if (op->post.where == NBCOLLI_LENT) {
+        l->is_kept = 1; /* its work request */
+        if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
+            abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
+        else
+            abandon_lend(l, run, op->post.payload, op->post.bytes);
+    }
+    if (abandon_is_announced(op))
+        abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
+    for (uint32_t i = 0; i < op->keys; i++) /* parts of a cell: all of them, whoever has read his */
+        abandon_lend(l, run, nbcolli_resolve(run, v->parts[i].region).at, nbcolli_part_bytes(v, i));
+}
+
+/* The run goes back to its schedule, with which it is freed; or nobody knows it any more. */
+static void abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
+{
+    abandon_loan loan = {lent, user, 0};
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        abandon_op(&loan, op);
+        if (op->unexpected)
+            nbcolli_unexpected_free(op->unexpected);
+        op->unexpected = NULL;
+    }
+    if (loan.is_kept)
+        return;
+    run->next = run->schedule->idle;
+    run->schedule->idle = run;
+}
+
+static void abandon_backlog(nbcolli_link *link)
+{
+    for (nbcolli_post *post = link->backlog, *next; post; post = next) {
+        next = post->next;
+        if (!post->op)
+            nbcolli_control_free(link->context, post);
+    }
+}
+
+nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void *user)
+{
+    if (!c)
+        return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that those calls did */
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    nbcolli_pass(c); /* what can end by itself does */
+    int is_busy = nbcolli_context_busy(c);
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        abandon_backlog(link);
+    for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
+        for (uint32_t i = 0; i < comm->config.slots; i++)
+            if (comm->slot[i].active)
+                abandon_run(comm->slot[i].active, lent, user);
+    nbcolli_context_end(c, is_busy);
+    return NBCOLL_OK;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
+ * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
+ * communicator is reserved until each of its ranks has left it, or is dead for certain: one that is only given up may
+ * still write there that it has left. */
+#include <stdio.h>
+
+#include "context.h"
+
+enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits count */
+
+void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
+{
+    link->shared.release(link->endpoint, area->at);
+    nbcolli_free(&link->context->host, area, nbcolli_area_memory(area->room));
+}
+
+static int area_is_left(const nbcolli_link *link, const nbcolli_area *area)
+{
+    const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
+
+    for (int rank = 0; rank < area->ranks; rank++)
+        if (!atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
+            !(link->loss[area->address[rank]] & NBCOLLI_OVER))
+            return 0;
+    return 1;
+}
+
+/* Gives back what nobody uses any more. */
+static void areas_sweep(nbcolli_link *link)
+{
+    for (nbcolli_area **at = &link->areas; *at;) {
+        nbcolli_area *area = *at;
+        if (area_is_left(link, area)) {
+            *at = area->next;
+            nbcolli_area_release(link, area);
+        } else
+            at = &area->next;
+    }
+}
+
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
+{
+    areas_sweep(link);
+    nbcolli_area *area = nbcolli_alloc(&link->context->host, nbcolli_area_memory(most), _Alignof(nbcolli_area));
+    if (!area)
+        return NULL;
+    if (link->shared.reserve(link->endpoint, bytes, &area->at) != NBCOLL_OK) {
+        nbcolli_free(&link->context->host, area, nbcolli_area_memory(most));
+        return NULL;
+    }
+    area->bytes = bytes;
+    area->room = most;
+    area->base = link->shared.map(link->endpoint, area->at, bytes);
+    area->ranks = 0;
+    return area;
+}
+
+uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
+{
+    nbcolli_link *link = comm->link;
+
+    comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
+    if (!link->transport.shared || !link->transport.bulk || most > NBCOLLI_CELL_RANKS)
+        return 0;
+    comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
+    if (!comm->offered)
+        return 0;
+    /* release: zeroed, for those that take it. The vote says so too, but to threads perhaps by way of other processes,
+     * where no checker can follow. */
+    atomic_store_explicit((_Atomic uint32_t *)(void *)comm->offered->base, 0, memory_order_release);
+    return comm->offered->at;
+}
+
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
+{
+    nbcolli_link *link = comm->link;
+    size_t bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells); /* it may be larger */
+
+    if (comm->agreed.shares)
+        comm->parts[rank] = at ? link->shared.map(link->endpoint, at, bytes) : NULL;
+}
+
+void nbcolli_area_return(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_area_release(comm->link, comm->offered);
+    comm->offered = NULL;
+}
+
+void nbcolli_area_keep(nbcoll_comm *comm)
+{
+    if (comm->offered)
+        nbcolli_free(&comm->context->host, comm->offered, nbcolli_area_memory(comm->offered->room));
+    comm->offered = NULL;
+}
+
+static void area_log_lack(const nbcoll_comm *comm)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    snprintf(text, sizeof text,
+             "a communicator of %d ranks has no cells and works by messages: rank %d has no %zu bytes of shared memory",
+             comm->size, comm->lacking, comm->offered_bytes);
+    host->log(host->user, NBCOLL_ERR_MEMORY, text);
+}
+
+void nbcolli_area_take(nbcoll_comm *comm)
+{
+    for (int rank = comm->size - 1; comm->agreed.shares && rank >= 0; rank--)
+        if (!comm->parts[rank])
+            comm->lacking = rank;
+    if (!comm->agreed.shares || comm->lacking >= 0) {
+        nbcolli_area_return(comm);
+        if (comm->lacking >= 0)
+            area_log_lack(comm);
+        return;
+    }
+    comm->area = comm->parts;
+    comm->layout = nbcolli_layout_of((size_t)comm->size, comm->config.cells);
+    for (int owner = 0; owner < comm->size; owner++)
+        (void)atomic_load_explicit(nbcolli_area_departed(comm, owner, 0),
+                                   memory_order_acquire); /* nbcolli_area_offer */
+    for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) /* relaxed: others see it in time, or a little later */
+        atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
+                              atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
+    comm->started = nbcolli_area_started(comm, comm->rank);
+    comm->shared = comm->agreed.shares == SHARES_WITH_ALL;
+    comm->offered->ranks = comm->size;
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->offered->address[rank] = (uint32_t)comm->peer[rank].address;
+}
+
+/* What was offered in a vote that ended badly here stays reserved: others may have taken it. */
+void nbcolli_area_leave(nbcoll_comm *comm)
+{
+    nbcolli_area *mine = comm->offered;
+
+    for (int owner = 0; comm->area && owner < comm->size; owner++)
+        atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
+                              memory_order_release); /* area_is_left */
+    if (!mine)
+        return;
+    if (mine->ranks) {
+        mine->next = comm->link->areas;
+        comm->link->areas = mine;
+    } else
+        nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
+}
+
+nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
+    return NBCOLL_OK;
+}
+
+size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
+{
+    nbcoll_comm_config config;
+
+    if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
+        return 0;
+    return nbcolli_area_bytes((size_t)ranks, config.slots, config.cells);
+}
+
+static int reaches(const nbcolli_peer *peer)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
+}
+
+uint32_t nbcolli_area_shares(const nbcoll_comm *over)
+{
+    const nbcoll_transport *t = &over->link->transport;
+
+    if (!t->shared || !t->bulk)
+        return 0;
+    for (int rank = 0; rank < over->size; rank++)
+        if (!reaches(&over->peer[rank]))
+            return SHARES_WITH_SOME;
+    return SHARES_WITH_ALL;
+}
+
+int nbcoll_comm_shares(void *user, int peer)
+{
+    const nbcoll_comm *comm = user;
+
+    if (!comm || !comm->area || peer < 0 || peer >= comm->size)
+        return 0;
+    return reaches(&comm->peer[peer]);
+}

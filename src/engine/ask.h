@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Who waits for whom, and where that rank is. A run that has not moved for a round (40 ms) is stuck: it wants to know
+ * of each rank that it waits for whether that runs the same operation. Where memory is shared it reads that rank's
+ * words; else it sends a QUERY, which whoever is inside the library answers with a WHERE, from its next pass. At most
+ * one QUERY to a rank and communicator is unanswered, so that nothing piles up at a rank that computes for hours.
+ *
+ *   it has not started the operation   that is no mistake; a timeout will name it
+ *   it has, with another fingerprint   the ranks are out of step
+ *   it has ended it well, likewise     what it has sent is on its way
+ *   it has ended it well, and does not remember which it was, or has freed the communicator: asked again in a later
+ *                                      round. Still so, and still nothing has come: the ranks are out of step
+ *   it has failed there                word of that is on its way
+ *
+ * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
+ * goes well asks nobody. The work is in src/engine/ask.c. */
+#ifndef NBCOLL_INLINE_ASK_H
+#define NBCOLL_INLINE_ASK_H
+
+#include "expose.h"
+
+#define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
+
+/* A rank that starts an operation notes the tag and the fingerprint, for those who ask, or look. */
+static inline void nbcolli_note_started(const nbcolli_request *r)
+{
+    /* release: who finds it sees the rank's words of earlier operations as they were */
+    atomic_store_explicit(&r->comm->started[r->tag % NBCOLLI_STARTED],
+                          (r->tag + 1) << 32 | r->schedule->fingerprint, memory_order_release);
+}
+
+/* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */
+void nbcolli_look_at_clock(nbcoll_context *c);
+/* A pass has been made. */
+static inline void nbcolli_count_pass(nbcoll_context *c)
+{
+    if (c->passes_left-- == 0)
+        nbcolli_look_at_clock(c);
+}
+
+/* From the wire: the two messages; and a QUERY about a communicator that is unknown here. */
+void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed);
+
+/* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
+nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
+
+#endif

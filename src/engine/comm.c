@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: their memory, their end, what they say of themselves. */
+#include "context.h"
+#include "nbcoll/select.h"
+
+#define UNEXPECTED_MOST 1024u /* buckets of the unexpected queue; with more of them than that, some share one */
+
+static uint32_t buckets_for(uint32_t entries)
+{
+    uint32_t n = 1;
+    while (n < entries)
+        n *= 2;
+    return n;
+}
+
+/* For what its peers may send before it is awaited. */
+static size_t unexpected_room(const nbcoll_comm_config *config, int most)
+{
+    size_t messages = (size_t)config->credits * (size_t)most;
+    return buckets_for(messages < UNEXPECTED_MOST ? (uint32_t)messages : UNEXPECTED_MOST);
+}
+
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
+{
+    nbcoll_context *c = link->context;
+    uint32_t buckets = buckets_for(config->schedules);
+    size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
+    size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
+    size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
+    size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
+    size_t unexpected = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
+    size_t cache = unexpected + nbcolli_lines(unexpected_room(config, most) * sizeof(nbcolli_unexpected *));
+    size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
+    size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
+    size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
+    size_t parts = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t memory = parts + nbcolli_lines(link->transport.shared ? (size_t)most * sizeof(unsigned char *) : 0);
+    unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
+
+    nbcolli_tombstone *tombstone =
+        block ? nbcolli_alloc(&c->host, sizeof *tombstone, _Alignof(nbcolli_tombstone)) : NULL;
+    if (!tombstone) {
+        nbcolli_free(&c->host, block, memory);
+        return NBCOLL_ERR_MEMORY;
+    }
+    memset(block, 0, memory);
+    nbcoll_comm *comm = (nbcoll_comm *)(void *)block;
+    comm->context = c;
+    comm->link = link;
+    comm->memory = memory;
+    comm->config = *config;
+    comm->failure.rank = -1;
+    comm->failure.comm = comm;
+    comm->tombstone = tombstone;
+    comm->slot = (nbcolli_slot *)(void *)(block + slots);
+    comm->peer = (nbcolli_peer *)(void *)(block + peers);
+    comm->told = (nbcolli_told *)(void *)(block + told);
+    comm->started = comm->started_here;
+    comm->votes = (nbcolli_vote *)(void *)(block + ballot);
+    comm->unexpected = (nbcolli_unexpected **)(void *)(block + unexpected);
+    comm->unexpected_room = unexpected_room(config, most);
+    comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
+    comm->exposed = (uint16_t *)(void *)(block + exposed);
+    comm->parts = (unsigned char **)(void *)(block + parts);
+    comm->lacking = -1;
+    if (config->rule_count)
+        comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
+    comm->cache.buckets = buckets;
+    comm->cache.limit = config->schedules;
+    comm->sister_at = &c->comms;
+    comm->sister = c->comms;
+    if (comm->sister)
+        comm->sister->sister_at = &comm->sister;
+    c->comms = comm;
+    *out = comm;
+    return NBCOLL_OK;
+}
+
+void nbcolli_comm_register(nbcoll_comm *comm)
+{
+    nbcoll_comm **bucket = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    comm->next = *bucket;
+    *bucket = comm;
+    comm->listed = 1;
+}
+
+static void unregister(nbcoll_comm *comm)
+{
+    nbcoll_comm **at = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (*at != comm)
+        at = &(*at)->next;
+    *at = comm->next;
+}
+
+/* Where all went well nothing can come any more. Of one that was not made nothing will be started. */
+static void bury(nbcoll_comm *comm)
+{
+    nbcolli_tombstone *tombstone = comm->tombstone;
+
+    if (!comm->listed || !(comm->failed_floor || comm->broken)) {
+        nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
+        return;
+    }
+    *tombstone = (nbcolli_tombstone){comm->link->tombstones, comm->id,
+                                     comm->broken || comm->making ? UINT64_MAX : comm->failed_floor};
+    comm->link->tombstones = tombstone;
+}
+
+void nbcolli_comm_destroy(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+
+    while (comm->persistent)
+        nbcolli_request_release(c, comm->persistent);
+    nbcolli_cache_clear(comm);
+    for (size_t i = 0; i < comm->unexpected_room; i++)
+        while (comm->unexpected[i]) {
+            nbcolli_unexpected *s = comm->unexpected[i];
+            comm->unexpected[i] = s->next;
+            nbcolli_unexpected_free(s);
+        }
+    while (comm->pending_revokes)
+        nbcolli_pending_drop(comm, comm->pending_revokes);
+    nbcolli_free(&c->host, comm->queue, comm->queue_room * sizeof *comm->queue);
+    if (comm->listed)
+        unregister(comm);
+    bury(comm);
+    nbcolli_area_leave(comm);
+    *comm->sister_at = comm->sister;
+    if (comm->sister)
+        comm->sister->sister_at = comm->sister_at;
+    nbcolli_free(&c->host, comm, comm->memory);
+}
+
+/* Those who wait for a credit get enough for all that they may have: it goes nowhere. */
+static void release_stalled(nbcoll_comm *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (nbcolli_is_later(comm->peer[rank].seen, comm->peer[rank].over)) {
+            nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
+            h.credits = UINT16_MAX;
+            nbcolli_control_to(comm, rank, &h);
+        }
+}
+
+nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
+{
+    if (!comm)
+        return NBCOLL_OK;
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    int busy = comm->active > 0;
+    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
+        busy |= r->calling; /* its callback is still to be told */
+    if (busy)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
+    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
+    if (awaits)
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
+    release_stalled(comm);
+    nbcolli_comm_destroy(comm);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+int nbcoll_comm_rank(const nbcoll_comm *comm)
+{
+    return comm->rank;
+}
+
+int nbcoll_comm_size(const nbcoll_comm *comm)
+{
+    return comm->size;
+}
+
+uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
+{
+    return comm->config.flags;
+}
+
+nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
+                          comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
+                          comm->config.rule_count, comm->agreed.eager ? comm->agreed.eager : 1,
+                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
+    return NBCOLL_OK;
+}
+
+size_t nbcoll_comm_active(const nbcoll_comm *comm)
+{
+    size_t active;
+    if (nbcolli_enter(comm->context) != NBCOLL_OK)
+        return 0;
+    active = comm->active;
+    nbcolli_leave(comm->context, NBCOLL_OK);
+    return active;
+}
+
+nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = comm->failure;
+    return nbcolli_leave(comm->context, NBCOLL_OK);
+}

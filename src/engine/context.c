@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Contexts: one rank's root object. Making, freeing, progressing, arming. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* CPU_COUNT, MADV_WIPEONFORK */
+#endif
+#include <errno.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "context.h"
+
+#define POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
+
+/* ---- the page that fork wipes ---------------------------------------------------------------------------------- */
+
+static nbcoll_status alive_open(nbcoll_context *c)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (word == MAP_FAILED)
+        return NBCOLL_ERR_MEMORY;
+    if (madvise(word, page, MADV_WIPEONFORK) != 0) {
+        int why = errno;
+        munmap(word, page);
+        return why == ENOMEM || why == EAGAIN ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_UNSUPPORTED;
+    }
+    *word = 1;
+    c->alive = word;
+    return NBCOLL_OK;
+}
+
+static void alive_close(nbcoll_context *c)
+{
+    munmap((void *)(uintptr_t)c->alive, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
+{
+    nbcoll_host host = {.size = sizeof host};
+
+    *config = (nbcoll_context_config){.size = sizeof *config};
+    if (given) {
+        nbcoll_status s = nbcolli_copy_tagged(config, given, sizeof *config);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    /* An embedded host of size 0 is one that was only zeroed. */
+    if (config->host.size) {
+        nbcoll_status s = nbcolli_copy_tagged(&host, &config->host, sizeof host);
+        if (s != NBCOLL_OK)
+            return s;
+    } else {
+        host = config->host;
+        host.size = sizeof host;
+    }
+    config->host = host;
+    return config->flags & ~NBCOLL_ANY_THREAD ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *given, nbcoll_context **out)
+{
+    nbcoll_context_config config;
+    nbcoll_context *c;
+    nbcoll_status s;
+
+    if (abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    s = context_config_read(given, &config);
+    if (s != NBCOLL_OK)
+        return s;
+    c = nbcolli_alloc(&config.host, sizeof *c, 64);
+    if (!c)
+        return NBCOLL_ERR_MEMORY;
+    memset(c, 0, sizeof *c);
+    c->host = config.host;
+    c->observer = config.observer;
+    c->flags = config.flags;
+    c->poller = -1;
+    c->delayed_end = &c->delayed;
+    c->failure.rank = -1;
+    c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
+    s = alive_open(c);
+    if (s != NBCOLL_OK) {
+        nbcolli_free(&c->host, c, sizeof *c);
+        return s;
+    }
+    *out = c;
+    return NBCOLL_OK;
+}
+
+/* ---- links ----------------------------------------------------------------------------------------------------- */
+
+/* As much of a table or group as both sides know. */
+static void table_copy(void *to, size_t room, const void *from, size_t size)
+{
+    memcpy(to, from, size < room ? size : room);
+}
+
+/* The endpoint's table and groups over defaults, or ERR_ABI. */
+static nbcoll_status table_read(nbcolli_link *link)
+{
+    const nbcoll_endpoint *ep = link->endpoint;
+    nbcoll_transport *t = &link->transport;
+
+    if (!ep->transport || ep->transport->abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    table_copy(t, sizeof *t, ep->transport, ep->transport->size);
+    if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close)
+        return NBCOLL_ERR_ABI;
+    if (t->bulk) {
+        table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
+        t->bulk = &link->bulk;
+        if (!link->bulk.expose || !link->bulk.withdraw || !link->bulk.get)
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->wakeup) {
+        table_copy(&link->wakeup, sizeof link->wakeup, t->wakeup, t->wakeup->size);
+        t->wakeup = &link->wakeup;
+        if (!link->wakeup.fd || !link->wakeup.arm)
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->shared) {
+        table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
+        t->shared = &link->shared;
+        if (!link->shared.reserve || !link->shared.release || !link->shared.map || !link->shared.wake)
+            return NBCOLL_ERR_ABI;
+    }
+    return NBCOLL_OK;
+}
+
+static nbcoll_status poller_error(int why)
+{
+    if (why == ENOMEM)
+        return NBCOLL_ERR_MEMORY;
+    return why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+}
+
+/* Adds the link's wakeup to the context's poller, which exists as long as every link has one. */
+static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (!link->transport.wakeup) {
+        c->silent_links++;
+        return NBCOLL_OK;
+    }
+    if (c->poller < 0)
+        c->poller = epoll_create1(EPOLL_CLOEXEC);
+    if (c->poller >= 0 &&
+        epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.wakeup->fd(link->endpoint), &event) == 0)
+        return NBCOLL_OK;
+    int why = errno;
+    if (c->poller >= 0 && !c->links) {
+        close(c->poller);
+        c->poller = -1;
+    }
+    return poller_error(why);
+}
+
+static size_t link_memory(int ranks)
+{
+    return sizeof(nbcolli_link) + (size_t)ranks;
+}
+
+static void farewells_free(nbcoll_context *c, nbcolli_link *link)
+{
+    while (link->farewells) {
+        nbcolli_post *post = link->farewells;
+        link->farewells = post->next;
+        nbcolli_free(&c->host, post, sizeof *post);
+    }
+}
+
+/* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
+ * one that says the last thing. */
+static nbcoll_status posts_reserve(nbcoll_context *c, nbcolli_link *link)
+{
+    uint32_t wanted = POSTS_OF_A_LINK;
+
+    for (const nbcolli_link *other = c->links; other; other = other->next)
+        wanted += POSTS_OF_A_LINK;
+    while (c->posts < wanted) {
+        nbcolli_post *post = nbcolli_control_new(c);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        nbcolli_control_free(c, post);
+    }
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        post->next = link->farewells;
+        link->farewells = post;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
+{
+    nbcolli_link *link;
+    nbcoll_status s;
+    cpu_set_t cores;
+
+    if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256)
+        return NBCOLL_ERR_ABI;
+    link = nbcolli_alloc(&c->host, link_memory(ep->ranks), 64);
+    if (!link)
+        return NBCOLL_ERR_MEMORY;
+    memset(link, 0, link_memory(ep->ranks));
+    link->context = c;
+    link->endpoint = ep;
+    link->backlog_end = &link->backlog;
+    link->loss = (uint8_t *)(link + 1);
+    s = table_read(link);
+    if (s == NBCOLL_OK)
+        s = posts_reserve(c, link);
+    if (s == NBCOLL_OK)
+        s = wakeup_add(c, link);
+    if (s != NBCOLL_OK) {
+        farewells_free(c, link);
+        nbcolli_free(&c->host, link, link_memory(ep->ranks));
+        return s;
+    }
+    ep->owner = c;
+    link->next = c->links;
+    c->links = link;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0 && ep->ranks > CPU_COUNT(&cores))
+        c->crowded = 1;
+    *out = link;
+    return NBCOLL_OK;
+}
+
+/* The memory itself stays the transport's: others may still use it. */
+static void areas_forget(nbcoll_context *c, nbcolli_area *area)
+{
+    while (area) {
+        nbcolli_area *next = area->next;
+        nbcolli_free(&c->host, area, nbcolli_area_memory(area->room));
+        area = next;
+    }
+}
+
+void nbcolli_link_drop(nbcolli_link *link)
+{
+    nbcoll_context *c = link->context;
+    nbcoll_endpoint *ep = link->endpoint;
+
+    for (nbcolli_link **at = &c->links; *at; at = &(*at)->next)
+        if (*at == link) {
+            *at = link->next;
+            break;
+        }
+    while (link->orphans) {
+        nbcolli_unexpected *s = link->orphans;
+        link->orphans = s->next;
+        nbcolli_unexpected_free(s);
+    }
+    while (link->tombstones) {
+        nbcolli_tombstone *tombstone = link->tombstones;
+        link->tombstones = tombstone->next;
+        nbcolli_free(&c->host, tombstone, sizeof *tombstone);
+    }
+    nbcolli_shrinks_clear(link);
+    farewells_free(c, link);
+    areas_forget(c, link->areas);
+    areas_forget(c, link->memory);
+    if (link->transport.wakeup)
+        epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.wakeup->fd(ep), NULL);
+    else
+        c->silent_links--;
+    ep->owner = NULL;
+    nbcolli_free(&c->host, link, link_memory(ep->ranks));
+}
+
+/* ---- freeing --------------------------------------------------------------------------------------------------- */
+
+static void pools_free(nbcoll_context *c)
+{
+    while (c->controls) {
+        nbcolli_post *p = c->controls;
+        c->controls = p->next;
+        nbcolli_free(&c->host, p, sizeof *p);
+    }
+    for (int i = 0; i < 2; i++)
+        while (c->unexpected_pools[i]) {
+            nbcolli_unexpected *s = c->unexpected_pools[i];
+            c->unexpected_pools[i] = s->next;
+            nbcolli_free(&c->host, s, sizeof *s + s->capacity);
+        }
+    while (c->pending_revokes) {
+        nbcolli_pending_revoke *d = c->pending_revokes;
+        c->pending_revokes = d->next;
+        nbcolli_free(&c->host, d, sizeof *d);
+    }
+    for (uint32_t i = 0; i < c->chunks; i++)
+        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
+}
+
+void nbcolli_context_end(nbcoll_context *c, int abandons)
+{
+    nbcolli_requests_clear(c); /* ends that nobody asked for */
+    while (c->comms)
+        nbcolli_comm_destroy(c->comms);
+    while (c->links) {
+        nbcoll_endpoint *ep = c->links->endpoint;
+        void (*leave)(nbcoll_endpoint *) = c->links->transport.close;
+        if (abandons && c->links->transport.abandon)
+            leave = c->links->transport.abandon;
+        nbcolli_link_drop(c->links);
+        leave(ep);
+    }
+    while (c->schedules)
+        nbcolli_schedule_disown(c->schedules);
+    pools_free(c);
+    if (c->poller >= 0)
+        close(c->poller);
+    alive_close(c);
+    nbcolli_free(&c->host, c, sizeof *c);
+}
+
+int nbcolli_context_busy(const nbcoll_context *c)
+{
+    int busy = c->active > 0;
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        busy |= link->backlog != NULL || link->lent > 0 || nbcolli_shrinks_wait(link);
+    return busy;
+}
+
+nbcoll_status nbcoll_context_free(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_pass(c);
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        nbcolli_recall_given_up(link); /* what that pass could not deliver */
+    int busy = nbcolli_context_busy(c) || c->ended;
+    busy |= atomic_load_explicit(&c->outside, memory_order_acquire) > 0; /* after all that those calls did */
+    if (busy)
+        return nbcolli_leave_reporting(c, NBCOLL_ERR_BUSY);
+    nbcolli_context_end(c, 0);
+    return NBCOLL_OK;
+}
+
+/* ---- progressing ----------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcoll_progress(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (!nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
+    nbcolli_pass(c);
+    return nbcolli_leave_reporting(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
+{
+    if (!c || !fd)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    if (c->poller < 0 || c->silent_links)
+        return nbcolli_leave(c, NBCOLL_ERR_UNSUPPORTED);
+    *fd = c->poller;
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+static nbcoll_status arm_all(nbcoll_context *c)
+{
+    if (c->poller < 0 || c->silent_links)
+        return NBCOLL_ERR_UNSUPPORTED;
+    if (c->active)
+        nbcolli_look_at_clock(c);
+    if (c->failing)
+        nbcolli_drain(c);
+    if (c->ended || c->delayed)
+        return NBCOLL_AGAIN;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_status s = link->transport.wakeup->arm(link->endpoint);
+        if (s != NBCOLL_OK)
+            return s;
+    }
+    if (!nbcolli_look_again(c) && !c->delayed) /* [SLEEP] the second look of the sleeper's bargain */
+        return NBCOLL_OK;
+    nbcolli_drain(c);
+    return NBCOLL_AGAIN;
+}
+
+nbcoll_status nbcoll_arm(nbcoll_context *c)
+{
+    if (!c)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    return s == NBCOLL_OK ? nbcolli_leave(c, arm_all(c)) : s;
+}
+
+nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)
+{
+    nbcoll_context *c = (nbcoll_context *)(uintptr_t)context; /* only its lock changes */
+    if (!c || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = c->failure;
+    return nbcolli_leave(c, NBCOLL_OK);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Memory that other ranks read in place. */
+#include "context.h"
+
+nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_link *link = comm->link;
+    if (!link->transport.shared || !link->transport.bulk)
+        return nbcolli_leave(comm->context, NBCOLL_ERR_UNSUPPORTED);
+    nbcolli_area *area = nbcolli_area_reserve(link, bytes ? bytes : 1, 0);
+    if (!area)
+        return nbcolli_leave(comm->context, NBCOLL_ERR_MEMORY);
+    area->next = link->memory;
+    link->memory = area;
+    *out = area->base;
+    return nbcolli_leave(comm->context, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory)
+{
+    if (!comm)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK || !memory)
+        return s == NBCOLL_OK ? nbcolli_leave(comm->context, s) : s;
+    for (nbcolli_area **at = &comm->link->memory; *at; at = &(*at)->next)
+        if ((*at)->base == memory) {
+            nbcolli_area *area = *at;
+            *at = area->next;
+            nbcolli_area_release(comm->link, area);
+            return nbcolli_leave(comm->context, NBCOLL_OK);
+        }
+    return nbcolli_leave(comm->context, NBCOLL_ERR_BUFFER);
+}

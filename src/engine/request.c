@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Requests as the program sees them: test, wait and their plurals, callbacks, cancel, persistent ones. */
+#include "context.h"
+
+/* Has it been started, and not ended? The lock is held. */
+static int is_active(const nbcolli_request *r)
+{
+    return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
+}
+
+/* ---- one look -------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
+{
+    nbcolli_request *r;
+
+    *idle = 1;
+    if (!request->context)
+        return NBCOLL_OK;
+    if (nbcolli_is_forked(request->context))
+        return NBCOLL_ERR_FORKED;
+    r = nbcolli_request_find(*request);
+    if (!r) {
+        nbcoll_status s = nbcolli_enter(request->context);
+        if (s != NBCOLL_OK)
+            return s;
+        return nbcolli_leave(request->context, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    }
+    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
+    *idle = state == NBCOLLI_REQUEST_INACTIVE;
+    return state == NBCOLLI_REQUEST_ACTIVE ? NBCOLL_PENDING : NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_outcome(const nbcoll_request *request)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
+    nbcolli_request *r;
+
+    if (!c || s != NBCOLL_OK)
+        return s;
+    r = nbcolli_request_find(*request);
+    switch (r ? atomic_load_explicit(&r->state, memory_order_relaxed) : NBCOLLI_REQUEST_FREE) { /* the lock orders it */
+    case NBCOLLI_REQUEST_FREE:
+        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
+    case NBCOLLI_REQUEST_ENDED: return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
+    default: return nbcolli_leave(c, NBCOLL_PENDING);
+    }
+}
+
+/* What the request came to, if it ended; that reports the end. The lock is held. */
+static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = r->done ? NBCOLL_OK : r->status; /* the callback reports how it ended */
+
+    /* relaxed: the lock orders it */
+    switch (atomic_load_explicit(&r->state, memory_order_relaxed)) {
+    case NBCOLLI_REQUEST_INACTIVE:
+        return NBCOLL_OK;
+    case NBCOLLI_REQUEST_ENDED:
+        break;
+    default:
+        return NBCOLL_PENDING;
+    }
+    if (r->persistent) {
+        if (!r->calling) /* else its callback is about to run, which may start it again */
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* as above */
+        return s;
+    }
+    if (!r->calling) /* else released after its callback */
+        nbcolli_request_release(c, r);
+    *request = (nbcoll_request){0};
+    return s;
+}
+
+void nbcolli_report_ended(nbcoll_context *c)
+{
+    while (nbcolli_enter(c) == NBCOLL_OK) {
+        nbcolli_request *r = c->ended;
+        if (!r) {
+            nbcolli_unlock(c);
+            return;
+        }
+        c->ended = r->next;
+        nbcoll_request handle = nbcolli_request_handle(c, r);
+        nbcoll_done *done = r->done;
+        nbcoll_status status = r->status;
+        void *user = r->user;
+        int persistent = r->persistent;
+        if (persistent) { /* the callback may start it again, or free it */
+            r->calling = 0;
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
+        }
+        nbcolli_unlock(c);
+        if (done)
+            done(handle, status, user);
+        if (persistent)
+            continue;
+        if (nbcolli_enter(c) != NBCOLL_OK)
+            return;
+        nbcolli_request_release(c, r);
+        nbcolli_unlock(c);
+    }
+}
+
+nbcoll_status nbcoll_test(nbcoll_request *request)
+{
+    nbcoll_context *c = request ? request->context : NULL;
+    nbcoll_status s;
+    int idle;
+
+    if (!c)
+        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
+    s = nbcolli_peek(request, &idle);
+    if (s != NBCOLL_OK && s != NBCOLL_PENDING)
+        return s;
+    if (s == NBCOLL_PENDING && !nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
+    if (s == NBCOLL_PENDING)
+        nbcolli_pass(c);
+    else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r)
+        s = take_end(c, r, request);
+    else if (nbcolli_was_reported(*request)) {
+        *request = (nbcoll_request){0};
+        s = NBCOLL_OK;
+    } else
+        s = NBCOLL_ERR_REQUEST;
+    return nbcolli_leave_reporting(c, s);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
+
+/* Why the request is not over: it waits for its slot, or for its peers. */
+static nbcoll_status expired(const nbcoll_request *request)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = NBCOLL_ERR_TIMEOUT;
+
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_request_find(*request);
+    const nbcolli_run *run = r ? r->run : NULL, *holder = run;
+    if (r && nbcolli_is_shrink(r))
+        nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
+    else if (r && !run && is_active(r))
+        holder = nbcolli_slot_of(r->comm, r->tag)->active;
+    if (holder) {
+        nbcoll_failure f = nbcolli_awaited(holder);
+        if (holder != run)
+            f.status = NBCOLL_ERR_NO_SLOT;
+        s = f.status;
+        nbcolli_note(r->comm, &f);
+    }
+    nbcolli_unlock(c);
+    return s;
+}
+
+nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+{
+    nbcolli_waiter w = {0};
+
+    for (;;) {
+        nbcoll_status s = nbcoll_test(request);
+        if (s != NBCOLL_PENDING)
+            return s;
+        if (!nbcolli_waiter_pause(&w, &request->context, 1, timeout))
+            return expired(request);
+    }
+}
+
+/* To be drained. */
+static void request_cancel(nbcolli_request *r)
+{
+    if (nbcolli_is_shrink(r))
+        nbcolli_shrink_cancel(r);
+    else
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+}
+
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_context *c = request->context;
+    nbcoll_status s = nbcoll_wait(request, timeout);
+
+    if (s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT)
+        return s;
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r && !is_active(r)) /* it has ended since */
+        return nbcolli_leave(c, take_end(c, r, request));
+    if (r) {
+        r->detached = 1;
+        if (r->creating)
+            r->creating->out = NULL;
+        nbcoll_comm *comm = r->comm;
+        request_cancel(r);
+        nbcolli_note(comm, &failure);
+        nbcolli_drain(c);
+    }
+    *request = (nbcoll_request){0};
+    c->failure = failure;
+    return nbcolli_leave(c, s);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------- */
+
+/* Into the context of a request that exists. */
+static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out)
+{
+    if (!request.context)
+        return NBCOLL_ERR_REQUEST;
+    nbcoll_status s = nbcolli_enter(request.context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = nbcolli_request_find(request);
+    return *out ? NBCOLL_OK : nbcolli_leave(request.context, NBCOLL_ERR_REQUEST);
+}
+
+nbcoll_status nbcoll_start(nbcoll_request *request)
+{
+    nbcolli_request *r;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = enter_request(*request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    s = atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE /* the lock orders it */
+            ? nbcolli_request_start(r)
+            : NBCOLL_ERR_REQUEST;
+    return nbcolli_leave(request->context, s);
+}
+
+nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
+{
+    nbcolli_request *r;
+    if (!done)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    r->done = done;
+    r->user = user;
+    if (atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ENDED) /* the lock orders it */
+        nbcolli_request_end(request.context, r);
+    nbcolli_unlock(request.context); /* the callback runs from the next progress */
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_cancel(nbcoll_request request)
+{
+    nbcoll_context *c = request.context;
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_find(request);
+    if (!r)
+        return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+    if (is_active(r))
+        request_cancel(r);
+    nbcolli_drain(c);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+/* Does the region lie, in part, in these bytes of the receive buffer? */
+static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
+{
+    if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
+        nbcoll_piece block = nbcolli_resolve(run, region);
+        region.at.offset = (size_t)((unsigned char *)block.at - run->base[NBCOLL_BUFFER_RECV]);
+        region.bytes = block.bytes;
+    } else if (region.at.buffer != NBCOLL_BUFFER_RECV)
+        return 0;
+    return region.bytes && region.at.offset < offset + bytes && offset < region.at.offset + region.bytes;
+}
+
+/* Bytes of the receive buffer: those of the call, whether steps write them or not; of a schedule of the program's own,
+ * those that it touches. */
+static size_t recv_extent(const nbcolli_request *r)
+{
+    size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
+    nbcolli_blocks blocks = r->blocks[1];
+
+    blocks.element = blocks.types ? 0 : nbcoll_type_size(blocks.type);
+    if (blocks.all != NBCOLLI_AS_COUNTED)
+        return blocks.all * blocks.element > extent ? blocks.all * blocks.element : extent;
+    for (int i = 0; i < r->comm->size; i++) {
+        nbcoll_piece block = nbcolli_block(&blocks, r->recv, (size_t)i);
+        size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
+        extent = end > extent ? end : extent;
+    }
+    return extent;
+}
+
+/* Has every step that writes there ended? */
+static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t bytes)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
+        const nbcoll_step_view *v = &s->step[i];
+        if (run->before[i] == NBCOLLI_STEP_OVER)
+            continue;
+        if (overlaps(run, v->write, offset, bytes))
+            return NBCOLL_PENDING;
+        for (uint32_t p = 0; v->kind == NBCOLL_CALL && p < v->part_count; p++)
+            if (v->parts[p].number && overlaps(run, v->parts[p].region, offset, bytes))
+                return NBCOLL_PENDING;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes)
+{
+    nbcolli_request *r;
+    nbcoll_status s = enter_request(request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    size_t extent = recv_extent(r);
+    if (offset > extent || bytes > extent - offset)
+        s = NBCOLL_ERR_COUNT;
+    else if (r->run)
+        s = region_final(r->run, offset, bytes);
+    else if (r->status != NBCOLL_OK)
+        s = NBCOLL_PENDING; /* it never will */
+    return nbcolli_leave(request.context, s);
+}
+
+nbcoll_status nbcoll_request_free(nbcoll_request *request)
+{
+    nbcolli_request *r;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_context *c = request->context;
+    nbcoll_status s = enter_request(*request, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    if (!r->persistent)
+        s = NBCOLL_ERR_REQUEST;
+    else if (is_active(r) || r->calling)
+        s = NBCOLL_ERR_BUSY;
+    else {
+        nbcolli_request_release(c, r);
+        *request = (nbcoll_request){0};
+    }
+    return nbcolli_leave(c, s);
+}

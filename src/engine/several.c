@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Several requests at once. */
+#include "context.h"
+
+/* What a look at several requests finds. */
+typedef struct sight {
+    size_t active;   /* how many are */
+    size_t first;    /* the first one that ended, or n */
+    size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
+    nbcoll_context *context[NBCOLLI_SLEEP_ON];
+} sight;
+
+static void sight_add(sight *v, nbcoll_context *c)
+{
+    for (size_t i = 0; i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
+        if (v->context[i] == c)
+            return;
+    if (v->contexts < NBCOLLI_SLEEP_ON)
+        v->context[v->contexts] = c;
+    v->contexts++;
+}
+
+/* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
+static void look(sight *v, size_t n, const nbcoll_request requests[])
+{
+    nbcoll_context *last = NULL, *added = NULL;
+
+    v->active = v->contexts = 0;
+    v->first = n;
+    for (size_t i = 0; i < n; i++) {
+        int idle;
+        nbcoll_status s = nbcolli_peek(&requests[i], &idle);
+        if (s == NBCOLL_PENDING && requests[i].context != last) {
+            last = requests[i].context;
+            nbcoll_progress(last);
+            s = nbcolli_peek(&requests[i], &idle);
+        }
+        if (s == NBCOLL_PENDING) {
+            if (requests[i].context != added)
+                sight_add(v, added = requests[i].context);
+            v->active++;
+        } else if (v->first == n && (!idle || s != NBCOLL_OK))
+            v->first = i;
+    }
+}
+
+/* Passes some time after such a look. */
+static int pause_after(const sight *v, nbcolli_waiter *w, uint64_t timeout)
+{
+    return nbcolli_waiter_pause(w, v->context, v->contexts, timeout);
+}
+
+/* What test would say, where nothing is to be released yet. */
+static void tell(size_t n, const nbcoll_request requests[], nbcoll_status statuses[])
+{
+    for (size_t i = 0; statuses && i < n; i++)
+        statuses[i] = nbcolli_outcome(&requests[i]);
+}
+
+static nbcoll_status take_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+{
+    nbcoll_status first = NBCOLL_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        nbcoll_status s = nbcoll_test(&requests[i]);
+        if (statuses)
+            statuses[i] = s;
+        if (first == NBCOLL_OK)
+            first = s;
+    }
+    return first;
+}
+
+nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+{
+    if (!requests && n)
+        return NBCOLL_ERR_NULL;
+    sight v;
+    look(&v, n, requests);
+    if (v.active == 0)
+        return take_all(n, requests, statuses);
+    tell(n, requests, statuses);
+    return NBCOLL_PENDING;
+}
+
+nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout)
+{
+    nbcolli_waiter w = {0};
+    sight v;
+
+    if (!requests && n)
+        return NBCOLL_ERR_NULL;
+    for (;;) {
+        look(&v, n, requests);
+        if (!v.active)
+            return take_all(n, requests, statuses);
+        if (!pause_after(&v, &w, timeout)) {
+            tell(n, requests, statuses);
+            return NBCOLL_ERR_TIMEOUT;
+        }
+    }
+}
+
+nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
+{
+    nbcolli_waiter w = {0};
+    sight v;
+
+    if (!index || (!requests && n))
+        return NBCOLL_ERR_NULL;
+    for (;;) {
+        look(&v, n, requests);
+        *index = v.first;
+        if (v.first < n)
+            return nbcoll_test(&requests[v.first]);
+        if (!v.active)
+            return NBCOLL_OK;
+        if (!pause_after(&v, &w, timeout))
+            return NBCOLL_ERR_TIMEOUT;
+    }
+}
+
+static nbcoll_status take_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
+                               nbcoll_status statuses[])
+{
+    nbcoll_status first = NBCOLL_OK;
+
+    *ended = 0;
+    for (size_t i = 0; i < n; i++) {
+        int idle;
+        nbcoll_status s = nbcolli_peek(&requests[i], &idle);
+        if (s == NBCOLL_OK && !idle)
+            s = nbcoll_test(&requests[i]);
+        if (statuses)
+            statuses[i] = s;
+        if (s == NBCOLL_PENDING || (s == NBCOLL_OK && idle))
+            continue;
+        indices[(*ended)++] = i;
+        if (first == NBCOLL_OK)
+            first = s;
+    }
+    return first;
+}
+
+nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
+                               nbcoll_status statuses[], uint64_t timeout)
+{
+    nbcolli_waiter w = {0};
+    sight v;
+
+    if (!ended || ((!requests || !indices) && n))
+        return NBCOLL_ERR_NULL;
+    for (;;) {
+        look(&v, n, requests);
+        if (v.first < n || !v.active)
+            return take_some(n, requests, ended, indices, statuses);
+        if (!pause_after(&v, &w, timeout)) {
+            *ended = 0;
+            tell(n, requests, statuses);
+            return NBCOLL_ERR_TIMEOUT;
+        }
+    }
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The survivors of a communicator agree on who they are, and make a new one. The messages are the endpoint's, not
+ * operations of the communicator: that is broken, and who takes part is what is to be found out.
+ *
+ * Each rank says who is gone, as far as it knows, and casts its vote (AGREE), to all that are not gone, again
+ * whenever it learns of more: by itself, or from what another says that is not gone itself. Once it has heard the
+ * same from each of them it decides: they are the members. It tells them (DECIDED) and ends. Who hears a decision of
+ * a rank that is not gone takes it over, and passes it on before it ends. So if one survivor decides, all others
+ * decide the same, or hear of it: nobody can decide something else without that rank's word.
+ *
+ * A rank that has not come here yet takes note of who is gone, and nothing else: its own first AGREE asks for an
+ * answer. All memory is taken at the start; what cannot be sent now is sent later, and then says what is so then. A
+ * decision is kept until all members are known to have it. */
+#include "context.h"
+
+/* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
+ * otherwise before it was lost. */
+enum { GONE_NOT, GONE_GIVEN_UP, GONE_LEFT, GONE_DEAD };
+
+typedef enum agreement_state { AGREEING, DECIDED, CANCELLED, LOST } agreement_state;
+
+typedef struct agreement_member {
+    nbcolli_post post;
+    unsigned char *payload; /* of the post */
+    int address;
+    uint8_t gone;
+    uint8_t agrees; /* AGREEING: it has said what we say now */
+    uint8_t heard;  /* AGREEING: anything */
+    uint8_t untold; /* something is to be sent to it */
+    uint8_t knows;  /* it has decided, or cancelled */
+    uint8_t recalled; /* its lent post has been asked for */
+} agreement_member;
+
+struct nbcolli_shrink {
+    nbcolli_shrink *next; /* of its link */
+    nbcolli_link *link;
+    uint64_t id, instance; /* of the communicator; which of its shrinks this is */
+    nbcolli_request *request; /* these three: while AGREEING */
+    nbcoll_comm *comm, *made;
+    size_t memory, bytes; /* its own; of a payload */
+    int size, rank;       /* in the communicator */
+    agreement_state state;
+    int carries_areas;
+    nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
+    uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
+    agreement_member member[];
+};
+
+/* ---- payloads: the vote, [size] areas, [size] who is gone ------------------------------------------------------- */
+
+static size_t shrink_payload_bytes(int size, int carries_areas)
+{
+    return sizeof(nbcolli_vote) + (size_t)size * (carries_areas ? sizeof(uint64_t) + 1 : 1);
+}
+
+static void shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
+{
+    memcpy(to, &s->vote, sizeof s->vote);
+    to += sizeof s->vote;
+    if (s->carries_areas) {
+        memcpy(to, s->area, (size_t)s->size * sizeof *s->area);
+        to += (size_t)s->size * sizeof *s->area;
+    }
+    for (int i = 0; i < s->size; i++)
+        to[i] = s->member[i].gone;
+}
+
+/* Who is gone, at the end of a payload; read once. */
+static uint8_t shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
+{
+    uint8_t gone = ((const uint8_t *)payload)[bytes - (size_t)size + (size_t)rank];
+    return gone > GONE_DEAD ? GONE_GIVEN_UP : gone;
+}
+
+/* ---- who is gone ------------------------------------------------------------------------------------------------ */
+
+/* What another says of a rank counts on the whole endpoint, unless it has only left. */
+static void shrink_learn(nbcolli_link *link, int address, uint8_t gone)
+{
+    if (gone == GONE_GIVEN_UP)
+        nbcolli_give_up(link, address);
+    else if (gone == GONE_DEAD)
+        nbcolli_mark_lost(link, address, NBCOLLI_DEAD);
+}
+
+/* How this rank sees another. One that is cut off is given up now: all will do without it. */
+static uint8_t shrink_gone_here(nbcolli_link *link, int address)
+{
+    int loss = link->loss[address];
+
+    if (loss == NBCOLLI_HERE || (loss & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
+        return GONE_NOT; /* or it is we */
+    if (!(loss & NBCOLLI_CUT))
+        return GONE_LEFT;
+    if (loss & NBCOLLI_OVER)
+        return GONE_DEAD;
+    if (!nbcolli_is_dead(link, address))
+        nbcolli_give_up(link, address);
+    return nbcolli_is_given_up(link, address) ? GONE_GIVEN_UP : GONE_DEAD;
+}
+
+static void shrink_tell_members(nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++)
+        s->member[i].untold = i != s->rank && !s->member[i].gone;
+}
+
+/* One more is gone: all that was heard is of a smaller set. Should it be alive it may have decided upon what we have
+ * said until now: the new communicator gets another id, and no memory that it might write. */
+static void shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
+{
+    s->member[rank].gone = gone;
+    for (int i = 0; i < s->size; i++)
+        s->member[i].agrees = 0;
+    s->vote.serial = ++s->link->serial;
+    if (gone == GONE_GIVEN_UP && s->vote.area) {
+        nbcolli_area_keep(s->made);
+        s->vote.area = 0;
+    }
+    shrink_tell_members(s);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status status, int cause)
+{
+    nbcolli_request *r = s->request;
+    nbcoll_comm *comm = s->comm;
+
+    s->state = state;
+    s->made->shrink = NULL;
+    s->request = NULL;
+    s->comm = s->made = NULL;
+    if (status != NBCOLL_OK)
+        nbcolli_note_failure(comm, status, cause, comm->next_tag);
+    comm->active--;
+    comm->context->active--;
+    r->status = status;
+    r->next = comm->context->made;
+    comm->context->made = r;
+    if (state == DECIDED || state == CANCELLED)
+        shrink_tell_members(s);
+}
+
+/* Ends with the decision in `vote`, `area` and who is gone: as a split would in which those have no colour. */
+static void shrink_conclude(nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++) {
+        nbcolli_vote *v = &s->made->votes[i];
+        *v = s->vote;
+        v->colour = s->member[i].gone ? -1 : 0;
+        v->key = 0;
+        v->area = s->area[i];
+    }
+    shrink_end(s, DECIDED, NBCOLL_OK, -1);
+}
+
+/* The lowest rank that does not say yet what we say, or -1. */
+static int shrink_awaits(const nbcolli_shrink *s)
+{
+    for (int i = 0; i < s->size; i++)
+        if (i != s->rank && !s->member[i].gone && !s->member[i].agrees)
+            return i;
+    return -1;
+}
+
+int nbcolli_shrink_awaited(const nbcolli_request *r)
+{
+    return shrink_awaits(r->creating->shrink);
+}
+
+static void shrink_decide(nbcolli_shrink *s)
+{
+    nbcolli_vote *votes = s->made->votes, agreed;
+    int first = s->rank;
+
+    votes[s->rank] = s->vote;
+    for (int i = s->size - 1; i >= 0; i--) {
+        if (s->member[i].gone)
+            votes[i] = s->vote;
+        else
+            first = i;
+        s->area[i] = s->member[i].gone ? 0 : votes[i].area;
+    }
+    agreed = votes[first];
+    nbcolli_votes_agree(s->made, votes, s->size);
+    s->vote = s->made->agreed;
+    s->vote.address = agreed.address;
+    s->vote.serial = agreed.serial;
+    shrink_conclude(s);
+}
+
+void nbcolli_shrink_cancel(nbcolli_request *r)
+{
+    nbcolli_shrink *s = r->creating->shrink;
+    shrink_end(s, CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
+}
+
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
+
+static nbcolli_shrink *shrink_find(const nbcolli_link *link, uint64_t id, uint64_t instance)
+{
+    nbcolli_shrink *s = link->shrinks;
+    while (s && (s->id != id || s->instance != instance))
+        s = s->next;
+    return s;
+}
+
+/* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
+static int shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    if (shrink_payload_gone(in->payload, in->bytes, s->size, s->rank)) {
+        nbcolli_rejected_by(s->link, in->source);
+        return 0;
+    }
+    for (int i = 0; i < s->size; i++) {
+        uint8_t gone = shrink_payload_gone(in->payload, in->bytes, s->size, i);
+        shrink_learn(s->link, s->member[i].address, gone);
+        if (gone && !s->member[i].gone && s->state == AGREEING && in->header.type == NBCOLLI_AGREE)
+            shrink_add_gone(s, i, gone);
+    }
+    return 1;
+}
+
+static void shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    agreement_member *from = &s->member[in->header.source];
+
+    from->untold |= in->header.number || s->state != AGREEING;
+    if (s->state != AGREEING || !shrink_hear(s, in) || from->gone)
+        return;
+    from->heard = 1;
+    for (int i = 0; i < s->size; i++)
+        if (!s->member[i].gone != !shrink_payload_gone(in->payload, in->bytes, s->size, i))
+            return; /* it does not know yet what we know */
+    from->agrees = 1;
+    memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
+}
+
+/* A member of the new communicator has cancelled, and will not have it. */
+static void shrink_withdrawn(nbcolli_shrink *s, int rank)
+{
+    nbcoll_comm *made = nbcolli_find_comm(s->link, (uint64_t)s->vote.address << 32 | s->vote.serial);
+
+    if (made)
+        nbcolli_comm_half(made, s->member[rank].address, s->member[rank].address, NBCOLL_ERR_CANCELLED);
+}
+
+static void shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+{
+    int from = (int)in->header.source, is_cancelled = in->header.status != NBCOLL_OK;
+    const unsigned char *payload = in->payload;
+
+    s->member[from].knows = 1;
+    if (is_cancelled && s->state == DECIDED)
+        shrink_withdrawn(s, from);
+    if (s->state != AGREEING)
+        return;
+    if (is_cancelled) {
+        shrink_end(s, CANCELLED, NBCOLL_ERR_CANCELLED, from);
+        return;
+    }
+    if (!shrink_hear(s, in))
+        return;
+    memcpy(&s->vote, payload, sizeof s->vote);
+    if (s->carries_areas)
+        memcpy(s->area, payload + sizeof s->vote, (size_t)s->size * sizeof *s->area);
+    for (int i = 0; i < s->size; i++)
+        s->member[i].gone = shrink_payload_gone(payload, in->bytes, s->size, i);
+    shrink_conclude(s);
+}
+
+/* AGREE or DECIDED. `comm`: null if it is not known here. */
+void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcolli_shrink *s = shrink_find(in->link, h->comm, h->tag);
+
+    if (!s) { /* not here yet, or not any more */
+        int size = comm ? comm->size : 0, knows = comm && in->bytes >= shrink_payload_bytes(size, 0);
+        for (int i = 0; knows && i < size; i++)
+            if (i != comm->rank)
+                shrink_learn(in->link, comm->peer[i].address, shrink_payload_gone(in->payload, in->bytes, size, i));
+        return;
+    }
+    if (h->source >= (uint32_t)s->size || h->to != (uint32_t)s->rank || in->bytes != s->bytes ||
+        s->member[h->source].address != in->source || s->member[h->source].gone)
+        return;
+    if (h->type == NBCOLLI_AGREE)
+        shrink_agree_in(s, in);
+    else
+        shrink_decided_in(s, in);
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static void shrink_send(nbcolli_shrink *s, int to)
+{
+    agreement_member *m = &s->member[to];
+    nbcolli_header h = {.comm = s->id, .tag = s->instance, .source = (uint32_t)s->rank, .to = (uint32_t)to};
+
+    h.type = s->state == AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
+    h.status = s->state == CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
+    h.number = s->state == AGREEING && !m->heard;
+    shrink_payload_write(s, m->payload);
+    m->post.wire = nbcolli_pack(&h);
+    nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
+                                                 &m->post.work);
+    if (said == NBCOLL_POST_NOT_NOW)
+        return;
+    m->untold = 0;
+    nbcolli_post_is(&m->post, said);
+}
+
+/* Sends what can be sent; 0 if there is nothing left to do. */
+static int shrink_tell(nbcolli_shrink *s)
+{
+    int left = 0;
+
+    for (int i = 0; i < s->size; i++) {
+        agreement_member *m = &s->member[i];
+        int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
+        m->untold &= !gone && s->state != LOST;
+        if (m->post.where == NBCOLLI_LENT && gone && !m->recalled) {
+            m->recalled = 1;
+            s->link->transport.cancel(s->link->endpoint, &m->post.work);
+        }
+        if (m->untold && m->post.where != NBCOLLI_LENT)
+            shrink_send(s, i);
+        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != LOST);
+    }
+    return left;
+}
+
+/* ---- working ----------------------------------------------------------------------------------------------------- */
+
+/* What has this rank found out? 0 when the shrink is over. */
+static int shrink_look(nbcolli_shrink *s)
+{
+    if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing */
+        shrink_end(s, CANCELLED, s->made->spoiled, s->rank);
+        return 0;
+    }
+    for (int i = 0; i < s->size; i++) {
+        agreement_member *m = &s->member[i];
+        if (i == s->rank || m->gone)
+            continue;
+        if ((s->link->loss[m->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED) {
+            shrink_end(s, LOST, NBCOLL_ERR_PEER_LOST, s->rank);
+            return 0;
+        }
+        uint8_t gone = shrink_gone_here(s->link, m->address);
+        if (gone)
+            shrink_add_gone(s, i, gone);
+    }
+    return 1;
+}
+
+void nbcolli_shrinks_go(nbcolli_link *link)
+{
+    for (nbcolli_shrink **at = &link->shrinks; *at;) {
+        nbcolli_shrink *s = *at;
+        if (s->state == AGREEING && shrink_look(s) && shrink_awaits(s) < 0)
+            shrink_decide(s);
+        if (shrink_tell(s) || s->state == AGREEING)
+            at = &s->next;
+        else {
+            *at = s->next;
+            nbcolli_free(&link->context->host, s, s->memory);
+        }
+    }
+}
+
+int nbcolli_shrinks_wait(const nbcolli_link *link)
+{
+    for (const nbcolli_shrink *s = link->shrinks; s; s = s->next)
+        for (int i = 0; i < s->size; i++)
+            if (s->member[i].untold)
+                return 1;
+    return 0;
+}
+
+/* One that the transport still has messages of is leaked: its context is abandoned. */
+void nbcolli_shrinks_clear(nbcolli_link *link)
+{
+    while (link->shrinks) {
+        nbcolli_shrink *s = link->shrinks;
+        int lent = 0;
+        for (int i = 0; i < s->size; i++)
+            lent |= s->member[i].post.where == NBCOLLI_LENT;
+        link->shrinks = s->next;
+        if (!lent)
+            nbcolli_free(&link->context->host, s, s->memory);
+    }
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+static nbcolli_shrink *shrink_make(nbcoll_comm *comm)
+{
+    nbcolli_link *link = comm->link;
+    size_t size = (size_t)comm->size, limit = link->endpoint->limits.payload;
+    int carries_areas = shrink_payload_bytes(comm->size, 1) <= limit;
+    size_t bytes = shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
+    size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(agreement_member));
+    size_t payloads = areas + nbcolli_lines(size * sizeof(uint64_t));
+    size_t memory = payloads + size * stride;
+    unsigned char *block = nbcolli_alloc(&link->context->host, memory, 64);
+
+    if (!block)
+        return NULL;
+    memset(block, 0, memory);
+    nbcolli_shrink *s = (nbcolli_shrink *)(void *)block;
+    s->link = link;
+    s->id = comm->id;
+    s->memory = memory;
+    s->bytes = bytes;
+    s->size = comm->size;
+    s->rank = comm->rank;
+    s->carries_areas = carries_areas;
+    s->area = (uint64_t *)(void *)(block + areas);
+    for (int i = 0; i < comm->size; i++) {
+        agreement_member *m = &s->member[i];
+        m->address = comm->peer[i].address;
+        m->payload = block + payloads + (size_t)i * stride;
+        m->post.link = link;
+        m->post.peer = m->address;
+    }
+    return s;
+}
+
+static void shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
+{
+    s->instance = ++comm->shrinks;
+    s->request = r;
+    s->comm = comm;
+    s->made = made;
+    made->shrink = s;
+    made->parent = comm;
+    made->making = 1;
+    made->vote_comm = NBCOLLI_NO_COMM; /* no operation makes it */
+    s->link->serial++;
+    s->vote = nbcolli_vote_of(made, comm, NBCOLLI_SHRINK, 0, 0);
+    s->vote.serial = s->link->serial;
+    if (!s->carries_areas) /* a decision could not name the parts */
+        s->vote.shares = 0;
+    s->link->creating++;
+    comm->active++;
+    comm->context->active++;
+    for (int i = 0; i < s->size; i++) /* what is gone at the start is no change */
+        s->member[i].gone = i == s->rank ? GONE_NOT : shrink_gone_here(s->link, s->member[i].address);
+    shrink_tell_members(s);
+    s->next = s->link->shrinks;
+    s->link->shrinks = s;
+}
+
+static nbcoll_status shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcoll_context *c = comm->context;
+    nbcolli_link *link = comm->link;
+    nbcoll_comm *made;
+
+    if (shrink_payload_bytes(comm->size, 0) > link->endpoint->limits.payload ||
+        UINT32_MAX - link->serial <= (uint32_t)comm->size)
+        return NBCOLL_ERR_LIMIT;
+    nbcoll_status status = nbcolli_comm_open(link, &comm->config, comm->size, &made);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcolli_shrink *s = shrink_make(comm);
+    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL) : NULL;
+    if (!r) {
+        if (s)
+            nbcolli_free(&c->host, s, s->memory);
+        nbcolli_comm_destroy(made);
+        return NBCOLL_ERR_MEMORY;
+    }
+    r->creating = made;
+    made->out = out;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
+    *request = nbcolli_request_handle(c, r);
+    shrink_start(s, comm, made, r);
+    nbcolli_drain(c);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+{
+    if (!comm || !out || !request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, shrink_begin(comm, out, request)) : s;
+}
+
+nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_ishrink(comm, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+}

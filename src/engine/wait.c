@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Passing time: spinning, yielding, sleeping on wakeups; or the host's hook for them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* ppoll */
+#endif
+#include <poll.h>
+#include <sched.h>
+
+#include "context.h"
+
+#define SPINS 5000u              /* looks before the first yield */
+#define YIELDS 100u              /* then, before the first sleep */
+#define SHORT_SLEEP 1000000u     /* ns: where another thread may take the ring, and end what this one waits for */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void nbcolli_pause(nbcoll_context *c, uint64_t looks)
+{
+    if (c->host.pause) {
+        nbcolli_go_outside(c);
+        c->host.pause(c->host.user, looks);
+        nbcolli_come_back(c);
+    } else if (looks <= SPINS && !c->crowded)
+        relax();
+    else
+        sched_yield();
+}
+
+/* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
+static int arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
+{
+    for (size_t i = 0; i < n; i++) {
+        fds[i] = (struct pollfd){.events = POLLIN};
+        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcoll_arm(c[i]) != NBCOLL_OK)
+            return 0;
+    }
+    return 1;
+}
+
+/* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
+static void sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    struct pollfd fds[NBCOLLI_SLEEP_ON];
+    size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+    uint64_t most = n == armed ? NBCOLLI_ROUND : SHORT_SLEEP;
+
+    for (size_t i = 0; i < armed; i++)
+        if (c[i]->flags & NBCOLL_ANY_THREAD)
+            most = SHORT_SLEEP;
+    struct timespec t = {0, (long)(longest < most ? longest : most)};
+    if (arm_contexts(c, armed, fds))
+        ppoll(fds, (nfds_t)armed, &t, NULL);
+    else
+        sched_yield();
+}
+
+/* The clock and the hooks are those of the first one. */
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+{
+    nbcoll_context *c = contexts[0];
+    uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
+    int sleeps = !c->host.pause && w->looks > spins + YIELDS;
+
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
+            return 0;
+    if (timeout == 0)
+        return 0;
+    if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+        uint64_t at = nbcolli_now(&c->host);
+        if (w->looks == 0)
+            w->deadline = timeout < UINT64_MAX - at ? at + timeout : UINT64_MAX;
+        if (at >= w->deadline)
+            return 0;
+        left = w->deadline - at;
+    }
+    w->looks++;
+    if (sleeps)
+        sleep_on(contexts, n, left);
+    else
+        nbcolli_pause(c, w->looks);
+    return 1;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Calling the host's hooks, and the C library where the host has none. */
+#ifndef NBCOLL_INLINE_HOST_H
+#define NBCOLL_INLINE_HOST_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nbcoll/nbcoll.h"
+
+/* alloc and free come as a pair: a host that gives only one of them has neither. */
+static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t align)
+{
+    if (host->alloc && host->free)
+        return host->alloc(host->user, bytes, align);
+    if (bytes > SIZE_MAX - align)
+        return NULL;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static inline void nbcolli_free(const nbcoll_host *host, void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    if (host->alloc && host->free)
+        host->free(host->user, memory, bytes);
+    else
+        free(memory);
+}
+
+#ifdef CLOCK_MONOTONIC /* where POSIX is visible */
+/* Nanoseconds of a clock that never goes back. */
+static inline uint64_t nbcolli_now(const nbcoll_host *host)
+{
+    struct timespec t;
+
+    if (host->now)
+        return host->now(host->user);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+#endif
+
+/* Up to the next multiple of 64: parts of a block that begin on lines of their own. */
+static inline size_t nbcolli_lines(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* Copies as much of a size-tagged struct as both sides know over `to`, which holds the defaults. */
+static inline nbcoll_status nbcolli_copy_tagged(void *to, const void *from, size_t size)
+{
+    size_t theirs;
+    memcpy(&theirs, from, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(to, from, theirs < size ? theirs : size);
+    memcpy(to, &size, sizeof size);
+    return NBCOLL_OK;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Types, operations and elementwise reductions, as the library sees them. Made by src/reduce. */
+#ifndef NBCOLL_INLINE_REDUCE_H
+#define NBCOLL_INLINE_REDUCE_H
+
+#include "nbcoll/schedule.h"
+
+/* Below this no descriptor can lie. */
+#define NBCOLLI_FIRST_ADDRESS 4096u
+
+/* The host's descriptor of a known type or operation; null for a predefined or an unknown one. */
+static inline const nbcoll_host_type *nbcolli_host_type(nbcoll_type type)
+{
+    const nbcoll_host_type *t = (const nbcoll_host_type *)type;
+    if (type < NBCOLLI_FIRST_ADDRESS || type % _Alignof(nbcoll_host_type))
+        return NULL;
+    int is_whole = t->size >= offsetof(nbcoll_host_type, unpack) + sizeof t->unpack;
+    return is_whole && t->extent && (!t->packed || (t->pack && t->unpack)) ? t : NULL;
+}
+
+static inline const nbcoll_host_op *nbcolli_host_op(nbcoll_op op)
+{
+    const nbcoll_host_op *o = (const nbcoll_host_op *)op;
+    if (op < NBCOLLI_FIRST_ADDRESS || op % _Alignof(nbcoll_host_op))
+        return NULL;
+    int is_whole = o->size >= offsetof(nbcoll_host_op, commutative) + sizeof o->commutative;
+    return is_whole && o->combine ? o : NULL;
+}
+
+/* Bytes of one element as it travels, and as reductions see it; 0 for an unknown type. */
+size_t nbcolli_packed_size(nbcoll_type type);
+
+/* Must elements of the type be packed before they travel? */
+static inline int nbcolli_packs(nbcoll_type type)
+{
+    const nbcoll_host_type *t = nbcolli_host_type(type);
+    return t && t->packed;
+}
+
+/* May operands change places? 0 for an unknown operation. */
+static inline int nbcolli_commutes(nbcoll_op op)
+{
+    const nbcoll_host_op *o = nbcolli_host_op(op);
+    return o ? o->commutative != 0 : op < NBCOLL_OP_COUNT;
+}
+
+/* The operation as other processes can know it: of the host's, only whether it commutes. */
+static inline uint32_t nbcolli_op_number(nbcoll_op op)
+{
+    return op < NBCOLL_OP_COUNT ? (uint32_t)op : NBCOLL_OP_COUNT + (uint32_t)nbcolli_commutes(op);
+}
+
+/* result[i] = left[i] op right[i], for an operation that applies to the type, of elements as they travel. `result` may
+ * be `left` or `right` exactly, else the three do not overlap. Any alignment. Predefined operations return NBCOLL_OK,
+ * and compute what nbcoll.h says: an element depends on its two operands only, not on count, alignment or the
+ * processor's vectors. Others return what the host's function does. */
+nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *left, const void *right, size_t count);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * How a schedule lies in memory. Made by src/schedule, read by the engine. Everything above `owner` is immutable. */
+#ifndef NBCOLL_INLINE_SCHEDULE_H
+#define NBCOLL_INLINE_SCHEDULE_H
+
+#include "nbcoll/schedule.h"
+
+typedef struct nbcolli_run nbcolli_run;
+
+/* A message step by its key, to find the step that a header means: ascending by (peer, number). */
+typedef struct nbcolli_message {
+    int peer;
+    uint32_t number;
+    nbcoll_step step;
+} nbcolli_message;
+
+struct nbcoll_schedule {
+    nbcoll_host host; /* copied */
+    size_t memory;    /* bytes of the one block that holds the struct and its arrays */
+    char name[64];
+    int rank, ranks;
+    uint32_t steps, edges, fingerprint;
+    size_t extent[NBCOLL_BUFFER_COUNT];
+    nbcoll_step_view *step; /* [steps] */
+    uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */
+    uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
+    uint32_t ops;
+    uint32_t sends, recvs, fetches;
+    nbcolli_message *send, *recv, *fetch; /* [sends], [recvs], [fetches]: FETCH_REDUCE too */
+    int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
+    uint32_t cells;  /* that a run writes; with so many parts */
+    uint32_t shown;
+    uint32_t widest; /* 1 + the greatest number of a part or fetch */
+    size_t bounce;   /* bytes for all FETCH_REDUCEs; each one's begins at bounces[its op] */
+    size_t *bounces; /* [ops] */
+
+    nbcoll_context *owner; /* whose runs are pooled here; null before the first start */
+    nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
+    nbcolli_run *idle;     /* pooled runs */
+    uint32_t users;        /* requests that hold it */
+    int evicted;           /* it has left its communicator's cache: freed by its last user */
+};
+
+/* Is it the index of a block that is bound at the start? */
+static inline int nbcolli_is_block(nbcoll_addr a)
+{
+    return a.buffer >= NBCOLL_BUFFER_SEND_BLOCK;
+}
+
+/* And one as it travels? */
+static inline int nbcolli_is_packed(nbcoll_addr a)
+{
+    return a.buffer >= NBCOLL_BUFFER_SEND_PACKED;
+}
+
+/* Of a bound block: is it one of the receive buffer? */
+static inline int nbcolli_is_recv_block(nbcoll_addr a)
+{
+    return a.buffer == NBCOLL_BUFFER_RECV_BLOCK || a.buffer == NBCOLL_BUFFER_RECV_PACKED;
+}
+
+/* Has it bound blocks? */
+static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
+{
+    const size_t *extent = s->extent;
+    return extent[NBCOLL_BUFFER_SEND_BLOCK] || extent[NBCOLL_BUFFER_RECV_BLOCK] || extent[NBCOLL_BUFFER_SEND_PACKED] ||
+           extent[NBCOLL_BUFFER_RECV_PACKED];
+}
+
+/* The engine's: takes it from the context that pools its runs, unless a request uses it (ERR_BUSY). Also ERR_FORKED. */
+nbcoll_status nbcolli_schedule_withdraw(nbcoll_schedule *s);
+
+/* The position of the first message in `index` that is not before (peer, number). */
+static inline uint32_t nbcolli_message_index(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const nbcolli_message *m = &index[middle];
+        if (m->peer < peer || (m->peer == peer && m->number < number))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The step that (peer, number) means in `index`, or NBCOLL_START when there is none. */
+static inline nbcoll_step nbcolli_find_message(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)
+{
+    uint32_t i = nbcolli_message_index(index, n, peer, number);
+    return i < n && index[i].peer == peer && index[i].number == number ? index[i].step : NBCOLL_START;
+}
+
+#endif
