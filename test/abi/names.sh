@@ -10,7 +10,7 @@ root=${NBCOLL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for file in "$root"/src/*/*.c "$root"/transports/*/*.c; do
+for file in "$root"/src/*/*.c "$root"/src/engine/*/*.c "$root"/transports/*/*.c; do
     case $file in */src/command/* | */src/tuning/*) continue ;; esac
     "${CC:-cc}" -std=c11 -w -D_GNU_SOURCE= -I"$root/include" -c "$file" -o "$work/one.o"
     nm -g --defined-only "$work/one.o" >>"$work/symbols"

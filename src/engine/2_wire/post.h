@@ -4,7 +4,7 @@
 #ifndef NBCOLL_INLINE_POST_H
 #define NBCOLL_INLINE_POST_H
 
-#include "core.h"
+#include "../1_state/core.h"
 
 static inline void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
 {

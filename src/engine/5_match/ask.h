@@ -12,11 +12,11 @@
  *   it has failed there                word of that is on its way
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
- * goes well asks nobody. The work is in src/engine/ask.c. */
+ * goes well asks nobody. The work is in src/engine/5_match/ask.c. */
 #ifndef NBCOLL_INLINE_ASK_H
 #define NBCOLL_INLINE_ASK_H
 
-#include "expose.h"
+#include "../3_run/expose.h"
 
 #define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
 

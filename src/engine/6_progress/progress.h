@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "match.h"
+#include "../5_match/match.h"
 
 /* Between two looks, when sleeping is not (yet) worth it. */
 void nbcolli_pause(nbcoll_context *c, uint64_t looks);

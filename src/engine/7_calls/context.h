@@ -3,7 +3,7 @@
 #ifndef NBCOLL_INLINE_CONTEXT_H
 #define NBCOLL_INLINE_CONTEXT_H
 
-#include "progress.h"
+#include "../6_progress/progress.h"
 
 static inline size_t nbcolli_chunk_size(uint32_t chunk)
 {
@@ -68,7 +68,7 @@ static inline size_t nbcolli_area_memory(int most)
     return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
 }
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
-/* What the vote over it says of this rank's shared memory. (src/engine/area.c) */
+/* What the vote over it says of this rank's shared memory. (src/engine/4_comm/area.c) */
 uint32_t nbcolli_area_shares(const nbcoll_comm *over);
 /* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);

@@ -5,7 +5,7 @@
 #define NBCOLL_INLINE_QUEUE_H
 
 #include "cells.h"
-#include "post.h"
+#include "../2_wire/post.h"
 
 /* ---- operations that wait for their slot ----------------------------------------------------------------------- */
 

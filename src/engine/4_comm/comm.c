@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators: their memory, their end, what they say of themselves. */
-#include "context.h"
+#include "../7_calls/context.h"
 #include "nbcoll/select.h"
 
 #define UNEXPECTED_MOST 1024u /* buckets of the unexpected queue; with more of them than that, some share one */

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 #include "nbcoll/transport.h"
-#include "../host/host.h"
-#include "../reduce/reduce.h"
-#include "../schedule/schedule.h"
+#include "../../host/host.h"
+#include "../../reduce/reduce.h"
+#include "../../schedule/schedule.h"
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
@@ -17,7 +17,7 @@
  * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
  * tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no communicator. REVOKED answers a
  * REVOKE whose sender has lent memory through a cell: this rank will not read it. CREDIT only carries credits, as any
- * message may. AGREE and DECIDED are those of src/engine/shrink.c. STALLED says that an EAGER or RTS waits for a
+ * message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER or RTS waits for a
  * credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and WHERE says it (ask.h):
  * once for each QUERY. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
@@ -66,7 +66,7 @@ typedef struct nbcolli_link nbcolli_link;
 typedef struct nbcolli_cell nbcolli_cell;
 typedef struct nbcolli_op nbcolli_op;
 typedef struct nbcolli_request nbcolli_request;
-typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/shrink.c */
+typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/shrink.c */
 
 typedef enum nbcolli_where {
     NBCOLLI_FREE,    /* not under way */
@@ -308,7 +308,7 @@ typedef struct nbcolli_vote {
     uint32_t slots, cells, credits;
     uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps;
     uint32_t flags;
-    uint32_t shares; /* see src/engine/area.c */
+    uint32_t shares; /* see src/engine/4_comm/area.c */
     uint32_t rules;  /* their hash: the same in all votes */
     uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */

@@ -4,7 +4,7 @@
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
  * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
 #include "context.h"
-#include "../select/select.h"
+#include "../../select/select.h"
 
 #define FIRST_CREDITS 4 /* of a first communicator until its ranks have agreed */
 

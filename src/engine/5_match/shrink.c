@@ -11,7 +11,7 @@
  * A rank that has not come here yet takes note of who is gone, and nothing else: its own first AGREE asks for an
  * answer. All memory is taken at the start; what cannot be sent now is sent later, and then says what is so then. A
  * decision is kept until all members are known to have it. */
-#include "context.h"
+#include "../7_calls/context.h"
 
 /* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
  * otherwise before it was lost. */

@@ -6,7 +6,7 @@
 #define NBCOLL_INLINE_MATCH_H
 
 #include "ask.h"
-#include "run.h"
+#include "../3_run/run.h"
 
 /* A message being handled: just delivered, or taken from the store (`kept`). */
 typedef struct nbcolli_incoming {

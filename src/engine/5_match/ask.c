@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Who waits for whom, and where that rank is: see ask.h. */
-#include "context.h"
+#include "../7_calls/context.h"
 
 #define LOOK 10000000u   /* ns between two looks at the clock, about */
 #define MOST_PASSES 1024u /* between them */

@@ -5,7 +5,7 @@
 #define NBCOLL_INLINE_EXPOSE_H
 
 #include "credit.h"
-#include "../reduce/reduce.h"
+#include "../../reduce/reduce.h"
 
 /* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
  * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing

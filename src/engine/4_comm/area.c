@@ -5,7 +5,7 @@
  * still write there that it has left. */
 #include <stdio.h>
 
-#include "context.h"
+#include "../7_calls/context.h"
 
 enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits count */
 

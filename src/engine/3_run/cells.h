@@ -17,7 +17,7 @@
 #ifndef NBCOLL_INLINE_CELLS_H
 #define NBCOLL_INLINE_CELLS_H
 
-#include "core.h"
+#include "../1_state/core.h"
 
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell */
 #define NBCOLLI_ALL_FETCHED 0xffffu

@@ -4,7 +4,7 @@
 #ifndef NBCOLL_INLINE_STEP_H
 #define NBCOLL_INLINE_STEP_H
 
-#include "giveup.h"
+#include "../2_wire/giveup.h"
 #include "queue.h"
 
 static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)

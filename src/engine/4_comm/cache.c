@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The bounded cache of a communicator's schedules, under everything that their builders read. The one used longest ago
  * makes room; if a request still holds it, that request frees it. */
-#include "context.h"
+#include "../7_calls/context.h"
 #include "nbcoll/select.h"
 
 static uint32_t mix(uint32_t hash, uint64_t value)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The request table of a context, and runs: taken, pooled with their schedule, given back. */
-#include "context.h"
+#include "../7_calls/context.h"
 
 #define QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
 

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "context.h"
+#include "../7_calls/context.h"
 
 #define SPINS 5000u              /* looks before the first yield */
 #define YIELDS 100u              /* then, before the first sleep */
