@@ -44,13 +44,14 @@ static int rising(const void *x, const void *y)
 static int measure(const char *operation, const char *algorithm, int ranks, int repeats)
 {
     timing t = {.c = {.size = sizeof t.c, .ranks = ranks, .count = 2, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = ranks};
+    nbcoll_sim_model model = {.size = sizeof model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = ranks, .model = &model};
     nbcoll_sim_result result = {.size = sizeof result};
     double building[REPEATS], playing[REPEATS];
     for (int i = 0; i < NBCOLL_OPERATION_COUNT; i++)
         if (!strcmp(operation, nbcoll_operation_name((nbcoll_operation)i)))
             t.algorithm = nbcoll_algorithm_find(t.c.operation = (nbcoll_operation)i, algorithm);
-    nbcoll_status status = t.algorithm ? nbcoll_sim_model_find("cluster", &config.model) : NBCOLL_ERR_ARGUMENT;
+    nbcoll_status status = t.algorithm ? nbcoll_sim_model_find("cluster", &model) : NBCOLL_ERR_ARGUMENT;
     for (int i = 0; i < repeats && status == NBCOLL_OK; i++) {
         double begin = now();
         status = nbcoll_simulate(&config, build, &t, &result);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * An algorithm of your own for an operation of the library: an allgather in which blocks go round a ring both ways at
- * once, so that none goes farther than half of it. Proved for 1 to 12 ranks, drawn (own_algorithm | dot -Tsvg),
- * simulated for 1000 ranks of a cluster, and run on five ranks of one thread. */
+ * An algorithm of your own: an allgather in which blocks go round a ring both ways, so that none goes farther than half
+ * of it. Proved for 1 to 12 ranks, drawn (own_algorithm | dot -Tsvg), simulated for 1000, run on five of one thread. */
 #include <stdio.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/show.h>
@@ -53,7 +52,8 @@ static nbcoll_status build(void *c, uint32_t operation, int rank, nbcoll_schedul
 
 static int simulate(nbcoll_case c)
 {
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = c.ranks = 1000, .model.between = {900, 99, 99, 50, 99}};
+    nbcoll_sim_model model = {.size = sizeof model, .between = {900, 99, 99, 50, 99}};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = c.ranks = 1000, .model = &model};
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_status s = nbcoll_simulate(&config, build, &c, &result);
     fprintf(stderr, "%d ranks: %.1f us\n", c.ranks, (double)result.last / 1000);

@@ -10,9 +10,10 @@
  *     }
  *
  *     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 1024, .count = 1000};
- *     nbcoll_sim_config config = {.size = sizeof config, .ranks = 1024};
+ *     nbcoll_sim_model model = {.size = sizeof model};
+ *     nbcoll_sim_config config = {.size = sizeof config, .ranks = 1024, .model = &model};
  *     nbcoll_sim_result result = {.size = sizeof result};
- *     nbcoll_sim_model_find("cluster", &config.model);
+ *     nbcoll_sim_model_find("cluster", &model);
  *     if (nbcoll_simulate(&config, build, &c, &result) == NBCOLL_OK)
  *         printf("%" PRIu64 " ns\n", result.last);
  *
@@ -62,7 +63,9 @@ typedef struct nbcoll_sim_link {
     uint64_t byte;           /* G, picoseconds; products are rounded down to nanoseconds */
 } nbcoll_sim_link;
 
+/* Members that later versions append cost nothing where they are 0, and in a model whose `size` does not reach them. */
 typedef struct nbcoll_sim_model {
+    size_t size;
     nbcoll_sim_link inside, between; /* messages in a node, and between nodes */
     uint64_t step;                   /* ns of the core for each step but JOINs */
     uint64_t copy, reduce;           /* picoseconds of the core for each byte copied, and combined */
@@ -153,7 +156,7 @@ typedef struct nbcoll_sim_config {
     int ranks;
     uint32_t operations; /* that each rank starts; 0: one */
     uint64_t seed;
-    nbcoll_sim_model model;
+    const nbcoll_sim_model *model; /* read during the call only */
     nbcoll_sim_noise noise;
     nbcoll_sim_arrival arrival;
     nbcoll_sim_program program;         /* every rank's, */
@@ -198,11 +201,11 @@ typedef struct nbcoll_sim_result {
 typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
 
 /* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
- * Errors: ERR_NULL (config, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule that is
- * not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long as its
- * period, a share above 1000, all cores for progress, a program that starts another number of operations, or waits for
- * one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1 operations of all ranks,
- * 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
+ * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
+ * that is not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long
+ * as its period, a share above 1000, all cores for progress, a program that starts another number of operations, or
+ * waits for one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1 operations of all
+ * ranks, 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
  * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what
  * `build` returns. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
@@ -214,11 +217,12 @@ NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll
 NBCOLL_API const char *nbcoll_sim_model_name(unsigned i);
 NBCOLL_API const char *nbcoll_sim_noise_name(unsigned i);
 
-/* The preset of that name. The models are round numbers of their kind, not measurements: "cluster" (16 ranks a node and
- * a fast network), "ethernet" (one rank a node), "node" (one node of any size), "unit" (1 microsecond a message, bytes
- * and cores for nothing). Noises: "pulses" (100 ms at random, 20% of the time, on all cores: Inozemtsev, 5.5.3), "tick"
- * (2 us each ms, apart), "daemon" (1 ms each second, on one core of ten, at random). Errors: ERR_NULL, ERR_ARGUMENT (no
- * such preset). */
+/* The preset of that name. A model's `size` is the caller's: as much is written, and `size` stays. The models are round
+ * numbers of their kind, not measurements: "cluster" (16 ranks a node and a fast network), "ethernet" (one rank a
+ * node), "node" (one node of any size), "unit" (1 microsecond a message, bytes and cores for nothing). Noises: "pulses"
+ * (100 ms at random, 20% of the time, on all cores: Inozemtsev, 5.5.3), "tick" (2 us each ms, apart), "daemon" (1 ms
+ * each second, on one core of ten, at random). Errors: ERR_NULL, ERR_ARGUMENT (no such preset), ERR_CONFIG (a model's
+ * size). */
 NBCOLL_API nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out);
 NBCOLL_API nbcoll_status nbcoll_sim_noise_find(const char *name, nbcoll_sim_noise *out);
 

@@ -22,6 +22,7 @@ typedef struct simulation {
     command_rules rules;
     command_chosen chosen; /* parameters; and the reason, where the algorithm was left to be chosen */
     nbcoll_sim_config config;
+    nbcoll_sim_model model;
     const char *chrome, *svg; /* files, or null */
     int has_json;
     json_t *results;          /* null unless --json */
@@ -103,7 +104,7 @@ static int take_option(void *user, int option, const char *value)
     case 'p':
         return take_ranks(s, value);
     case 'm':
-        return sim_take_model(s->self, value, &s->config.model);
+        return sim_take_model(s->self, value, &s->model);
     case 'N':
         if (nbcoll_sim_noise_find(value, &s->config.noise) == NBCOLL_OK)
             return 0;
@@ -143,7 +144,7 @@ static int check(simulation *s)
         return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
     if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
         return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
-    if (s->config.model.cores && s->config.model.cores <= s->config.model.progress)
+    if (s->model.cores && s->model.cores <= s->model.progress)
         return command_refuse(s->self, "--model: no core of a node is left to compute");
     if (s->has_program && (s->compute || s->test_every))
         return command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
@@ -263,7 +264,7 @@ static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorith
     nbcoll_case at = command_case(&s->cases, algorithm);
     at.count = count;
     at.known = 1;
-    at.node = s->is_lowered ? 0 : (int)s->config.model.node;
+    at.node = s->is_lowered ? 0 : (int)s->model.node;
     return at;
 }
 
@@ -304,7 +305,7 @@ static int one_chosen(simulation *s, size_t count, int only_check)
 {
     nbcoll_case at = case_of(s, NULL, count);
     nbcoll_terms terms = command_terms(&s->rules, &at);
-    sim_price(&s->config.model, &terms);
+    sim_price(&s->model, &terms);
     nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
     if (status)
         return command_refuse_case(s->self, &at, status);
@@ -373,7 +374,7 @@ static void set_program(simulation *s)
 static int simulate_all(simulation *s)
 {
     s->config.ranks = s->timeline.ranks = s->cases.most;
-    s->timeline.node = s->config.model.node ? (int)s->config.model.node : 1;
+    s->timeline.node = s->model.node ? (int)s->model.node : 1;
     s->config.user = s;
     s->config.event = s->chrome || s->svg ? see_event : NULL;
     command_bar_begin(&s->bar, s->bar.total);
@@ -400,8 +401,10 @@ static int run(const command *self, int argc, char *argv[])
     simulation s = {.self = self,
                     .cases = {.operation = -1, .fewest = 16, .most = 16, .counts = 1, .count = {1000},
                               .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
-                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block}};
-    nbcoll_sim_model_find("cluster", &s.config.model);
+                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block},
+                     .model.size = sizeof s.model};
+    s.config.model = &s.model;
+    nbcoll_sim_model_find("cluster", &s.model);
     int status = take_arguments(&s, argc, argv);
     s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports};
     set_program(&s);

@@ -11,7 +11,7 @@
 #include "command.h"
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
- * name is 0. 0, or COMMAND_USAGE after naming what is wrong. */
+ * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
 
 /* What selection is told of a machine: what the dearest messages among the ranks of the terms cost. */

@@ -68,7 +68,7 @@ int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out
     char *line = NULL;
     size_t room = 0;
     int number = 0, status = 0;
-    nbcoll_sim_model model = {.node = 0};
+    nbcoll_sim_model model = {.size = sizeof model};
     if (nbcoll_sim_model_find(value, out) == NBCOLL_OK)
         return 0;
     FILE *file = fopen(value, "r");

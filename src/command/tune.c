@@ -287,6 +287,7 @@ static int run(const command *self, int argc, char *argv[])
               .within = 0.03,
               .plan = {.rules = &none, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .instances = 1, .rounds = 15,
                        .iterations = 20, .only = 1u << BENCH_NONBLOCKING}};
+    t.model.size = sizeof t.model;
     nbcoll_sim_model_find(t.model_name, &t.model);
     int status = take_options(&t, argc, argv);
     if (!status)

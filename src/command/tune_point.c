@@ -223,7 +223,7 @@ static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_sche
 
 static int simulate(const tune *t, tune_point *p)
 {
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = t->model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
         simulated s = {t->self, time->algorithm,

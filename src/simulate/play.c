@@ -5,7 +5,7 @@
 
 static int play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
 {
-    return s->config.model.eager && n->bytes > s->config.model.eager;
+    return s->model.eager && n->bytes > s->model.eager;
 }
 
 static uint32_t play_peer(const nbcolli_sim *s, uint32_t rank, const nbcolli_node *n)
@@ -36,7 +36,7 @@ void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, cons
 /* The core that works for the rank's communication. */
 static uint64_t play_core(const nbcolli_sim *s, uint32_t rank)
 {
-    uint32_t progress = s->config.model.progress;
+    uint32_t progress = s->model.progress;
     if (!progress)
         return nbcolli_compute_core(s, rank);
     return (uint64_t)(rank / s->node) * s->node_cores + s->workers + rank % s->node % progress;
@@ -49,7 +49,7 @@ static uint64_t play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t wor
     nbcolli_player *p = &s->player[rank];
     uint64_t core = play_core(s, rank), begin = nbcolli_program_attends(s, rank, nbcolli_later(t, p->last));
     uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
-    if (!s->config.model.progress && begin < p->until) {
+    if (!s->model.progress && begin < p->until) {
         p->until += end - begin;
         p->base = end;
     }
@@ -70,7 +70,7 @@ static int play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 
 static const nbcoll_sim_link *play_link(const nbcolli_sim *s, int is_between)
 {
-    return is_between ? &s->config.model.between : &s->config.model.inside;
+    return is_between ? &s->model.between : &s->model.inside;
 }
 
 static uint64_t play_span(const nbcoll_sim_link *link, uint64_t bytes)
@@ -138,7 +138,7 @@ static nbcoll_status play_send(nbcolli_sim *s, uint32_t run, nbcolli_node *n, ui
         return status;
     play_deepen(s, run - rank + peer, to, r->state[step].depth);
     const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, peer));
-    uint64_t end = play_work(s, run, t, s->config.model.step + link->o_send, n);
+    uint64_t end = play_work(s, run, t, s->model.step + link->o_send, n);
     if (kind == NBCOLLI_MESSAGE)
         play_ended(s, r, step);
     return play_post(s, run, n, to, end, kind);
@@ -149,7 +149,7 @@ static void play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, u
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, play_peer(s, rank, n)));
-    play_work(s, run, t, s->config.model.step + link->o_recv, n);
+    play_work(s, run, t, s->model.step + link->o_recv, n);
     play_ended(s, &s->run[run], step);
 }
 
@@ -171,13 +171,13 @@ static nbcoll_status play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, ui
 
 static int play_is_in_cell(const nbcolli_sim *s, const nbcolli_node *exposure)
 {
-    return exposure->bytes <= s->config.model.cell;
+    return exposure->bytes <= s->model.cell;
 }
 
 static nbcoll_status play_expose(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
-    const nbcoll_sim_model *m = &s->config.model;
+    const nbcoll_sim_model *m = &s->model;
     uint32_t rank = nbcolli_rank_of(s, run), to;
     int is_in_cell = play_is_in_cell(s, n);
     uint64_t copying = is_in_cell ? nbcolli_price(n->bytes, m->copy) : 0;
@@ -206,7 +206,7 @@ static nbcoll_status play_expose(nbcolli_sim *s, uint32_t run, const nbcolli_nod
 /* The core copies, or combines, and tells the owner, unless it had it from the cell. */
 static nbcoll_status play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
-    const nbcoll_sim_model *m = &s->config.model;
+    const nbcoll_sim_model *m = &s->model;
     uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + play_peer(s, rank, n), from;
     nbcoll_status status = play_mate(s, owner, n, &from);
     if (status != NBCOLL_OK)
@@ -236,7 +236,7 @@ static void play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, uint64_t t
 
 static nbcoll_status play_step(nbcolli_sim *s, uint32_t run, uint32_t step, uint64_t t)
 {
-    const nbcoll_sim_model *m = &s->config.model;
+    const nbcoll_sim_model *m = &s->model;
     nbcolli_sim_run *r = &s->run[run];
     nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     nbcolli_node *n = &r->shape->node[step];

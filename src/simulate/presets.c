@@ -40,11 +40,18 @@ const char *nbcoll_sim_noise_name(unsigned i)
 
 nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out)
 {
+    nbcoll_sim_model model;
+    size_t size;
     if (!name || !out)
         return NBCOLL_ERR_NULL;
+    size = out->size;
+    if (nbcolli_copy_tagged(&model, out, sizeof model) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
     for (unsigned i = 0; i < PRESETS_COUNT(presets_models); i++)
         if (!strcmp(name, presets_models[i].name)) {
-            *out = presets_models[i].model;
+            model = presets_models[i].model;
+            model.size = size;
+            memcpy(out, &model, size < sizeof model ? size : sizeof model);
             return NBCOLL_OK;
         }
     return NBCOLL_ERR_ARGUMENT;

@@ -48,7 +48,7 @@ static uint64_t program_sharers(const nbcolli_sim *s, uint32_t rank)
 uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
     const nbcolli_player *p = &s->player[rank];
-    if (s->config.model.progress || t <= p->base || t >= p->until)
+    if (s->model.progress || t <= p->base || t >= p->until)
         return t;
     uint64_t every = program_of(&s->config, rank)->action[p->at].test_every;
     uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
@@ -70,7 +70,7 @@ static nbcoll_sim_action program_action(const nbcolli_sim *s, uint32_t rank, uin
 /* When a rank that was at an action since `t` has come out of the library. */
 static uint64_t program_returns(const nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
-    return s->config.model.progress ? t : nbcolli_later(t, s->player[rank].last);
+    return s->model.progress ? t : nbcolli_later(t, s->player[rank].last);
 }
 
 static nbcoll_status program_compute(nbcolli_sim *s, uint32_t rank, const nbcoll_sim_action *a, uint64_t t)

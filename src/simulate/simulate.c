@@ -10,9 +10,8 @@ static int simulate_link(const nbcoll_sim_link *l)
            l->gap <= NBCOLL_SIM_MOST_NS && l->byte <= NBCOLL_SIM_MOST_PS;
 }
 
-static int simulate_limits(const nbcoll_sim_config *c)
+static int simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
-    const nbcoll_sim_model *m = &c->model;
     if (!simulate_link(&m->inside) || !simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
         m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > SIMULATE_NODE ||
         m->cores > SIMULATE_NODE || m->progress > SIMULATE_NODE || c->noise.period > NBCOLL_SIM_MOST_NS ||
@@ -21,7 +20,7 @@ static int simulate_limits(const nbcoll_sim_config *c)
     return 1;
 }
 
-static nbcoll_status simulate_check(const nbcoll_sim_config *c)
+static nbcoll_status simulate_check(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
     const nbcoll_sim_noise *n = &c->noise;
     int is_one_late = c->arrival.pattern == NBCOLL_SIM_ONE_LATE;
@@ -29,14 +28,14 @@ static nbcoll_status simulate_check(const nbcoll_sim_config *c)
         return NBCOLL_ERR_RANK;
     if ((unsigned)n->phase > NBCOLL_SIM_RANDOM || (unsigned)c->arrival.pattern > NBCOLL_SIM_SCATTERED ||
         n->share > 1000 || (n->period && n->length >= n->period) ||
-        (c->model.cores && c->model.cores <= c->model.progress))
+        (m->cores && m->cores <= m->progress))
         return NBCOLL_ERR_ARGUMENT;
-    return simulate_limits(c) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
+    return simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
 
 static nbcoll_status simulate_open(nbcolli_sim *s)
 {
-    const nbcoll_sim_model *m = &s->config.model;
+    const nbcoll_sim_model *m = &s->model;
     uint64_t ranks = (uint64_t)s->config.ranks;
     s->node = m->node ? m->node : 1;
     s->node_cores = m->cores ? m->cores : s->node + m->progress;
@@ -135,7 +134,11 @@ nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build 
     if (!config || !make || !out)
         return NBCOLL_ERR_NULL;
     size_t size = out->size;
-    if (nbcolli_copy_tagged(&s.config, config, sizeof s.config) != NBCOLL_OK ||
+    if (nbcolli_copy_tagged(&s.config, config, sizeof s.config) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (!s.config.model)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&s.model, s.config.model, sizeof s.model) != NBCOLL_OK ||
         nbcolli_copy_tagged(&s.result, out, sizeof s.result) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     if (s.config.host && s.config.host->size &&
@@ -143,7 +146,7 @@ nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build 
         return NBCOLL_ERR_CONFIG;
     s.result = (nbcoll_sim_result){.rank = s.result.rank};
     s.config.operations = s.config.operations ? s.config.operations : 1;
-    nbcoll_status status = simulate_check(&s.config);
+    nbcoll_status status = simulate_check(&s.config, &s.model);
     if (status != NBCOLL_OK)
         return status;
     if (s.result.rank)

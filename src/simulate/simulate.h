@@ -155,6 +155,7 @@ typedef struct nbcolli_player {
 typedef struct nbcolli_sim {
     nbcolli_purse purse;
     nbcoll_sim_config config;
+    nbcoll_sim_model model; /* all of it, whatever the caller's has; config.model is not read any more */
     nbcoll_sim_result result;
     nbcolli_shapes shapes;
     nbcolli_queue queue;

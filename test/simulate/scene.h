@@ -9,7 +9,8 @@
 typedef struct scene {
     const nbcoll_algorithm *algorithm;
     nbcoll_case c;
-    nbcoll_sim_config config;
+    nbcoll_sim_config config; /* its model is set when it is played */
+    nbcoll_sim_model model;
     nbcoll_sim_result result;
     nbcoll_sim_action action[3];
 } scene;
@@ -25,6 +26,9 @@ void scene_program(scene *s, uint64_t before, uint64_t compute, uint64_t test_ev
 
 /* As an nbcoll_sim_build; `user` is the scene. */
 nbcoll_status scene_build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
+
+/* Plays it with the schedules of `build`, whose `user` is given. */
+nbcoll_status scene_simulate(scene *s, nbcoll_sim_build *build, void *user);
 
 /* Plays it, which must succeed, and gives the latest end. */
 uint64_t scene_play(scene *s);

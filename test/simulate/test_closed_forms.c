@@ -124,7 +124,7 @@ static void allreduce_by_recursive_doubling(void **state)
         scene_loggp(&s, L, O, GAP, G);
         uint64_t plain = scene_play(&s);
         assert_int_equal(plain, (uint64_t)nbcoll_rounds(P) * loggp(500));
-        s.config.model.reduce = 2000;
+        s.model.reduce = 2000;
         assert_int_equal(scene_play(&s), plain + (uint64_t)nbcoll_rounds(P) * 2 * 500);
     }
 }
@@ -151,10 +151,10 @@ static void a_long_message_is_asked_for(void **state)
     (void)state;
     scene s = scene_of(NBCOLL_OPERATION_BCAST, "binomial", 2, 1000);
     scene_loggp(&s, L, O, GAP, G);
-    s.config.model.eager = 1000;
+    s.model.eager = 1000;
     assert_int_equal(scene_play(&s), loggp(1000));
     assert_int_equal(s.result.arrivals, 1);
-    s.config.model.eager = 999;
+    s.model.eager = 999;
     assert_int_equal(scene_play(&s), 2 * loggp(0) + loggp(1000));
     assert_int_equal(s.result.arrivals, 3);
     assert_int_equal(s.result.messages, 1);
@@ -176,11 +176,11 @@ static void messages_cost_more_between_nodes(void **state)
 {
     (void)state;
     scene s = scene_of(NBCOLL_OPERATION_BCAST, "binomial", 8, 1);
-    s.config.model.inside.latency = 10;
-    s.config.model.between.latency = 1000;
-    s.config.model.node = 4;
+    s.model.inside.latency = 10;
+    s.model.between.latency = 1000;
+    s.model.node = 4;
     assert_int_equal(scene_play(&s), 1000 + 10 + 10);
-    s.config.model.node = 8;
+    s.model.node = 8;
     assert_int_equal(scene_play(&s), 30);
 }
 

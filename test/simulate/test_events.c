@@ -48,8 +48,8 @@ static void events_fit_together(void **state)
     (void)state;
     told t = {0};
     scene s = scene_of(NBCOLL_OPERATION_ALLREDUCE, "ring", RANKS, 100000);
-    assert_int_equal(nbcoll_sim_model_find("cluster", &s.config.model), NBCOLL_OK);
-    s.config.model.eager = 4000; /* blocks of 4167 and 4166 bytes are asked for */
+    assert_int_equal(nbcoll_sim_model_find("cluster", &s.model), NBCOLL_OK);
+    s.model.eager = 4000; /* blocks of 4167 and 4166 bytes are asked for */
     scene_program(&s, 5, 0, 0);
     s.config.user = &t;
     s.config.event = hear;

@@ -39,9 +39,9 @@ static uint64_t time_of(const struct machine *m, const nbcoll_choice *c, int P, 
 {
     scene s = scene_of(c->algorithm->operation, c->algorithm->name, P, count);
     scene_loggp(&s, m->alpha_ns, m->overhead_ns, 0, 0);
-    s.config.model.inside.byte = s.config.model.between.byte = m->beta_ps;
-    s.config.model.copy = s.config.model.reduce = m->gamma_ps;
-    s.config.model.eager = eager;
+    s.model.inside.byte = s.model.between.byte = m->beta_ps;
+    s.model.copy = s.model.reduce = m->gamma_ps;
+    s.model.eager = eager;
     s.c.arity = c->arity;
     s.c.ports = c->ports;
     s.c.segment = c->segment;

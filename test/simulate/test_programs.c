@@ -140,7 +140,7 @@ static void operations_do_not_mix(void **state)
     s.config.operations = 2;
     s.config.programs = programs;
     s.result.rank = rank[0];
-    assert_int_equal(nbcoll_simulate(&s.config, build_two, &s, &s.result), NBCOLL_OK);
+    assert_int_equal(scene_simulate(&s, build_two, &s), NBCOLL_OK);
     assert_int_equal(s.result.bytes, 510);
     assert_int_equal(rank[0][1].ended, 9000 + 100);
     assert_int_equal(rank[1][1].started, 9000 + 100);

@@ -29,7 +29,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
     nbcoll_sim_result results[3];
     for (int i = 0; i < 3; i++) {
         scene s = scene_of(NBCOLL_OPERATION_ALLREDUCE, "ring", RANKS, 10000);
-        assert_int_equal(nbcoll_sim_model_find("cluster", &s.config.model), NBCOLL_OK);
+        assert_int_equal(nbcoll_sim_model_find("cluster", &s.model), NBCOLL_OK);
         assert_int_equal(nbcoll_sim_noise_find("tick", &s.config.noise), NBCOLL_OK);
         s.config.noise.phase = NBCOLL_SIM_RANDOM;
         s.config.arrival = (nbcoll_sim_arrival){NBCOLL_SIM_SCATTERED, 0, 3 * MS};
@@ -168,12 +168,12 @@ static void progress_is_made_in_tests(void **state)
     assert_int_equal(scene_play(&s), 4300 + 100);
     assert_int_equal(s.result.waited, 10000 + 400);
     /* Somebody else's core: as if nobody computed. */
-    s.config.model.node = 4;
-    s.config.model.progress = 4;
+    s.model.node = 4;
+    s.model.progress = 4;
     assert_int_equal(scene_play(&s), 2400);
     assert_int_equal(s.result.waited, 10000);
     /* One for four ranks: their sends begin one after the other. */
-    s.config.model.progress = 1;
+    s.model.progress = 1;
     assert_true(scene_play(&s) > 2400);
     assert_int_equal(s.result.waited, 10000);
 }
@@ -183,9 +183,9 @@ static void ranks_that_share_a_core_take_turns(void **state)
     (void)state;
     scene s = barrier(8);
     scene_program(&s, 1000, 0, 0);
-    s.config.model.node = 4;
+    s.model.node = 4;
     uint64_t alone = scene_play(&s);
-    s.config.model.cores = 2;
+    s.model.cores = 2;
     nbcoll_sim_rank rank[8];
     s.result.rank = rank;
     assert_true(scene_play(&s) > alone + 1000);

@@ -20,7 +20,7 @@ static scene four(void)
 static void refused(scene *s, nbcoll_sim_build *build, nbcoll_status why)
 {
     nbcoll_sim_result before = s->result;
-    assert_int_equal(nbcoll_simulate(&s->config, build, s, &s->result), why);
+    assert_int_equal(scene_simulate(s, build, s), why);
     assert_memory_equal(&before, &s->result, sizeof before);
 }
 
@@ -36,9 +36,13 @@ static void bad_configurations(void **state)
     (void)state;
     scene good = four();
     assert_int_equal(nbcoll_simulate(NULL, scene_build, &good, &good.result), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_simulate(&good.config, scene_build, &good, &good.result), NBCOLL_ERR_NULL); /* no model */
+    good.config.model = &good.model;
     assert_int_equal(nbcoll_simulate(&good.config, NULL, &good, &good.result), NBCOLL_ERR_NULL);
     assert_int_equal(nbcoll_simulate(&good.config, scene_build, &good, NULL), NBCOLL_ERR_NULL);
     REFUSED(s.config.size = 4, CONFIG);
+    REFUSED(s.model.size = 0, CONFIG);
+    REFUSED(s.model.size = sizeof s.model.size - 1, CONFIG);
     REFUSED(s.result.size = 4, CONFIG);
     REFUSED(s.config.ranks = 0, RANK);
     REFUSED(s.config.ranks = 5, RANK);
@@ -47,10 +51,10 @@ static void bad_configurations(void **state)
     REFUSED(s.config.noise.phase = (nbcoll_sim_phase)3, ARGUMENT);
     REFUSED(s.config.noise.share = 1001, ARGUMENT);
     REFUSED((s.config.noise = (nbcoll_sim_noise){5, 5, 1000, NBCOLL_SIM_APART}), ARGUMENT);
-    REFUSED(s.config.model.cores = s.config.model.progress = 2, ARGUMENT);
-    REFUSED(s.config.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
-    REFUSED(s.config.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
-    REFUSED(s.config.model.node = 65537, LIMIT);
+    REFUSED(s.model.cores = s.model.progress = 2, ARGUMENT);
+    REFUSED(s.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
+    REFUSED(s.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
+    REFUSED(s.model.node = 65537, LIMIT);
     REFUSED(scene_program(&s, NBCOLL_SIM_MOST_NS + 1, 0, 0), LIMIT);
     REFUSED(scene_program(&s, 0, 0, NBCOLL_SIM_MOST_NS + 1), LIMIT);
     REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = NBCOLL_SIM_START), ARGUMENT);
@@ -64,12 +68,13 @@ static void bad_configurations(void **state)
 static void presets_that_do_not_exist(void **state)
 {
     (void)state;
-    nbcoll_sim_model model;
+    nbcoll_sim_model model = {.size = sizeof model}, unsized = {.size = 0};
     nbcoll_sim_noise noise;
     const char *name;
     assert_int_equal(nbcoll_sim_model_find("x", &model), NBCOLL_ERR_ARGUMENT);
     assert_int_equal(nbcoll_sim_noise_find("x", &noise), NBCOLL_ERR_ARGUMENT);
     assert_int_equal(nbcoll_sim_model_find(NULL, &model), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_sim_model_find("node", &unsized), NBCOLL_ERR_CONFIG);
     assert_int_equal(nbcoll_sim_noise_find("tick", NULL), NBCOLL_ERR_NULL);
     for (unsigned i = 0; (name = nbcoll_sim_model_name(i)); i++)
         assert_int_equal(nbcoll_sim_model_find(name, &model), NBCOLL_OK);
@@ -129,7 +134,7 @@ static nbcoll_status build_odd(void *user, uint32_t operation, int rank, nbcoll_
 static nbcoll_status play_odd(odd o)
 {
     scene s = four();
-    return nbcoll_simulate(&s.config, build_odd, &o, &s.result);
+    return scene_simulate(&s, build_odd, &o);
 }
 
 static void schedules_that_cannot_be_played(void **state)
@@ -178,7 +183,7 @@ static void too_little_memory(void **state)
         nbcoll_host host = {.size = sizeof host, .user = &r, .alloc = ration_alloc, .free = ration_free};
         scene s = four();
         s.config.host = &host;
-        status = nbcoll_simulate(&s.config, scene_build, &s, &s.result);
+        status = scene_simulate(&s, scene_build, &s);
         assert_int_equal(r.held, 0);
     }
     assert_int_equal(status, NBCOLL_OK);

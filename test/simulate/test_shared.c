@@ -19,10 +19,10 @@
 static void set_machine(scene *s, int node)
 {
     scene_loggp(s, L, O, 0, G);
-    s->config.model.node = (uint32_t)node;
-    s->config.model.copy = 1000 * COPY;
-    s->config.model.reduce = 1000 * REDUCE;
-    s->config.model.cell = CELL;
+    s->model.node = (uint32_t)node;
+    s->model.copy = 1000 * COPY;
+    s->model.reduce = 1000 * REDUCE;
+    s->model.cell = CELL;
 }
 
 /* Fetching n bytes that are not in the cell. */
@@ -130,8 +130,8 @@ static nbcoll_status build_hand(void *user, uint32_t operation, int rank, nbcoll
 static nbcoll_status play_hand(hand *h, int node)
 {
     h->s = slots(2, 0, NULL);
-    h->s.config.model.node = (uint32_t)node;
-    return nbcoll_simulate(&h->s.config, build_hand, h, &h->s.result);
+    h->s.model.node = (uint32_t)node;
+    return scene_simulate(&h->s, build_hand, h);
 }
 
 static void a_fetch_that_combines(void **state)
@@ -202,10 +202,10 @@ static void bound_blocks_have_their_lengths(void **state)
     nbcoll_meaning m = {.size = sizeof m};
     scene s = scene_of(NBCOLL_OPERATION_ALLTOALLV, "flat", 2, 1000);
     set_machine(&s, 1);
-    s.config.model.copy = 0;
+    s.model.copy = 0;
     s.c.spread = NBCOLL_SPREAD_RISING;
     assert_int_equal(nbcoll_meaning_of(&s.c, 0, &m), NBCOLL_OK);
-    assert_int_equal(nbcoll_simulate(&s.config, scene_build, &s, &s.result), NBCOLL_ERR_UNSUPPORTED);
+    assert_int_equal(scene_simulate(&s, scene_build, &s), NBCOLL_ERR_UNSUPPORTED);
     s.config.block = block;
     s.config.user = &m;
     assert_int_equal(scene_play(&s), O + L + 1000 * G + O);
@@ -230,7 +230,7 @@ static void bound_blocks_that_pack_travel_packed(void **state)
     s.c.reduction.type = nbcoll_type_of(&type);
     s.c.spread = NBCOLL_SPREAD_RISING; /* 0 to 0: 1000 bytes, 0 to 1: 1001, 1 to 0: 1000, 1 to 1: 1001 */
     assert_int_equal(nbcoll_meaning_of(&s.c, 0, &m), NBCOLL_OK);
-    assert_int_equal(nbcoll_simulate(&s.config, scene_build, &s, &s.result), NBCOLL_ERR_UNSUPPORTED);
+    assert_int_equal(scene_simulate(&s, scene_build, &s), NBCOLL_ERR_UNSUPPORTED);
     s.config.block = block;
     s.config.user = &m;
     scene_play(&s);
