@@ -9,7 +9,7 @@
 nbcoll_build nbcolli_allgather_binomial, nbcolli_allgather_gather_bcast, nbcolli_gather_binomial,
     nbcolli_gatherv_binomial, nbcolli_gather_flat, nbcolli_bcast_binomial, nbcolli_bcast_spanning_tree;
 
-static void gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
+static void nbcolli_gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
 {
     nbcoll_args gather = *a, bcast = *a;
     size_t at = 0;
@@ -40,10 +40,11 @@ static void gather_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_bu
 
 void nbcolli_allgather_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    gather_then_bcast(b, a, a->counts ? nbcolli_gatherv_binomial : nbcolli_gather_binomial, nbcolli_bcast_binomial);
+    nbcolli_gather_then_bcast(b, a, a->counts ? nbcolli_gatherv_binomial : nbcolli_gather_binomial,
+                              nbcolli_bcast_binomial);
 }
 
 void nbcolli_allgather_gather_bcast(nbcoll_builder *b, const nbcoll_args *a)
 {
-    gather_then_bcast(b, a, nbcolli_gather_flat, nbcolli_bcast_spanning_tree);
+    nbcolli_gather_then_bcast(b, a, nbcolli_gather_flat, nbcolli_bcast_spanning_tree);
 }

@@ -8,7 +8,7 @@
 
 nbcoll_build nbcolli_allgather_ring, nbcolli_allgather_ring_sequential;
 
-static void ring_allgather(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_ring_allgather(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, left = nbcoll_relative(b->rank, 1 % ranks, ranks);
     int right = nbcoll_absolute(1 % ranks, b->rank, ranks);
@@ -33,10 +33,10 @@ static void ring_allgather(nbcoll_builder *b, const nbcoll_args *a, int is_seque
 
 void nbcolli_allgather_ring(nbcoll_builder *b, const nbcoll_args *a)
 {
-    ring_allgather(b, a, 0);
+    nbcolli_ring_allgather(b, a, 0);
 }
 
 void nbcolli_allgather_ring_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    ring_allgather(b, a, 1);
+    nbcolli_ring_allgather(b, a, 1);
 }

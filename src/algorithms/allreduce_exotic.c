@@ -10,13 +10,14 @@
 nbcoll_build nbcolli_allreduce_exotic;
 
 /* What this rank has combined, and since which step; the step that last reads the operand where it was. */
-typedef struct exotic_sum {
+typedef struct nbcolli_exotic_sum {
     nbcoll_addr at;
     nbcoll_step since, used;
-} exotic_sum;
+} nbcolli_exotic_sum;
 
 /* Combines with what `peer` sends; a rank below stands to the left. */
-static void exotic_combine(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer, int is_result)
+static void nbcolli_exotic_combine(nbcoll_builder *b, const nbcoll_args *a, nbcolli_exotic_sum *s, int peer,
+                                   int is_result)
 {
     nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), to = is_result ? a->recv : in;
     nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
@@ -33,7 +34,7 @@ static void exotic_combine(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *
     s->since = step;
 }
 
-static void exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, exotic_sum *s, int peer)
+static void nbcolli_exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, nbcolli_exotic_sum *s, int peer)
 {
     nbcoll_step give = nbcoll_add_send(b, peer, s->at, a->bytes);
     nbcoll_after(b, give, s->since);
@@ -46,7 +47,7 @@ void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
     int me = b->rank, ranks = b->ranks, second = nbcoll_binomial_first(0, ranks), is_root = !me || me == second;
     int size = me ? nbcoll_binomial_size(me, ranks) : second;
     int above = is_root ? second - me : nbcoll_binomial_parent(me);
-    exotic_sum s = {a->send, NBCOLL_START, NBCOLL_START};
+    nbcolli_exotic_sum s = {a->send, NBCOLL_START, NBCOLL_START};
 
     if (ranks == 1) {
         if (!a->in_place)
@@ -55,10 +56,10 @@ void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
     }
     /* The nearest child first: it has the ranks just above those combined so far. */
     for (int gap = 1; gap < size; gap = gap < size - gap ? 2 * gap : size)
-        exotic_combine(b, a, &s, me + gap, 0);
-    exotic_send_up(b, a, &s, above);
+        nbcolli_exotic_combine(b, a, &s, me + gap, 0);
+    nbcolli_exotic_send_up(b, a, &s, above);
     if (is_root) {
-        exotic_combine(b, a, &s, above, 1);
+        nbcolli_exotic_combine(b, a, &s, above, 1);
     } else {
         s.since = nbcoll_add_recv(b, above, a->recv, a->bytes);
         if (a->in_place)

@@ -9,7 +9,7 @@
 
 nbcoll_build nbcolli_allreduce_halving;
 
-typedef struct rabenseifner_plan {
+typedef struct nbcolli_rabenseifner_plan {
     nbcoll_builder *b;
     const nbcoll_args *a;
     int me, power;    /* this rank's number, of so many */
@@ -17,20 +17,20 @@ typedef struct rabenseifner_plan {
     nbcoll_addr at;   /* where they are, */
     nbcoll_step since;
     nbcoll_step left; /* what went from where the operands were */
-} rabenseifner_plan;
+} nbcolli_rabenseifner_plan;
 
-static size_t rabenseifner_place(const rabenseifner_plan *p, int block)
+static size_t nbcolli_rabenseifner_place(const nbcolli_rabenseifner_plan *p, int block)
 {
     return nbcoll_block_offset(p->a->count, p->power, block) * p->a->element;
 }
 
 /* Combines the blocks `low` .. `high` - 1, which this rank keeps, with the peer's. */
-static void rabenseifner_keep(rabenseifner_plan *p, int peer, int low, int high)
+static void nbcolli_rabenseifner_keep(nbcolli_rabenseifner_plan *p, int peer, int low, int high)
 {
-    size_t bytes = rabenseifner_place(p, high) - rabenseifner_place(p, low);
-    nbcoll_addr kept = nbcoll_at(p->at, rabenseifner_place(p, low) - rabenseifner_place(p, p->low));
+    size_t bytes = nbcolli_rabenseifner_place(p, high) - nbcolli_rabenseifner_place(p, low);
+    nbcoll_addr kept = nbcoll_at(p->at, nbcolli_rabenseifner_place(p, low) - nbcolli_rabenseifner_place(p, p->low));
     nbcoll_addr in = nbcoll_add_scratch(p->b, bytes);
-    nbcoll_addr to = high - low == 1 ? nbcoll_at(p->a->recv, rabenseifner_place(p, low)) : in;
+    nbcoll_addr to = high - low == 1 ? nbcoll_at(p->a->recv, nbcolli_rabenseifner_place(p, low)) : in;
     nbcoll_step take = nbcoll_add_recv(p->b, peer, in, bytes);
     size_t count = bytes / p->a->element;
     nbcoll_step step = peer < p->b->rank ? nbcoll_add_combine(p->b, to, in, kept, count, p->a->reduction)
@@ -43,29 +43,31 @@ static void rabenseifner_keep(rabenseifner_plan *p, int peer, int low, int high)
     p->since = step;
 }
 
-static void rabenseifner_scatter(rabenseifner_plan *p, int mask)
+static void nbcolli_rabenseifner_scatter(nbcolli_rabenseifner_plan *p, int mask)
 {
     int middle = p->low + (p->high - p->low) / 2, is_upper = (p->me & mask) != 0;
     int low = is_upper ? p->low : middle, high = is_upper ? middle : p->high; /* what goes */
     int peer = nbcoll_unfold(p->me ^ mask, p->b->ranks);
-    nbcoll_addr from = nbcoll_at(p->at, rabenseifner_place(p, low) - rabenseifner_place(p, p->low));
-    nbcoll_step give = nbcoll_add_send(p->b, peer, from, rabenseifner_place(p, high) - rabenseifner_place(p, low));
+    nbcoll_addr from = nbcoll_at(p->at, nbcolli_rabenseifner_place(p, low) - nbcolli_rabenseifner_place(p, p->low));
+    nbcoll_step give =
+        nbcoll_add_send(p->b, peer, from, nbcolli_rabenseifner_place(p, high) - nbcolli_rabenseifner_place(p, low));
 
     nbcoll_after(p->b, give, p->since);
     if (p->since == NBCOLL_START)
         p->left = give;
-    rabenseifner_keep(p, peer, is_upper ? middle : p->low, is_upper ? p->high : middle);
+    nbcolli_rabenseifner_keep(p, peer, is_upper ? middle : p->low, is_upper ? p->high : middle);
 }
 
 /* Exchanges finished blocks. In place, they come to where operands were, which are free since the step `clear`. */
-static void rabenseifner_gather(rabenseifner_plan *p, int mask, nbcoll_step clear, int is_last)
+static void nbcolli_rabenseifner_gather(nbcolli_rabenseifner_plan *p, int mask, nbcoll_step clear, int is_last)
 {
     int blocks = p->high - p->low, other = p->me & mask ? p->low - blocks : p->high;
     int peer = nbcoll_unfold(p->me ^ mask, p->b->ranks);
-    size_t mine = rabenseifner_place(p, p->low), theirs = rabenseifner_place(p, other);
-    nbcoll_step give = nbcoll_add_send(p->b, peer, nbcoll_at(p->a->recv, mine), rabenseifner_place(p, p->high) - mine);
+    size_t mine = nbcolli_rabenseifner_place(p, p->low), theirs = nbcolli_rabenseifner_place(p, other);
+    nbcoll_step give =
+        nbcoll_add_send(p->b, peer, nbcoll_at(p->a->recv, mine), nbcolli_rabenseifner_place(p, p->high) - mine);
     nbcoll_step take = nbcoll_add_recv(p->b, peer, nbcoll_at(p->a->recv, theirs),
-                                   rabenseifner_place(p, other + blocks) - theirs);
+                                       nbcolli_rabenseifner_place(p, other + blocks) - theirs);
 
     nbcoll_after(p->b, give, p->since);
     nbcoll_after(p->b, take, p->left != NBCOLL_START && mask == 1 && p->a->in_place ? p->left : clear);
@@ -82,7 +84,8 @@ static void rabenseifner_gather(rabenseifner_plan *p, int mask, nbcoll_step clea
 void nbcolli_allreduce_halving(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), power = nbcoll_power(ranks);
-    rabenseifner_plan p = {b, a, nbcoll_fold(b->rank, ranks), power, 0, power, a->send, NBCOLL_START, NBCOLL_START};
+    nbcolli_rabenseifner_plan p = {b,           a, nbcoll_fold(b->rank, ranks), power, 0, power, a->send, NBCOLL_START,
+                                   NBCOLL_START};
 
     if (p.me < 0) {
         nbcoll_step give = nbcoll_add_send(b, pair, a->send, a->bytes),
@@ -94,12 +97,12 @@ void nbcolli_allreduce_halving(nbcoll_builder *b, const nbcoll_args *a)
     if (ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     if (pair >= 0)
-        rabenseifner_keep(&p, pair, 0, power);
+        nbcolli_rabenseifner_keep(&p, pair, 0, power);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power)
-        rabenseifner_scatter(&p, mask);
+        nbcolli_rabenseifner_scatter(&p, mask);
     nbcoll_step clear = a->in_place ? p.since : NBCOLL_START;
     for (int mask = power / 2; mask; mask /= 2)
-        rabenseifner_gather(&p, mask, clear, mask == 1 && pair < 0);
+        nbcolli_rabenseifner_gather(&p, mask, clear, mask == 1 && pair < 0);
     if (pair >= 0)
         nbcoll_after(b, nbcoll_add_send(b, pair, a->recv, a->bytes), p.since);
 }

@@ -13,15 +13,16 @@
 nbcoll_build nbcolli_allreduce_recursive_doubling, nbcolli_allreduce_recursive_doubling_sequential;
 
 /* What this rank has combined so far, and since which step. */
-typedef struct allreduce_state {
+typedef struct nbcolli_allreduce_state {
     nbcoll_addr sum;
     nbcoll_step since;
     nbcoll_step first_send; /* reads the operand where it was */
     int is_sequential;
-} allreduce_state;
+} nbcolli_allreduce_state;
 
 /* Combines with what `peer` sends, which stands to the left or right of what is known. */
-static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_state *d, int peer, int is_last)
+static void nbcolli_allreduce_take(nbcoll_builder *b, const nbcoll_args *a, nbcolli_allreduce_state *d, int peer,
+                                   int is_last)
 {
     nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), result = is_last ? a->recv : in;
     nbcoll_step take = nbcoll_add_recv(b, peer, in, a->bytes);
@@ -37,21 +38,22 @@ static void allreduce_take(nbcoll_builder *b, const nbcoll_args *a, allreduce_st
     d->since = combine;
 }
 
-static nbcoll_step allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const allreduce_state *d, int peer)
+static nbcoll_step nbcolli_allreduce_give(nbcoll_builder *b, const nbcoll_args *a, const nbcolli_allreduce_state *d,
+                                          int peer)
 {
     nbcoll_step give = nbcoll_add_send(b, peer, d->sum, a->bytes);
     nbcoll_after(b, give, d->since);
     return give;
 }
 
-static void doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     int power = nbcoll_power(ranks);
-    allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START, is_sequential};
+    nbcolli_allreduce_state d = {a->send, NBCOLL_START, NBCOLL_START, is_sequential};
 
     if (me < 0) {
-        nbcoll_step give = allreduce_give(b, a, &d, pair), take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
+        nbcoll_step give = nbcolli_allreduce_give(b, a, &d, pair), take = nbcoll_add_recv(b, pair, a->recv, a->bytes);
         if (a->in_place)
             nbcoll_after(b, take, give);
         return;
@@ -59,26 +61,26 @@ static void doubling_allreduce(nbcoll_builder *b, const nbcoll_args *a, int is_s
     if (ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     if (pair >= 0)
-        allreduce_take(b, a, &d, pair, 0);
+        nbcolli_allreduce_take(b, a, &d, pair, 0);
     for (int mask = 1; mask < power; mask = mask < power - mask ? 2 * mask : power) {
         int peer = nbcoll_unfold(me ^ mask, ranks);
-        nbcoll_step give = allreduce_give(b, a, &d, peer);
+        nbcoll_step give = nbcolli_allreduce_give(b, a, &d, peer);
         if (mask == 1 && pair < 0)
             d.first_send = give;
-        allreduce_take(b, a, &d, peer, mask == power - mask);
+        nbcolli_allreduce_take(b, a, &d, peer, mask == power - mask);
         if (is_sequential)
             nbcoll_after(b, d.since, give);
     }
     if (pair >= 0)
-        allreduce_give(b, a, &d, pair);
+        nbcolli_allreduce_give(b, a, &d, pair);
 }
 
 void nbcolli_allreduce_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
 {
-    doubling_allreduce(b, a, 0);
+    nbcolli_doubling_allreduce(b, a, 0);
 }
 
 void nbcolli_allreduce_recursive_doubling_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    doubling_allreduce(b, a, 1);
+    nbcolli_doubling_allreduce(b, a, 1);
 }

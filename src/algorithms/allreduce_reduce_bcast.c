@@ -8,7 +8,7 @@
 nbcoll_build nbcolli_allreduce_binomial, nbcolli_allreduce_reduce_bcast, nbcolli_reduce_binomial,
     nbcolli_bcast_binomial, nbcolli_reduce_spanning_tree, nbcolli_bcast_spanning_tree;
 
-static void reduce_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
+static void nbcolli_reduce_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_build *up, nbcoll_build *down)
 {
     nbcoll_args reduce = *a, bcast = *a;
 
@@ -23,10 +23,10 @@ static void reduce_then_bcast(nbcoll_builder *b, const nbcoll_args *a, nbcoll_bu
 
 void nbcolli_allreduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    reduce_then_bcast(b, a, nbcolli_reduce_binomial, nbcolli_bcast_binomial);
+    nbcolli_reduce_then_bcast(b, a, nbcolli_reduce_binomial, nbcolli_bcast_binomial);
 }
 
 void nbcolli_allreduce_reduce_bcast(nbcoll_builder *b, const nbcoll_args *a)
 {
-    reduce_then_bcast(b, a, nbcolli_reduce_spanning_tree, nbcolli_bcast_spanning_tree);
+    nbcolli_reduce_then_bcast(b, a, nbcolli_reduce_spanning_tree, nbcolli_bcast_spanning_tree);
 }

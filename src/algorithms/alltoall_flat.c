@@ -11,9 +11,9 @@ nbcoll_build nbcolli_alltoall_flat, nbcolli_alltoall_flat_sequential, nbcolli_al
     nbcolli_alltoall_flat_sequential_receives;
 
 /* One after the other. */
-enum { FLAT_SENDS = 1, FLAT_RECEIVES = 2 };
+enum { NBCOLLI_FLAT_SENDS = 1, NBCOLLI_FLAT_RECEIVES = 2 };
 
-static void alltoall_directly(nbcoll_builder *b, const nbcoll_args *a, unsigned sequential)
+static void nbcolli_alltoall_directly(nbcoll_builder *b, const nbcoll_args *a, unsigned sequential)
 {
     int me = b->rank, ranks = b->ranks;
     nbcoll_region from = nbcoll_send_block(b, a, me), to = nbcoll_recv_block(b, a, me);
@@ -43,27 +43,27 @@ static void alltoall_directly(nbcoll_builder *b, const nbcoll_args *a, unsigned 
             nbcoll_after(b, all, left);
         nbcoll_after(b, give, gave);
         nbcoll_after(b, take, took);
-        gave = sequential & FLAT_SENDS ? give : NBCOLL_START;
-        took = sequential & FLAT_RECEIVES ? take : NBCOLL_START;
+        gave = sequential & NBCOLLI_FLAT_SENDS ? give : NBCOLL_START;
+        took = sequential & NBCOLLI_FLAT_RECEIVES ? take : NBCOLL_START;
     }
 }
 
 void nbcolli_alltoall_flat(nbcoll_builder *b, const nbcoll_args *a)
 {
-    alltoall_directly(b, a, 0);
+    nbcolli_alltoall_directly(b, a, 0);
 }
 
 void nbcolli_alltoall_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    alltoall_directly(b, a, FLAT_SENDS | FLAT_RECEIVES);
+    nbcolli_alltoall_directly(b, a, NBCOLLI_FLAT_SENDS | NBCOLLI_FLAT_RECEIVES);
 }
 
 void nbcolli_alltoall_flat_sequential_sends(nbcoll_builder *b, const nbcoll_args *a)
 {
-    alltoall_directly(b, a, FLAT_SENDS);
+    nbcolli_alltoall_directly(b, a, NBCOLLI_FLAT_SENDS);
 }
 
 void nbcolli_alltoall_flat_sequential_receives(nbcoll_builder *b, const nbcoll_args *a)
 {
-    alltoall_directly(b, a, FLAT_RECEIVES);
+    nbcolli_alltoall_directly(b, a, NBCOLLI_FLAT_RECEIVES);
 }

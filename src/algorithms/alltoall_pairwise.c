@@ -10,7 +10,7 @@
 nbcoll_build nbcolli_alltoall_pairwise;
 
 /* In place, what leaves goes aside first: room for the longest block. */
-static nbcoll_addr pairwise_room(nbcoll_builder *b, const nbcoll_args *a)
+static nbcoll_addr nbcolli_pairwise_room(nbcoll_builder *b, const nbcoll_args *a)
 {
     size_t longest = 0;
 
@@ -24,7 +24,7 @@ static nbcoll_addr pairwise_room(nbcoll_builder *b, const nbcoll_args *a)
 void nbcolli_alltoall_pairwise(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks;
-    nbcoll_addr room = a->in_place ? pairwise_room(b, a) : a->send;
+    nbcoll_addr room = a->in_place ? nbcolli_pairwise_room(b, a) : a->send;
     nbcoll_step gave = NBCOLL_START, took = NBCOLL_START; /* in the round before */
 
     for (int round = 0; round < ranks; round++) {

@@ -12,7 +12,7 @@
 nbcoll_build nbcolli_barrier_binomial, nbcolli_barrier_exotic;
 
 /* `other`: the second root, of which the first must not hear as of a child; 0 when there is none. */
-static void barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)
+static void nbcolli_barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)
 {
     int me = b->rank, is_root = !me || me == other, above = is_root ? other - me : nbcoll_binomial_parent(me);
     int has_children = !me && other ? other > 1 : nbcoll_binomial_first(me, b->ranks) > me;
@@ -38,10 +38,10 @@ static void barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)
 
 void nbcolli_barrier_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
-    barrier_tree(b, a, 0);
+    nbcolli_barrier_tree(b, a, 0);
 }
 
 void nbcolli_barrier_exotic(nbcoll_builder *b, const nbcoll_args *a)
 {
-    barrier_tree(b, a, nbcoll_binomial_first(0, b->ranks));
+    nbcolli_barrier_tree(b, a, nbcoll_binomial_first(0, b->ranks));
 }

@@ -7,11 +7,11 @@
 
 nbcoll_build nbcolli_barrier_dissemination_ports;
 
-#define DISSEMINATION_PORTS 2
+#define NBCOLLI_DISSEMINATION_PORTS 2
 
 void nbcolli_barrier_dissemination_ports(nbcoll_builder *b, const nbcoll_args *a)
 {
-    int64_t ranks = b->ranks, ports = a->ports ? (int64_t)a->ports : DISSEMINATION_PORTS;
+    int64_t ranks = b->ranks, ports = a->ports ? (int64_t)a->ports : NBCOLLI_DISSEMINATION_PORTS;
     nbcoll_step heard = NBCOLL_START;
 
     for (int64_t gap = 1; gap < ranks; gap *= ports + 1) {

@@ -6,7 +6,7 @@
 
 nbcoll_build nbcolli_bcast_flat, nbcolli_bcast_flat_sequential;
 
-static void bcast_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_bcast_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     nbcoll_step before = NBCOLL_START;
 
@@ -21,10 +21,10 @@ static void bcast_directly(nbcoll_builder *b, const nbcoll_args *a, int is_seque
 
 void nbcolli_bcast_flat(nbcoll_builder *b, const nbcoll_args *a)
 {
-    bcast_directly(b, a, 0);
+    nbcolli_bcast_directly(b, a, 0);
 }
 
 void nbcolli_bcast_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    bcast_directly(b, a, 1);
+    nbcolli_bcast_directly(b, a, 1);
 }

@@ -8,23 +8,23 @@
 
 nbcoll_build nbcolli_bcast_scatter_ring;
 
-static nbcoll_region bcast_block(const nbcoll_builder *b, const nbcoll_args *a, int i)
+static nbcoll_region nbcolli_bcast_block(const nbcoll_builder *b, const nbcoll_args *a, int i)
 {
     return nbcoll_span(nbcoll_at(a->recv, nbcoll_block_offset(a->bytes, b->ranks, i)),
                        nbcoll_block_length(a->bytes, b->ranks, i));
 }
 
 /* The root has everything, so that nobody sends it anything. */
-static void bcast_scatter_ring_root(nbcoll_builder *b, const nbcoll_args *a)
+static void nbcolli_bcast_scatter_ring_root(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks, right = nbcoll_absolute(1 % ranks, b->rank, ranks);
 
     for (int i = 1; i < ranks; i++) {
-        nbcoll_region block = bcast_block(b, a, i);
+        nbcoll_region block = nbcolli_bcast_block(b, a, i);
         nbcoll_add_send(b, nbcoll_absolute(i, b->rank, ranks), block.at, block.bytes);
     }
     for (int i = ranks; i > 1; i--) {
-        nbcoll_region block = bcast_block(b, a, i % ranks);
+        nbcoll_region block = nbcolli_bcast_block(b, a, i % ranks);
         nbcoll_add_send(b, right, block.at, block.bytes);
     }
 }
@@ -35,16 +35,16 @@ void nbcolli_bcast_scatter_ring(nbcoll_builder *b, const nbcoll_args *a)
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks);
 
     if (!me) {
-        bcast_scatter_ring_root(b, a);
+        nbcolli_bcast_scatter_ring_root(b, a);
         return;
     }
     int left = nbcoll_absolute(me - 1, a->root, ranks), right = nbcoll_absolute((me + 1) % ranks, a->root, ranks);
-    nbcoll_region block = bcast_block(b, a, me);
+    nbcoll_region block = nbcolli_bcast_block(b, a, me);
     nbcoll_step data = nbcoll_add_recv(b, a->root, block.at, block.bytes);
     for (int i = 1; i < ranks; i++) {
         if (right != a->root)
             nbcoll_after(b, nbcoll_add_send(b, right, block.at, block.bytes), data);
-        block = bcast_block(b, a, nbcoll_relative(me, i, ranks));
+        block = nbcolli_bcast_block(b, a, nbcoll_relative(me, i, ranks));
         data = nbcoll_add_recv(b, left, block.at, block.bytes);
     }
 }

@@ -7,12 +7,13 @@
 
 nbcoll_build nbcolli_bcast_slots_chain;
 
-#define SLOTS_CHAIN_PIECE 65536
-#define SLOTS_CHAIN_PIECES 32768 /* no more than a communicator's words count */
+#define NBCOLLI_SLOTS_CHAIN_PIECE 65536
+#define NBCOLLI_SLOTS_CHAIN_PIECES 32768 /* no more than a communicator's words count */
 
-static size_t slots_chain_piece(const nbcoll_args *a)
+static size_t nbcolli_slots_chain_piece(const nbcoll_args *a)
 {
-    size_t piece = a->segment ? a->segment : SLOTS_CHAIN_PIECE, least = a->bytes / SLOTS_CHAIN_PIECES + 1;
+    size_t piece = a->segment ? a->segment : NBCOLLI_SLOTS_CHAIN_PIECE,
+           least = a->bytes / NBCOLLI_SLOTS_CHAIN_PIECES + 1;
     return piece < least ? least : piece;
 }
 
@@ -21,7 +22,7 @@ void nbcolli_bcast_slots_chain(nbcoll_builder *b, const nbcoll_args *a)
     int me = nbcoll_relative(b->rank, a->root, b->ranks);
     int before = (b->rank + b->ranks - 1) % b->ranks;
     nbcoll_part next = {(b->rank + 1) % b->ranks, 0, nbcoll_span(a->recv, a->bytes)};
-    size_t piece = slots_chain_piece(a), pieces = a->bytes ? (a->bytes - 1) / piece + 1 : 1;
+    size_t piece = nbcolli_slots_chain_piece(a), pieces = a->bytes ? (a->bytes - 1) / piece + 1 : 1;
     nbcoll_step shown = me + 1 < b->ranks ? nbcoll_add_expose_growing(b, 1, &next, piece) : NBCOLL_START;
 
     for (size_t i = 0; me > 0 && i < pieces; i++) {

@@ -8,15 +8,15 @@
 
 nbcoll_build nbcolli_bcast_tree, nbcolli_bcast_tree_pipelined, nbcolli_bcast_chain_pipelined;
 
-#define TREE_ARITY 4
-#define TREE_SEGMENT 65536
+#define NBCOLLI_TREE_ARITY 4
+#define NBCOLLI_TREE_SEGMENT 65536
 
-static int tree_segments(const nbcoll_args *a)
+static int nbcolli_tree_segments(const nbcoll_args *a)
 {
-    return nbcoll_segments(a->bytes, a->segment ? a->segment : TREE_SEGMENT);
+    return nbcoll_segments(a->bytes, a->segment ? a->segment : NBCOLLI_TREE_SEGMENT);
 }
 
-static void tree_bcast(nbcoll_builder *b, const nbcoll_args *a, int64_t arity, int segments)
+static void nbcolli_tree_bcast(nbcoll_builder *b, const nbcoll_args *a, int64_t arity, int segments)
 {
     int64_t me = nbcoll_relative(b->rank, a->root, b->ranks), child = me * arity + 1;
 
@@ -33,15 +33,15 @@ static void tree_bcast(nbcoll_builder *b, const nbcoll_args *a, int64_t arity, i
 
 void nbcolli_bcast_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
-    tree_bcast(b, a, a->arity ? a->arity : TREE_ARITY, 1);
+    nbcolli_tree_bcast(b, a, a->arity ? a->arity : NBCOLLI_TREE_ARITY, 1);
 }
 
 void nbcolli_bcast_tree_pipelined(nbcoll_builder *b, const nbcoll_args *a)
 {
-    tree_bcast(b, a, a->arity ? a->arity : TREE_ARITY, tree_segments(a));
+    nbcolli_tree_bcast(b, a, a->arity ? a->arity : NBCOLLI_TREE_ARITY, nbcolli_tree_segments(a));
 }
 
 void nbcolli_bcast_chain_pipelined(nbcoll_builder *b, const nbcoll_args *a)
 {
-    tree_bcast(b, a, 1, tree_segments(a));
+    nbcolli_tree_bcast(b, a, 1, nbcolli_tree_segments(a));
 }

@@ -9,7 +9,7 @@
 nbcoll_build nbcolli_combine_flat, nbcolli_combine_flat_sequential;
 
 /* Does the result of rank `to` have the operand of rank `from`? */
-static int flat_has(const nbcoll_args *a, int to, int from)
+static int nbcolli_flat_has(const nbcoll_args *a, int to, int from)
 {
     if (a->operation == NBCOLL_OPERATION_REDUCE)
         return to == a->root;
@@ -19,20 +19,20 @@ static int flat_has(const nbcoll_args *a, int to, int from)
 }
 
 /* What is known of the first operands, and since which step. */
-typedef struct flat_sum {
+typedef struct nbcolli_flat_sum {
     nbcoll_addr at;
     nbcoll_step since;
     int is_mine; /* not to be written */
-} flat_sum;
+} nbcolli_flat_sum;
 
 /* Sends this rank's operand to all that need it. In place, returns the step since which the operand has left. */
-static nbcoll_step flat_give(nbcoll_builder *b, const nbcoll_args *a)
+static nbcoll_step nbcolli_flat_give(nbcoll_builder *b, const nbcoll_args *a)
 {
     nbcoll_step left = NBCOLL_START;
 
     for (int i = 1; i < b->ranks; i++) {
         int to = nbcoll_absolute(i, b->rank, b->ranks);
-        if (!flat_has(a, to, b->rank))
+        if (!nbcolli_flat_has(a, to, b->rank))
             continue;
         nbcoll_step give = nbcoll_add_send(b, to, a->send, a->bytes);
         if (a->in_place && left == NBCOLL_START)
@@ -43,18 +43,18 @@ static nbcoll_step flat_give(nbcoll_builder *b, const nbcoll_args *a)
     return left;
 }
 
-static void flat_combine(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_flat_combine(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
-    nbcoll_step left = flat_give(b, a), before = NBCOLL_START;
-    flat_sum sum = {a->recv, NBCOLL_START, 0};
+    nbcoll_step left = nbcolli_flat_give(b, a), before = NBCOLL_START;
+    nbcolli_flat_sum sum = {a->recv, NBCOLL_START, 0};
     int last = b->ranks - 1;
 
-    while (last >= 0 && !flat_has(a, b->rank, last))
+    while (last >= 0 && !nbcolli_flat_has(a, b->rank, last))
         last--;
-    if (!last && flat_has(a, b->rank, b->rank) && !a->in_place)
+    if (!last && nbcolli_flat_has(a, b->rank, b->rank) && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     for (int from = 0; from <= last; from++) {
-        flat_sum next = {a->send, NBCOLL_START, from == b->rank};
+        nbcolli_flat_sum next = {a->send, NBCOLL_START, from == b->rank};
         if (!next.is_mine) {
             next.at = last ? nbcoll_add_scratch(b, a->bytes) : a->recv;
             next.since = nbcoll_add_recv(b, from, next.at, a->bytes);
@@ -68,7 +68,7 @@ static void flat_combine(nbcoll_builder *b, const nbcoll_args *a, int is_sequent
             nbcoll_after(b, step, next.since);
             if (from == last)
                 nbcoll_after(b, step, left);
-            next = (flat_sum){to, step, 0};
+            next = (nbcolli_flat_sum){to, step, 0};
         }
         sum = next;
     }
@@ -76,10 +76,10 @@ static void flat_combine(nbcoll_builder *b, const nbcoll_args *a, int is_sequent
 
 void nbcolli_combine_flat(nbcoll_builder *b, const nbcoll_args *a)
 {
-    flat_combine(b, a, 0);
+    nbcolli_flat_combine(b, a, 0);
 }
 
 void nbcolli_combine_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    flat_combine(b, a, 1);
+    nbcolli_flat_combine(b, a, 1);
 }

@@ -9,7 +9,7 @@
 
 nbcoll_build nbcolli_gather_binomial;
 
-static void gather_binomial_root(nbcoll_builder *b, const nbcoll_args *a)
+static void nbcolli_gather_binomial_root(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks;
 
@@ -29,7 +29,7 @@ void nbcolli_gather_binomial(nbcoll_builder *b, const nbcoll_args *a)
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks);
 
     if (!me) {
-        gather_binomial_root(b, a);
+        nbcolli_gather_binomial_root(b, a);
         return;
     }
     int size = nbcoll_binomial_size(me, ranks), above = nbcoll_binomial_parent(me);

@@ -7,7 +7,7 @@
 
 nbcoll_build nbcolli_gather_flat, nbcolli_gather_flat_sequential;
 
-static void gather_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_gather_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     nbcoll_step before = NBCOLL_START;
     nbcoll_region from = nbcoll_send_block(b, a, a->root), to;
@@ -30,10 +30,10 @@ static void gather_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequ
 
 void nbcolli_gather_flat(nbcoll_builder *b, const nbcoll_args *a)
 {
-    gather_directly(b, a, 0);
+    nbcolli_gather_directly(b, a, 0);
 }
 
 void nbcolli_gather_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    gather_directly(b, a, 1);
+    nbcolli_gather_directly(b, a, 1);
 }

@@ -8,14 +8,14 @@
 nbcoll_build nbcolli_gatherv_binomial;
 
 /* The bytes of `blocks` blocks, from that of relative rank `first` on. */
-static size_t gatherv_bytes(const nbcoll_builder *b, const nbcoll_args *a, int first, int blocks)
+static size_t nbcolli_gatherv_bytes(const nbcoll_builder *b, const nbcoll_args *a, int first, int blocks)
 {
     return nbcoll_block_sum(a->counts, nbcoll_absolute(first, a->root, b->ranks), blocks, b->ranks) * a->element;
 }
 
 /* At the root: the blocks of the relative ranks from `first` on to their places, when `collect` has brought them. */
-static void gatherv_place(nbcoll_builder *b, const nbcoll_args *a, int first, int blocks, nbcoll_addr room,
-                          nbcoll_step collect)
+static void nbcolli_gatherv_place(nbcoll_builder *b, const nbcoll_args *a, int first, int blocks, nbcoll_addr room,
+                                  nbcoll_step collect)
 {
     for (int i = 0; i < blocks; i++) {
         nbcoll_region to = nbcoll_recv_block(b, a, nbcoll_absolute(first + i, a->root, b->ranks));
@@ -27,7 +27,7 @@ static void gatherv_place(nbcoll_builder *b, const nbcoll_args *a, int first, in
 void nbcolli_gatherv_binomial(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks), size = nbcoll_binomial_size(me, ranks);
-    size_t own = gatherv_bytes(b, a, me, 1), all = gatherv_bytes(b, a, me, size);
+    size_t own = nbcolli_gatherv_bytes(b, a, me, 1), all = nbcolli_gatherv_bytes(b, a, me, size);
     nbcoll_addr room = size > 1 ? nbcoll_add_scratch(b, all) : a->send;
     nbcoll_step give = NBCOLL_START;
 
@@ -39,12 +39,12 @@ void nbcolli_gatherv_binomial(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_add_copy(b, nbcoll_recv_block(b, a, b->rank).at, a->send, own);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int blocks = nbcoll_binomial_size(child, ranks);
-        nbcoll_addr at = nbcoll_at(room, gatherv_bytes(b, a, me, child - me));
+        nbcoll_addr at = nbcoll_at(room, nbcolli_gatherv_bytes(b, a, me, child - me));
         nbcoll_step collect =
-            nbcoll_add_recv(b, nbcoll_absolute(child, a->root, ranks), at, gatherv_bytes(b, a, child, blocks));
+            nbcoll_add_recv(b, nbcoll_absolute(child, a->root, ranks), at, nbcolli_gatherv_bytes(b, a, child, blocks));
         if (me)
             nbcoll_after(b, give, collect);
         else
-            gatherv_place(b, a, child, blocks, at, collect);
+            nbcolli_gatherv_place(b, a, child, blocks, at, collect);
     }
 }

@@ -11,22 +11,22 @@ nbcoll_build nbcolli_reduce_scatter_halving, nbcolli_reduce_scatter_halving_sequ
 
 /* The partial results of the blocks of the ranks numbered (as nbcoll_fold does) low .. high - 1, and since which step;
  * with each of these goes the block of a rank folded into it. */
-typedef struct halving_state {
+typedef struct nbcolli_halving_state {
     int low, high;
     nbcoll_addr at;
     nbcoll_step since;
     int is_sequential;
-} halving_state;
+} nbcolli_halving_state;
 
-static size_t halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int low, int high)
+static size_t nbcolli_halving_bytes(const nbcoll_builder *b, const nbcoll_args *a, int low, int high)
 {
     int first = nbcoll_unfold(low, b->ranks), blocks = nbcoll_unfold(high, b->ranks) - first;
     return a->counts ? nbcoll_block_sum(a->counts, first, blocks, b->ranks) * a->element : (size_t)blocks * a->bytes;
 }
 
 /* Combines `bytes` at `kept` with what the peer sends for them. */
-static void halving_take(nbcoll_builder *b, const nbcoll_args *a, halving_state *s, int peer, nbcoll_addr kept,
-                         size_t bytes)
+static void nbcolli_halving_take(nbcoll_builder *b, const nbcoll_args *a, nbcolli_halving_state *s, int peer,
+                                 nbcoll_addr kept, size_t bytes)
 {
     nbcoll_addr in = nbcoll_add_scratch(b, bytes);
     nbcoll_step take = nbcoll_add_recv(b, peer, in, bytes);
@@ -40,40 +40,40 @@ static void halving_take(nbcoll_builder *b, const nbcoll_args *a, halving_state 
 }
 
 /* Gives the half that `me` is not in, and keeps the other. */
-static nbcoll_step halving_exchange(nbcoll_builder *b, const nbcoll_args *a, halving_state *s, int me)
+static nbcoll_step nbcolli_halving_exchange(nbcoll_builder *b, const nbcoll_args *a, nbcolli_halving_state *s, int me)
 {
     int half = (s->high - s->low) / 2, middle = s->low + half, is_upper = me >= middle;
-    size_t lower = halving_bytes(b, a, s->low, middle), upper = halving_bytes(b, a, middle, s->high);
+    size_t lower = nbcolli_halving_bytes(b, a, s->low, middle), upper = nbcolli_halving_bytes(b, a, middle, s->high);
     nbcoll_addr there = nbcoll_at(s->at, lower);
     int peer = nbcoll_unfold(is_upper ? me - half : me + half, b->ranks);
     nbcoll_step give = nbcoll_add_send(b, peer, is_upper ? s->at : there, is_upper ? lower : upper);
     nbcoll_after(b, give, s->since);
-    halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
+    nbcolli_halving_take(b, a, s, peer, is_upper ? there : s->at, is_upper ? upper : lower);
     *(is_upper ? &s->low : &s->high) = middle;
     if (s->is_sequential)
         nbcoll_after(b, s->since, give);
     return give;
 }
 
-static void halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, pair = nbcoll_fold_peer(b->rank, ranks), me = nbcoll_fold(b->rank, ranks);
     size_t own = nbcoll_send_block(b, a, b->rank).bytes;
-    halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START, is_sequential};
+    nbcolli_halving_state s = {0, nbcoll_power(ranks), a->send, NBCOLL_START, is_sequential};
     nbcoll_step left = NBCOLL_START; /* the operands that went from where they were */
 
     if (me < 0) {
-        left = nbcoll_add_send(b, pair, a->send, halving_bytes(b, a, 0, s.high));
+        left = nbcoll_add_send(b, pair, a->send, nbcolli_halving_bytes(b, a, 0, s.high));
         nbcoll_step back = nbcoll_add_recv(b, pair, a->recv, own);
         if (a->in_place)
             nbcoll_after(b, back, left);
         return;
     }
     if (pair >= 0)
-        halving_take(b, a, &s, pair, a->send, halving_bytes(b, a, 0, s.high));
+        nbcolli_halving_take(b, a, &s, pair, a->send, nbcolli_halving_bytes(b, a, 0, s.high));
     while (s.high - s.low > 1) {
         int is_original = s.since == NBCOLL_START;
-        nbcoll_step give = halving_exchange(b, a, &s, me);
+        nbcoll_step give = nbcolli_halving_exchange(b, a, &s, me);
         left = is_original ? give : left;
     }
     if (pair >= 0)
@@ -88,10 +88,10 @@ static void halving_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequen
 
 void nbcolli_reduce_scatter_halving(nbcoll_builder *b, const nbcoll_args *a)
 {
-    halving_build(b, a, 0);
+    nbcolli_halving_build(b, a, 0);
 }
 
 void nbcolli_reduce_scatter_halving_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    halving_build(b, a, 1);
+    nbcolli_halving_build(b, a, 1);
 }

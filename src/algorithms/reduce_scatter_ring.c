@@ -9,7 +9,7 @@
 
 nbcoll_build nbcolli_reduce_scatter_ring, nbcolli_reduce_scatter_ring_sequential;
 
-static void bucket_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_bucket_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     int ranks = b->ranks, left = nbcoll_relative(b->rank, 1 % ranks, ranks);
     int right = nbcoll_absolute(1 % ranks, b->rank, ranks);
@@ -45,10 +45,10 @@ static void bucket_build(nbcoll_builder *b, const nbcoll_args *a, int is_sequent
 
 void nbcolli_reduce_scatter_ring(nbcoll_builder *b, const nbcoll_args *a)
 {
-    bucket_build(b, a, 0);
+    nbcolli_bucket_build(b, a, 0);
 }
 
 void nbcolli_reduce_scatter_ring_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    bucket_build(b, a, 1);
+    nbcolli_bucket_build(b, a, 1);
 }

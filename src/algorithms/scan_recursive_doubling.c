@@ -10,59 +10,60 @@
 nbcoll_build nbcolli_scan_recursive_doubling;
 
 /* What was combined, and since which step. */
-typedef struct scan_sum {
+typedef struct nbcolli_scan_sum {
     nbcoll_addr at;
     nbcoll_step since;
-} scan_sum;
+} nbcolli_scan_sum;
 
-typedef struct scan_state {
+typedef struct nbcolli_scan_state {
     nbcoll_builder *b;
     const nbcoll_args *a;
-    scan_sum group, prefix; /* of this rank's group; of its ranks up to this one, or below this one */
+    nbcolli_scan_sum group, prefix; /* of this rank's group; of its ranks up to this one, or below this one */
     nbcoll_step aside;      /* the operand is out of the way of the result */
     int has_prefix, is_one; /* prefix and group are the same */
-} scan_state;
+} nbcolli_scan_state;
 
-static scan_sum scan_combine(const scan_state *s, nbcoll_addr to, scan_sum left, scan_sum right)
+static nbcolli_scan_sum nbcolli_scan_combine(const nbcolli_scan_state *s, nbcoll_addr to, nbcolli_scan_sum left,
+                                             nbcolli_scan_sum right)
 {
     nbcoll_step step = nbcoll_add_combine(s->b, to, left.at, right.at, s->a->count, s->a->reduction);
     nbcoll_after(s->b, step, left.since);
     nbcoll_after(s->b, step, right.since);
-    return (scan_sum){to, step};
+    return (nbcolli_scan_sum){to, step};
 }
 
-static void scan_give(const scan_state *s, int peer)
+static void nbcolli_scan_give(const nbcolli_scan_state *s, int peer)
 {
     nbcoll_after(s->b, nbcoll_add_send(s->b, peer, s->group.at, s->a->bytes), s->group.since);
 }
 
-static scan_sum scan_take(const scan_state *s, int peer, nbcoll_addr to)
+static nbcolli_scan_sum nbcolli_scan_take(const nbcolli_scan_state *s, int peer, nbcoll_addr to)
 {
-    return (scan_sum){to, nbcoll_add_recv(s->b, peer, to, s->a->bytes)};
+    return (nbcolli_scan_sum){to, nbcoll_add_recv(s->b, peer, to, s->a->bytes)};
 }
 
 /* In the upper group. `is_last`: there will be nothing more in front. */
-static void scan_upper(scan_state *s, int peer, int is_last, int has_more)
+static void nbcolli_scan_upper(nbcolli_scan_state *s, int peer, int is_last, int has_more)
 {
     nbcoll_addr result = is_last ? s->a->recv : nbcoll_add_scratch(s->b, s->a->bytes);
-    scan_sum lower = scan_take(s, peer, s->has_prefix ? nbcoll_add_scratch(s->b, s->a->bytes) : result);
+    nbcolli_scan_sum lower = nbcolli_scan_take(s, peer, s->has_prefix ? nbcoll_add_scratch(s->b, s->a->bytes) : result);
 
     if (has_more)
-        scan_give(s, peer);
-    s->prefix = s->has_prefix ? scan_combine(s, result, lower, s->prefix) : lower;
+        nbcolli_scan_give(s, peer);
+    s->prefix = s->has_prefix ? nbcolli_scan_combine(s, result, lower, s->prefix) : lower;
     s->has_prefix = 1;
     if (is_last)
         nbcoll_after(s->b, s->prefix.since, s->aside);
     if (s->is_one)
         s->group = s->prefix;
     else if (has_more)
-        s->group = scan_combine(s, nbcoll_add_scratch(s->b, s->a->bytes), lower, s->group);
+        s->group = nbcolli_scan_combine(s, nbcoll_add_scratch(s->b, s->a->bytes), lower, s->group);
 }
 
 void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks, is_scan = a->operation == NBCOLL_OPERATION_SCAN;
-    scan_state s = {b, a, {a->send, NBCOLL_START}, {a->send, NBCOLL_START}, NBCOLL_START, is_scan, is_scan};
+    nbcolli_scan_state s = {b, a, {a->send, NBCOLL_START}, {a->send, NBCOLL_START}, NBCOLL_START, is_scan, is_scan};
 
     if (me && a->in_place) {
         s.group.at = nbcoll_add_scratch(b, a->bytes);
@@ -74,12 +75,12 @@ void nbcolli_scan_recursive_doubling(nbcoll_builder *b, const nbcoll_args *a)
     for (int gap = 1; gap < ranks; gap = gap < ranks - gap ? 2 * gap : ranks) {
         int upper = (me & -gap) | gap, has_more = gap < ranks - upper; /* ranks above both groups */
         if (me >= upper) {
-            scan_upper(&s, me - gap, me / 2 < gap, has_more);
+            nbcolli_scan_upper(&s, me - gap, me / 2 < gap, has_more);
         } else if (me < ranks - gap) {
-            scan_give(&s, me + gap);
+            nbcolli_scan_give(&s, me + gap);
             if (has_more) {
-                scan_sum in = scan_take(&s, me + gap, nbcoll_add_scratch(b, a->bytes));
-                s.group = scan_combine(&s, in.at, s.group, in);
+                nbcolli_scan_sum in = nbcolli_scan_take(&s, me + gap, nbcoll_add_scratch(b, a->bytes));
+                s.group = nbcolli_scan_combine(&s, in.at, s.group, in);
                 s.is_one = 0;
             }
         }

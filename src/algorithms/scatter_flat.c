@@ -7,7 +7,7 @@
 
 nbcoll_build nbcolli_scatter_flat, nbcolli_scatter_flat_sequential;
 
-static void scatter_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
+static void nbcolli_scatter_directly(nbcoll_builder *b, const nbcoll_args *a, int is_sequential)
 {
     nbcoll_step before = NBCOLL_START;
     nbcoll_region from, to = nbcoll_recv_block(b, a, a->root);
@@ -30,10 +30,10 @@ static void scatter_directly(nbcoll_builder *b, const nbcoll_args *a, int is_seq
 
 void nbcolli_scatter_flat(nbcoll_builder *b, const nbcoll_args *a)
 {
-    scatter_directly(b, a, 0);
+    nbcolli_scatter_directly(b, a, 0);
 }
 
 void nbcolli_scatter_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
 {
-    scatter_directly(b, a, 1);
+    nbcolli_scatter_directly(b, a, 1);
 }

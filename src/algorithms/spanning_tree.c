@@ -11,34 +11,34 @@ nbcoll_build nbcolli_bcast_spanning_tree, nbcolli_scatter_spanning_tree, nbcolli
     nbcolli_reduce_spanning_tree;
 
 /* The ranks low .. high - 1, and who stands for them. */
-typedef struct spanning_group {
+typedef struct nbcolli_spanning_group {
     int low, high, root;
-} spanning_group;
+} nbcolli_spanning_group;
 
 /* Makes `mine` the half that has `rank`, and returns the other one. */
-static spanning_group spanning_split(spanning_group *mine, int rank)
+static nbcolli_spanning_group nbcolli_spanning_split(nbcolli_spanning_group *mine, int rank)
 {
     int middle = mine->low + (mine->high - mine->low) / 2;
-    spanning_group lower = {mine->low, middle, mine->low}, upper = {middle, mine->high, mine->high - 1};
+    nbcolli_spanning_group lower = {mine->low, middle, mine->low}, upper = {middle, mine->high, mine->high - 1};
 
     (mine->root < middle ? &lower : &upper)->root = mine->root;
     *mine = rank < middle ? lower : upper;
     return rank < middle ? upper : lower;
 }
 
-static size_t spanning_bytes(const nbcoll_args *a, int first, int end)
+static size_t nbcolli_spanning_bytes(const nbcoll_args *a, int first, int end)
 {
     return (size_t)(end - first) * a->bytes;
 }
 
 void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
-    spanning_group mine = {0, b->ranks, a->root};
+    nbcolli_spanning_group mine = {0, b->ranks, a->root};
     nbcoll_step data = NBCOLL_START;
 
     while (mine.high - mine.low > 1) {
         int had = mine.root == b->rank;
-        spanning_group other = spanning_split(&mine, b->rank);
+        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
         if (had)
             nbcoll_after(b, nbcoll_add_send(b, other.root, a->recv, a->bytes), data);
         else if (mine.root == b->rank)
@@ -48,19 +48,20 @@ void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 
 void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
-    spanning_group mine = {0, b->ranks, a->root};
+    nbcolli_spanning_group mine = {0, b->ranks, a->root};
     nbcoll_addr room = a->send; /* for the blocks of the ranks from `first` on */
     nbcoll_step data = NBCOLL_START;
     int first = 0, is_placed = a->in_place;
 
     while (mine.high - mine.low > 1) {
         int had = mine.root == b->rank;
-        spanning_group other = spanning_split(&mine, b->rank);
+        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
         if (had) {
-            nbcoll_addr half = nbcoll_at(room, spanning_bytes(a, first, other.low));
-            nbcoll_after(b, nbcoll_add_send(b, other.root, half, spanning_bytes(a, other.low, other.high)), data);
+            nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
+            nbcoll_after(b, nbcoll_add_send(b, other.root, half, nbcolli_spanning_bytes(a, other.low, other.high)),
+                         data);
         } else if (mine.root == b->rank) {
-            size_t bytes = spanning_bytes(a, mine.low, mine.high);
+            size_t bytes = nbcolli_spanning_bytes(a, mine.low, mine.high);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
             room = is_placed ? a->recv : nbcoll_add_scratch(b, bytes);
@@ -68,27 +69,27 @@ void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
         }
     }
     if (!is_placed)
-        nbcoll_after(b, nbcoll_add_copy(b, a->recv, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->bytes),
-                     data);
+        nbcoll_after(
+            b, nbcoll_add_copy(b, a->recv, nbcoll_at(room, nbcolli_spanning_bytes(a, first, b->rank)), a->bytes), data);
 }
 
 void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
-    spanning_group mine = {0, b->ranks, a->root};
+    nbcolli_spanning_group mine = {0, b->ranks, a->root};
     nbcoll_addr room = a->recv;
     nbcoll_step give = NBCOLL_START;
     int first = 0, is_placed = a->in_place;
 
     while (mine.high - mine.low > 1) {
         int had = mine.root == b->rank;
-        spanning_group other = spanning_split(&mine, b->rank);
+        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
         if (had) {
-            nbcoll_addr half = nbcoll_at(room, spanning_bytes(a, first, other.low));
-            nbcoll_step take = nbcoll_add_recv(b, other.root, half, spanning_bytes(a, other.low, other.high));
+            nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
+            nbcoll_step take = nbcoll_add_recv(b, other.root, half, nbcolli_spanning_bytes(a, other.low, other.high));
             if (give != NBCOLL_START)
                 nbcoll_after(b, give, take);
         } else if (mine.root == b->rank) {
-            size_t bytes = spanning_bytes(a, mine.low, mine.high);
+            size_t bytes = nbcolli_spanning_bytes(a, mine.low, mine.high);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
             room = is_placed ? a->send : nbcoll_add_scratch(b, bytes);
@@ -97,25 +98,26 @@ void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
     }
     if (is_placed)
         return;
-    nbcoll_step own = nbcoll_add_copy(b, nbcoll_at(room, spanning_bytes(a, first, b->rank)), a->send, a->bytes);
+    nbcoll_step own = nbcoll_add_copy(b, nbcoll_at(room, nbcolli_spanning_bytes(a, first, b->rank)), a->send, a->bytes);
     if (give != NBCOLL_START)
         nbcoll_after(b, give, own);
 }
 
 /* What this rank has of its group, and since when; it gives that away where another stands for both halves. */
-typedef struct spanning_sum {
+typedef struct nbcolli_spanning_sum {
     nbcoll_addr at;
     nbcoll_step since;
-} spanning_sum;
+} nbcolli_spanning_sum;
 
-static spanning_sum spanning_reduce(nbcoll_builder *b, const nbcoll_args *a, spanning_group mine)
+static nbcolli_spanning_sum nbcolli_spanning_reduce(nbcoll_builder *b, const nbcoll_args *a,
+                                                    nbcolli_spanning_group mine)
 {
     int root = mine.root, is_whole = mine.high - mine.low == b->ranks;
 
     if (mine.high - mine.low == 1)
-        return (spanning_sum){a->send, NBCOLL_START};
-    spanning_group other = spanning_split(&mine, b->rank);
-    spanning_sum sum = spanning_reduce(b, a, mine);
+        return (nbcolli_spanning_sum){a->send, NBCOLL_START};
+    nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
+    nbcolli_spanning_sum sum = nbcolli_spanning_reduce(b, a, mine);
     if (mine.root != b->rank)
         return sum;
     if (root != b->rank) {
@@ -128,12 +130,12 @@ static spanning_sum spanning_reduce(nbcoll_builder *b, const nbcoll_args *a, spa
                                             : nbcoll_add_combine(b, to, sum.at, in, a->count, a->reduction);
     nbcoll_after(b, step, take);
     nbcoll_after(b, step, sum.since);
-    return (spanning_sum){to, step};
+    return (nbcolli_spanning_sum){to, step};
 }
 
 void nbcolli_reduce_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
 {
     if (b->ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
-    spanning_reduce(b, a, (spanning_group){0, b->ranks, a->root});
+    nbcolli_spanning_reduce(b, a, (nbcolli_spanning_group){0, b->ranks, a->root});
 }

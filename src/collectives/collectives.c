@@ -6,32 +6,32 @@
 #include "../select/select.h"
 
 /* What a program passed. */
-typedef struct collective_call {
+typedef struct nbcolli_collective_call {
     nbcoll_args args;
     const void *send;
     void *recv;
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
-} collective_call;
+} nbcolli_collective_call;
 
-typedef enum collective_form { NOW, LATER, AND_WAIT } collective_form;
+typedef enum nbcolli_collective_form { NBCOLLI_NOW, NBCOLLI_LATER, NBCOLLI_AND_WAIT } nbcolli_collective_form;
 
 /* How a call is to be carried out. */
-typedef struct manner {
-    collective_form form;
+typedef struct nbcolli_manner {
+    nbcolli_collective_form form;
     nbcoll_request *request; /* NOW, LATER */
-    uint64_t timeout;        /* AND_WAIT */
-} manner;
+    uint64_t timeout;        /* NBCOLLI_AND_WAIT */
+} nbcolli_manner;
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
 /* Whose `in place` is it: that of the receive buffer where blocks are given out, else that of the send buffer. */
-static int gives_out(const nbcolli_kind *kind)
+static int nbcolli_gives_out(const nbcolli_kind *kind)
 {
     return kind->send[0] == NBCOLLI_ALL && kind->recv[0] == NBCOLLI_ONE && !kind->reduces;
 }
 
 /* Notes whether the call is in place, and refuses it where that means nothing. */
-static nbcoll_status take_in_place(collective_call *c, const nbcolli_kind *kind, int rank)
+static nbcoll_status nbcolli_take_in_place(nbcolli_collective_call *c, const nbcolli_kind *kind, int rank)
 {
     int may_be = kind->in_place == NBCOLLI_EVERYWHERE || (kind->in_place == NBCOLLI_AT_ROOT && rank == c->args.root);
     int uses_send = nbcolli_part_of(&c->args, rank, 0) != NBCOLLI_NONE && c->send == NBCOLL_IN_PLACE;
@@ -39,10 +39,10 @@ static nbcoll_status take_in_place(collective_call *c, const nbcolli_kind *kind,
 
     if (uses_send && c->recv == NBCOLL_IN_PLACE)
         return NBCOLL_ERR_BUFFER;
-    c->args.in_place = gives_out(kind) ? uses_recv : uses_send;
-    if ((c->args.in_place && !may_be) || (gives_out(kind) ? uses_send : uses_recv))
+    c->args.in_place = nbcolli_gives_out(kind) ? uses_recv : uses_send;
+    if ((c->args.in_place && !may_be) || (nbcolli_gives_out(kind) ? uses_send : uses_recv))
         return NBCOLL_ERR_BUFFER;
-    if (c->args.in_place && gives_out(kind))
+    if (c->args.in_place && nbcolli_gives_out(kind))
         c->recv = NULL;
     else if (c->args.in_place)
         c->send = NULL;
@@ -50,13 +50,13 @@ static nbcoll_status take_in_place(collective_call *c, const nbcolli_kind *kind,
 }
 
 /* Decides which counts the schedule is built from; the others are bound. */
-static nbcoll_status take_counts(collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+static nbcoll_status nbcolli_take_counts(nbcolli_collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
-    const nbcolli_blocks *vector = &c->blocks[!gives_out(kind)];
+    const nbcolli_blocks *vector = &c->blocks[!nbcolli_gives_out(kind)];
     int is_known = kind->blocks == NBCOLLI_KNOWN || (kind->blocks == NBCOLLI_OWN && c->args.in_place) ||
                    (kind->blocks == NBCOLLI_PROMISED && (comm->config.flags & NBCOLL_COUNTS_KNOWN));
     int needs_displs = c->args.operation != NBCOLL_OPERATION_REDUCE_SCATTER &&
-                       nbcolli_part_of(&c->args, comm->rank, !gives_out(kind)) == NBCOLLI_ALL;
+                       nbcolli_part_of(&c->args, comm->rank, !nbcolli_gives_out(kind)) == NBCOLLI_ALL;
 
     if (kind->blocks == NBCOLLI_EQUAL || !is_known)
         return NBCOLL_OK;
@@ -68,7 +68,7 @@ static nbcoll_status take_counts(collective_call *c, const nbcolli_kind *kind, c
     return NBCOLL_OK;
 }
 
-static nbcoll_status check_types(const nbcolli_blocks *blocks, int ranks)
+static nbcoll_status nbcolli_check_types(const nbcolli_blocks *blocks, int ranks)
 {
     for (int i = 0; i < ranks; i++)
         if (!nbcoll_type_size(blocks->types[i]))
@@ -77,7 +77,7 @@ static nbcoll_status check_types(const nbcolli_blocks *blocks, int ranks)
 }
 
 /* Is one of the blocks of an alltoallw of a type that packs? */
-static int packs_some(const collective_call *c, int ranks)
+static int nbcolli_packs_some(const nbcolli_collective_call *c, int ranks)
 {
     for (int is_recv = c->args.in_place; is_recv < 2; is_recv++)
         for (int i = 0; c->blocks[is_recv].types && i < ranks; i++)
@@ -87,26 +87,26 @@ static int packs_some(const collective_call *c, int ranks)
 }
 
 /* Bytes of an element in the caller's buffer, or as it travels, whichever are more. */
-static size_t widest(nbcoll_type type)
+static size_t nbcolli_widest(nbcoll_type type)
 {
     size_t loose = nbcoll_type_size(type), packed = nbcolli_packed_size(type);
     return loose > packed ? loose : packed;
 }
 
 /* Bound blocks of a buffer: *elements is not 0 if one of them has any. */
-static nbcoll_status check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
-                                  size_t *elements)
+static nbcoll_status nbcolli_check_blocks(const nbcolli_blocks *blocks, nbcolli_part part, int ranks, int is_w,
+                                          size_t *elements)
 {
-    size_t all = 0, one = is_w ? 0 : widest(blocks->type), bytes;
+    size_t all = 0, one = is_w ? 0 : nbcolli_widest(blocks->type), bytes;
 
     *elements = part == NBCOLLI_ONE ? blocks->count : 0;
     if (part == NBCOLLI_ONE)
         return __builtin_mul_overflow(blocks->count, one, &bytes) ? NBCOLL_ERR_COUNT : NBCOLL_OK;
     if (!blocks->counts || !blocks->displs || (is_w && !blocks->types))
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = is_w ? check_types(blocks, ranks) : NBCOLL_OK;
+    nbcoll_status s = is_w ? nbcolli_check_types(blocks, ranks) : NBCOLL_OK;
     for (int i = 0; s == NBCOLL_OK && i < ranks; i++) {
-        size_t element = is_w ? widest(blocks->types[i]) : one, place, end;
+        size_t element = is_w ? nbcolli_widest(blocks->types[i]) : one, place, end;
         if (__builtin_mul_overflow(blocks->counts[i], element, &bytes) ||
             __builtin_mul_overflow(blocks->displs[i], is_w ? 1 : element, &place) ||
             __builtin_add_overflow(place, bytes, &end) || __builtin_add_overflow(all, bytes, &all))
@@ -117,16 +117,17 @@ static nbcoll_status check_blocks(const nbcolli_blocks *blocks, nbcolli_part par
 }
 
 /* Elements of a buffer whose blocks are not bound; only whether there are any matters. */
-static size_t elements_of(const nbcoll_args *a, nbcolli_part part, int rank)
+static size_t nbcolli_elements_of(const nbcoll_args *a, nbcolli_part part, int rank)
 {
     return part == NBCOLLI_ONE ? nbcolli_block_count(a, rank) : a->count;
 }
 
 /* Checks one side's blocks, if they are bound, and its buffer. */
-static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, int is_recv, const nbcoll_comm *comm)
+static nbcoll_status nbcolli_check_side(nbcolli_collective_call *c, const nbcolli_kind *kind, int is_recv,
+                                        const nbcoll_comm *comm)
 {
     nbcolli_part part = nbcolli_part_of(&c->args, comm->rank, is_recv);
-    int is_in_place = c->args.in_place && is_recv == gives_out(kind);
+    int is_in_place = c->args.in_place && is_recv == nbcolli_gives_out(kind);
     const void *buffer = is_recv ? c->recv : c->send;
     size_t elements = 0;
 
@@ -137,12 +138,12 @@ static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, in
     if (part == NBCOLLI_NONE)
         return NBCOLL_OK;
     if (kind->blocks == NBCOLLI_EQUAL || c->args.counts)
-        elements = elements_of(&c->args, part, comm->rank);
+        elements = nbcolli_elements_of(&c->args, part, comm->rank);
     else {
         c->blocks[is_recv].type = c->args.reduction.type;
         c->blocks[is_recv].element = nbcoll_type_size(c->args.reduction.type);
-        nbcoll_status s = check_blocks(&c->blocks[is_recv], part, comm->size,
-                                       c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
+        nbcoll_status s = nbcolli_check_blocks(&c->blocks[is_recv], part, comm->size,
+                                               c->args.operation == NBCOLL_OPERATION_ALLTOALLW, &elements);
         if (s != NBCOLL_OK)
             return s;
     }
@@ -150,7 +151,7 @@ static nbcoll_status check_side(collective_call *c, const nbcolli_kind *kind, in
 }
 
 /* Is what a rank keeps for itself as long at both of its ends? */
-static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+static int nbcolli_keeps_all(const nbcolli_collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
     int is_bound = kind->blocks != NBCOLLI_EQUAL && !c->args.counts;
     int keeps = !c->args.in_place && (!kind->has_root || comm->rank == c->args.root);
@@ -160,21 +161,21 @@ static int keeps_all(const collective_call *c, const nbcolli_kind *kind, const n
 }
 
 /* Is the receive buffer the send buffer, and both are used from their beginning on? */
-static int is_aliased(const collective_call *c, const nbcolli_kind *kind, int rank)
+static int nbcolli_is_aliased(const nbcolli_collective_call *c, const nbcolli_kind *kind, int rank)
 {
     if (c->send != c->recv || c->args.displs || !(kind->blocks == NBCOLLI_EQUAL || c->args.counts))
         return 0;
     nbcolli_part sends = nbcolli_part_of(&c->args, rank, 0), receives = nbcolli_part_of(&c->args, rank, 1);
-    return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && elements_of(&c->args, receives, rank);
+    return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && nbcolli_elements_of(&c->args, receives, rank);
 }
 
 /* Elements of the receive buffer. */
-static size_t recv_elements(const collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
+static size_t nbcolli_recv_elements(const nbcolli_collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
     const nbcoll_args *a = &c->args;
     nbcolli_part part = nbcolli_part_of(a, comm->rank, 1), sends = nbcolli_part_of(a, comm->rank, 0);
 
-    if (a->in_place && gives_out(kind))
+    if (a->in_place && nbcolli_gives_out(kind))
         return 0;
     if (a->in_place && kind->reduces && (part == NBCOLLI_NONE || sends == NBCOLLI_ALL))
         return a->counts || part == NBCOLLI_NONE ? a->count : (size_t)comm->size * a->count; /* the contribution */
@@ -186,7 +187,7 @@ static size_t recv_elements(const collective_call *c, const nbcolli_kind *kind, 
 }
 
 /* All that can be said before the ranks meet. */
-static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
+static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm *comm)
 {
     const nbcolli_kind *kind = nbcolli_kind_of(c->args.operation);
     nbcoll_status s;
@@ -194,29 +195,29 @@ static nbcoll_status check(collective_call *c, const nbcoll_comm *comm)
     c->args.size = sizeof c->args;
     if (c->args.root < 0 || c->args.root >= comm->size)
         return NBCOLL_ERR_ROOT;
-    s = take_in_place(c, kind, comm->rank);
+    s = nbcolli_take_in_place(c, kind, comm->rank);
     if (s == NBCOLL_OK)
-        s = take_counts(c, kind, comm);
+        s = nbcolli_take_counts(c, kind, comm);
     if (s == NBCOLL_OK && c->args.operation == NBCOLL_OPERATION_ALLTOALLW)
-        c->args.packs = packs_some(c, comm->size);
+        c->args.packs = nbcolli_packs_some(c, comm->size);
     if (s == NBCOLL_OK)
         s = nbcoll_args_complete(&c->args, comm->rank, comm->size);
     for (int is_recv = 0; s == NBCOLL_OK && is_recv < 2; is_recv++)
-        s = check_side(c, kind, is_recv, comm);
-    if (s == NBCOLL_OK && is_aliased(c, kind, comm->rank))
+        s = nbcolli_check_side(c, kind, is_recv, comm);
+    if (s == NBCOLL_OK && nbcolli_is_aliased(c, kind, comm->rank))
         s = NBCOLL_ERR_BUFFER;
     c->blocks[1].type = c->args.reduction.type;
-    c->blocks[1].all = s == NBCOLL_OK ? recv_elements(c, kind, comm) : 0;
+    c->blocks[1].all = s == NBCOLL_OK ? nbcolli_recv_elements(c, kind, comm) : 0;
     if (kind->blocks == NBCOLLI_OWN && c->args.in_place && !c->args.counts) { /* bound: packed from where it is */
         c->send = c->recv;
         c->blocks[0] = c->blocks[1];
     }
-    return s == NBCOLL_OK && !keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
+    return s == NBCOLL_OK && !nbcolli_keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
 }
 
-static nbcoll_status carry_out(collective_call *c, nbcoll_comm *comm, manner how)
+static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
 {
-    nbcoll_request mine, *request = how.form == AND_WAIT ? &mine : how.request;
+    nbcoll_request mine, *request = how.form == NBCOLLI_AND_WAIT ? &mine : how.request;
     nbcoll_schedule *schedule;
     nbcoll_status s;
 
@@ -224,128 +225,165 @@ static nbcoll_status carry_out(collective_call *c, nbcoll_comm *comm, manner how
         return NBCOLL_ERR_NULL;
     if (nbcolli_is_forked(comm->context))
         return NBCOLL_ERR_FORKED;
-    s = check(c, comm);
+    s = nbcolli_check(c, comm);
     if (s == NBCOLL_OK)
         s = nbcolli_enter(comm->context);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_schedule(comm, &c->args, &schedule);
     if (s == NBCOLL_OK)
-        s = nbcolli_begin(schedule, c->send, c->recv, c->blocks, comm, how.form == LATER, request);
+        s = nbcolli_begin(schedule, c->send, c->recv, c->blocks, comm, how.form == NBCOLLI_LATER, request);
     s = nbcolli_leave(comm->context, s);
-    return s == NBCOLL_OK && how.form == AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
+    return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
 }
 
 /* ---- the three forms ------------------------------------------------------------------------------------------- */
 
 /* Each collective: its parameters, and the call that they make. */
-#define OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
+#define NBCOLLI_OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
 
-#define BARRIER_PARAMETERS
-#define BARRIER_CALL {.args = {OPERATION(BARRIER)}}
-
-#define BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
-#define BCAST_CALL                                                                                                     \
-    {.args = {OPERATION(BCAST), .root = root, .count = count, .reduction = {type, NBCOLL_SUM}}, .recv = buffer}
-
-#define MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
-#define MOVED_CALL(NAME, where)                                                                                        \
-    {.args = {OPERATION(NAME), .root = where, .count = count, .reduction = {type, NBCOLL_SUM}},                        \
-     .send = send, .recv = recv}
-#define SCATTER_PARAMETERS MOVED_PARAMETERS int root,
-#define SCATTER_CALL MOVED_CALL(SCATTER, root)
-#define GATHER_PARAMETERS MOVED_PARAMETERS int root,
-#define GATHER_CALL MOVED_CALL(GATHER, root)
-#define ALLGATHER_PARAMETERS MOVED_PARAMETERS
-#define ALLGATHER_CALL MOVED_CALL(ALLGATHER, 0)
-#define ALLTOALL_PARAMETERS MOVED_PARAMETERS
-#define ALLTOALL_CALL MOVED_CALL(ALLTOALL, 0)
-
-#define SCATTERV_PARAMETERS                                                                                            \
-    const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
-        int root,
-#define SCATTERV_CALL                                                                                                  \
-    {.args = {OPERATION(SCATTERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,         \
-     .blocks = {{.counts = counts, .displs = displs}, {.count = count}}}
-
-#define GATHERV_PARAMETERS                                                                                             \
-    const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,        \
-        int root,
-#define GATHERV_CALL                                                                                                   \
-    {.args = {OPERATION(GATHERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,          \
-     .blocks = {{.count = count}, {.counts = counts, .displs = displs}}}
-
-#define ALLGATHERV_PARAMETERS                                                                                          \
-    const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,
-#define ALLGATHERV_CALL                                                                                                \
-    {.args = {OPERATION(ALLGATHERV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,                     \
-     .blocks = {[1] = {.counts = counts, .displs = displs}}}
-
-#define ALLTOALLV_PARAMETERS                                                                                           \
-    const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \
-        const size_t recv_displs[], nbcoll_type type,
-#define ALLTOALLV_CALL                                                                                                 \
-    {.args = {OPERATION(ALLTOALLV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,                      \
-     .blocks = {{.counts = send_counts, .displs = send_displs}, {.counts = recv_counts, .displs = recv_displs}}}
-
-#define ALLTOALLW_PARAMETERS                                                                                           \
-    const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \
-        void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],
-#define ALLTOALLW_CALL                                                                                                 \
-    {.args = {OPERATION(ALLTOALLW)}, .send = send, .recv = recv,                                                       \
-     .blocks = {{.counts = send_counts, .displs = send_displs, .types = send_types},                                   \
-                {.counts = recv_counts, .displs = recv_displs, .types = recv_types}}}
-
-#define COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-#define COMBINED_CALL(NAME, where)                                                                                     \
-    {.args = {OPERATION(NAME), .root = where, .count = count, .reduction = {type, op}}, .send = send, .recv = recv}
-#define REDUCE_PARAMETERS COMBINED_PARAMETERS int root,
-#define REDUCE_CALL COMBINED_CALL(REDUCE, root)
-#define ALLREDUCE_PARAMETERS COMBINED_PARAMETERS
-#define ALLREDUCE_CALL COMBINED_CALL(ALLREDUCE, 0)
-#define REDUCE_SCATTER_BLOCK_PARAMETERS COMBINED_PARAMETERS
-#define REDUCE_SCATTER_BLOCK_CALL COMBINED_CALL(REDUCE_SCATTER_BLOCK, 0)
-#define SCAN_PARAMETERS COMBINED_PARAMETERS
-#define SCAN_CALL COMBINED_CALL(SCAN, 0)
-#define EXSCAN_PARAMETERS COMBINED_PARAMETERS
-#define EXSCAN_CALL COMBINED_CALL(EXSCAN, 0)
-
-#define REDUCE_SCATTER_PARAMETERS const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,
-#define REDUCE_SCATTER_CALL                                                                                            \
-    {.args = {OPERATION(REDUCE_SCATTER), .reduction = {type, op}}, .send = send, .recv = recv,                         \
-     .blocks = {[1] = {.counts = counts}}}
-
-#define FORMS(name, NAME)                                                                                              \
-    nbcoll_status nbcoll_i##name(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                         \
+#define NBCOLLI_BARRIER_PARAMETERS
+#define NBCOLLI_BARRIER_CALL                                                                                           \
     {                                                                                                                  \
-        collective_call c = NAME##_CALL;                                                                               \
-        return carry_out(&c, comm, (manner){NOW, request, 0});                                                         \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name##_init(NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)                   \
-    {                                                                                                                  \
-        collective_call c = NAME##_CALL;                                                                               \
-        return carry_out(&c, comm, (manner){LATER, request, 0});                                                       \
-    }                                                                                                                  \
-    nbcoll_status nbcoll_##name(NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                                 \
-    {                                                                                                                  \
-        collective_call c = NAME##_CALL;                                                                               \
-        return carry_out(&c, comm, (manner){AND_WAIT, NULL, timeout});                                                 \
+        .args = { NBCOLLI_OPERATION(BARRIER) }                                                                         \
     }
 
-FORMS(barrier, BARRIER)
-FORMS(bcast, BCAST)
-FORMS(scatter, SCATTER)
-FORMS(scatterv, SCATTERV)
-FORMS(gather, GATHER)
-FORMS(gatherv, GATHERV)
-FORMS(allgather, ALLGATHER)
-FORMS(allgatherv, ALLGATHERV)
-FORMS(alltoall, ALLTOALL)
-FORMS(alltoallv, ALLTOALLV)
-FORMS(alltoallw, ALLTOALLW)
-FORMS(reduce, REDUCE)
-FORMS(allreduce, ALLREDUCE)
-FORMS(reduce_scatter, REDUCE_SCATTER)
-FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
-FORMS(scan, SCAN)
-FORMS(exscan, EXSCAN)
+#define NBCOLLI_BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
+#define NBCOLLI_BCAST_CALL                                                                                             \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(BCAST), .root = root, .count = count, .reduction = {type, NBCOLL_SUM}},             \
+        .recv = buffer                                                                                                 \
+    }
+
+#define NBCOLLI_MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
+#define NBCOLLI_MOVED_CALL(NAME, where)                                                                                \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(NAME), .root = where, .count = count, .reduction = {type, NBCOLL_SUM}},             \
+        .send = send, .recv = recv                                                                                     \
+    }
+#define NBCOLLI_SCATTER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
+#define NBCOLLI_SCATTER_CALL NBCOLLI_MOVED_CALL(SCATTER, root)
+#define NBCOLLI_GATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
+#define NBCOLLI_GATHER_CALL NBCOLLI_MOVED_CALL(GATHER, root)
+#define NBCOLLI_ALLGATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS
+#define NBCOLLI_ALLGATHER_CALL NBCOLLI_MOVED_CALL(ALLGATHER, 0)
+#define NBCOLLI_ALLTOALL_PARAMETERS NBCOLLI_MOVED_PARAMETERS
+#define NBCOLLI_ALLTOALL_CALL NBCOLLI_MOVED_CALL(ALLTOALL, 0)
+
+#define NBCOLLI_SCATTERV_PARAMETERS                                                                                    \
+    const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
+        int root,
+#define NBCOLLI_SCATTERV_CALL                                                                                          \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(SCATTERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send,            \
+        .recv = recv, .blocks = {                                                                                      \
+            {.counts = counts, .displs = displs},                                                                      \
+            {.count = count}                                                                                           \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_GATHERV_PARAMETERS                                                                                     \
+    const void *send, size_t count, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,        \
+        int root,
+#define NBCOLLI_GATHERV_CALL                                                                                           \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(GATHERV), .root = root, .reduction = {type, NBCOLL_SUM}}, .send = send,             \
+        .recv = recv, .blocks = {                                                                                      \
+            {.count = count},                                                                                          \
+            {.counts = counts, .displs = displs}                                                                       \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_ALLGATHERV_PARAMETERS                                                                                  \
+    const void *send, void *recv, const size_t counts[], const size_t displs[], nbcoll_type type,
+#define NBCOLLI_ALLGATHERV_CALL                                                                                        \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(ALLGATHERV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,          \
+        .blocks = {                                                                                                    \
+            [1] = {.counts = counts, .displs = displs}                                                                 \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_ALLTOALLV_PARAMETERS                                                                                   \
+    const void *send, const size_t send_counts[], const size_t send_displs[], void *recv, const size_t recv_counts[],  \
+        const size_t recv_displs[], nbcoll_type type,
+#define NBCOLLI_ALLTOALLV_CALL                                                                                         \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(ALLTOALLV), .reduction = {type, NBCOLL_SUM}}, .send = send, .recv = recv,           \
+        .blocks = {                                                                                                    \
+            {.counts = send_counts, .displs = send_displs},                                                            \
+            {.counts = recv_counts, .displs = recv_displs}                                                             \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_ALLTOALLW_PARAMETERS                                                                                   \
+    const void *send, const size_t send_counts[], const size_t send_displs[], const nbcoll_type send_types[],          \
+        void *recv, const size_t recv_counts[], const size_t recv_displs[], const nbcoll_type recv_types[],
+#define NBCOLLI_ALLTOALLW_CALL                                                                                         \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(ALLTOALLW)}, .send = send, .recv = recv, .blocks = {                                \
+            {.counts = send_counts, .displs = send_displs, .types = send_types},                                       \
+            {.counts = recv_counts, .displs = recv_displs, .types = recv_types}                                        \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+#define NBCOLLI_COMBINED_CALL(NAME, where)                                                                             \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(NAME), .root = where, .count = count, .reduction = {type, op}}, .send = send,       \
+        .recv = recv                                                                                                   \
+    }
+#define NBCOLLI_REDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS int root,
+#define NBCOLLI_REDUCE_CALL NBCOLLI_COMBINED_CALL(REDUCE, root)
+#define NBCOLLI_ALLREDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_ALLREDUCE_CALL NBCOLLI_COMBINED_CALL(ALLREDUCE, 0)
+#define NBCOLLI_REDUCE_SCATTER_BLOCK_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_REDUCE_SCATTER_BLOCK_CALL NBCOLLI_COMBINED_CALL(REDUCE_SCATTER_BLOCK, 0)
+#define NBCOLLI_SCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_SCAN_CALL NBCOLLI_COMBINED_CALL(SCAN, 0)
+#define NBCOLLI_EXSCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_EXSCAN_CALL NBCOLLI_COMBINED_CALL(EXSCAN, 0)
+
+#define NBCOLLI_REDUCE_SCATTER_PARAMETERS                                                                              \
+    const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,
+#define NBCOLLI_REDUCE_SCATTER_CALL                                                                                    \
+    {                                                                                                                  \
+        .args = {NBCOLLI_OPERATION(REDUCE_SCATTER), .reduction = {type, op}}, .send = send, .recv = recv, .blocks = {  \
+            [1] = {.counts = counts}                                                                                   \
+        }                                                                                                              \
+    }
+
+#define NBCOLLI_FORMS(name, NAME)                                                                                      \
+    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, (nbcolli_manner){NBCOLLI_NOW, request, 0});                                 \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, (nbcolli_manner){NBCOLLI_LATER, request, 0});                               \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
+    {                                                                                                                  \
+        nbcolli_collective_call c = NBCOLLI_##NAME##_CALL;                                                             \
+        return nbcolli_carry_out(&c, comm, (nbcolli_manner){NBCOLLI_AND_WAIT, NULL, timeout});                         \
+    }
+
+NBCOLLI_FORMS(barrier, BARRIER)
+NBCOLLI_FORMS(bcast, BCAST)
+NBCOLLI_FORMS(scatter, SCATTER)
+NBCOLLI_FORMS(scatterv, SCATTERV)
+NBCOLLI_FORMS(gather, GATHER)
+NBCOLLI_FORMS(gatherv, GATHERV)
+NBCOLLI_FORMS(allgather, ALLGATHER)
+NBCOLLI_FORMS(allgatherv, ALLGATHERV)
+NBCOLLI_FORMS(alltoall, ALLTOALL)
+NBCOLLI_FORMS(alltoallv, ALLTOALLV)
+NBCOLLI_FORMS(alltoallw, ALLTOALLW)
+NBCOLLI_FORMS(reduce, REDUCE)
+NBCOLLI_FORMS(allreduce, ALLREDUCE)
+NBCOLLI_FORMS(reduce_scatter, REDUCE_SCATTER)
+NBCOLLI_FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
+NBCOLLI_FORMS(scan, SCAN)
+NBCOLLI_FORMS(exscan, EXSCAN)

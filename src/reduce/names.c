@@ -5,9 +5,9 @@
 size_t nbcoll_type_size(nbcoll_type type)
 {
     static const unsigned char sizes[] = {
-#define TYPE_SIZE(name, ctype, kind) sizeof(ctype),
-        NBCOLL_TYPE_LIST(TYPE_SIZE)
-#undef TYPE_SIZE
+#define NBCOLLI_TYPE_SIZE(name, ctype, kind) sizeof(ctype),
+        NBCOLL_TYPE_LIST(NBCOLLI_TYPE_SIZE)
+#undef NBCOLLI_TYPE_SIZE
     };
     const nbcoll_host_type *host = nbcolli_host_type(type);
     return type < NBCOLL_TYPE_COUNT ? sizes[type] : host ? host->extent : 0;
@@ -21,9 +21,9 @@ size_t nbcolli_packed_size(nbcoll_type type)
 const char *nbcoll_type_name(nbcoll_type type)
 {
     static const char *const names[] = {
-#define TYPE_NAME(name, ctype, kind) #name,
-        NBCOLL_TYPE_LIST(TYPE_NAME)
-#undef TYPE_NAME
+#define NBCOLLI_TYPE_NAME(name, ctype, kind) #name,
+        NBCOLL_TYPE_LIST(NBCOLLI_TYPE_NAME)
+#undef NBCOLLI_TYPE_NAME
     };
     return type < NBCOLL_TYPE_COUNT ? names[type] : nbcolli_host_type(type) ? "HOST" : "?";
 }
@@ -31,9 +31,9 @@ const char *nbcoll_type_name(nbcoll_type type)
 const char *nbcoll_op_name(nbcoll_op op)
 {
     static const char *const names[] = {
-#define OP_NAME(name) #name,
-        NBCOLL_OP_LIST(OP_NAME)
-#undef OP_NAME
+#define NBCOLLI_OP_NAME(name) #name,
+        NBCOLL_OP_LIST(NBCOLLI_OP_NAME)
+#undef NBCOLLI_OP_NAME
     };
     return op < NBCOLL_OP_COUNT ? names[op] : nbcolli_host_op(op) ? "HOST" : "?";
 }

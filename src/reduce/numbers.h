@@ -4,35 +4,35 @@
 #ifndef NBCOLL_REDUCE_NUMBERS_H
 #define NBCOLL_REDUCE_NUMBERS_H
 
-#define REDUCE_MIN_MAX(sign, bits, T, I)                                                                               \
-    REDUCE_KERNEL(min_##sign##bits, T, I, REDUCE_SELECT(l < r), l < r ? l : r)                                         \
-    REDUCE_KERNEL(max_##sign##bits, T, I, REDUCE_SELECT(l > r), l > r ? l : r)
+#define NBCOLLI_REDUCE_MIN_MAX(sign, bits, T, I)                                                                       \
+    NBCOLLI_REDUCE_KERNEL(min_##sign##bits, T, I, NBCOLLI_REDUCE_SELECT(l < r), l < r ? l : r)                         \
+    NBCOLLI_REDUCE_KERNEL(max_##sign##bits, T, I, NBCOLLI_REDUCE_SELECT(l > r), l > r ? l : r)
 
 /* Signed integers are added and multiplied as unsigned ones, which wrap; 1u keeps short ones from being promoted to
  * int, which does not. */
-#define REDUCE_INTEGER_KERNELS(bits, U, I)                                                                             \
-    REDUCE_KERNEL(sum_u##bits, U, I, l + r, l + r)                                                                     \
-    REDUCE_KERNEL(prod_u##bits, U, I, l * r, 1u * l * r)                                                               \
-    REDUCE_KERNEL(band_u##bits, U, I, l & r, l & r)                                                                    \
-    REDUCE_KERNEL(bor_u##bits, U, I, l | r, l | r)                                                                     \
-    REDUCE_KERNEL(bxor_u##bits, U, I, l ^ r, l ^ r)                                                                    \
-    REDUCE_KERNEL(land_u##bits, U, I, ((l != 0) & (r != 0)) & 1, l && r)                                               \
-    REDUCE_KERNEL(lor_u##bits, U, I, ((l | r) != 0) & 1, l || r)                                                       \
-    REDUCE_KERNEL(lxor_u##bits, U, I, ((l != 0) ^ (r != 0)) & 1, !l != !r)                                             \
-    REDUCE_MIN_MAX(u, bits, U, I)                                                                                      \
-    REDUCE_MIN_MAX(s, bits, I, I)
+#define NBCOLLI_REDUCE_INTEGER_KERNELS(bits, U, I)                                                                     \
+    NBCOLLI_REDUCE_KERNEL(sum_u##bits, U, I, l + r, l + r)                                                             \
+    NBCOLLI_REDUCE_KERNEL(prod_u##bits, U, I, l * r, 1u * l * r)                                                       \
+    NBCOLLI_REDUCE_KERNEL(band_u##bits, U, I, l &r, l &r)                                                              \
+    NBCOLLI_REDUCE_KERNEL(bor_u##bits, U, I, l | r, l | r)                                                             \
+    NBCOLLI_REDUCE_KERNEL(bxor_u##bits, U, I, l ^ r, l ^ r)                                                            \
+    NBCOLLI_REDUCE_KERNEL(land_u##bits, U, I, ((l != 0) & (r != 0)) & 1, l && r)                                       \
+    NBCOLLI_REDUCE_KERNEL(lor_u##bits, U, I, ((l | r) != 0) & 1, l || r)                                               \
+    NBCOLLI_REDUCE_KERNEL(lxor_u##bits, U, I, ((l != 0) ^ (r != 0)) & 1, !l != !r)                                     \
+    NBCOLLI_REDUCE_MIN_MAX(u, bits, U, I)                                                                              \
+    NBCOLLI_REDUCE_MIN_MAX(s, bits, I, I)
 
-#define REDUCE_REAL_KERNELS(T, I)                                                                                      \
-    REDUCE_KERNEL(sum_##T, T, I, l + r, l + r)                                                                         \
-    REDUCE_KERNEL(prod_##T, T, I, l * r, l * r)                                                                        \
-    REDUCE_KERNEL(min_##T, T, I, REDUCE_VECTOR_FMIN, REDUCE_ELEMENT_FMIN)                                              \
-    REDUCE_KERNEL(max_##T, T, I, REDUCE_VECTOR_FMAX, REDUCE_ELEMENT_FMAX)
+#define NBCOLLI_REDUCE_REAL_KERNELS(T, I)                                                                              \
+    NBCOLLI_REDUCE_KERNEL(sum_##T, T, I, l + r, l + r)                                                                 \
+    NBCOLLI_REDUCE_KERNEL(prod_##T, T, I, l * r, l * r)                                                                \
+    NBCOLLI_REDUCE_KERNEL(min_##T, T, I, NBCOLLI_REDUCE_VECTOR_FMIN, NBCOLLI_REDUCE_ELEMENT_FMIN)                      \
+    NBCOLLI_REDUCE_KERNEL(max_##T, T, I, NBCOLLI_REDUCE_VECTOR_FMAX, NBCOLLI_REDUCE_ELEMENT_FMAX)
 
 #endif
 
-REDUCE_INTEGER_KERNELS(8, uint8_t, int8_t)
-REDUCE_INTEGER_KERNELS(16, uint16_t, int16_t)
-REDUCE_INTEGER_KERNELS(32, uint32_t, int32_t)
-REDUCE_INTEGER_KERNELS(64, uint64_t, int64_t)
-REDUCE_REAL_KERNELS(float, int32_t)
-REDUCE_REAL_KERNELS(double, int64_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(8, uint8_t, int8_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(16, uint16_t, int16_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(32, uint32_t, int32_t)
+NBCOLLI_REDUCE_INTEGER_KERNELS(64, uint64_t, int64_t)
+NBCOLLI_REDUCE_REAL_KERNELS(float, int32_t)
+NBCOLLI_REDUCE_REAL_KERNELS(double, int64_t)

@@ -8,40 +8,45 @@
 
 /* A lane's member, without the `padding` bits beside it: itself, times a power of two. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define REDUCE_MEMBER(lane, padding) ((M)(lane) << (padding))
+#define NBCOLLI_REDUCE_MEMBER(lane, padding) ((M)(lane) << (padding))
 #else
-#define REDUCE_MEMBER(lane, padding) ((M)(lane) & -((M){0} + 1 << (padding)))
+#define NBCOLLI_REDUCE_MEMBER(lane, padding) ((M)(lane) & -((M){0} + 1 << (padding)))
 #endif
-#define REDUCE_VALUE_REAL(lane) (lane)
-#define REDUCE_VALUE_WHOLE(lane) ((M)(lane))
-#define REDUCE_VALUE_SHORT(lane) REDUCE_MEMBER(lane, 16)
+#define NBCOLLI_REDUCE_VALUE_REAL(lane) (lane)
+#define NBCOLLI_REDUCE_VALUE_WHOLE(lane) ((M)(lane))
+#define NBCOLLI_REDUCE_VALUE_SHORT(lane) NBCOLLI_REDUCE_MEMBER(lane, 16)
 
 /* `first` says, in the lane of the value, whether the left pair is taken. */
-#define REDUCE_PAIR_KERNEL(name, less, V, I, value, padding, lanes)                                                    \
-    static inline REDUCE_TARGET V REDUCE_NAME(reduce_block_##name)(V l, V r)                                           \
+#define NBCOLLI_REDUCE_PAIR_KERNEL(name, less, V, I, value, padding, lanes)                                            \
+    static inline NBCOLLI_TARGET V NBCOLLI_REDUCE_NAME(block_##name)(V l, V r)                                         \
     {                                                                                                                  \
-        typedef I M __attribute__((vector_size(REDUCE_WIDTH)));                                                        \
-        const M lower = REDUCE_MEMBER(l, padding) <= REDUCE_MEMBER(r, padding);                                        \
+        typedef I M __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));                                                \
+        const M lower = NBCOLLI_REDUCE_MEMBER(l, padding) <= NBCOLLI_REDUCE_MEMBER(r, padding);                        \
         const M left_nan = value(l) != value(l), right_nan = value(r) != value(r);                                     \
         const M equal = (value(l) == value(r)) | (left_nan & right_nan);                                               \
         const M first = (value(l) less value(r)) | (right_nan & ~left_nan) |                                           \
-                        (equal & REDUCE_SHUFFLE(lower, M, REDUCE_PASTE(REDUCE_SWAP, lanes)));                          \
-        const M left = REDUCE_SHUFFLE(first, M, REDUCE_PASTE(REDUCE_EVEN, lanes));                                     \
+                        (equal & NBCOLLI_REDUCE_SHUFFLE(lower, M, NBCOLLI_REDUCE_PASTE(NBCOLLI_REDUCE_SWAP, lanes)));  \
+        const M left = NBCOLLI_REDUCE_SHUFFLE(first, M, NBCOLLI_REDUCE_PASTE(NBCOLLI_REDUCE_EVEN, lanes));             \
         return (V)((left & (M)l) | (~left & (M)r));                                                                    \
     }                                                                                                                  \
-    REDUCE_BLOCKS(name, V, REDUCE_NAME(reduce_block_##name))
+    NBCOLLI_REDUCE_BLOCKS(name, V, NBCOLLI_REDUCE_NAME(block_##name))
 
-#define REDUCE_PAIR_KERNELS(name, V, I, value, padding, lanes)                                                         \
-    REDUCE_PAIR_KERNEL(minloc_##name, <, V, I, value, padding, lanes)                                                  \
-    REDUCE_PAIR_KERNEL(maxloc_##name, >, V, I, value, padding, lanes)
+#define NBCOLLI_REDUCE_PAIR_KERNELS(name, V, I, value, padding, lanes)                                                 \
+    NBCOLLI_REDUCE_PAIR_KERNEL(minloc_##name, <, V, I, value, padding, lanes)                                          \
+    NBCOLLI_REDUCE_PAIR_KERNEL(maxloc_##name, >, V, I, value, padding, lanes)
 
 #endif
 
-typedef int32_t REDUCE_NAME(reduce_lanes_32) __attribute__((vector_size(REDUCE_WIDTH)));
-typedef int64_t REDUCE_NAME(reduce_lanes_64) __attribute__((vector_size(REDUCE_WIDTH)));
+typedef int32_t NBCOLLI_REDUCE_NAME(lanes_32) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
+typedef int64_t NBCOLLI_REDUCE_NAME(lanes_64) __attribute__((vector_size(NBCOLLI_REDUCE_WIDTH)));
 
-REDUCE_PAIR_KERNELS(float_int, REDUCE_NAME(reduce_float_lanes), int32_t, REDUCE_VALUE_REAL, 0, REDUCE_LANES_32)
-REDUCE_PAIR_KERNELS(double_int, REDUCE_NAME(reduce_double_lanes), int64_t, REDUCE_VALUE_REAL, 32, REDUCE_LANES_64)
-REDUCE_PAIR_KERNELS(long_int, REDUCE_NAME(reduce_lanes_64), int64_t, REDUCE_VALUE_WHOLE, 32, REDUCE_LANES_64)
-REDUCE_PAIR_KERNELS(int_int, REDUCE_NAME(reduce_lanes_32), int32_t, REDUCE_VALUE_WHOLE, 0, REDUCE_LANES_32)
-REDUCE_PAIR_KERNELS(short_int, REDUCE_NAME(reduce_lanes_32), int32_t, REDUCE_VALUE_SHORT, 0, REDUCE_LANES_32)
+NBCOLLI_REDUCE_PAIR_KERNELS(float_int, NBCOLLI_REDUCE_NAME(float_lanes), int32_t, NBCOLLI_REDUCE_VALUE_REAL, 0,
+                            NBCOLLI_REDUCE_LANES_32)
+NBCOLLI_REDUCE_PAIR_KERNELS(double_int, NBCOLLI_REDUCE_NAME(double_lanes), int64_t, NBCOLLI_REDUCE_VALUE_REAL, 32,
+                            NBCOLLI_REDUCE_LANES_64)
+NBCOLLI_REDUCE_PAIR_KERNELS(long_int, NBCOLLI_REDUCE_NAME(lanes_64), int64_t, NBCOLLI_REDUCE_VALUE_WHOLE, 32,
+                            NBCOLLI_REDUCE_LANES_64)
+NBCOLLI_REDUCE_PAIR_KERNELS(int_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_WHOLE, 0,
+                            NBCOLLI_REDUCE_LANES_32)
+NBCOLLI_REDUCE_PAIR_KERNELS(short_int, NBCOLLI_REDUCE_NAME(lanes_32), int32_t, NBCOLLI_REDUCE_VALUE_SHORT, 0,
+                            NBCOLLI_REDUCE_LANES_32)

@@ -23,61 +23,63 @@
 
 /* ---- the levels ------------------------------------------------------------------------------------------------ */
 
-#define REDUCE_NAME(name) REDUCE_PASTE(name, REDUCE_LEVEL)
+#define NBCOLLI_REDUCE_NAME(name) NBCOLLI_REDUCE_PASTE(nbcolli_reduce_##name, NBCOLLI_REDUCE_LEVEL)
 
 /* What every processor of the architecture has. */
-#define REDUCE_LEVEL baseline
-#define REDUCE_TARGET
-#define REDUCE_WIDTH 16
-#define REDUCE_LANES_32 4
-#define REDUCE_LANES_64 2
-#define REDUCE_CONVERTS 0
+#define NBCOLLI_REDUCE_LEVEL baseline
+#define NBCOLLI_TARGET
+#define NBCOLLI_REDUCE_WIDTH 16
+#define NBCOLLI_REDUCE_LANES_32 4
+#define NBCOLLI_REDUCE_LANES_64 2
+#define NBCOLLI_REDUCE_CONVERTS 0
 #include "level.h"
 
 #if defined(__x86_64__)
 
 /* Halves are converted by the processor where the compiler can ask whether it does. */
-#define REDUCE_LEVEL avx2
+#define NBCOLLI_REDUCE_LEVEL avx2
 #if !defined(__clang__) && __GNUC__ >= 11
-#define REDUCE_TARGET __attribute__((target("avx2,f16c")))
-#define REDUCE_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
-#define REDUCE_CONVERTS 1
+#define NBCOLLI_TARGET __attribute__((target("avx2,f16c")))
+#define NBCOLLI_REDUCE_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
+#define NBCOLLI_REDUCE_CONVERTS 1
 #else
-#define REDUCE_TARGET __attribute__((target("avx2")))
-#define REDUCE_HAS_AVX2 __builtin_cpu_supports("avx2")
-#define REDUCE_CONVERTS 0
+#define NBCOLLI_TARGET __attribute__((target("avx2")))
+#define NBCOLLI_REDUCE_HAS_AVX2 __builtin_cpu_supports("avx2")
+#define NBCOLLI_REDUCE_CONVERTS 0
 #endif
-#define REDUCE_WIDTH 32
-#define REDUCE_LANES_32 8
-#define REDUCE_LANES_64 4
+#define NBCOLLI_REDUCE_WIDTH 32
+#define NBCOLLI_REDUCE_LANES_32 8
+#define NBCOLLI_REDUCE_LANES_64 4
 #include "level.h"
 
-#define REDUCE_LEVEL avx512
-#define REDUCE_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define REDUCE_HAS_AVX512                                                                                              \
+#define NBCOLLI_REDUCE_LEVEL avx512
+#define NBCOLLI_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define NBCOLLI_REDUCE_HAS_AVX512                                                                                      \
     (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-#define REDUCE_WIDTH 64
-#define REDUCE_LANES_32 16
-#define REDUCE_LANES_64 8
-#define REDUCE_CONVERTS 1
+#define NBCOLLI_REDUCE_WIDTH 64
+#define NBCOLLI_REDUCE_LANES_32 16
+#define NBCOLLI_REDUCE_LANES_64 8
+#define NBCOLLI_REDUCE_CONVERTS 1
 #include "level.h"
 
-static reduce_kernel *reduce_choose(nbcoll_reduction how)
+static nbcolli_reduce_kernel *nbcolli_reduce_choose(nbcoll_reduction how)
 {
-    if (REDUCE_HAS_AVX512)
-        return reduce_kernels_avx512[how.type][how.op];
-    if (REDUCE_HAS_AVX2)
-        return reduce_kernels_avx2[how.type][how.op];
-    return reduce_kernels_baseline[how.type][how.op];
+    if (NBCOLLI_REDUCE_HAS_AVX512)
+        return nbcolli_reduce_kernels_avx512[how.type][how.op];
+    if (NBCOLLI_REDUCE_HAS_AVX2)
+        return nbcolli_reduce_kernels_avx2[how.type][how.op];
+    return nbcolli_reduce_kernels_baseline[how.type][how.op];
 }
 #else
-static reduce_kernel *reduce_choose(nbcoll_reduction how)
+static nbcolli_reduce_kernel *nbcolli_reduce_choose(nbcoll_reduction how)
 {
-    return reduce_kernels_baseline[how.type][how.op];
+    return nbcolli_reduce_kernels_baseline[how.type][how.op];
 }
 #endif
 
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT DEFAULT
+#else
 #pragma GCC pop_options
 #endif
 
@@ -86,7 +88,7 @@ static reduce_kernel *reduce_choose(nbcoll_reduction how)
 int nbcoll_op_applies(nbcoll_op op, nbcoll_type type)
 {
     if (op < NBCOLL_OP_COUNT)
-        return type < NBCOLL_TYPE_COUNT && reduce_kernels_baseline[type][op];
+        return type < NBCOLL_TYPE_COUNT && nbcolli_reduce_kernels_baseline[type][op];
     return nbcolli_host_op(op) && nbcoll_type_size(type);
 }
 
@@ -95,6 +97,6 @@ nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *lef
     const nbcoll_host_op *host = nbcolli_host_op(how.op);
     if (host)
         return host->combine(host->user, result, left, right, count, how.type);
-    reduce_choose(how)(result, left, right, count * nbcoll_type_size(how.type));
+    nbcolli_reduce_choose(how)(result, left, right, count * nbcoll_type_size(how.type));
     return NBCOLL_OK;
 }

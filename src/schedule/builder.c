@@ -5,25 +5,25 @@
 
 #include "../reduce/reduce.h"
 
-static nbcolli_builder *builder_of(nbcoll_builder *b)
+static nbcolli_builder *nbcolli_builder_of(nbcoll_builder *b)
 {
     return (nbcolli_builder *)b;
 }
 
 /* Does it hold? Else the builder refuses, and says why: a status and what to print. */
-#define BUILDER_REQUIRE(b, holds, ...) ((holds) || (nbcolli_builder_refuse((b), __VA_ARGS__), 0))
+#define NBCOLLI_BUILDER_REQUIRE(b, holds, ...) ((holds) || (nbcolli_builder_refuse((b), __VA_ARGS__), 0))
 
 /* The step that a call would add. */
-static nbcoll_step builder_next(const nbcolli_builder *b)
+static nbcoll_step nbcolli_builder_next(const nbcolli_builder *b)
 {
     return (nbcoll_step)b->drafts.used;
 }
 
 /* Room for `n` more items of `bytes` bytes, or null. */
-static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size_t bytes)
+static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size_t bytes)
 {
-    if (!BUILDER_REQUIRE(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT, builder_next(b),
-                         "more than %zu steps, edges or parts", NBCOLLI_MOST))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, n <= NBCOLLI_MOST - a->used, NBCOLL_ERR_LIMIT, nbcolli_builder_next(b),
+                                 "more than %zu steps, edges or parts", NBCOLLI_MOST))
         return NULL;
     size_t room = a->room ? a->room : 16;
     while (room < a->used + n)
@@ -33,7 +33,7 @@ static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size
         void *items = NULL;
         if (!__builtin_mul_overflow(room, bytes, &size))
             items = nbcolli_alloc(&b->host, size, 64);
-        if (!BUILDER_REQUIRE(b, items != NULL, NBCOLL_ERR_MEMORY, builder_next(b), "no memory"))
+        if (!NBCOLLI_BUILDER_REQUIRE(b, items != NULL, NBCOLL_ERR_MEMORY, nbcolli_builder_next(b), "no memory"))
             return NULL;
         if (a->used)
             memcpy(items, a->items, a->used * bytes);
@@ -48,15 +48,15 @@ static void *builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t n, size
 
 /* ---- steps and edges ------------------------------------------------------------------------------------------- */
 
-static void builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
+static void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
 {
-    nbcolli_entry *edge = builder_extend(b, &b->edges, 1, sizeof *edge);
+    nbcolli_entry *edge = nbcolli_builder_extend(b, &b->edges, 1, sizeof *edge);
     if (edge)
         *edge = (nbcolli_entry){nbcolli_key(earlier, step), 0};
 }
 
 /* A send that would be one too many waits for the first of those that may still be posted. */
-static void builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
+static void nbcolli_builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
 {
     if (b->posted < b->max_posted) {
         b->posted++;
@@ -64,146 +64,150 @@ static void builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
     }
     while (nbcolli_drafts(b)[b->window].view.kind != NBCOLL_SEND)
         b->window++;
-    builder_edge(b, send, b->window++);
+    nbcolli_builder_edge(b, send, b->window++);
 }
 
-static nbcoll_step builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
+static nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
 {
-    nbcolli_draft *draft = b->status == NBCOLL_OK ? builder_extend(b, &b->drafts, 1, sizeof *draft) : NULL;
+    nbcolli_draft *draft = b->status == NBCOLL_OK ? nbcolli_builder_extend(b, &b->drafts, 1, sizeof *draft) : NULL;
     if (!draft)
         return NBCOLL_START;
     *draft = (nbcolli_draft){.view = *view};
     nbcoll_step step = (nbcoll_step)(b->drafts.used - 1);
     if (b->gate != NBCOLL_START)
-        builder_edge(b, step, b->gate);
+        nbcolli_builder_edge(b, step, b->gate);
     if (view->kind == NBCOLL_SEND && b->max_posted)
-        builder_limit_posted(b, step);
+        nbcolli_builder_limit_posted(b, step);
     return step;
 }
 
 nbcoll_step nbcolli_builder_join(nbcolli_builder *b)
 {
-    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_JOIN, .peer = -1});
+    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_JOIN, .peer = -1});
 }
 
 /* The draft of a step that exists, or null. */
-static nbcolli_draft *builder_draft(nbcolli_builder *b, nbcoll_step step)
+static nbcolli_draft *nbcolli_builder_draft(nbcolli_builder *b, nbcoll_step step)
 {
-    if (!BUILDER_REQUIRE(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT, step, "there are only %zu steps",
-                         b->drafts.used))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, step < b->drafts.used, NBCOLL_ERR_ARGUMENT, step, "there are only %zu steps",
+                                 b->drafts.used))
         return NULL;
     return &nbcolli_drafts(b)[step];
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
-static int builder_end(nbcolli_builder *b, nbcoll_region r)
+static int nbcolli_builder_end(nbcolli_builder *b, nbcoll_region r)
 {
-    return BUILDER_REQUIRE(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT, builder_next(b),
-                           "%zu bytes from %zu on overflow", r.bytes, r.at.offset);
+    return NBCOLLI_BUILDER_REQUIRE(b, r.bytes <= SIZE_MAX - r.at.offset, NBCOLL_ERR_COUNT, nbcolli_builder_next(b),
+                                   "%zu bytes from %zu on overflow", r.bytes, r.at.offset);
 }
 
-static int builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
+static int nbcolli_builder_region(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
     unsigned buffer = (unsigned)r.at.buffer;
-    return BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_COUNT, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                           "there is no buffer %u", buffer) &&
-           BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                           "a bound block may not stand here") &&
-           builder_end(b, r) &&
-           BUILDER_REQUIRE(b, !is_written || !r.bytes || buffer != NBCOLL_BUFFER_SEND, NBCOLL_ERR_ARGUMENT,
-                           builder_next(b), "it writes send[%zu,%zu), and the send buffer is never written",
-                           r.at.offset, r.at.offset + r.bytes);
+    return NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_COUNT, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+                                   "there is no buffer %u", buffer) &&
+           NBCOLLI_BUILDER_REQUIRE(b, buffer < NBCOLL_BUFFER_SEND_BLOCK, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+                                   "a bound block may not stand here") &&
+           nbcolli_builder_end(b, r) &&
+           NBCOLLI_BUILDER_REQUIRE(
+               b, !is_written || !r.bytes || buffer != NBCOLL_BUFFER_SEND, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+               "it writes send[%zu,%zu), and the send buffer is never written", r.at.offset, r.at.offset + r.bytes);
 }
 
 /* Where a bound block may stand too. */
-static int builder_region_or_block(nbcolli_builder *b, nbcoll_region r, int is_written)
+static int nbcolli_builder_region_or_block(nbcolli_builder *b, nbcoll_region r, int is_written)
 {
     nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
     if ((unsigned)r.at.buffer >= NBCOLL_BUFFER_COUNT || !nbcolli_is_block(r.at))
-        return builder_region(b, r, is_written);
-    return BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                           "bound block %zu of %d", r.at.offset, b->head.ranks) &&
-           BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                           "bound block %zu with %zu bytes, which only the start can know", r.at.offset, r.bytes) &&
-           BUILDER_REQUIRE(b, nbcolli_is_packed(r.at) || r.at.buffer == block, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                           is_written ? "a block of the send buffer is written"
-                                      : "a block of the receive buffer is "
-                                        "read");
+        return nbcolli_builder_region(b, r, is_written);
+    return NBCOLLI_BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+                                   "bound block %zu of %d", r.at.offset, b->head.ranks) &&
+           NBCOLLI_BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+                                   "bound block %zu with %zu bytes, which only the start can know", r.at.offset,
+                                   r.bytes) &&
+           NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_packed(r.at) || r.at.buffer == block, NBCOLL_ERR_ARGUMENT,
+                                   nbcolli_builder_next(b),
+                                   is_written ? "a block of the send buffer is written"
+                                              : "a block of the receive buffer is "
+                                                "read");
 }
 
-static int builder_peer(nbcolli_builder *b, int peer)
+static int nbcolli_builder_peer(nbcolli_builder *b, int peer)
 {
-    return BUILDER_REQUIRE(b, peer >= 0 && peer < b->head.ranks, NBCOLL_ERR_RANK, builder_next(b),
-                           "peer %d is outside 0..%d", peer, b->head.ranks - 1) &&
-           BUILDER_REQUIRE(b, peer != b->head.rank, NBCOLL_ERR_RANK, builder_next(b), "peer %d is the rank itself",
-                           peer);
+    return NBCOLLI_BUILDER_REQUIRE(b, peer >= 0 && peer < b->head.ranks, NBCOLL_ERR_RANK, nbcolli_builder_next(b),
+                                   "peer %d is outside 0..%d", peer, b->head.ranks - 1) &&
+           NBCOLLI_BUILDER_REQUIRE(b, peer != b->head.rank, NBCOLL_ERR_RANK, nbcolli_builder_next(b),
+                                   "peer %d is the rank itself", peer);
 }
 
-/* Of two regions that passed builder_region. */
-static int builder_overlap(nbcoll_region r, nbcoll_region s)
+/* Of two regions that passed nbcolli_builder_region. */
+static int nbcolli_builder_overlap(nbcoll_region r, nbcoll_region s)
 {
     return r.bytes && s.bytes && r.at.buffer == s.at.buffer && r.at.offset < s.at.offset + s.bytes &&
            s.at.offset < r.at.offset + r.bytes;
 }
 
-static int builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
+static int nbcolli_builder_elements(nbcolli_builder *b, size_t count, nbcoll_reduction how, size_t *bytes)
 {
     size_t size = nbcolli_packed_size(how.type);
-    return BUILDER_REQUIRE(b, size != 0, NBCOLL_ERR_TYPE, builder_next(b), "unknown data type %zu", (size_t)how.type) &&
-           BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP, builder_next(b),
-                           "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
-                           nbcoll_type_name(how.type)) &&
-           BUILDER_REQUIRE(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT, builder_next(b),
-                           "%zu elements of %zu bytes overflow", count, size);
+    return NBCOLLI_BUILDER_REQUIRE(b, size != 0, NBCOLL_ERR_TYPE, nbcolli_builder_next(b), "unknown data type %zu",
+                                   (size_t)how.type) &&
+           NBCOLLI_BUILDER_REQUIRE(b, nbcoll_op_applies(how.op, how.type), NBCOLL_ERR_OP, nbcolli_builder_next(b),
+                                   "%s (%zu) is no reduction of %s", nbcoll_op_name(how.op), (size_t)how.op,
+                                   nbcoll_type_name(how.type)) &&
+           NBCOLLI_BUILDER_REQUIRE(b, !__builtin_mul_overflow(count, size, bytes), NBCOLL_ERR_COUNT,
+                                   nbcolli_builder_next(b), "%zu elements of %zu bytes overflow", count, size);
 }
 
-static int builder_shares(nbcolli_builder *b, int peer)
+static int nbcolli_builder_shares(nbcolli_builder *b, int peer)
 {
     return b->shares && b->shares(b->shares_user, peer);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static nbcoll_step builder_add_send(nbcolli_builder *b, int peer, nbcoll_region from)
+static nbcoll_step nbcolli_builder_add_send(nbcolli_builder *b, int peer, nbcoll_region from)
 {
-    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = peer, .read = {from}});
+    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = peer, .read = {from}});
 }
 
-static nbcoll_step builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
+static nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
 {
-    return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = peer, .write = to});
+    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = peer, .write = to});
 }
 
 nbcoll_step nbcoll_add_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcoll_region region = nbcoll_span(from, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_send") || !builder_peer(b, peer) ||
-        !builder_region_or_block(b, region, 0))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_send") || !nbcolli_builder_peer(b, peer) ||
+        !nbcolli_builder_region_or_block(b, region, 0))
         return NBCOLL_START;
-    return builder_add_send(b, peer, region);
+    return nbcolli_builder_add_send(b, peer, region);
 }
 
 nbcoll_step nbcoll_add_recv(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_recv") || !builder_peer(b, peer) ||
-        !builder_region_or_block(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_recv") || !nbcolli_builder_peer(b, peer) ||
+        !nbcolli_builder_region_or_block(b, region, 1))
         return NBCOLL_START;
-    return builder_add_recv(b, peer, region);
+    return nbcolli_builder_add_recv(b, peer, region);
 }
 
 /* What was lowered is refused too: a builder that works must not stop working where memory is shared. */
 void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t number)
 {
-    nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_number") ? builder_draft(b, step) : NULL;
+    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_number") ? nbcolli_builder_draft(b, step) : NULL;
     if (!draft)
         return;
     int is_message = draft->view.kind == NBCOLL_SEND || draft->view.kind == NBCOLL_RECV;
-    if (!BUILDER_REQUIRE(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT, step, "it is no SEND or RECV"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, is_message && !draft->is_lowered, NBCOLL_ERR_ARGUMENT, step,
+                                 "it is no SEND or RECV"))
         return;
     draft->view.number = number;
     draft->is_numbered = 1;
@@ -211,31 +215,31 @@ void nbcoll_set_number(nbcoll_builder *builder, nbcoll_step step, uint32_t numbe
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
 
-static int builder_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
+static int nbcolli_builder_check_parts(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
-    if (!BUILDER_REQUIRE(b, !n || parts, NBCOLL_ERR_NULL, builder_next(b), "parts is null"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || parts, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "parts is null"))
         return 0;
     for (size_t i = 0; i < n; i++)
-        if (!builder_peer(b, parts[i].peer) || !builder_region(b, parts[i].region, 0))
+        if (!nbcolli_builder_peer(b, parts[i].peer) || !nbcolli_builder_region(b, parts[i].region, 0))
             return 0;
     return 1;
 }
 
 /* The EXPOSE of those parts whose readers share memory, if there are any. */
-static void builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
+static void nbcolli_builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
     size_t first = b->parts.used;
     for (size_t i = 0; i < n; i++) {
-        if (!builder_shares(b, parts[i].peer))
+        if (!nbcolli_builder_shares(b, parts[i].peer))
             continue;
-        nbcoll_part *part = builder_extend(b, &b->parts, 1, sizeof *part);
+        nbcoll_part *part = nbcolli_builder_extend(b, &b->parts, 1, sizeof *part);
         if (!part)
             return;
         *part = (nbcoll_part){.peer = parts[i].peer, .region = parts[i].region};
     }
     if (b->parts.used == first)
         return;
-    nbcoll_step step = builder_add(
+    nbcoll_step step = nbcolli_builder_add(
         b, &(nbcoll_step_view){.kind = NBCOLL_EXPOSE, .peer = -1, .part_count = (uint32_t)(b->parts.used - first)});
     if (b->status == NBCOLL_OK)
         nbcolli_drafts(b)[step].part = (uint32_t)first;
@@ -243,13 +247,13 @@ static void builder_add_expose(nbcolli_builder *b, size_t n, const nbcoll_part p
 
 nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_part parts[])
 {
-    if (!builder_parts(b, n, parts))
+    if (!nbcolli_builder_check_parts(b, n, parts))
         return NBCOLL_START;
     nbcoll_step first = (nbcoll_step)b->drafts.used;
-    builder_add_expose(b, n, parts);
+    nbcolli_builder_add_expose(b, n, parts);
     for (size_t i = 0; i < n && b->status == NBCOLL_OK; i++)
-        if (!builder_shares(b, parts[i].peer))
-            builder_add_send(b, parts[i].peer, parts[i].region);
+        if (!nbcolli_builder_shares(b, parts[i].peer))
+            nbcolli_builder_add_send(b, parts[i].peer, parts[i].region);
     uint32_t added = (uint32_t)(b->drafts.used - first);
     nbcoll_step step = added == 1 ? first : nbcolli_builder_join(b);
     if (b->status != NBCOLL_OK)
@@ -257,7 +261,7 @@ nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_pa
     nbcolli_drafts(b)[step].is_lowered = 1;
     for (nbcoll_step member = first; member < step; member++) {
         nbcolli_drafts(b)[member].is_lowered = 1;
-        builder_edge(b, step, member);
+        nbcolli_builder_edge(b, step, member);
     }
     nbcolli_drafts(b)[step].members = step - first;
     return step;
@@ -265,17 +269,17 @@ nbcoll_step nbcolli_builder_expose(nbcolli_builder *b, size_t n, const nbcoll_pa
 
 nbcoll_step nbcoll_add_expose(nbcoll_builder *builder, size_t n, const nbcoll_part parts[])
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     return nbcolli_builder_enter(b, "nbcoll_add_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
 nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
 {
-    if (!BUILDER_REQUIRE(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT, builder_next(b), "%zu parts", n))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT, nbcolli_builder_next(b), "%zu parts", n))
         return NULL;
     size_t bytes = sizeof(nbcolli_room) + n * sizeof(nbcoll_part);
     nbcolli_room *room = nbcolli_alloc(&b->host, bytes, 64);
-    if (!BUILDER_REQUIRE(b, room != NULL, NBCOLL_ERR_MEMORY, builder_next(b), "no memory"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, room != NULL, NBCOLL_ERR_MEMORY, nbcolli_builder_next(b), "no memory"))
         return NULL;
     memset(room, 0, bytes);
     *room = (nbcolli_room){b->rooms, bytes};
@@ -285,13 +289,13 @@ nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
 
 nbcoll_part *nbcoll_builder_parts(nbcoll_builder *builder, size_t n)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     return nbcolli_builder_enter(b, "nbcoll_builder_parts") ? nbcolli_builder_parts(b, n) : NULL;
 }
 
 nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_add_expose_to_all"))
         return NBCOLL_START;
     nbcoll_part *parts = nbcolli_builder_parts(b, (size_t)b->head.ranks);
@@ -304,23 +308,24 @@ nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, si
 
 nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcoll_region region = nbcoll_span(to, bytes);
-    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch") || !builder_peer(b, peer) || !builder_region(b, region, 1))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch") || !nbcolli_builder_peer(b, peer) ||
+        !nbcolli_builder_region(b, region, 1))
         return NBCOLL_START;
-    if (builder_shares(b, peer))
-        return builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
-    nbcoll_step step = builder_add_recv(b, peer, region);
+    if (nbcolli_builder_shares(b, peer))
+        return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
+    nbcoll_step step = nbcolli_builder_add_recv(b, peer, region);
     if (b->status == NBCOLL_OK)
         nbcolli_drafts(b)[step].is_lowered = 1;
     return step;
 }
 
-static nbcoll_addr builder_take_scratch(nbcolli_builder *b, size_t bytes)
+static nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes)
 {
     nbcoll_addr at = {NBCOLL_BUFFER_SCRATCH, 0};
-    if (!BUILDER_REQUIRE(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT, builder_next(b),
-                         "%zu bytes more than the %zu before overflow", bytes, b->scratch))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, bytes <= SIZE_MAX - 63 - b->scratch, NBCOLL_ERR_COUNT, nbcolli_builder_next(b),
+                                 "%zu bytes more than the %zu before overflow", bytes, b->scratch))
         return at;
     at.offset = b->scratch;
     b->scratch += (bytes + 63) / 64 * 64;
@@ -328,20 +333,20 @@ static nbcoll_addr builder_take_scratch(nbcolli_builder *b, size_t bytes)
 }
 
 /* A receive into scratch memory, which nothing holds back, and a REDUCE after it. */
-static nbcoll_step builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
+static nbcoll_step nbcolli_builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
 {
     size_t bytes = fetch->write.bytes;
-    nbcoll_region arrived = nbcoll_span(builder_take_scratch(b, bytes), bytes);
+    nbcoll_region arrived = nbcoll_span(nbcolli_builder_take_scratch(b, bytes), bytes);
     nbcoll_step_view reduce = *fetch;
     reduce.kind = NBCOLL_REDUCE;
     reduce.peer = -1;
     reduce.side = NBCOLL_LEFT;
     reduce.read[fetch->side] = arrived;
-    nbcoll_step receive = builder_add_recv(b, fetch->peer, arrived);
-    nbcoll_step step = builder_add(b, &reduce);
+    nbcoll_step receive = nbcolli_builder_add_recv(b, fetch->peer, arrived);
+    nbcoll_step step = nbcolli_builder_add(b, &reduce);
     if (b->status != NBCOLL_OK)
         return NBCOLL_START;
-    builder_edge(b, step, receive);
+    nbcolli_builder_edge(b, step, receive);
     nbcolli_drafts(b)[receive].is_lowered = 1;
     nbcolli_drafts(b)[step].members = 1;
     return step;
@@ -350,72 +355,74 @@ static nbcoll_step builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_s
 nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_addr acc, nbcoll_side side, size_t count,
                                 nbcoll_reduction how)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch_reduce") || !builder_peer(b, peer) ||
-        !builder_elements(b, count, how, &bytes) || !builder_region(b, nbcoll_span(acc, bytes), 1) ||
-        !BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT, builder_next(b),
-                         "there is no side %d", (int)side))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_fetch_reduce") || !nbcolli_builder_peer(b, peer) ||
+        !nbcolli_builder_elements(b, count, how, &bytes) || !nbcolli_builder_region(b, nbcoll_span(acc, bytes), 1) ||
+        !NBCOLLI_BUILDER_REQUIRE(b, side == NBCOLL_LEFT || side == NBCOLL_RIGHT, NBCOLL_ERR_ARGUMENT,
+                                 nbcolli_builder_next(b), "there is no side %d", (int)side))
         return NBCOLL_START;
     nbcoll_step_view view = {
         .kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes), .side = side, .reduction = how};
     view.read[side ^ 1] = view.write;
-    return builder_shares(b, peer) ? builder_add(b, &view) : builder_lower_fetch_reduce(b, &view);
+    return nbcolli_builder_shares(b, peer) ? nbcolli_builder_add(b, &view)
+                                           : nbcolli_builder_lower_fetch_reduce(b, &view);
 }
 
 /* ---- local work ------------------------------------------------------------------------------------------------ */
 
 /* May a REDUCE write `result` while it reads `operand`? Element by element: yes, if they are the same or apart. */
-static int builder_may_read(nbcoll_region result, nbcoll_region operand)
+static int nbcolli_builder_may_read(nbcoll_region result, nbcoll_region operand)
 {
-    return result.at.offset == operand.at.offset || !builder_overlap(result, operand);
+    return result.at.offset == operand.at.offset || !nbcolli_builder_overlap(result, operand);
 }
 
 nbcoll_step nbcoll_add_combine(nbcoll_builder *builder, nbcoll_addr result, nbcoll_addr left, nbcoll_addr right,
                            size_t count, nbcoll_reduction how)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     size_t bytes;
-    if (!nbcolli_builder_enter(b, "nbcoll_add_combine") || !builder_elements(b, count, how, &bytes))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_combine") || !nbcolli_builder_elements(b, count, how, &bytes))
         return NBCOLL_START;
     nbcoll_step_view view = {.kind = NBCOLL_REDUCE,
                              .peer = -1,
                              .write = nbcoll_span(result, bytes),
                              .read = {nbcoll_span(left, bytes), nbcoll_span(right, bytes)},
                              .reduction = how};
-    if (!builder_region(b, view.write, 1) || !builder_region(b, view.read[0], 0) ||
-        !builder_region(b, view.read[1], 0) ||
-        !BUILDER_REQUIRE(b, builder_may_read(view.write, view.read[0]) && builder_may_read(view.write, view.read[1]),
-                         NBCOLL_ERR_ARGUMENT, builder_next(b), "an operand overlaps the result without being it"))
+    if (!nbcolli_builder_region(b, view.write, 1) || !nbcolli_builder_region(b, view.read[0], 0) ||
+        !nbcolli_builder_region(b, view.read[1], 0) ||
+        !NBCOLLI_BUILDER_REQUIRE(
+            b, nbcolli_builder_may_read(view.write, view.read[0]) && nbcolli_builder_may_read(view.write, view.read[1]),
+            NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b), "an operand overlaps the result without being it"))
         return NBCOLL_START;
-    return builder_add(b, &view);
+    return nbcolli_builder_add(b, &view);
 }
 
 nbcoll_step nbcoll_add_copy(nbcoll_builder *builder, nbcoll_addr to, nbcoll_addr from, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcoll_step_view view = {
         .kind = NBCOLL_COPY, .peer = -1, .write = nbcoll_span(to, bytes), .read = {nbcoll_span(from, bytes)}};
-    if (!nbcolli_builder_enter(b, "nbcoll_add_copy") || !builder_region_or_block(b, view.write, 1) ||
-        !builder_region_or_block(b, view.read[0], 0) ||
-        !BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT, builder_next(b),
-                         "a bound block is copied to or from what is none") ||
-        !BUILDER_REQUIRE(b, !builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT, builder_next(b),
-                         "what is read and what is written overlap"))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_copy") || !nbcolli_builder_region_or_block(b, view.write, 1) ||
+        !nbcolli_builder_region_or_block(b, view.read[0], 0) ||
+        !NBCOLLI_BUILDER_REQUIRE(b, nbcolli_is_block(to) == nbcolli_is_block(from), NBCOLL_ERR_ARGUMENT,
+                                 nbcolli_builder_next(b), "a bound block is copied to or from what is none") ||
+        !NBCOLLI_BUILDER_REQUIRE(b, !nbcolli_builder_overlap(view.write, view.read[0]), NBCOLL_ERR_ARGUMENT,
+                                 nbcolli_builder_next(b), "what is read and what is written overlap"))
         return NBCOLL_START;
-    return builder_add(b, &view);
+    return nbcolli_builder_add(b, &view);
 }
 
 /* Checks and copies the regions of a CALL. */
-static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_region regions[], int is_written)
+static int nbcolli_builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_region regions[], int is_written)
 {
-    if (!BUILDER_REQUIRE(b, !n || regions, NBCOLL_ERR_NULL, builder_next(b), "regions are null"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, !n || regions, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "regions are null"))
         return 0;
-    nbcoll_part *part = builder_extend(b, &b->parts, n, sizeof *part);
+    nbcoll_part *part = nbcolli_builder_extend(b, &b->parts, n, sizeof *part);
     if (!part)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        if (!builder_region_or_block(b, regions[i], is_written))
+        if (!nbcolli_builder_region_or_block(b, regions[i], is_written))
             return 0;
         part[i] = (nbcoll_part){.peer = -1, .number = (uint32_t)is_written, .region = regions[i]};
     }
@@ -425,18 +432,19 @@ static int builder_call_regions(nbcolli_builder *b, size_t n, const nbcoll_regio
 nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function, void *user, size_t reads,
                         const nbcoll_region read[], size_t writes, const nbcoll_region written[])
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_add_call"))
         return NBCOLL_START;
     size_t first = b->parts.used;
-    if (!BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, builder_next(b), "the function is null") ||
-        !builder_call_regions(b, reads, read, 0) || !builder_call_regions(b, writes, written, 1))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, function != NULL, NBCOLL_ERR_NULL, nbcolli_builder_next(b),
+                                 "the function is null") ||
+        !nbcolli_builder_call_regions(b, reads, read, 0) || !nbcolli_builder_call_regions(b, writes, written, 1))
         return NBCOLL_START;
-    nbcoll_step step = builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL,
-                                                          .peer = -1,
-                                                          .call = function,
-                                                          .call_user = user,
-                                                          .part_count = (uint32_t)(b->parts.used - first)});
+    nbcoll_step step = nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_CALL,
+                                                                  .peer = -1,
+                                                                  .call = function,
+                                                                  .call_user = user,
+                                                                  .part_count = (uint32_t)(b->parts.used - first)});
     if (b->status == NBCOLL_OK)
         nbcolli_drafts(b)[step].part = (uint32_t)first;
     return step;
@@ -446,7 +454,7 @@ nbcoll_step nbcoll_add_call(nbcoll_builder *builder, nbcoll_host_call *function,
 
 nbcoll_step nbcoll_add_join(nbcoll_builder *builder)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     return nbcolli_builder_enter(b, "nbcoll_add_join") ? nbcolli_builder_join(b) : NBCOLL_START;
 }
 
@@ -457,35 +465,35 @@ void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step ear
     const nbcolli_draft *draft = &nbcolli_drafts(b)[step];
     uint32_t members = draft->view.kind == NBCOLL_JOIN ? draft->members : 0;
     for (nbcoll_step member = step - members; member < step; member++)
-        builder_edge(b, member, earlier);
+        nbcolli_builder_edge(b, member, earlier);
     if (!members)
-        builder_edge(b, step, earlier);
+        nbcolli_builder_edge(b, step, earlier);
 }
 
 void nbcoll_after(nbcoll_builder *builder, nbcoll_step step, nbcoll_step earlier)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_after"))
         return;
-    nbcolli_draft *draft = builder_draft(b, step);
-    if (!draft || !BUILDER_REQUIRE(b, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT, step,
-                                   "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
+    nbcolli_draft *draft = nbcolli_builder_draft(b, step);
+    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, earlier < b->drafts.used, NBCOLL_ERR_ARGUMENT, step,
+                                           "it waits for step %u, and there are only %zu", earlier, b->drafts.used))
         return;
     if (earlier == NBCOLL_START || (step == NBCOLL_END && earlier != NBCOLL_END))
         return;
-    if (!BUILDER_REQUIRE(b, step != NBCOLL_START, NBCOLL_ERR_CYCLE, step, "the start waits for nothing") ||
-        !BUILDER_REQUIRE(b, earlier != NBCOLL_END, NBCOLL_ERR_CYCLE, step, "the end waits for it"))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, step != NBCOLL_START, NBCOLL_ERR_CYCLE, step, "the start waits for nothing") ||
+        !NBCOLLI_BUILDER_REQUIRE(b, earlier != NBCOLL_END, NBCOLL_ERR_CYCLE, step, "the end waits for it"))
         return;
     nbcolli_builder_after(b, step, earlier);
 }
 
 void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_end_stage"))
         return;
-    if (!BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
-                         builder_next(b), "there is no kind %d", (int)kind))
+    if (!NBCOLLI_BUILDER_REQUIRE(b, kind == NBCOLL_NON_DEPENDENT || kind == NBCOLL_DEPENDENT, NBCOLL_ERR_ARGUMENT,
+                                 nbcolli_builder_next(b), "there is no kind %d", (int)kind))
         return;
     nbcoll_step first = b->stage, end = (nbcoll_step)b->drafts.used;
     if (kind == NBCOLL_DEPENDENT && first != end) {
@@ -493,7 +501,7 @@ void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
         b->gate = NBCOLL_START;
         nbcoll_step gate = nbcolli_builder_join(b);
         for (nbcoll_step step = first; step < end && b->status == NBCOLL_OK; step++)
-            builder_edge(b, gate, step);
+            nbcolli_builder_edge(b, gate, step);
         b->gate = gate;
     }
     b->stage = (nbcoll_step)b->drafts.used;
@@ -501,14 +509,14 @@ void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
 
 nbcoll_addr nbcoll_add_scratch(nbcoll_builder *builder, size_t bytes)
 {
-    nbcolli_builder *b = builder_of(builder);
-    return nbcolli_builder_enter(b, "nbcoll_add_scratch") ? builder_take_scratch(b, bytes)
-                                                      : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
+    nbcolli_builder *b = nbcolli_builder_of(builder);
+    return nbcolli_builder_enter(b, "nbcoll_add_scratch") ? nbcolli_builder_take_scratch(b, bytes)
+                                                          : (nbcoll_addr){NBCOLL_BUFFER_SCRATCH, 0};
 }
 
 void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_max_posted"))
         return;
     b->max_posted = n;
@@ -518,10 +526,10 @@ void nbcoll_max_posted(nbcoll_builder *builder, uint32_t n)
 
 void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane)
 {
-    nbcolli_builder *b = builder_of(builder);
-    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? builder_draft(b, step) : NULL;
-    if (!draft || !BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT, step,
-                                   "there is no lane %d", (int)lane))
+    nbcolli_builder *b = nbcolli_builder_of(builder);
+    nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? nbcolli_builder_draft(b, step) : NULL;
+    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT, step,
+                                           "there is no lane %d", (int)lane))
         return;
     for (uint32_t i = 0; i <= draft->members; i++)
         (draft - i)->view.lane = lane;
@@ -529,9 +537,9 @@ void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane
 
 void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!nbcolli_builder_enter(b, "nbcoll_set_name") ||
-        !BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, builder_next(b), "the name is null"))
+        !NBCOLLI_BUILDER_REQUIRE(b, name != NULL, NBCOLL_ERR_NULL, nbcolli_builder_next(b), "the name is null"))
         return;
     size_t length = strlen(name);
     if (length > sizeof b->name - 1)
@@ -542,24 +550,24 @@ void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 
 void nbcoll_set_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (nbcolli_builder_enter(b, "nbcoll_set_fingerprint"))
         b->fingerprint = fingerprint;
 }
 
 void nbcoll_builder_fail(nbcoll_builder *builder, nbcoll_status status)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     int is_error = status >= NBCOLL_ERR_ARGUMENT && status < NBCOLL_STATUS_COUNT;
     if (status == NBCOLL_OK || !nbcolli_builder_enter(b, "nbcoll_builder_fail"))
         return;
-    nbcolli_builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT, builder_next(b), "%s",
+    nbcolli_builder_refuse(b, is_error ? status : NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b), "%s",
                            nbcoll_status_text(status));
 }
 
 /* ---- the builder ----------------------------------------------------------------------------------------------- */
 
-static void builder_close(nbcolli_builder *b)
+static void nbcolli_builder_close(nbcolli_builder *b)
 {
     nbcoll_host host = b->host;
     while (b->rooms) {
@@ -598,13 +606,13 @@ nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_bu
     if (status == NBCOLL_OK)
         *out = &b->head;
     else
-        builder_close(b);
+        nbcolli_builder_close(b);
     return status;
 }
 
 nbcoll_status nbcoll_builder_finish(nbcoll_builder *builder, nbcoll_schedule **out)
 {
-    nbcolli_builder *b = builder_of(builder);
+    nbcolli_builder *b = nbcolli_builder_of(builder);
     if (!b)
         return NBCOLL_ERR_NULL;
     nbcoll_status status = b->status;
@@ -612,6 +620,6 @@ nbcoll_status nbcoll_builder_finish(nbcoll_builder *builder, nbcoll_schedule **o
         status = nbcolli_assemble(b, out);
     if (status != NBCOLL_OK && b->host.log)
         b->host.log(b->host.user, status, b->text);
-    builder_close(b);
+    nbcolli_builder_close(b);
     return status;
 }

@@ -5,9 +5,9 @@
 
 #include "builder.h"
 
-#define FINISH_LINE 64 /* alignment of the block and of each array in it */
+#define NBCOLLI_FINISH_LINE 64 /* alignment of the block and of each array in it */
 
-static void finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
+static void nbcolli_finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
 {
     nbcolli_entry *edges = b->edges.items;
     size_t kept = 0;
@@ -19,7 +19,7 @@ static void finish_sort_edges(nbcolli_builder *b, nbcolli_entry *work)
 }
 
 /* FETCH_REDUCEs count as FETCHes. */
-static uint32_t finish_count(const nbcolli_builder *b, nbcoll_kind kind)
+static uint32_t nbcolli_finish_count(const nbcolli_builder *b, nbcoll_kind kind)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < b->drafts.used; i++) {
@@ -30,30 +30,31 @@ static uint32_t finish_count(const nbcolli_builder *b, nbcoll_kind kind)
 }
 
 /* Reserves an array in the block. It cannot overflow: the builder holds more bytes than the block will. */
-static size_t finish_place(size_t *total, size_t n, size_t bytes)
+static size_t nbcolli_finish_place(size_t *total, size_t n, size_t bytes)
 {
     size_t at = *total;
-    *total += (n * bytes + FINISH_LINE - 1) / FINISH_LINE * FINISH_LINE;
+    *total += (n * bytes + NBCOLLI_FINISH_LINE - 1) / NBCOLLI_FINISH_LINE * NBCOLLI_FINISH_LINE;
     return at;
 }
 
 /* The block, its pointers set, its arrays still empty. The arrays of the views begin at *after and *parts. */
-static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **after, nbcoll_part **parts)
+static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_step **after, nbcoll_part **parts)
 {
     size_t total = 0, steps = b->drafts.used;
-    uint32_t sends = finish_count(b, NBCOLL_SEND), recvs = finish_count(b, NBCOLL_RECV);
-    uint32_t fetches = finish_count(b, NBCOLL_FETCH), ops = sends + recvs + fetches + finish_count(b, NBCOLL_EXPOSE);
-    finish_place(&total, 1, sizeof(nbcoll_schedule));
-    size_t at_step = finish_place(&total, steps, sizeof(nbcoll_step_view));
-    size_t at_before = finish_place(&total, steps, sizeof(uint32_t));
-    size_t at_op = finish_place(&total, steps, sizeof(uint32_t));
-    size_t at_after = finish_place(&total, b->edges.used, sizeof(nbcoll_step));
-    size_t at_send = finish_place(&total, sends, sizeof(nbcolli_message));
-    size_t at_recv = finish_place(&total, recvs, sizeof(nbcolli_message));
-    size_t at_fetch = finish_place(&total, fetches, sizeof(nbcolli_message));
-    size_t at_bounces = finish_place(&total, fetches ? ops : 0, sizeof(size_t));
-    size_t at_parts = finish_place(&total, b->parts.used, sizeof(nbcoll_part));
-    char *block = nbcolli_alloc(&b->host, total, FINISH_LINE);
+    uint32_t sends = nbcolli_finish_count(b, NBCOLL_SEND), recvs = nbcolli_finish_count(b, NBCOLL_RECV);
+    uint32_t fetches = nbcolli_finish_count(b, NBCOLL_FETCH),
+             ops = sends + recvs + fetches + nbcolli_finish_count(b, NBCOLL_EXPOSE);
+    nbcolli_finish_place(&total, 1, sizeof(nbcoll_schedule));
+    size_t at_step = nbcolli_finish_place(&total, steps, sizeof(nbcoll_step_view));
+    size_t at_before = nbcolli_finish_place(&total, steps, sizeof(uint32_t));
+    size_t at_op = nbcolli_finish_place(&total, steps, sizeof(uint32_t));
+    size_t at_after = nbcolli_finish_place(&total, b->edges.used, sizeof(nbcoll_step));
+    size_t at_send = nbcolli_finish_place(&total, sends, sizeof(nbcolli_message));
+    size_t at_recv = nbcolli_finish_place(&total, recvs, sizeof(nbcolli_message));
+    size_t at_fetch = nbcolli_finish_place(&total, fetches, sizeof(nbcolli_message));
+    size_t at_bounces = nbcolli_finish_place(&total, fetches ? ops : 0, sizeof(size_t));
+    size_t at_parts = nbcolli_finish_place(&total, b->parts.used, sizeof(nbcoll_part));
+    char *block = nbcolli_alloc(&b->host, total, NBCOLLI_FINISH_LINE);
     if (!block)
         return NULL;
     nbcoll_schedule *s = (nbcoll_schedule *)block;
@@ -81,7 +82,7 @@ static nbcoll_schedule *finish_block(const nbcolli_builder *b, nbcoll_step **aft
     return s;
 }
 
-static void finish_reach(nbcoll_schedule *s, nbcoll_region r)
+static void nbcolli_finish_reach(nbcoll_schedule *s, nbcoll_region r)
 {
     size_t *extent = &s->extent[r.at.buffer];
     r.bytes = nbcolli_is_block(r.at) ? 1 : r.bytes;
@@ -90,7 +91,7 @@ static void finish_reach(nbcoll_schedule *s, nbcoll_region r)
 }
 
 /* What a run of a step that shares memory needs. */
-static void finish_share(nbcoll_schedule *s, nbcoll_step i)
+static void nbcolli_finish_share(nbcoll_schedule *s, nbcoll_step i)
 {
     const nbcoll_step_view *v = &s->step[i];
     s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
@@ -100,11 +101,12 @@ static void finish_share(nbcoll_schedule *s, nbcoll_step i)
     }
     if (v->kind == NBCOLL_FETCH_REDUCE) {
         s->bounces[s->op[i]] = s->bounce;
-        s->bounce += (v->write.bytes + FINISH_LINE - 1) / FINISH_LINE * FINISH_LINE; /* so much is in a buffer */
+        s->bounce += (v->write.bytes + NBCOLLI_FINISH_LINE - 1) / NBCOLLI_FINISH_LINE *
+                     NBCOLLI_FINISH_LINE; /* so much is in a buffer */
     }
 }
 
-static void finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts)
+static void nbcolli_finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts)
 {
     uint32_t op = 0;
     if (b->parts.used)
@@ -115,16 +117,16 @@ static void finish_steps(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_pa
         *v = draft->view;
         v->parts = v->part_count ? parts + draft->part : NULL;
         s->op[i] = v->peer >= 0 || v->kind == NBCOLL_EXPOSE ? op++ : UINT32_MAX;
-        finish_share(s, i);
-        finish_reach(s, v->write);
-        finish_reach(s, v->read[0]);
-        finish_reach(s, v->read[1]);
+        nbcolli_finish_share(s, i);
+        nbcolli_finish_reach(s, v->write);
+        nbcolli_finish_reach(s, v->read[0]);
+        nbcolli_finish_reach(s, v->read[1]);
         for (uint32_t p = 0; p < v->part_count; p++)
-            finish_reach(s, v->parts[p].region);
+            nbcolli_finish_reach(s, v->parts[p].region);
     }
 }
 
-static void finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_step *after)
+static void nbcolli_finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_step *after)
 {
     const nbcolli_entry *edges = b->edges.items;
     memset(s->before, 0, s->steps * sizeof *s->before);
@@ -141,8 +143,8 @@ static void finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, nbcoll_st
 
 /* Names the first steps of a cycle. Those that never became ready have steps to wait for left: following one of them
  * from step to step ends up on a cycle. `waits_for`: room for a step each. */
-static nbcoll_status finish_refuse_cycle(nbcolli_builder *b, const nbcoll_schedule *s, const uint32_t *before,
-                                         nbcoll_step *waits_for)
+static nbcoll_status nbcolli_finish_refuse_cycle(nbcolli_builder *b, const nbcoll_schedule *s, const uint32_t *before,
+                                                 nbcoll_step *waits_for)
 {
     char more[80] = "";
     nbcoll_step step = NBCOLL_START;
@@ -166,7 +168,7 @@ static nbcoll_status finish_refuse_cycle(nbcolli_builder *b, const nbcoll_schedu
 }
 
 /* Runs the graph: a step on a cycle never becomes ready. */
-static nbcoll_status finish_check_order(nbcolli_builder *b, const nbcoll_schedule *s, nbcolli_entry *work)
+static nbcoll_status nbcolli_finish_check_order(nbcolli_builder *b, const nbcoll_schedule *s, nbcolli_entry *work)
 {
     uint32_t *before = (uint32_t *)work, *ready = before + s->steps;
     uint32_t first = 0, last = 0;
@@ -180,26 +182,26 @@ static nbcoll_status finish_check_order(nbcolli_builder *b, const nbcoll_schedul
             if (!--before[v->after[i]])
                 ready[last++] = v->after[i];
     }
-    return last < s->steps ? finish_refuse_cycle(b, s, before, ready) : NBCOLL_OK;
+    return last < s->steps ? nbcolli_finish_refuse_cycle(b, s, before, ready) : NBCOLL_OK;
 }
 
-static nbcoll_status finish_no_memory(nbcolli_builder *b)
+static nbcoll_status nbcolli_finish_no_memory(nbcolli_builder *b)
 {
     nbcolli_builder_refuse(b, NBCOLL_ERR_MEMORY, NBCOLL_END, "no memory");
     return b->status;
 }
 
-static nbcoll_status finish_fill(nbcolli_builder *b, nbcolli_entry *work, nbcoll_schedule **out)
+static nbcoll_status nbcolli_finish_fill(nbcolli_builder *b, nbcolli_entry *work, nbcoll_schedule **out)
 {
     nbcoll_step *after;
     nbcoll_part *parts;
-    finish_sort_edges(b, work);
-    nbcoll_schedule *s = finish_block(b, &after, &parts);
+    nbcolli_finish_sort_edges(b, work);
+    nbcoll_schedule *s = nbcolli_finish_block(b, &after, &parts);
     if (!s)
-        return finish_no_memory(b);
-    finish_steps(b, s, parts);
-    finish_edges(b, s, after);
-    nbcoll_status status = finish_check_order(b, s, work);
+        return nbcolli_finish_no_memory(b);
+    nbcolli_finish_steps(b, s, parts);
+    nbcolli_finish_edges(b, s, after);
+    nbcoll_status status = nbcolli_finish_check_order(b, s, work);
     if (status == NBCOLL_OK)
         status = nbcolli_number(b, s, parts, work);
     if (status == NBCOLL_OK)
@@ -213,10 +215,10 @@ nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out)
 {
     size_t most = b->drafts.used > b->parts.used ? b->drafts.used : b->parts.used;
     size_t bytes = (2 * most > b->edges.used ? 2 * most : b->edges.used) * sizeof(nbcolli_entry);
-    nbcolli_entry *work = nbcolli_alloc(&b->host, bytes, FINISH_LINE);
+    nbcolli_entry *work = nbcolli_alloc(&b->host, bytes, NBCOLLI_FINISH_LINE);
     if (!work)
-        return finish_no_memory(b);
-    nbcoll_status status = finish_fill(b, work, out);
+        return nbcolli_finish_no_memory(b);
+    nbcoll_status status = nbcolli_finish_fill(b, work, out);
     nbcolli_free(&b->host, work, bytes);
     return status;
 }

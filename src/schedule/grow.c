@@ -4,7 +4,7 @@
 #include "builder.h"
 
 /* Piece `i` of the regions of `parts`. */
-static void grow_slice(size_t n, const nbcoll_part parts[], size_t piece, size_t i, nbcoll_part slice[])
+static void nbcolli_grow_slice(size_t n, const nbcoll_part parts[], size_t piece, size_t i, nbcoll_part slice[])
 {
     for (size_t p = 0; p < n; p++) {
         size_t from = i * piece, bytes = parts[p].region.bytes;
@@ -14,7 +14,7 @@ static void grow_slice(size_t n, const nbcoll_part parts[], size_t piece, size_t
 }
 
 /* Marks what is native among the steps from `first` on, the exposure of one piece, as a piece of `*grows`. */
-static void grow_mark(nbcolli_builder *b, nbcoll_step first, nbcoll_step *grows, size_t piece, size_t whole)
+static void nbcolli_grow_mark(nbcolli_builder *b, nbcoll_step first, nbcoll_step *grows, size_t piece, size_t whole)
 {
     for (nbcoll_step step = first; step < b->drafts.used; step++) {
         nbcoll_step_view *v = &nbcolli_drafts(b)[step].view;
@@ -28,8 +28,8 @@ static void grow_mark(nbcolli_builder *b, nbcoll_step first, nbcoll_step *grows,
     }
 }
 
-static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part parts[], size_t piece,
-                               nbcoll_part slice[])
+static nbcoll_step nbcolli_grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part parts[], size_t piece,
+                                       nbcoll_part slice[])
 {
     size_t whole = n ? parts[0].region.bytes : 0, pieces = whole ? (whole - 1) / piece + 1 : 1;
     nbcoll_step first = (nbcoll_step)b->drafts.used, gate = NBCOLL_START, grows = NBCOLL_START;
@@ -39,11 +39,11 @@ static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part p
         if (gate != NBCOLL_START)
             nbcolli_builder_after(b, next, gate);
         gate = next;
-        grow_slice(n, parts, piece, i, slice);
+        nbcolli_grow_slice(n, parts, piece, i, slice);
         nbcoll_step exposure = b->status == NBCOLL_OK ? nbcolli_builder_expose(b, n, slice) : NBCOLL_START;
         if (b->status == NBCOLL_OK)
             nbcolli_builder_after(b, exposure, gate);
-        grow_mark(b, gate, &grows, piece, whole);
+        nbcolli_grow_mark(b, gate, &grows, piece, whole);
     }
     uint32_t added = (uint32_t)(b->drafts.used - first);
     nbcoll_step end = nbcolli_builder_join(b);
@@ -57,7 +57,7 @@ static nbcoll_step grow_pieces(nbcolli_builder *b, size_t n, const nbcoll_part p
 }
 
 /* Can these parts grow together? */
-static int grow_together(nbcolli_builder *b, size_t n, const nbcoll_part parts[], size_t piece)
+static int nbcolli_grow_together(nbcolli_builder *b, size_t n, const nbcoll_part parts[], size_t piece)
 {
     nbcoll_step next = (nbcoll_step)b->drafts.used;
 
@@ -81,10 +81,10 @@ nbcoll_step nbcoll_add_expose_growing(nbcoll_builder *builder, size_t n, const n
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 
-    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_growing") || !grow_together(b, n, parts, piece))
+    if (!nbcolli_builder_enter(b, "nbcoll_add_expose_growing") || !nbcolli_grow_together(b, n, parts, piece))
         return NBCOLL_START;
     nbcoll_part *slice = nbcolli_builder_parts(b, n);
-    return slice ? grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
+    return slice ? nbcolli_grow_pieces(b, n, parts, piece, slice) : NBCOLL_START;
 }
 
 nbcoll_step nbcoll_add_grow(nbcoll_builder *builder, nbcoll_step exposure, size_t i)

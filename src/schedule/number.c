@@ -4,24 +4,25 @@
  * that stand for parts and fetches go from 2^31 on: they match each other in whatever order plain ones lie between. */
 #include "builder.h"
 
-#define NUMBER_LOWERED (UINT32_C(1) << 31) /* first number, and mark of the position, of a lowered message */
+#define NBCOLLI_NUMBER_LOWERED (UINT32_C(1) << 31) /* first number, and mark of the position, of a lowered message */
 
 /* Appends the steps of `kind` that have, or have not, a number of their own. Key: peer, and number or position. */
-static uint32_t number_steps(const nbcolli_builder *b, nbcoll_kind kind, int is_numbered, nbcolli_entry *entries)
+static uint32_t nbcolli_number_steps(const nbcolli_builder *b, nbcoll_kind kind, int is_numbered,
+                                     nbcolli_entry *entries)
 {
     uint32_t n = 0;
     for (nbcoll_step i = 0; i < b->drafts.used; i++) {
         const nbcolli_draft *draft = &nbcolli_drafts(b)[i];
         const nbcoll_step_view *v = &draft->view;
         nbcoll_kind family = v->kind == NBCOLL_FETCH_REDUCE ? NBCOLL_FETCH : v->kind;
-        uint32_t position = draft->is_lowered ? NUMBER_LOWERED | i : i;
+        uint32_t position = draft->is_lowered ? NBCOLLI_NUMBER_LOWERED | i : i;
         if (family == kind && draft->is_numbered == is_numbered)
             entries[n++] = (nbcolli_entry){nbcolli_key((uint32_t)v->peer, is_numbered ? v->number : position), i};
     }
     return n;
 }
 
-static uint32_t number_parts(const nbcoll_part *parts, size_t count, nbcolli_entry *entries)
+static uint32_t nbcolli_number_parts(const nbcoll_part *parts, size_t count, nbcolli_entry *entries)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -31,13 +32,13 @@ static uint32_t number_parts(const nbcoll_part *parts, size_t count, nbcolli_ent
 }
 
 /* Replaces the positions in the keys of `loose` by numbers that `given` leaves free. Both are sorted. */
-static void number_loose(const nbcolli_entry *given, uint32_t givens, nbcolli_entry *loose, uint32_t n)
+static void nbcolli_number_loose(const nbcolli_entry *given, uint32_t givens, nbcolli_entry *loose, uint32_t n)
 {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < n; i++) {
         /* The first number of the peer's plain or lowered ones, else the one after the last. */
-        uint64_t key = loose[i].key & ~(uint64_t)(NUMBER_LOWERED - 1);
-        if (i && (loose[i - 1].key & ~(uint64_t)(NUMBER_LOWERED - 1)) == key)
+        uint64_t key = loose[i].key & ~(uint64_t)(NBCOLLI_NUMBER_LOWERED - 1);
+        if (i && (loose[i - 1].key & ~(uint64_t)(NBCOLLI_NUMBER_LOWERED - 1)) == key)
             key = loose[i - 1].key + 1;
         for (; taken < givens && given[taken].key <= key; taken++)
             key += given[taken].key == key;
@@ -47,8 +48,8 @@ static void number_loose(const nbcolli_entry *given, uint32_t givens, nbcolli_en
 
 /* Numbers the first `givens` entries (by key: peer, number) and the rest (by key: peer, position) of one family, and
  * leaves all of them sorted by peer and number. */
-static nbcoll_status number_family(nbcolli_builder *b, nbcolli_entry *entries, uint32_t givens, uint32_t n,
-                                   nbcolli_entry *spare)
+static nbcoll_status nbcolli_number_family(nbcolli_builder *b, nbcolli_entry *entries, uint32_t givens, uint32_t n,
+                                           nbcolli_entry *spare)
 {
     nbcolli_entry *loose = entries + givens;
     nbcolli_sort(entries, spare, givens);
@@ -61,18 +62,18 @@ static nbcoll_status number_family(nbcolli_builder *b, nbcolli_entry *entries, u
                                    (uint32_t)entries[i].key, (uint32_t)(entries[i].key >> 32));
             return b->status;
         }
-    number_loose(entries, givens, loose, n - givens);
+    nbcolli_number_loose(entries, givens, loose, n - givens);
     nbcolli_sort(entries, spare, n);
     return NBCOLL_OK;
 }
 
 /* Numbers the steps of one kind. `index`: where to leave them sorted by peer and number. */
-static nbcoll_status number_kind(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_kind kind, nbcolli_entry *work,
-                                 nbcolli_message *index)
+static nbcoll_status nbcolli_number_kind(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_kind kind, nbcolli_entry *work,
+                                         nbcolli_message *index)
 {
-    uint32_t givens = number_steps(b, kind, 1, work);
-    uint32_t n = givens + number_steps(b, kind, 0, work + givens);
-    nbcoll_status status = number_family(b, work, givens, n, work + n);
+    uint32_t givens = nbcolli_number_steps(b, kind, 1, work);
+    uint32_t n = givens + nbcolli_number_steps(b, kind, 0, work + givens);
+    nbcoll_status status = nbcolli_number_family(b, work, givens, n, work + n);
     for (uint32_t i = 0; i < n && status == NBCOLL_OK; i++) {
         uint32_t number = (uint32_t)work[i].key;
         nbcoll_step step = work[i].value;
@@ -86,13 +87,13 @@ static nbcoll_status number_kind(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_
 
 nbcoll_status nbcolli_number(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work)
 {
-    nbcoll_status status = number_kind(b, s, NBCOLL_SEND, work, s->send);
+    nbcoll_status status = nbcolli_number_kind(b, s, NBCOLL_SEND, work, s->send);
     if (status == NBCOLL_OK)
-        status = number_kind(b, s, NBCOLL_RECV, work, s->recv);
+        status = nbcolli_number_kind(b, s, NBCOLL_RECV, work, s->recv);
     if (status == NBCOLL_OK)
-        status = number_kind(b, s, NBCOLL_FETCH, work, s->fetch);
-    uint32_t n = number_parts(parts, b->parts.used, work);
-    number_family(b, work, 0, n, work + n); /* none is given, so none is taken twice */
+        status = nbcolli_number_kind(b, s, NBCOLL_FETCH, work, s->fetch);
+    uint32_t n = nbcolli_number_parts(parts, b->parts.used, work);
+    nbcolli_number_family(b, work, 0, n, work + n); /* none is given, so none is taken twice */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t number = (uint32_t)work[i].key;
         parts[work[i].value].number = number;

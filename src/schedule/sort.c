@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void sort_merge(const nbcolli_entry *from, size_t low, size_t middle, size_t high, nbcolli_entry *to)
+static void nbcolli_sort_merge(const nbcolli_entry *from, size_t low, size_t middle, size_t high, nbcolli_entry *to)
 {
     size_t left = low, right = middle;
     for (size_t i = low; i < high; i++)
@@ -18,7 +18,7 @@ void nbcolli_sort(nbcolli_entry *entries, nbcolli_entry *spare, size_t n)
         for (size_t low = 0; low < n; low += 2 * width) {
             size_t middle = n - low < width ? n : low + width;
             size_t high = n - low < 2 * width ? n : low + 2 * width;
-            sort_merge(from, low, middle, high, to);
+            nbcolli_sort_merge(from, low, middle, high, to);
         }
         nbcolli_entry *other = from;
         from = to;

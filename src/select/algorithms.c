@@ -7,14 +7,7 @@
 /* Append-only within an operation: the one for small data first, the one for large data second.
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
-#define REORDERS NBCOLL_ALGORITHM_REORDERS
-#define REPRODUCIBLE NBCOLL_ALGORITHM_REPRODUCIBLE
-#define COUNTS NBCOLL_ALGORITHM_COUNTS
-#define SEGMENT NBCOLL_ALGORITHM_SEGMENT
-#define ARITY NBCOLL_ALGORITHM_ARITY
-#define PORTS NBCOLL_ALGORITHM_PORTS
-#define EXPOSES NBCOLL_ALGORITHM_EXPOSES(1)
-#define ALGORITHM_LIST(X)                                                                                              \
+#define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, EXPOSES)                      \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -127,18 +120,25 @@
     X(EXSCAN, exscan_linear, linear, 0)                                                                                \
     X(EXSCAN, combine_flat, flat, 0)
 
-#define ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
-ALGORITHM_LIST(ALGORITHM_BUILD)
+/* The list with its flags: their short names are parameters above. */
+#define NBCOLLI_ALGORITHMS(X)                                                                                          \
+    NBCOLLI_ALGORITHM_LIST(X, NBCOLL_ALGORITHM_REORDERS, NBCOLL_ALGORITHM_REPRODUCIBLE, NBCOLL_ALGORITHM_COUNTS,       \
+                           NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
+                           NBCOLL_ALGORITHM_EXPOSES(1))
 
-#define ALGORITHM_ENTRY(OPERATION, function, name, flags)                                                              \
+#define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
+NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)
+
+#define NBCOLLI_ALGORITHM_ENTRY(OPERATION, function, name, flags)                                                      \
     {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##function, flags},
-static const nbcoll_algorithm algorithm_table[] = {ALGORITHM_LIST(ALGORITHM_ENTRY)};
+static const nbcoll_algorithm algorithm_table[] = {NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_ENTRY)};
 
-static const nbcoll_algorithm *const algorithm_end = algorithm_table + sizeof algorithm_table / sizeof *algorithm_table;
+static const nbcoll_algorithm *const nbcolli_algorithm_end =
+    algorithm_table + sizeof algorithm_table / sizeof *algorithm_table;
 
 const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned i)
 {
-    for (const nbcoll_algorithm *entry = algorithm_table; entry < algorithm_end; entry++)
+    for (const nbcoll_algorithm *entry = algorithm_table; entry < nbcolli_algorithm_end; entry++)
         if (entry->operation == operation && !i--)
             return entry;
     return NULL;
@@ -146,7 +146,7 @@ const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned
 
 const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name)
 {
-    for (const nbcoll_algorithm *entry = algorithm_table; name && entry < algorithm_end; entry++)
+    for (const nbcoll_algorithm *entry = algorithm_table; name && entry < nbcolli_algorithm_end; entry++)
         if (entry->operation == operation && !strcmp(entry->name, name))
             return entry;
     return NULL;
@@ -157,13 +157,13 @@ nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const n
     const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
     int has_all_counts = a->counts && kind->blocks != NBCOLLI_OWN;
 
-    if (kind->reduces && (algorithm->flags & REORDERS) && !nbcolli_commutes(a->reduction.op))
+    if (kind->reduces && (algorithm->flags & NBCOLL_ALGORITHM_REORDERS) && !nbcolli_commutes(a->reduction.op))
         return NBCOLL_ERR_OP;
     return (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) && !has_all_counts ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
 }
 
 /* "<operation>/<algorithm>", as far as a schedule's name goes. */
-static void algorithm_name(nbcoll_builder *b, const nbcoll_algorithm *algorithm)
+static void nbcolli_algorithm_name(nbcoll_builder *b, const nbcoll_algorithm *algorithm)
 {
     const char *parts[] = {nbcoll_operation_name(algorithm->operation), "/", algorithm->name};
     char name[64];
@@ -209,7 +209,7 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         nbcoll_builder_finish(b, NULL);
         return status;
     }
-    algorithm_name(b, &whole);
+    nbcolli_algorithm_name(b, &whole);
     nbcoll_set_fingerprint(b, nbcolli_fingerprint(&args, b->ranks));
     if (args.packs)
         nbcolli_build_packed(b, &whole, &args);

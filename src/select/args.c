@@ -5,49 +5,60 @@
 #include "../reduce/reduce.h"
 #include "select.h"
 
-#define ROOT 1, 0
-#define PLAIN 0, 0
-#define REDUCES 0, 1
-#define NONE NBCOLLI_NONE
-#define ONE NBCOLLI_ONE
-#define ALL NBCOLLI_ALL
-
-static const nbcolli_kind args_kinds[] = {
-    [NBCOLL_OPERATION_BARRIER] = {"barrier", PLAIN, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NONE, NONE}, {NONE, NONE}},
-    [NBCOLL_OPERATION_BCAST] = {"bcast", ROOT, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NONE, NONE}, {ONE, ONE}},
-    [NBCOLL_OPERATION_SCATTER] = {"scatter", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ALL, NONE}, {ONE, ONE}},
-    [NBCOLL_OPERATION_GATHER] = {"gather", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ONE, ONE}, {ALL, NONE}},
-    [NBCOLL_OPERATION_ALLGATHER] = {"allgather", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ALL, ALL}},
-    [NBCOLL_OPERATION_REDUCE] = {"reduce", 1, 1, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, NONE}},
-    [NBCOLL_OPERATION_ALLREDUCE] = {"allreduce", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
-    [NBCOLL_OPERATION_SCATTERV] = {"scatterv", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {ALL, NONE}, {ONE, ONE}},
-    [NBCOLL_OPERATION_GATHERV] = {"gatherv", ROOT, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {ONE, ONE}, {ALL, NONE}},
-    [NBCOLL_OPERATION_ALLGATHERV] = {"allgatherv", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {ONE, ONE}, {ALL, ALL}},
-    [NBCOLL_OPERATION_ALLTOALL] = {"alltoall", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ALL, ALL}, {ALL, ALL}},
-    [NBCOLL_OPERATION_ALLTOALLV] = {"alltoallv", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {ALL, ALL}, {ALL, ALL}},
-    [NBCOLL_OPERATION_ALLTOALLW] = {"alltoallw", PLAIN, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {ALL, ALL}, {ALL, ALL}},
-    [NBCOLL_OPERATION_REDUCE_SCATTER] = {"reduce_scatter", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {ALL, ALL},
-                                         {ONE, ONE}},
-    [NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL,
-                                               {ALL, ALL}, {ONE, ONE}},
-    [NBCOLL_OPERATION_SCAN] = {"scan", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
-    [NBCOLL_OPERATION_EXSCAN] = {"exscan", REDUCES, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {ONE, ONE}, {ONE, ONE}},
+static const nbcolli_kind nbcolli_args_kinds[] = {
+    [NBCOLL_OPERATION_BARRIER] =
+        {"barrier", 0, 0, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NBCOLLI_NONE, NBCOLLI_NONE}, {NBCOLLI_NONE, NBCOLLI_NONE}},
+    [NBCOLL_OPERATION_BCAST] =
+        {"bcast", 1, 0, NBCOLLI_NOWHERE, NBCOLLI_EQUAL, {NBCOLLI_NONE, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_SCATTER] =
+        {"scatter", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ALL, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_GATHER] =
+        {"gather", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_NONE}},
+    [NBCOLL_OPERATION_ALLGATHER] =
+        {"allgather", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_ALL}},
+    [NBCOLL_OPERATION_REDUCE] =
+        {"reduce", 1, 1, NBCOLLI_AT_ROOT, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_NONE}},
+    [NBCOLL_OPERATION_ALLREDUCE] =
+        {"allreduce", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_SCATTERV] =
+        {"scatterv", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {NBCOLLI_ALL, NBCOLLI_NONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_GATHERV] =
+        {"gatherv", 1, 0, NBCOLLI_AT_ROOT, NBCOLLI_PROMISED, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_NONE}},
+    [NBCOLL_OPERATION_ALLGATHERV] =
+        {"allgatherv", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ALL, NBCOLLI_ALL}},
+    [NBCOLL_OPERATION_ALLTOALL] =
+        {"alltoall", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
+    [NBCOLL_OPERATION_ALLTOALLV] =
+        {"alltoallv", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
+    [NBCOLL_OPERATION_ALLTOALLW] =
+        {"alltoallw", 0, 0, NBCOLLI_EVERYWHERE, NBCOLLI_OWN, {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ALL, NBCOLLI_ALL}},
+    [NBCOLL_OPERATION_REDUCE_SCATTER] =
+        {"reduce_scatter", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_KNOWN,
+         {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK] =
+        {"reduce_scatter_block", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL,
+         {NBCOLLI_ALL, NBCOLLI_ALL}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_SCAN] =
+        {"scan", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
+    [NBCOLL_OPERATION_EXSCAN] =
+        {"exscan", 0, 1, NBCOLLI_EVERYWHERE, NBCOLLI_EQUAL, {NBCOLLI_ONE, NBCOLLI_ONE}, {NBCOLLI_ONE, NBCOLLI_ONE}},
 };
-_Static_assert(sizeof args_kinds / sizeof *args_kinds == NBCOLL_OPERATION_COUNT, "each operation has its entry");
+_Static_assert(sizeof nbcolli_args_kinds / sizeof *nbcolli_args_kinds == NBCOLL_OPERATION_COUNT,
+               "each operation has its entry");
 
 const nbcolli_kind *nbcolli_kind_of(nbcoll_operation operation)
 {
-    return &args_kinds[operation];
+    return &nbcolli_args_kinds[operation];
 }
 
 const char *nbcoll_operation_name(nbcoll_operation operation)
 {
-    return (unsigned)operation < NBCOLL_OPERATION_COUNT ? args_kinds[operation].name : "?";
+    return (unsigned)operation < NBCOLL_OPERATION_COUNT ? nbcolli_args_kinds[operation].name : "?";
 }
 
 nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv)
 {
-    const nbcolli_kind *kind = &args_kinds[a->operation];
+    const nbcolli_kind *kind = &nbcolli_args_kinds[a->operation];
     const uint8_t *parts = is_recv ? kind->recv : kind->send;
     if (is_recv && a->operation == NBCOLL_OPERATION_EXSCAN && rank == 0)
         return NBCOLLI_NONE;
@@ -56,9 +67,9 @@ nbcolli_part nbcolli_part_of(const nbcoll_args *a, int rank, int is_recv)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-static int args_bound(const nbcoll_args *a)
+static int nbcolli_args_bound(const nbcoll_args *a)
 {
-    return args_kinds[a->operation].blocks != NBCOLLI_EQUAL && !a->counts;
+    return nbcolli_args_kinds[a->operation].blocks != NBCOLLI_EQUAL && !a->counts;
 }
 
 size_t nbcolli_block_count(const nbcoll_args *a, int i)
@@ -78,21 +89,23 @@ size_t nbcolli_block_place(const nbcoll_args *a, int i)
     return place;
 }
 
-static nbcoll_region args_block(const nbcoll_args *a, int i, nbcoll_addr vector)
+static nbcoll_region nbcolli_args_block(const nbcoll_args *a, int i, nbcoll_addr vector)
 {
     size_t element = a->types ? nbcolli_packed_size(a->types[i]) : a->element;
     return nbcoll_span(nbcoll_at(vector, nbcolli_block_place(a, i) * (a->types ? 1 : a->element)),
                        nbcolli_block_count(a, i) * element);
 }
 
-static nbcoll_region args_region(const nbcoll_args *a, int rank, int peer, int is_recv)
+static nbcoll_region nbcolli_args_region(const nbcoll_args *a, int rank, int peer, int is_recv)
 {
     nbcoll_addr vector = is_recv ? a->recv : a->send;
     switch (nbcolli_part_of(a, rank, is_recv)) {
     case NBCOLLI_ALL:
-        return args_bound(a) ? nbcoll_span(nbcoll_at(vector, (size_t)peer), 0) : args_block(a, peer, vector);
+        return nbcolli_args_bound(a) ? nbcoll_span(nbcoll_at(vector, (size_t)peer), 0)
+                                     : nbcolli_args_block(a, peer, vector);
     case NBCOLLI_ONE:
-        return args_bound(a) ? nbcoll_span(vector, 0) : nbcoll_span(vector, nbcolli_block_count(a, rank) * a->element);
+        return nbcolli_args_bound(a) ? nbcoll_span(vector, 0)
+                                     : nbcoll_span(vector, nbcolli_block_count(a, rank) * a->element);
     default:
         return nbcoll_span(vector, 0);
     }
@@ -100,18 +113,18 @@ static nbcoll_region args_region(const nbcoll_args *a, int rank, int peer, int i
 
 nbcoll_region nbcoll_send_block(const nbcoll_builder *b, const nbcoll_args *a, int peer)
 {
-    return args_region(a, b->rank, peer, 0);
+    return nbcolli_args_region(a, b->rank, peer, 0);
 }
 
 nbcoll_region nbcoll_recv_block(const nbcoll_builder *b, const nbcoll_args *a, int peer)
 {
-    return args_region(a, b->rank, peer, 1);
+    return nbcolli_args_region(a, b->rank, peer, 1);
 }
 
 /* ---- completing ------------------------------------------------------------------------------------------------ */
 
 /* Drops what this rank does not use. */
-static nbcoll_status args_arrays(nbcoll_args *a, const nbcolli_kind *kind, int rank)
+static nbcoll_status nbcolli_args_arrays(nbcoll_args *a, const nbcolli_kind *kind, int rank)
 {
     int has_vector = nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL || nbcolli_part_of(a, rank, 1) == NBCOLLI_ALL;
 
@@ -129,7 +142,7 @@ static nbcoll_status args_arrays(nbcoll_args *a, const nbcolli_kind *kind, int r
 }
 
 /* Sets `count` and `bytes` from `counts`. `loose`: bytes of one element in the caller's buffers. */
-static nbcoll_status args_sum(nbcoll_args *a, int ranks, size_t loose)
+static nbcoll_status nbcolli_args_sum(nbcoll_args *a, int ranks, size_t loose)
 {
     size_t widest = loose > a->element ? loose : a->element, count = 0, bytes = 0;
 
@@ -148,7 +161,7 @@ static nbcoll_status args_sum(nbcoll_args *a, int ranks, size_t loose)
 }
 
 /* Checks type, op and counts, and sets `count`, `bytes` and `element`. */
-static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int ranks)
+static nbcoll_status nbcolli_args_measure(nbcoll_args *a, const nbcolli_kind *kind, int ranks)
 {
     int typed = a->operation != NBCOLL_OPERATION_BARRIER && a->operation != NBCOLL_OPERATION_ALLTOALLW;
     size_t loose = typed ? nbcoll_type_size(a->reduction.type) : 0, all;
@@ -160,8 +173,8 @@ static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int 
     if (kind->reduces && !nbcoll_op_applies(a->reduction.op, a->reduction.type))
         return NBCOLL_ERR_OP;
     if (a->counts)
-        return args_sum(a, ranks, loose);
-    if (!typed || args_bound(a))
+        return nbcolli_args_sum(a, ranks, loose);
+    if (!typed || nbcolli_args_bound(a))
         a->count = 0;
     if (__builtin_mul_overflow(a->count, loose > a->element ? loose : a->element, &all) ||
         __builtin_mul_overflow(all, (size_t)ranks, &all))
@@ -171,17 +184,17 @@ static nbcoll_status args_measure(nbcoll_args *a, const nbcolli_kind *kind, int 
 }
 
 /* Where the operands and the result lie. */
-static void args_place(nbcoll_args *a, int rank)
+static void nbcolli_args_place(nbcoll_args *a, int rank)
 {
-    a->send = (nbcoll_addr){args_bound(a) ? NBCOLL_BUFFER_SEND_BLOCK : NBCOLL_BUFFER_SEND, 0};
-    a->recv = (nbcoll_addr){args_bound(a) ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_RECV, 0};
-    if (!a->in_place || args_bound(a))
+    a->send = (nbcoll_addr){nbcolli_args_bound(a) ? NBCOLL_BUFFER_SEND_BLOCK : NBCOLL_BUFFER_SEND, 0};
+    a->recv = (nbcoll_addr){nbcolli_args_bound(a) ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_RECV, 0};
+    if (!a->in_place || nbcolli_args_bound(a))
         return;
     if (nbcolli_part_of(a, rank, 0) == NBCOLLI_ALL && nbcolli_part_of(a, rank, 1) == NBCOLLI_ONE &&
-        !args_kinds[a->operation].reduces)
-        a->recv = args_block(a, rank, a->send).at;
+        !nbcolli_args_kinds[a->operation].reduces)
+        a->recv = nbcolli_args_block(a, rank, a->send).at;
     else if (nbcolli_part_of(a, rank, 0) == NBCOLLI_ONE && nbcolli_part_of(a, rank, 1) == NBCOLLI_ALL)
-        a->send = args_block(a, rank, a->recv).at;
+        a->send = nbcolli_args_block(a, rank, a->recv).at;
     else
         a->send = a->recv;
 }
@@ -201,19 +214,19 @@ nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
     nbcolli_copy_tagged(&a, args, sizeof a);
     if ((unsigned)a.operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_ARGUMENT;
-    const nbcolli_kind *kind = &args_kinds[a.operation];
+    const nbcolli_kind *kind = &nbcolli_args_kinds[a.operation];
     if (a.root < 0 || a.root >= (kind->has_root ? ranks : 1))
         return NBCOLL_ERR_ROOT;
     a.in_place = a.in_place && (kind->in_place == NBCOLLI_EVERYWHERE ||
                                 (kind->in_place == NBCOLLI_AT_ROOT && rank == a.root));
     if (a.operation != NBCOLL_OPERATION_ALLTOALLW)
         a.packs = a.operation != NBCOLL_OPERATION_BARRIER && nbcolli_packs(a.reduction.type);
-    status = args_arrays(&a, kind, rank);
+    status = nbcolli_args_arrays(&a, kind, rank);
     if (status == NBCOLL_OK)
-        status = args_measure(&a, kind, ranks);
+        status = nbcolli_args_measure(&a, kind, ranks);
     if (status != NBCOLL_OK)
         return status;
-    args_place(&a, rank);
+    nbcolli_args_place(&a, rank);
     a.size = size;
     memcpy(args, &a, size < sizeof a ? size : sizeof a);
     return NBCOLL_OK;
@@ -222,7 +235,7 @@ nbcoll_status nbcoll_args_complete(nbcoll_args *args, int rank, int ranks)
 /* ---- fingerprints ---------------------------------------------------------------------------------------------- */
 
 /* Different values never make the same hash of the same one. */
-static uint64_t args_hash(uint64_t hash, uint64_t value)
+static uint64_t nbcolli_args_hash(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
@@ -230,16 +243,16 @@ static uint64_t args_hash(uint64_t hash, uint64_t value)
 
 uint32_t nbcolli_fingerprint(const nbcoll_args *a, int ranks)
 {
-    const nbcolli_kind *kind = &args_kinds[a->operation];
-    uint64_t hash = args_hash(1, (uint64_t)a->operation << 32 | (uint32_t)a->root);
+    const nbcolli_kind *kind = &nbcolli_args_kinds[a->operation];
+    uint64_t hash = nbcolli_args_hash(1, (uint64_t)a->operation << 32 | (uint32_t)a->root);
 
     if (kind->reduces) /* one of the host's operations may have other types on other ranks */
-        hash = args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 |
-                                   (a->reduction.op < NBCOLL_OP_COUNT ? a->reduction.type : a->element));
+        hash = nbcolli_args_hash(hash, (uint64_t)nbcolli_op_number(a->reduction.op) << 32 |
+                                           (a->reduction.op < NBCOLL_OP_COUNT ? a->reduction.type : a->element));
     if (kind->blocks != NBCOLLI_OWN)
-        hash = args_hash(hash, a->bytes);
+        hash = nbcolli_args_hash(hash, a->bytes);
     for (int i = 0; a->counts && kind->blocks != NBCOLLI_OWN && i < ranks; i++)
-        hash = args_hash(hash, a->counts[i] * a->element);
-    uint32_t fingerprint = (uint32_t)args_hash(hash, 0);
+        hash = nbcolli_args_hash(hash, a->counts[i] * a->element);
+    uint32_t fingerprint = (uint32_t)nbcolli_args_hash(hash, 0);
     return fingerprint ? fingerprint : 1;
 }

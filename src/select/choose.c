@@ -4,12 +4,12 @@
 #include "../reduce/reduce.h"
 #include "select.h"
 
-#define SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
-#define USUAL_LARGE 65536   /* where neither a limit nor a cost is known */
-#define USUAL_EAGER 4096    /* where the terms do not say */
+#define NBCOLLI_SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
+#define NBCOLLI_USUAL_LARGE 65536   /* where neither a limit nor a cost is known */
+#define NBCOLLI_USUAL_EAGER 4096    /* where the terms do not say */
 
 /* Does the algorithm suit the arguments, and keep the tree of NBCOLL_REPRODUCIBLE where that is asked for? */
-static int choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
+static int nbcolli_choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
 {
     int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
     return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK &&
@@ -17,7 +17,7 @@ static int choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a,
 }
 
 /* Bytes that all ranks know alike, as rules count them. */
-static size_t choose_bytes(const nbcoll_args *a, int ranks)
+static size_t nbcolli_choose_bytes(const nbcoll_args *a, int ranks)
 {
     const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
     int has_blocks = kind->send[0] == NBCOLLI_ALL || kind->recv[0] == NBCOLLI_ALL;
@@ -30,45 +30,45 @@ static size_t choose_bytes(const nbcoll_args *a, int ranks)
 const char *nbcoll_reason_name(nbcoll_reason reason)
 {
     static const char *const names[] = {
-#define REASON_NAME(name, text) #name,
-        NBCOLL_REASON_LIST(REASON_NAME)};
+#define NBCOLLI_REASON_NAME(name, text) #name,
+        NBCOLL_REASON_LIST(NBCOLLI_REASON_NAME)};
     return (unsigned)reason < NBCOLL_REASON_COUNT ? names[reason] : "?";
 }
 
 const char *nbcoll_reason_text(nbcoll_reason reason)
 {
     static const char *const texts[] = {
-#define REASON_TEXT(name, text) text,
-        NBCOLL_REASON_LIST(REASON_TEXT)};
+#define NBCOLLI_REASON_TEXT(name, text) text,
+        NBCOLL_REASON_LIST(NBCOLLI_REASON_TEXT)};
     return (unsigned)reason < NBCOLL_REASON_COUNT ? texts[reason] : "?";
 }
 
-static int choose_exposes(const nbcoll_algorithm *algorithm)
+static int nbcolli_choose_exposes(const nbcoll_algorithm *algorithm)
 {
     return algorithm->flags >= NBCOLL_ALGORITHM_EXPOSES(1);
 }
 
 /* The first that suits and exposes memory, or does not; or null. */
-static const nbcoll_algorithm *choose_first(const nbcoll_args *a, uint32_t flags, int exposes)
+static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32_t flags, int exposes)
 {
     const nbcoll_algorithm *algorithm;
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
-        if (choose_suits(algorithm, a, flags) && choose_exposes(algorithm) == exposes)
+        if (nbcolli_choose_suits(algorithm, a, flags) && nbcolli_choose_exposes(algorithm) == exposes)
             break;
     return algorithm;
 }
 
 /* Is exposing memory worth a thought? A rank that combines gets large operands in many pieces. */
-static int choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
+static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
-    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > SHARED_COMBINE);
+    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > NBCOLLI_SHARED_COMBINE);
 }
 
 /* Takes the cheapest that suits, with its parameters, if a cost is known. */
-static int choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
-    int may_expose = choose_may_expose(terms, a, c->bytes);
+    int may_expose = nbcolli_choose_may_expose(terms, a, c->bytes);
     const nbcoll_algorithm *algorithm;
     nbcoll_choice best = *c;
     uint64_t least = 0; /* none is known yet */
@@ -76,7 +76,7 @@ static int choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcol
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         nbcoll_choice one = *c;
         one.algorithm = algorithm;
-        if (!choose_suits(algorithm, a, terms->flags) || (choose_exposes(algorithm) && !may_expose))
+        if (!nbcolli_choose_suits(algorithm, a, terms->flags) || (nbcolli_choose_exposes(algorithm) && !may_expose))
             continue;
         uint64_t cost = nbcolli_cost(terms, &one);
         if (cost && (!least || cost < least)) {
@@ -88,12 +88,12 @@ static int choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *a, nbcol
     return least != 0;
 }
 
-static int choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
     for (c->rule = 0; c->rule < terms->rule_count; c->rule++) {
         const nbcoll_rule *rule = &terms->rules[c->rule];
         if (!nbcolli_rule_fits(rule, terms, a->operation, c->bytes) ||
-            !choose_suits(rule->algorithm, a, terms->flags))
+            !nbcolli_choose_suits(rule->algorithm, a, terms->flags))
             continue;
         c->algorithm = rule->algorithm;
         c->segment = rule->segment;
@@ -104,29 +104,30 @@ static int choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcol
     return 0;
 }
 
-static void choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
     c->reason = NBCOLL_REASON_RULE;
-    if (choose_by_rule(terms, a, c))
+    if (nbcolli_choose_by_rule(terms, a, c))
         return;
     c->reason = NBCOLL_REASON_COST;
-    if (terms->large == NBCOLL_BY_COST && choose_by_cost(terms, a, c))
+    if (terms->large == NBCOLL_BY_COST && nbcolli_choose_by_cost(terms, a, c))
         return;
     c->reason = NBCOLL_REASON_SHARED;
-    c->algorithm = choose_may_expose(terms, a, c->bytes) ? choose_first(a, terms->flags, 1) : NULL;
+    c->algorithm = nbcolli_choose_may_expose(terms, a, c->bytes) ? nbcolli_choose_first(a, terms->flags, 1) : NULL;
     if (c->algorithm)
         return;
     c->reason = NBCOLL_REASON_SIZE;
-    size_t large = terms->large == NBCOLL_BY_COST ? USUAL_LARGE : terms->large;
+    size_t large = terms->large == NBCOLL_BY_COST ? NBCOLLI_USUAL_LARGE : terms->large;
     c->algorithm = nbcoll_algorithm_at(a->operation, c->bytes >= large);
-    if (c->algorithm && choose_suits(c->algorithm, a, terms->flags) && !choose_exposes(c->algorithm))
+    if (c->algorithm && nbcolli_choose_suits(c->algorithm, a, terms->flags) && !nbcolli_choose_exposes(c->algorithm))
         return;
     c->reason = NBCOLL_REASON_ONLY;
-    c->algorithm = choose_first(a, terms->flags, 0);
+    c->algorithm = nbcolli_choose_first(a, terms->flags, 0);
 }
 
 /* Reads terms and complete arguments into whole ones. */
-static nbcoll_status choose_read(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_terms *t, nbcoll_args *args)
+static nbcoll_status nbcolli_choose_read(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_terms *t,
+                                         nbcoll_args *args)
 {
     if (!terms || !a)
         return NBCOLL_ERR_NULL;
@@ -138,7 +139,7 @@ static nbcoll_status choose_read(const nbcoll_terms *terms, const nbcoll_args *a
     if ((unsigned)args->operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_ARGUMENT;
     if (!t->eager)
-        t->eager = USUAL_EAGER;
+        t->eager = NBCOLLI_USUAL_EAGER;
     return t->ranks < 1 ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
@@ -149,14 +150,17 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
 
     if (!out)
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = out->size < sizeof out->size ? NBCOLL_ERR_CONFIG : choose_read(terms, args, &t, &a);
+    nbcoll_status s = out->size < sizeof out->size ? NBCOLL_ERR_CONFIG : nbcolli_choose_read(terms, args, &t, &a);
     if (s == NBCOLL_OK)
         s = nbcoll_rules_check(t.rules, t.rule_count, NULL);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_choice c = {.size = out->size, .arity = a.arity, .ports = a.ports, .segment = a.segment,
-                       .bytes = choose_bytes(&a, t.ranks)};
-    choose(&t, &a, &c);
+    nbcoll_choice c = {.size = out->size,
+                       .arity = a.arity,
+                       .ports = a.ports,
+                       .segment = a.segment,
+                       .bytes = nbcolli_choose_bytes(&a, t.ranks)};
+    nbcolli_choose(&t, &a, &c);
     if (!c.algorithm)
         return NBCOLL_ERR_UNSUPPORTED;
     memcpy(out, &c, c.size < sizeof c ? c.size : sizeof c);
@@ -171,15 +175,18 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
 
     if (!algorithm || !ns)
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = choose_read(terms, args, &t, &a);
+    nbcoll_status s = nbcolli_choose_read(terms, args, &t, &a);
     if (s == NBCOLL_OK && algorithm->operation != a.operation)
         s = NBCOLL_ERR_ARGUMENT;
     if (s == NBCOLL_OK)
         s = nbcolli_algorithm_suits(algorithm, &a);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_choice c = {.algorithm = algorithm, .arity = a.arity, .ports = a.ports, .segment = a.segment,
-                       .bytes = choose_bytes(&a, t.ranks)};
+    nbcoll_choice c = {.algorithm = algorithm,
+                       .arity = a.arity,
+                       .ports = a.ports,
+                       .segment = a.segment,
+                       .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     uint64_t cost = nbcolli_cost(&t, &c);
     if (!cost)
         return NBCOLL_ERR_UNSUPPORTED;

@@ -7,7 +7,7 @@
 #include "select.h"
 
 /* The type is `user`, or, of a bound block, the run's: in an alltoallw that need not pack. */
-static nbcoll_status pack_pieces(const nbcoll_host_type *type, const nbcoll_piece pieces[], int unpacks)
+static nbcoll_status nbcolli_pack_pieces(const nbcoll_host_type *type, const nbcoll_piece pieces[], int unpacks)
 {
     size_t bytes = pieces[!unpacks].bytes; /* packed */
 
@@ -20,29 +20,29 @@ static nbcoll_status pack_pieces(const nbcoll_host_type *type, const nbcoll_piec
     return NBCOLL_OK;
 }
 
-static nbcoll_status pack_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nbcolli_pack_call(void *user, const nbcoll_piece pieces[])
 {
-    return pack_pieces(user, pieces, 0);
+    return nbcolli_pack_pieces(user, pieces, 0);
 }
 
-static nbcoll_status unpack_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_piece pieces[])
 {
-    return pack_pieces(user, pieces, 1);
+    return nbcolli_pack_pieces(user, pieces, 1);
 }
 
 /* `count` elements between a buffer of the caller's, from element `first` on, and packed ones. */
-static nbcoll_step pack_part(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first, size_t count,
-                             nbcoll_addr packed, int unpacks)
+static nbcoll_step nbcolli_pack_part(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first,
+                                     size_t count, nbcoll_addr packed, int unpacks)
 {
     const nbcoll_host_type *type = nbcolli_host_type(a->reduction.type);
     nbcoll_region loose = nbcoll_span(nbcoll_at(buffer, first * type->extent), count * type->extent);
     nbcoll_region tight = nbcoll_span(packed, count * type->packed);
-    return unpacks ? nbcoll_add_call(b, unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
-                   : nbcoll_add_call(b, pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
+    return unpacks ? nbcoll_add_call(b, nbcolli_unpack_call, (void *)(uintptr_t)type, 1, &tight, 1, &loose)
+                   : nbcoll_add_call(b, nbcolli_pack_call, (void *)(uintptr_t)type, 1, &loose, 1, &tight);
 }
 
 /* The elements of `part`, packed ones all together. */
-static size_t pack_elements(const nbcoll_builder *b, const nbcoll_args *a, nbcolli_part part)
+static size_t nbcolli_pack_elements(const nbcoll_builder *b, const nbcoll_args *a, nbcolli_part part)
 {
     if (part == NBCOLLI_ALL)
         return a->counts ? a->count : a->count * (size_t)b->ranks;
@@ -50,22 +50,23 @@ static size_t pack_elements(const nbcoll_builder *b, const nbcoll_args *a, nbcol
 }
 
 /* The whole of `part` of a buffer, each step after `after`. */
-static void pack_buffer(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first, nbcolli_part part,
-                        nbcoll_addr packed, nbcoll_step after, int unpacks)
+static void nbcolli_pack_buffer(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr buffer, size_t first,
+                                nbcolli_part part, nbcoll_addr packed, nbcoll_step after, int unpacks)
 {
     if (part != NBCOLLI_ALL || !a->displs) {
-        nbcoll_after(b, pack_part(b, a, buffer, first, pack_elements(b, a, part), packed, unpacks), after);
+        nbcoll_after(b, nbcolli_pack_part(b, a, buffer, first, nbcolli_pack_elements(b, a, part), packed, unpacks),
+                     after);
         return;
     }
     for (int i = 0; i < b->ranks; i++) {
         size_t count = nbcolli_block_count(a, i);
-        nbcoll_after(b, pack_part(b, a, buffer, nbcolli_block_place(a, i), count, packed, unpacks), after);
+        nbcoll_after(b, nbcolli_pack_part(b, a, buffer, nbcolli_block_place(a, i), count, packed, unpacks), after);
         packed = nbcoll_at(packed, count * a->element);
     }
 }
 
 /* Has `algorithm` build behind all that was added; the step that waits for all that it adds. */
-static nbcoll_step pack_around(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *inner)
+static nbcoll_step nbcolli_pack_around(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *inner)
 {
     nbcoll_end_stage(b, NBCOLL_DEPENDENT);
     nbcoll_step first = nbcoll_add_join(b);
@@ -77,7 +78,7 @@ static nbcoll_step pack_around(nbcoll_builder *b, const nbcoll_algorithm *algori
 }
 
 /* The bound blocks of one side; not the one that stays where it is at a root in place. */
-static void pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_recv, nbcoll_step after)
+static void nbcolli_pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_recv, nbcoll_step after)
 {
     int stays = a->in_place && nbcolli_kind_of(a->operation)->has_root;
     nbcolli_part part = nbcolli_part_of(a, b->rank, is_recv);
@@ -90,23 +91,25 @@ static void pack_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_recv, nb
         loose.at.offset = tight.at.offset = (size_t)i;
         if (stays && i == b->rank)
             continue;
-        nbcoll_after(b, is_recv ? nbcoll_add_call(b, unpack_call, NULL, 1, &tight, 1, &loose)
-                                : nbcoll_add_call(b, pack_call, NULL, 1, &loose, 1, &tight), after);
+        nbcoll_after(b,
+                     is_recv ? nbcoll_add_call(b, nbcolli_unpack_call, NULL, 1, &tight, 1, &loose)
+                             : nbcoll_add_call(b, nbcolli_pack_call, NULL, 1, &loose, 1, &tight),
+                     after);
     }
 }
 
-static void pack_bound(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+static void nbcolli_pack_bound(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
 {
     nbcoll_args inner = *a;
 
     inner.in_place = a->in_place && nbcolli_kind_of(a->operation)->has_root;
     inner.send.buffer = NBCOLL_BUFFER_SEND_PACKED;
     inner.recv.buffer = NBCOLL_BUFFER_RECV_PACKED;
-    pack_blocks(b, a, 0, NBCOLL_START);
-    pack_blocks(b, a, 1, pack_around(b, algorithm, &inner));
+    nbcolli_pack_blocks(b, a, 0, NBCOLL_START);
+    nbcolli_pack_blocks(b, a, 1, nbcolli_pack_around(b, algorithm, &inner));
 }
 
-static void pack_known(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
+static void nbcolli_pack_known(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
 {
     nbcoll_addr send = {a->in_place ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 0}, recv = {NBCOLL_BUFFER_RECV, 0};
     nbcolli_part sends = nbcolli_part_of(a, b->rank, 0), receives = nbcolli_part_of(a, b->rank, 1);
@@ -116,25 +119,25 @@ static void pack_known(nbcoll_builder *b, const nbcoll_algorithm *algorithm, con
 
     inner.in_place = 0;
     inner.displs = NULL;
-    inner.send = nbcoll_add_scratch(b, pack_elements(b, a, sends) * a->element);
-    inner.recv = nbcoll_add_scratch(b, pack_elements(b, a, receives) * a->element);
+    inner.send = nbcoll_add_scratch(b, nbcolli_pack_elements(b, a, sends) * a->element);
+    inner.recv = nbcoll_add_scratch(b, nbcolli_pack_elements(b, a, receives) * a->element);
     if (a->operation == NBCOLL_OPERATION_BCAST) {
         keeps = b->rank == a->root;
         if (keeps)
-            pack_buffer(b, a, recv, 0, NBCOLLI_ONE, inner.recv, NBCOLL_START, 0);
+            nbcolli_pack_buffer(b, a, recv, 0, NBCOLLI_ONE, inner.recv, NBCOLL_START, 0);
     } else if (a->in_place && is_scatter) { /* its own block stays where it is */
         send.buffer = NBCOLL_BUFFER_SEND;
         keeps = 1;
     }
     if (sends != NBCOLLI_NONE)
-        pack_buffer(b, a, send, a->in_place && gathers ? nbcolli_block_place(a, b->rank) : 0, sends, inner.send,
-                    NBCOLL_START, 0);
-    nbcoll_step done = pack_around(b, algorithm, &inner);
+        nbcolli_pack_buffer(b, a, send, a->in_place && gathers ? nbcolli_block_place(a, b->rank) : 0, sends, inner.send,
+                            NBCOLL_START, 0);
+    nbcoll_step done = nbcolli_pack_around(b, algorithm, &inner);
     if (receives != NBCOLLI_NONE && !keeps)
-        pack_buffer(b, a, recv, 0, receives, inner.recv, done, 1);
+        nbcolli_pack_buffer(b, a, recv, 0, receives, inner.recv, done, 1);
 }
 
 void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a)
 {
-    (a->send.buffer == NBCOLL_BUFFER_SEND_BLOCK ? pack_bound : pack_known)(b, algorithm, a);
+    (a->send.buffer == NBCOLL_BUFFER_SEND_BLOCK ? nbcolli_pack_bound : nbcolli_pack_known)(b, algorithm, a);
 }

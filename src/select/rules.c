@@ -4,7 +4,7 @@
 #include "../host/host.h"
 #include "select.h"
 
-static nbcoll_status rules_check_one(const nbcoll_rule *rule)
+static nbcoll_status nbcolli_rules_check_one(const nbcoll_rule *rule)
 {
     const nbcoll_algorithm *algorithm = rule->algorithm;
 
@@ -25,7 +25,7 @@ nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *wh
     nbcoll_status s = n > NBCOLL_RULES ? NBCOLL_ERR_LIMIT : n && !rules ? NBCOLL_ERR_NULL : NBCOLL_OK;
 
     while (s == NBCOLL_OK && i < n) {
-        s = rules_check_one(&rules[i]);
+        s = nbcolli_rules_check_one(&rules[i]);
         i += s == NBCOLL_OK;
     }
     if (s != NBCOLL_OK && which)
@@ -41,7 +41,7 @@ int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll
            (rule->topology == NBCOLL_ANY_TOPOLOGY || (rule->topology == NBCOLL_SHARED) == (terms->shared != 0));
 }
 
-static uint64_t rules_mix(uint64_t hash, uint64_t value)
+static uint64_t nbcolli_rules_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 29;
@@ -56,9 +56,9 @@ uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n)
         const uint64_t members[] = {r->algorithm->operation, (uint64_t)r->fewest, (uint64_t)r->most, r->from, r->below,
                                     r->topology, r->segment, r->arity, r->ports};
         for (size_t j = 0; j < sizeof members / sizeof *members; j++)
-            hash = rules_mix(hash, members[j]);
+            hash = nbcolli_rules_mix(hash, members[j]);
         for (const char *c = r->algorithm->name; *c; c++)
-            hash = rules_mix(hash, (unsigned char)*c);
+            hash = nbcolli_rules_mix(hash, (unsigned char)*c);
     }
     uint32_t folded = (uint32_t)(hash ^ hash >> 32);
     return n && !folded ? 1 : folded;

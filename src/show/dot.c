@@ -2,22 +2,22 @@
  * Schedules as a directed graph for Graphviz: a cluster for each rank, dashed edges for messages. */
 #include "print.h"
 
-static nbcoll_schedule_info dot_info(const nbcoll_schedule *s)
+static nbcoll_schedule_info nbcolli_dot_info(const nbcoll_schedule *s)
 {
     nbcoll_schedule_info info = {.size = sizeof info};
     nbcoll_schedule_query(s, &info);
     return info;
 }
 
-static const nbcoll_schedule *dot_of_rank(const nbcoll_schedule *const schedules[], size_t n, int rank)
+static const nbcoll_schedule *nbcolli_dot_of_rank(const nbcoll_schedule *const schedules[], size_t n, int rank)
 {
     for (size_t i = 0; i < n; i++)
-        if (dot_info(schedules[i]).rank == rank)
+        if (nbcolli_dot_info(schedules[i]).rank == rank)
             return schedules[i];
     return NULL;
 }
 
-static nbcoll_status dot_check(const nbcoll_schedule *const schedules[], size_t n)
+static nbcoll_status nbcolli_dot_check(const nbcoll_schedule *const schedules[], size_t n)
 {
     if (n && !schedules)
         return NBCOLL_ERR_NULL;
@@ -25,17 +25,17 @@ static nbcoll_status dot_check(const nbcoll_schedule *const schedules[], size_t 
         if (!schedules[i])
             return NBCOLL_ERR_NULL;
     for (size_t i = 0; i < n; i++) {
-        nbcoll_schedule_info info = dot_info(schedules[i]);
-        if (info.ranks != dot_info(schedules[0]).ranks || dot_of_rank(schedules, i, info.rank))
+        nbcoll_schedule_info info = nbcolli_dot_info(schedules[i]);
+        if (info.ranks != nbcolli_dot_info(schedules[0]).ranks || nbcolli_dot_of_rank(schedules, i, info.rank))
             return NBCOLL_ERR_ARGUMENT;
     }
     return NBCOLL_OK;
 }
 
 /* The nodes of one rank, and the edges between them. */
-static void dot_rank(nbcolli_printer *p, const nbcoll_schedule *s)
+static void nbcolli_dot_rank(nbcolli_printer *p, const nbcoll_schedule *s)
 {
-    nbcoll_schedule_info info = dot_info(s);
+    nbcoll_schedule_info info = nbcolli_dot_info(s);
     nbcolli_print(p, "    subgraph cluster_%d {\n        label=\"", info.rank);
     nbcolli_print_name(p, info.name, 1);
     nbcolli_print(p, ": rank %d of %d\"\n", info.rank, info.ranks);
@@ -54,9 +54,9 @@ static void dot_rank(nbcolli_printer *p, const nbcoll_schedule *s)
 }
 
 /* The step that takes message or part `number` of rank `from`, or START. */
-static nbcoll_step dot_taker(const nbcoll_schedule *s, int from, uint32_t number, int is_part)
+static nbcoll_step nbcolli_dot_taker(const nbcoll_schedule *s, int from, uint32_t number, int is_part)
 {
-    uint32_t steps = dot_info(s).steps;
+    uint32_t steps = nbcolli_dot_info(s).steps;
     for (nbcoll_step step = NBCOLL_END + 1; step < steps; step++) {
         const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
         int is_taker = is_part ? v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE : v->kind == NBCOLL_RECV;
@@ -66,47 +66,47 @@ static nbcoll_step dot_taker(const nbcoll_schedule *s, int from, uint32_t number
     return NBCOLL_START;
 }
 
-typedef struct dot_graph {
+typedef struct nbcolli_dot_graph {
     const nbcoll_schedule *const *schedules;
     size_t n;
-} dot_graph;
+} nbcolli_dot_graph;
 
-static void dot_message(nbcolli_printer *p, const dot_graph *g, int rank, nbcoll_step step, const nbcoll_part *message,
-                        int is_part)
+static void nbcolli_dot_message(nbcolli_printer *p, const nbcolli_dot_graph *g, int rank, nbcoll_step step,
+                                const nbcoll_part *message, int is_part)
 {
-    const nbcoll_schedule *peer = dot_of_rank(g->schedules, g->n, message->peer);
-    nbcoll_step taker = peer ? dot_taker(peer, rank, message->number, is_part) : NBCOLL_START;
+    const nbcoll_schedule *peer = nbcolli_dot_of_rank(g->schedules, g->n, message->peer);
+    nbcoll_step taker = peer ? nbcolli_dot_taker(peer, rank, message->number, is_part) : NBCOLL_START;
     if (taker != NBCOLL_START)
         nbcolli_print(p, "    r%d_s%lu -> r%d_s%lu [style=dashed]\n", rank, (unsigned long)step, message->peer,
                       (unsigned long)taker);
 }
 
 /* What this rank sends and exposes to drawn ranks. */
-static void dot_messages(nbcolli_printer *p, const dot_graph *g, const nbcoll_schedule *s)
+static void nbcolli_dot_messages(nbcolli_printer *p, const nbcolli_dot_graph *g, const nbcoll_schedule *s)
 {
-    nbcoll_schedule_info info = dot_info(s);
+    nbcoll_schedule_info info = nbcolli_dot_info(s);
     for (nbcoll_step step = NBCOLL_END + 1; step < info.steps && !p->is_stopped; step++) {
         const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
         nbcoll_part sent = {.peer = v->peer, .number = v->number};
         if (v->kind == NBCOLL_SEND)
-            dot_message(p, g, info.rank, step, &sent, 0);
+            nbcolli_dot_message(p, g, info.rank, step, &sent, 0);
         for (uint32_t i = 0; v->kind == NBCOLL_EXPOSE && i < v->part_count; i++)
-            dot_message(p, g, info.rank, step, &v->parts[i], 1);
+            nbcolli_dot_message(p, g, info.rank, step, &v->parts[i], 1);
     }
 }
 
 nbcoll_status nbcoll_show_dot(const nbcoll_schedule *const schedules[], size_t n, nbcoll_write *write, void *user)
 {
-    nbcoll_status status = write ? dot_check(schedules, n) : NBCOLL_ERR_NULL;
+    nbcoll_status status = write ? nbcolli_dot_check(schedules, n) : NBCOLL_ERR_NULL;
     if (status != NBCOLL_OK)
         return status;
     nbcolli_printer p = {.write = write, .user = user, .gap = ",\\n"};
-    dot_graph graph = {schedules, n};
+    nbcolli_dot_graph graph = {schedules, n};
     nbcolli_print(&p, "digraph nbcoll {\n    node [shape=box, fontname=\"monospace\"]\n");
     for (size_t i = 0; i < n; i++)
-        dot_rank(&p, schedules[i]);
+        nbcolli_dot_rank(&p, schedules[i]);
     for (size_t i = 0; i < n; i++)
-        dot_messages(&p, &graph, schedules[i]);
+        nbcolli_dot_messages(&p, &graph, schedules[i]);
     nbcolli_print(&p, "}\n");
     return nbcolli_print_end(&p);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_flush(nbcolli_printer *p)
+static void nbcolli_print_flush(nbcolli_printer *p)
 {
     if (p->used && !p->is_stopped)
         p->is_stopped = p->write(p->user, p->text, p->used) != 0;
@@ -24,14 +24,14 @@ void nbcolli_print(nbcolli_printer *p, const char *format, ...)
     if (bytes > sizeof piece - 1)
         bytes = sizeof piece - 1;
     if (bytes > sizeof p->text - p->used)
-        print_flush(p);
+        nbcolli_print_flush(p);
     memcpy(p->text + p->used, piece, bytes);
     p->used += bytes;
 }
 
 nbcoll_status nbcolli_print_end(nbcolli_printer *p)
 {
-    print_flush(p);
+    nbcolli_print_flush(p);
     return p->is_stopped ? NBCOLL_ERR_CALL : NBCOLL_OK;
 }
 
@@ -45,7 +45,7 @@ void nbcolli_print_name(nbcolli_printer *p, const char *name, int is_quoted)
     }
 }
 
-static void print_region(nbcolli_printer *p, nbcoll_region r)
+static void nbcolli_print_region(nbcolli_printer *p, nbcoll_region r)
 {
     static const char *const names[] = {"send", "recv", "scratch", "send", "recv", "packed send", "packed recv"};
     if (r.at.buffer >= NBCOLL_BUFFER_SEND_BLOCK)
@@ -55,7 +55,7 @@ static void print_region(nbcolli_printer *p, nbcoll_region r)
 }
 
 /* Parts that travel as messages are numbered from 2^31 on. */
-static void print_message(nbcolli_printer *p, const char *arrow, int peer, uint32_t number, int is_part)
+static void nbcolli_print_message(nbcolli_printer *p, const char *arrow, int peer, uint32_t number, int is_part)
 {
     uint32_t lowered = UINT32_C(1) << 31;
     if (is_part || number >= lowered)
@@ -64,7 +64,7 @@ static void print_message(nbcolli_printer *p, const char *arrow, int peer, uint3
         nbcolli_print(p, " %srank %d #%lu", arrow, peer, (unsigned long)number);
 }
 
-static void print_parts(nbcolli_printer *p, const nbcoll_step_view *v)
+static void nbcolli_print_parts(nbcolli_printer *p, const nbcoll_step_view *v)
 {
     for (uint32_t i = 0; i < v->part_count; i++) {
         const nbcoll_part *part = &v->parts[i];
@@ -72,21 +72,21 @@ static void print_parts(nbcolli_printer *p, const nbcoll_step_view *v)
             nbcolli_print(p, "%s", p->gap);
         if (v->kind == NBCOLL_CALL)
             nbcolli_print(p, part->number ? " writes" : " reads");
-        print_region(p, part->region);
+        nbcolli_print_region(p, part->region);
         if (v->kind == NBCOLL_EXPOSE)
-            print_message(p, "-> ", part->peer, part->number, 1);
+            nbcolli_print_message(p, "-> ", part->peer, part->number, 1);
     }
 }
 
-static void print_operand(nbcolli_printer *p, const nbcoll_step_view *v, int side)
+static void nbcolli_print_operand(nbcolli_printer *p, const nbcoll_step_view *v, int side)
 {
     if (v->kind == NBCOLL_FETCH_REDUCE && (int)v->side == side)
-        print_message(p, "", v->peer, v->number, 1);
+        nbcolli_print_message(p, "", v->peer, v->number, 1);
     else
-        print_region(p, v->read[side]);
+        nbcolli_print_region(p, v->read[side]);
 }
 
-static void print_piece(nbcolli_printer *p, const nbcoll_schedule *s, const nbcoll_step_view *v)
+static void nbcolli_print_piece(nbcolli_printer *p, const nbcoll_schedule *s, const nbcoll_step_view *v)
 {
     size_t first = nbcoll_schedule_step(s, v->grows)->parts[0].region.at.offset;
     size_t piece = v->whole ? (v->parts[0].region.at.offset - first) / v->piece : 0;
@@ -100,26 +100,26 @@ void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_ste
     if (step <= NBCOLL_END)
         nbcolli_print(p, step == NBCOLL_START ? " start" : " end");
     if (v->kind == NBCOLL_SEND) {
-        print_region(p, v->read[0]);
-        print_message(p, "-> ", v->peer, v->number, 0);
+        nbcolli_print_region(p, v->read[0]);
+        nbcolli_print_message(p, "-> ", v->peer, v->number, 0);
     } else if (v->kind == NBCOLL_RECV || v->kind == NBCOLL_FETCH) {
-        print_region(p, v->write);
-        print_message(p, "<- ", v->peer, v->number, v->kind == NBCOLL_FETCH);
+        nbcolli_print_region(p, v->write);
+        nbcolli_print_message(p, "<- ", v->peer, v->number, v->kind == NBCOLL_FETCH);
     } else if (v->kind == NBCOLL_COPY) {
-        print_region(p, v->write);
+        nbcolli_print_region(p, v->write);
         nbcolli_print(p, " <-");
-        print_region(p, v->read[0]);
+        nbcolli_print_region(p, v->read[0]);
     } else if (v->kind == NBCOLL_REDUCE || v->kind == NBCOLL_FETCH_REDUCE) {
-        print_region(p, v->write);
+        nbcolli_print_region(p, v->write);
         nbcolli_print(p, " <-");
-        print_operand(p, v, NBCOLL_LEFT);
+        nbcolli_print_operand(p, v, NBCOLL_LEFT);
         nbcolli_print(p, " %s", nbcoll_op_name(v->reduction.op));
-        print_operand(p, v, NBCOLL_RIGHT);
+        nbcolli_print_operand(p, v, NBCOLL_RIGHT);
         nbcolli_print(p, " %s", nbcoll_type_name(v->reduction.type));
     }
-    print_parts(p, v);
+    nbcolli_print_parts(p, v);
     if (v->grows != NBCOLL_START)
-        print_piece(p, s, v);
+        nbcolli_print_piece(p, s, v);
     if (v->lane != NBCOLL_LANE_CALLER)
         nbcolli_print(p, " on %s", lanes[v->lane]);
 }

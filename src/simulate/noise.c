@@ -4,7 +4,7 @@
 #include "simulate.h"
 
 /* Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the finalizer. */
-static uint64_t noise_stir(uint64_t x)
+static uint64_t nbcolli_noise_stir(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -13,36 +13,36 @@ static uint64_t noise_stir(uint64_t x)
 
 uint64_t nbcolli_mix(uint64_t seed, uint64_t a, uint64_t b)
 {
-    return noise_stir(noise_stir(noise_stir(seed + UINT64_C(0x9e3779b97f4a7c15)) + a) + b);
+    return nbcolli_noise_stir(nbcolli_noise_stir(nbcolli_noise_stir(seed + UINT64_C(0x9e3779b97f4a7c15)) + a) + b);
 }
 
-enum { NOISE_CHOICE = 1, NOISE_PLACE = 2 }; /* what the numbers are for */
+enum { NBCOLLI_NOISE_CHOICE = 1, NBCOLLI_NOISE_PLACE = 2 }; /* what the numbers are for */
 
 /* The core's periods begin so long before time 0. */
-static uint64_t noise_shift(const nbcoll_sim_config *config, uint64_t core)
+static uint64_t nbcolli_noise_shift(const nbcoll_sim_config *config, uint64_t core)
 {
     const nbcoll_sim_noise *n = &config->noise;
-    return n->phase == NBCOLL_SIM_TOGETHER ? 0 : nbcolli_mix(config->seed + NOISE_PLACE, core, 0) % n->period;
+    return n->phase == NBCOLL_SIM_TOGETHER ? 0 : nbcolli_mix(config->seed + NBCOLLI_NOISE_PLACE, core, 0) % n->period;
 }
 
-static uint64_t noise_begin(const nbcoll_sim_config *config, uint64_t core, uint64_t period)
+static uint64_t nbcolli_noise_begin(const nbcoll_sim_config *config, uint64_t core, uint64_t period)
 {
     const nbcoll_sim_noise *n = &config->noise;
     uint64_t offset = 0;
     if (n->phase == NBCOLL_SIM_RANDOM)
-        offset = nbcolli_mix(config->seed + NOISE_PLACE, core, period + 1) % (n->period - n->length + 1);
+        offset = nbcolli_mix(config->seed + NBCOLLI_NOISE_PLACE, core, period + 1) % (n->period - n->length + 1);
     return period * n->period + offset;
 }
 
 uint64_t nbcolli_noise_end(const nbcoll_sim_config *config, uint64_t core, uint64_t t, uint64_t work)
 {
     const nbcoll_sim_noise *n = &config->noise;
-    if (!n->period || !n->length || nbcolli_mix(config->seed + NOISE_CHOICE, core, 0) % 1000 >= n->share)
+    if (!n->period || !n->length || nbcolli_mix(config->seed + NBCOLLI_NOISE_CHOICE, core, 0) % 1000 >= n->share)
         return t + work;
-    uint64_t shift = noise_shift(config, core);
+    uint64_t shift = nbcolli_noise_shift(config, core);
     t += shift;
     for (uint64_t period = t / n->period;; period++) {
-        uint64_t begin = noise_begin(config, core, period);
+        uint64_t begin = nbcolli_noise_begin(config, core, period);
         if (t < begin && work <= begin - t)
             return t + work - shift;
         work -= t < begin ? begin - t : 0;

@@ -3,12 +3,12 @@
  * piece of work beginning where the core's last one ended. */
 #include "simulate.h"
 
-static int play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
+static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
 {
     return s->model.eager && n->bytes > s->model.eager;
 }
 
-static uint32_t play_peer(const nbcolli_sim *s, uint32_t rank, const nbcolli_node *n)
+static uint32_t nbcolli_play_peer(const nbcolli_sim *s, uint32_t rank, const nbcolli_node *n)
 {
     uint32_t ranks = (uint32_t)s->config.ranks;
     return n->to < ranks - rank ? rank + n->to : rank - (ranks - n->to);
@@ -26,7 +26,7 @@ void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, cons
         e.kind = (nbcoll_kind)(n->kind == NBCOLLI_PART ? NBCOLL_EXPOSE : n->kind);
         e.step = step + 2;
         e.bytes = n->bytes == NBCOLLI_GROWS ? s->run[run].shape->node[n->number].bytes : n->bytes;
-        e.peer = n->to ? (int)play_peer(s, rank, n) : -1;
+        e.peer = n->to ? (int)nbcolli_play_peer(s, rank, n) : -1;
     }
     s->config.event(s->config.user, &e);
 }
@@ -34,7 +34,7 @@ void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, cons
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
 
 /* The core that works for the rank's communication. */
-static uint64_t play_core(const nbcolli_sim *s, uint32_t rank)
+static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank)
 {
     uint32_t progress = s->model.progress;
     if (!progress)
@@ -43,11 +43,11 @@ static uint64_t play_core(const nbcolli_sim *s, uint32_t rank)
 }
 
 /* Works for the run, from `t` on at the earliest; gives the end. What it takes, the computation ends later. */
-static uint64_t play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
+static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     nbcolli_player *p = &s->player[rank];
-    uint64_t core = play_core(s, rank), begin = nbcolli_program_attends(s, rank, nbcolli_later(t, p->last));
+    uint64_t core = nbcolli_play_core(s, rank), begin = nbcolli_program_attends(s, rank, nbcolli_later(t, p->last));
     uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
     if (!s->model.progress && begin < p->until) {
         p->until += end - begin;
@@ -63,30 +63,30 @@ static uint64_t play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t wor
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static int play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
+static int nbcolli_play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
     return rank / s->node != peer / s->node;
 }
 
-static const nbcoll_sim_link *play_link(const nbcolli_sim *s, int is_between)
+static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, int is_between)
 {
     return is_between ? &s->model.between : &s->model.inside;
 }
 
-static uint64_t play_span(const nbcoll_sim_link *link, uint64_t bytes)
+static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
 {
     return bytes ? nbcolli_price(bytes - 1, link->byte) : 0;
 }
 
 /* Gives the interface a message of node n, at `t`, for the node `to` of the peer. */
-static nbcoll_status play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
-                               uint32_t kind)
+static nbcoll_status nbcolli_play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
+                                       uint32_t kind)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = play_peer(s, rank, n);
-    int between = play_is_between(s, rank, peer);
-    const nbcoll_sim_link *link = play_link(s, between);
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n);
+    int between = nbcolli_play_is_between(s, rank, peer);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, between);
     uint64_t *free_at = &s->player[rank].out[between];
-    uint64_t begin = nbcolli_later(t, *free_at), span = play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0);
+    uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0);
     uint64_t end = begin + span + link->latency;
     *free_at = begin + span + link->gap;
     if (kind == NBCOLLI_MESSAGE)
@@ -95,7 +95,7 @@ static nbcoll_status play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node 
 }
 
 /* The other end of what node n gives or takes, in the run of the peer. */
-static nbcoll_status play_mate(nbcolli_sim *s, uint32_t peers_run, nbcolli_node *n, uint32_t *out)
+static nbcoll_status nbcolli_play_mate(nbcolli_sim *s, uint32_t peers_run, nbcolli_node *n, uint32_t *out)
 {
     const nbcolli_shape *peers = s->run[peers_run].shape;
     *out = nbcolli_shape_mate(n, peers, (uint32_t)s->config.ranks);
@@ -103,7 +103,7 @@ static nbcoll_status play_mate(nbcolli_sim *s, uint32_t peers_run, nbcolli_node 
 }
 
 /* What is given after so many messages lets the node that takes it go on after one more. */
-static void play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to, uint32_t depth)
+static void nbcolli_play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to, uint32_t depth)
 {
     nbcolli_standing *theirs = &s->run[peers_run].state[to];
     if (theirs->depth <= depth)
@@ -112,7 +112,7 @@ static void play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to, uint32_
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-static void play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
+static void nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
 {
     const nbcolli_node *n = &r->shape->node[step];
     uint32_t depth = r->state[step].depth;
@@ -128,113 +128,114 @@ static void play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
     }
 }
 
-static nbcoll_status play_send(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
-    uint32_t rank = nbcolli_rank_of(s, run), to, peer = play_peer(s, rank, n);
-    uint32_t kind = play_is_long(s, n) ? NBCOLLI_ASK : NBCOLLI_MESSAGE;
-    nbcoll_status status = play_mate(s, run - rank + peer, n, &to);
+    uint32_t rank = nbcolli_rank_of(s, run), to, peer = nbcolli_play_peer(s, rank, n);
+    uint32_t kind = nbcolli_play_is_long(s, n) ? NBCOLLI_ASK : NBCOLLI_MESSAGE;
+    nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
-    play_deepen(s, run - rank + peer, to, r->state[step].depth);
-    const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, peer));
-    uint64_t end = play_work(s, run, t, s->model.step + link->o_send, n);
+    nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    uint64_t end = nbcolli_play_work(s, run, t, s->model.step + link->o_send, n);
     if (kind == NBCOLLI_MESSAGE)
-        play_ended(s, r, step);
-    return play_post(s, run, n, to, end, kind);
+        nbcolli_play_ended(s, r, step);
+    return nbcolli_play_post(s, run, n, to, end, kind);
 }
 
 /* The bytes are there, and the RECV may end. */
-static void play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
+static void nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
-    const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, play_peer(s, rank, n)));
-    play_work(s, run, t, s->model.step + link->o_recv, n);
-    play_ended(s, &s->run[run], step);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_play_peer(s, rank, n)));
+    nbcolli_play_work(s, run, t, s->model.step + link->o_recv, n);
+    nbcolli_play_ended(s, &s->run[run], step);
 }
 
-static nbcoll_status play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = play_peer(s, rank, n), to;
-    const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, peer));
-    if (!play_is_long(s, n)) {
-        play_received(s, run, n, step, t);
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n), to;
+    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    if (!nbcolli_play_is_long(s, n)) {
+        nbcolli_play_received(s, run, n, step, t);
         return NBCOLL_OK;
     }
-    nbcoll_status status = play_mate(s, run - rank + peer, n, &to);
+    nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
-    return play_post(s, run, n, to, play_work(s, run, t, link->o_recv + link->o_send, n), NBCOLLI_ANSWER);
+    return nbcolli_play_post(s, run, n, to, nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n),
+                             NBCOLLI_ANSWER);
 }
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
 
-static int play_is_in_cell(const nbcolli_sim *s, const nbcolli_node *exposure)
+static int nbcolli_play_is_in_cell(const nbcolli_sim *s, const nbcolli_node *exposure)
 {
     return exposure->bytes <= s->model.cell;
 }
 
-static nbcoll_status play_expose(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
     const nbcoll_sim_model *m = &s->model;
     uint32_t rank = nbcolli_rank_of(s, run), to;
-    int is_in_cell = play_is_in_cell(s, n);
+    int is_in_cell = nbcolli_play_is_in_cell(s, n);
     uint64_t copying = is_in_cell ? nbcolli_price(n->bytes, m->copy) : 0;
-    uint64_t end = play_work(s, run, t, m->step + m->inside.o_send + copying, n);
+    uint64_t end = nbcolli_play_work(s, run, t, m->step + m->inside.o_send + copying, n);
     for (uint32_t i = 0; i < n->parts; i++) {
         nbcolli_node *part = &r->shape->node[n->number + i];
-        uint32_t peer = play_peer(s, rank, part);
-        if (play_is_between(s, rank, peer))
+        uint32_t peer = nbcolli_play_peer(s, rank, part);
+        if (nbcolli_play_is_between(s, rank, peer))
             return NBCOLL_ERR_UNSUPPORTED;
-        nbcoll_status status = play_mate(s, run - rank + peer, part, &to);
+        nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, part, &to);
         if (status != NBCOLL_OK)
             return status;
-        play_deepen(s, run - rank + peer, to, r->state[step].depth);
+        nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
         nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, part, to, end, end + m->inside.latency);
         status = nbcolli_put(s, end + m->inside.latency, run - rank + peer, to, NBCOLLI_MESSAGE);
         if (status != NBCOLL_OK)
             return status;
     }
     if (is_in_cell || !n->parts)
-        play_ended(s, r, step);
+        nbcolli_play_ended(s, r, step);
     else
         r->state[step].before = n->parts;
     return NBCOLL_OK;
 }
 
 /* The core copies, or combines, and tells the owner, unless it had it from the cell. */
-static nbcoll_status play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     const nbcoll_sim_model *m = &s->model;
-    uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + play_peer(s, rank, n), from;
-    nbcoll_status status = play_mate(s, owner, n, &from);
+    uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + nbcolli_play_peer(s, rank, n), from;
+    nbcoll_status status = nbcolli_play_mate(s, owner, n, &from);
     if (status != NBCOLL_OK)
         return status;
     const nbcolli_shape *owners = s->run[owner].shape;
-    int is_in_cell = play_is_in_cell(s, &owners->node[owners->node[from].after]);
+    int is_in_cell = nbcolli_play_is_in_cell(s, &owners->node[owners->node[from].after]);
     uint64_t work = m->step + m->inside.o_recv;
-    work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : m->inside.latency + play_span(&m->inside, n->bytes);
+    work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : m->inside.latency + nbcolli_play_span(&m->inside, n->bytes);
     work += n->kind == NBCOLL_FETCH_REDUCE ? nbcolli_price(n->bytes, m->reduce) : 0;
-    uint64_t end = play_work(s, run, t, work, n);
-    play_ended(s, &s->run[run], step);
+    uint64_t end = nbcolli_play_work(s, run, t, work, n);
+    nbcolli_play_ended(s, &s->run[run], step);
     return is_in_cell ? NBCOLL_OK : nbcolli_put(s, end + m->inside.latency, owner, from, NBCOLLI_ANSWER);
 }
 
 /* The owner sees that a part was fetched: is it the last? */
-static void play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, uint64_t t)
+static void nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
     uint32_t rank = nbcolli_rank_of(s, run), step = r->shape->node[part].after;
     if (--r->state[step].before)
         return;
     s->player[rank].last = nbcolli_program_attends(s, rank, nbcolli_later(t, s->player[rank].last));
-    play_ended(s, r, step);
+    nbcolli_play_ended(s, r, step);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status play_step(nbcolli_sim *s, uint32_t run, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_step(nbcolli_sim *s, uint32_t run, uint32_t step, uint64_t t)
 {
     const nbcoll_sim_model *m = &s->model;
     nbcolli_sim_run *r = &s->run[run];
@@ -243,31 +244,32 @@ static nbcoll_status play_step(nbcolli_sim *s, uint32_t run, uint32_t step, uint
     r->state[step].before = UINT32_MAX;
     switch (n->kind) {
     case NBCOLL_SEND:
-        return play_send(s, run, n, step, t);
+        return nbcolli_play_send(s, run, n, step, t);
     case NBCOLL_RECV:
-        return play_recv(s, run, n, step, t);
+        return nbcolli_play_recv(s, run, n, step, t);
     case NBCOLL_EXPOSE:
-        return play_expose(s, run, n, step, t);
+        return nbcolli_play_expose(s, run, n, step, t);
     case NBCOLL_FETCH:
     case NBCOLL_FETCH_REDUCE:
-        return play_fetch(s, run, n, step, t);
+        return nbcolli_play_fetch(s, run, n, step, t);
     case NBCOLL_JOIN:
         p->last = nbcolli_later(t, p->last);
         break;
     default:
-        play_work(s, run, t, m->step + nbcolli_price(n->bytes, n->kind == NBCOLL_REDUCE ? m->reduce : m->copy), n);
+        nbcolli_play_work(s, run, t, m->step + nbcolli_price(n->bytes, n->kind == NBCOLL_REDUCE ? m->reduce : m->copy),
+                          n);
     }
-    play_ended(s, r, step);
+    nbcolli_play_ended(s, r, step);
     return NBCOLL_OK;
 }
 
 /* Works off what is ready, and sees whether that was the end. */
-static nbcoll_status play_ready(nbcolli_sim *s, uint32_t run, uint64_t t)
+static nbcoll_status nbcolli_play_ready(nbcolli_sim *s, uint32_t run, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
     nbcoll_status status = NBCOLL_OK;
     while (s->readies && status == NBCOLL_OK)
-        status = play_step(s, run, s->ready[--s->readies], t);
+        status = nbcolli_play_step(s, run, s->ready[--s->readies], t);
     if (r->left || status != NBCOLL_OK)
         return status;
     r->ended = s->player[nbcolli_rank_of(s, run)].last;
@@ -289,23 +291,23 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
         s->result.rank[run].started = t;
     nbcolli_tell(s, NBCOLL_SIM_STARTED, run, NULL, 0, t, t);
     if (!r->left)
-        return play_ready(s, run, t);
+        return nbcolli_play_ready(s, run, t);
     for (uint32_t step = 0; step < r->shape->steps && status == NBCOLL_OK; step++)
         if (!r->state[step].before) {
             s->ready[s->readies++] = step;
-            status = play_ready(s, run, t);
+            status = nbcolli_play_ready(s, run, t);
         }
     return status;
 }
 
 /* The interface takes the message, at once or later: then it comes as an event again. */
-static nbcoll_status play_take(nbcolli_sim *s, nbcolli_happening *h, const nbcolli_node *n, int *is_here)
+static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, const nbcolli_node *n, int *is_here)
 {
     uint32_t rank = nbcolli_rank_of(s, h->run), kind = h->what % NBCOLLI_KINDS;
-    int between = play_is_between(s, rank, play_peer(s, rank, n));
-    const nbcoll_sim_link *link = play_link(s, between);
+    int between = nbcolli_play_is_between(s, rank, nbcolli_play_peer(s, rank, n));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, between);
     uint64_t *free_at = &s->player[rank].in[between];
-    uint64_t end = nbcolli_later(h->time, *free_at + play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
+    uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
     *free_at = end + link->gap;
     *is_here = end == h->time;
     h->time = end;
@@ -314,17 +316,17 @@ static nbcoll_status play_take(nbcolli_sim *s, nbcolli_happening *h, const nbcol
 }
 
 /* The sender of a long message may send it. */
-static nbcoll_status play_answered(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = play_peer(s, rank, n), to;
-    const nbcoll_sim_link *link = play_link(s, play_is_between(s, rank, peer));
-    nbcoll_status status = play_mate(s, run - rank + peer, n, &to);
-    uint64_t end = play_work(s, run, t, link->o_recv + link->o_send, n);
-    play_ended(s, &s->run[run], step);
-    return status == NBCOLL_OK ? play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n), to;
+    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
+    uint64_t end = nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n);
+    nbcolli_play_ended(s, &s->run[run], step);
+    return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
 }
 
-static nbcoll_status play_arrival(nbcolli_sim *s, nbcolli_happening h)
+static nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h)
 {
     nbcolli_sim_run *r = &s->run[h.run];
     uint32_t step = h.what >> NBCOLLI_KIND_BITS, kind = h.what % NBCOLLI_KINDS;
@@ -333,22 +335,22 @@ static nbcoll_status play_arrival(nbcolli_sim *s, nbcolli_happening h)
     int is_shared = n->kind == NBCOLLI_PART || nbcolli_is_fetch(n), is_here = 1;
     s->result.arrivals += !(h.what & NBCOLLI_TAKEN);
     if (!is_shared && !(h.what & NBCOLLI_TAKEN))
-        status = play_take(s, &h, n, &is_here);
+        status = nbcolli_play_take(s, &h, n, &is_here);
     if (status != NBCOLL_OK || !is_here)
         return status;
     if (n->kind == NBCOLLI_PART)
-        play_fetched(s, h.run, step, h.time);
+        nbcolli_play_fetched(s, h.run, step, h.time);
     else if (kind == NBCOLLI_ANSWER)
-        status = play_answered(s, h.run, n, step, h.time);
-    else if (kind == NBCOLLI_MESSAGE && !is_shared && play_is_long(s, n))
-        play_received(s, h.run, n, step, h.time);
+        status = nbcolli_play_answered(s, h.run, n, step, h.time);
+    else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
+        nbcolli_play_received(s, h.run, n, step, h.time);
     else {
         if (--r->state[step].before || !r->is_started)
             return NBCOLL_OK;
         s->ready[s->readies++] = step;
     }
     if (status == NBCOLL_OK)
-        status = play_ready(s, h.run, h.time);
+        status = nbcolli_play_ready(s, h.run, h.time);
     return status != NBCOLL_OK || r->left ? status : nbcolli_program_look(s, nbcolli_rank_of(s, h.run));
 }
 
@@ -361,7 +363,7 @@ nbcoll_status nbcolli_play(nbcolli_sim *s)
         if (more < 0)
             return NBCOLL_ERR_MEMORY;
         int is_program = h.what % NBCOLLI_KINDS == NBCOLLI_GO_ON;
-        status = is_program ? nbcolli_program_go_on(s, nbcolli_rank_of(s, h.run), h.time) : play_arrival(s, h);
+        status = is_program ? nbcolli_program_go_on(s, nbcolli_rank_of(s, h.run), h.time) : nbcolli_play_arrival(s, h);
         if (s->config.progress && !is_program && !(s->result.arrivals % 65536))
             s->config.progress(s->config.user, NBCOLL_SIM_PLAYING, s->result.arrivals,
                                s->result.messages + s->result.fetches);

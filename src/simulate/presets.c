@@ -2,40 +2,61 @@
  * The presets: machines and noises by name. */
 #include "simulate.h"
 
-static const struct presets_model {
+static const struct nbcolli_presets_model {
     const char *name;
     nbcoll_sim_model model;
-} presets_models[] = {
-    {"cluster", {.inside = {300, 50, 50, 20, 100}, .between = {1200, 200, 200, 150, 100}, .step = 20, .copy = 100,
-                 .reduce = 250, .eager = 16384, .node = 16, .cell = 80}},
-    {"ethernet", {.inside = {300, 50, 50, 20, 100}, .between = {15000, 2500, 2500, 2000, 800}, .step = 20, .copy = 100,
-                  .reduce = 250, .eager = 65536, .node = 1, .cell = 80}},
-    {"node", {.inside = {300, 50, 50, 20, 100}, .between = {300, 50, 50, 20, 100}, .step = 20, .copy = 100,
-              .reduce = 250, .eager = 4096, .node = 65536, .cell = 80}},
+} nbcolli_presets_models[] = {
+    {"cluster",
+     {.inside = {300, 50, 50, 20, 100},
+      .between = {1200, 200, 200, 150, 100},
+      .step = 20,
+      .copy = 100,
+      .reduce = 250,
+      .eager = 16384,
+      .node = 16,
+      .cell = 80}},
+    {"ethernet",
+     {.inside = {300, 50, 50, 20, 100},
+      .between = {15000, 2500, 2500, 2000, 800},
+      .step = 20,
+      .copy = 100,
+      .reduce = 250,
+      .eager = 65536,
+      .node = 1,
+      .cell = 80}},
+    {"node",
+     {.inside = {300, 50, 50, 20, 100},
+      .between = {300, 50, 50, 20, 100},
+      .step = 20,
+      .copy = 100,
+      .reduce = 250,
+      .eager = 4096,
+      .node = 65536,
+      .cell = 80}},
     {"unit", {.inside = {.latency = 1000}, .between = {.latency = 1000}, .node = 1}},
 };
 
-#define PRESETS_MS UINT64_C(1000000)
+#define NBCOLLI_PRESETS_MS UINT64_C(1000000)
 
-static const struct presets_noise {
+static const struct nbcolli_presets_noise {
     const char *name;
     nbcoll_sim_noise noise;
-} presets_noises[] = {
-    {"daemon", {1000 * PRESETS_MS, PRESETS_MS, 100, NBCOLL_SIM_RANDOM}},
-    {"pulses", {500 * PRESETS_MS, 100 * PRESETS_MS, 1000, NBCOLL_SIM_RANDOM}},
-    {"tick", {PRESETS_MS, 2000, 1000, NBCOLL_SIM_APART}},
+} nbcolli_presets_noises[] = {
+    {"daemon", {1000 * NBCOLLI_PRESETS_MS, NBCOLLI_PRESETS_MS, 100, NBCOLL_SIM_RANDOM}},
+    {"pulses", {500 * NBCOLLI_PRESETS_MS, 100 * NBCOLLI_PRESETS_MS, 1000, NBCOLL_SIM_RANDOM}},
+    {"tick", {NBCOLLI_PRESETS_MS, 2000, 1000, NBCOLL_SIM_APART}},
 };
 
-#define PRESETS_COUNT(table) (sizeof(table) / sizeof *(table))
+#define NBCOLLI_PRESETS_COUNT(table) (sizeof(table) / sizeof *(table))
 
 const char *nbcoll_sim_model_name(unsigned i)
 {
-    return i < PRESETS_COUNT(presets_models) ? presets_models[i].name : NULL;
+    return i < NBCOLLI_PRESETS_COUNT(nbcolli_presets_models) ? nbcolli_presets_models[i].name : NULL;
 }
 
 const char *nbcoll_sim_noise_name(unsigned i)
 {
-    return i < PRESETS_COUNT(presets_noises) ? presets_noises[i].name : NULL;
+    return i < NBCOLLI_PRESETS_COUNT(nbcolli_presets_noises) ? nbcolli_presets_noises[i].name : NULL;
 }
 
 nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out)
@@ -47,9 +68,9 @@ nbcoll_status nbcoll_sim_model_find(const char *name, nbcoll_sim_model *out)
     size = out->size;
     if (nbcolli_copy_tagged(&model, out, sizeof model) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    for (unsigned i = 0; i < PRESETS_COUNT(presets_models); i++)
-        if (!strcmp(name, presets_models[i].name)) {
-            model = presets_models[i].model;
+    for (unsigned i = 0; i < NBCOLLI_PRESETS_COUNT(nbcolli_presets_models); i++)
+        if (!strcmp(name, nbcolli_presets_models[i].name)) {
+            model = nbcolli_presets_models[i].model;
             model.size = size;
             memcpy(out, &model, size < sizeof model ? size : sizeof model);
             return NBCOLL_OK;
@@ -61,9 +82,9 @@ nbcoll_status nbcoll_sim_noise_find(const char *name, nbcoll_sim_noise *out)
 {
     if (!name || !out)
         return NBCOLL_ERR_NULL;
-    for (unsigned i = 0; i < PRESETS_COUNT(presets_noises); i++)
-        if (!strcmp(name, presets_noises[i].name)) {
-            *out = presets_noises[i].noise;
+    for (unsigned i = 0; i < NBCOLLI_PRESETS_COUNT(nbcolli_presets_noises); i++)
+        if (!strcmp(name, nbcolli_presets_noises[i].name)) {
+            *out = nbcolli_presets_noises[i].noise;
             return NBCOLL_OK;
         }
     return NBCOLL_ERR_ARGUMENT;

@@ -3,14 +3,14 @@
  * for has ended; between these it computes or waits. */
 #include "simulate.h"
 
-static const nbcoll_sim_program *program_of(const nbcoll_sim_config *c, uint32_t rank)
+static const nbcoll_sim_program *nbcolli_program_of(const nbcoll_sim_config *c, uint32_t rank)
 {
     return c->programs ? &c->programs[rank] : &c->program;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status program_check(const nbcoll_sim_program *p, uint32_t operations)
+static nbcoll_status nbcolli_program_check(const nbcoll_sim_program *p, uint32_t operations)
 {
     uint32_t starts = 0;
     for (size_t i = 0; i < p->actions; i++) {
@@ -29,18 +29,18 @@ static nbcoll_status program_check(const nbcoll_sim_program *p, uint32_t operati
 
 nbcoll_status nbcolli_programs_check(const nbcoll_sim_config *c)
 {
-    nbcoll_status status = program_check(program_of(c, 0), c->operations);
+    nbcoll_status status = nbcolli_program_check(nbcolli_program_of(c, 0), c->operations);
     for (int rank = 1; c->programs && rank < c->ranks && status == NBCOLL_OK; rank++)
         if (c->programs[rank].action != c->programs[rank - 1].action ||
             c->programs[rank].actions != c->programs[rank - 1].actions)
-            status = program_check(&c->programs[rank], c->operations);
+            status = nbcolli_program_check(&c->programs[rank], c->operations);
     return status;
 }
 
 /* ---- computing ------------------------------------------------------------------------------------------------- */
 
 /* How many ranks of a full node compute on the core of this one. */
-static uint64_t program_sharers(const nbcolli_sim *s, uint32_t rank)
+static uint64_t nbcolli_program_sharers(const nbcolli_sim *s, uint32_t rank)
 {
     return s->node / s->workers + (rank % s->node % s->workers < s->node % s->workers);
 }
@@ -50,7 +50,7 @@ uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t
     const nbcolli_player *p = &s->player[rank];
     if (s->model.progress || t <= p->base || t >= p->until)
         return t;
-    uint64_t every = program_of(&s->config, rank)->action[p->at].test_every;
+    uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
     uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
     return test < p->until ? test : p->until;
 }
@@ -58,9 +58,9 @@ uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t
 /* ---- actions --------------------------------------------------------------------------------------------------- */
 
 /* The action a player is at; behind those of the program come the waits for all operations. */
-static nbcoll_sim_action program_action(const nbcolli_sim *s, uint32_t rank, uint32_t at)
+static nbcoll_sim_action nbcolli_program_action(const nbcolli_sim *s, uint32_t rank, uint32_t at)
 {
-    const nbcoll_sim_program *p = program_of(&s->config, rank);
+    const nbcoll_sim_program *p = nbcolli_program_of(&s->config, rank);
     uint32_t actions = p->actions ? (uint32_t)p->actions : s->config.operations;
     if (at >= actions)
         return (nbcoll_sim_action){.act = NBCOLL_SIM_WAIT, .operation = at - actions};
@@ -68,28 +68,28 @@ static nbcoll_sim_action program_action(const nbcolli_sim *s, uint32_t rank, uin
 }
 
 /* When a rank that was at an action since `t` has come out of the library. */
-static uint64_t program_returns(const nbcolli_sim *s, uint32_t rank, uint64_t t)
+static uint64_t nbcolli_program_returns(const nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
     return s->model.progress ? t : nbcolli_later(t, s->player[rank].last);
 }
 
-static nbcoll_status program_compute(nbcolli_sim *s, uint32_t rank, const nbcoll_sim_action *a, uint64_t t)
+static nbcoll_status nbcolli_program_compute(nbcolli_sim *s, uint32_t rank, const nbcoll_sim_action *a, uint64_t t)
 {
     nbcolli_player *p = &s->player[rank];
-    uint64_t work = a->compute * program_sharers(s, rank);
+    uint64_t work = a->compute * nbcolli_program_sharers(s, rank);
     p->base = t;
     p->until = nbcolli_noise_end(&s->config, nbcolli_compute_core(s, rank), t, work);
     return nbcolli_put(s, p->until, rank, 0, NBCOLLI_GO_ON);
 }
 
 /* The program has got to the wait for a run: does it return, and when? */
-static int program_wait(nbcolli_sim *s, uint32_t rank, uint32_t operation, uint64_t *t)
+static int nbcolli_program_wait(nbcolli_sim *s, uint32_t rank, uint32_t operation, uint64_t *t)
 {
     uint32_t index = operation * (uint32_t)s->config.ranks + rank;
     nbcolli_sim_run *run = &s->run[index];
     if (run->left)
         return 0;
-    *t = program_returns(s, rank, nbcolli_later(*t, run->ended));
+    *t = nbcolli_program_returns(s, rank, nbcolli_later(*t, run->ended));
     if (run->is_waited)
         return 1;
     run->is_waited = 1;
@@ -100,23 +100,23 @@ static int program_wait(nbcolli_sim *s, uint32_t rank, uint32_t operation, uint6
 }
 
 /* Goes through the program from its place on, at `t`, until it computes, waits, or has ended. */
-static nbcoll_status program_run(nbcolli_sim *s, uint32_t rank, uint64_t t)
+static nbcoll_status nbcolli_program_run(nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
     nbcolli_player *p = &s->player[rank];
     nbcoll_status status = NBCOLL_OK;
     for (;; p->at++) {
-        nbcoll_sim_action a = program_action(s, rank, p->at);
+        nbcoll_sim_action a = nbcolli_program_action(s, rank, p->at);
         if (a.act == NBCOLL_SIM_COMPUTE && a.compute)
-            return program_compute(s, rank, &a, t);
+            return nbcolli_program_compute(s, rank, &a, t);
         p->base = p->until = t;
         if (a.act == NBCOLL_SIM_START) {
             status = nbcolli_play_start(s, p->starts++ * (uint32_t)s->config.ranks + rank, t);
-            t = program_returns(s, rank, t);
+            t = nbcolli_program_returns(s, rank, t);
         } else if (a.act == NBCOLL_SIM_WAIT && a.operation == s->config.operations) {
             s->unended--;
             s->result.waited = nbcolli_later(s->result.waited, t);
             return NBCOLL_OK;
-        } else if (a.act == NBCOLL_SIM_WAIT && !program_wait(s, rank, a.operation, &t))
+        } else if (a.act == NBCOLL_SIM_WAIT && !nbcolli_program_wait(s, rank, a.operation, &t))
             return NBCOLL_OK;
         if (status != NBCOLL_OK)
             return status;
@@ -128,24 +128,24 @@ nbcoll_status nbcolli_program_go_on(nbcolli_sim *s, uint32_t rank, uint64_t t)
     nbcolli_player *p = &s->player[rank];
     if (p->at == UINT32_MAX) {
         p->at = 0;
-        return program_run(s, rank, t);
+        return nbcolli_program_run(s, rank, t);
     }
     if (t < p->until) /* the library took some of its time */
         return nbcolli_put(s, p->until, rank, 0, NBCOLLI_GO_ON);
     p->at++;
-    return program_run(s, rank, program_returns(s, rank, t));
+    return nbcolli_program_run(s, rank, nbcolli_program_returns(s, rank, t));
 }
 
 nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank)
 {
     nbcolli_player *p = &s->player[rank];
-    nbcoll_sim_action a = program_action(s, rank, p->at);
+    nbcoll_sim_action a = nbcolli_program_action(s, rank, p->at);
     if (a.act != NBCOLL_SIM_WAIT || s->run[a.operation * (uint32_t)s->config.ranks + rank].left)
         return NBCOLL_OK;
-    return program_run(s, rank, p->until);
+    return nbcolli_program_run(s, rank, p->until);
 }
 
-static uint64_t program_late(const nbcolli_sim *s, uint32_t rank)
+static uint64_t nbcolli_program_late(const nbcolli_sim *s, uint32_t rank)
 {
     const nbcoll_sim_arrival *a = &s->config.arrival;
     uint64_t others = (uint64_t)s->config.ranks - 1;
@@ -166,7 +166,7 @@ nbcoll_status nbcolli_programs_begin(nbcolli_sim *s)
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t rank = 0; rank < (uint32_t)s->config.ranks && status == NBCOLL_OK; rank++) {
         s->player[rank].at = UINT32_MAX;
-        status = nbcolli_put(s, program_late(s, rank), rank, 0, NBCOLLI_GO_ON);
+        status = nbcolli_put(s, nbcolli_program_late(s, rank), rank, 0, NBCOLLI_GO_ON);
     }
     return status;
 }

@@ -28,7 +28,7 @@ void nbcolli_purse_give(nbcolli_purse *p, void *memory, size_t n, size_t bytes)
     p->held -= total;
 }
 
-static int queue_grow(nbcolli_queue *q, nbcolli_bucket *b)
+static int nbcolli_queue_grow(nbcolli_queue *q, nbcolli_bucket *b)
 {
     size_t room = b->room ? 2 * b->room : 64;
     nbcolli_happening *items = nbcolli_purse_take(q->purse, room, sizeof *items);
@@ -46,7 +46,7 @@ int nbcolli_queue_put(nbcolli_queue *q, nbcolli_happening h)
 {
     unsigned i = h.time == q->last ? 0 : 64 - (unsigned)__builtin_clzll(h.time ^ q->last);
     nbcolli_bucket *b = &q->bucket[i];
-    if (b->used == b->room && !queue_grow(q, b))
+    if (b->used == b->room && !nbcolli_queue_grow(q, b))
         return 0;
     b->items[b->used++] = h;
     if (i)
@@ -55,7 +55,7 @@ int nbcolli_queue_put(nbcolli_queue *q, nbcolli_happening h)
 }
 
 /* Spreads the first bucket that holds something over those before it. Each keeps the order in which things came. */
-static int queue_spread(nbcolli_queue *q)
+static int nbcolli_queue_spread(nbcolli_queue *q)
 {
     nbcolli_bucket *b = &q->bucket[1 + __builtin_ctzll(q->filled)];
     uint64_t least = b->items[0].time;
@@ -77,7 +77,7 @@ int nbcolli_queue_take(nbcolli_queue *q, nbcolli_happening *out)
         b->first = b->used = 0;
         if (!q->filled)
             return 0;
-        if (!queue_spread(q))
+        if (!nbcolli_queue_spread(q))
             return -1;
     }
     *out = b->items[b->first++];

@@ -5,16 +5,16 @@
 
 #include "../schedule/sort.h"
 
-#define SHAPE_LINE 64
+#define NBCOLLI_SHAPE_LINE 64
 
-static size_t shape_place(size_t *total, size_t n, size_t bytes)
+static size_t nbcolli_shape_place(size_t *total, size_t n, size_t bytes)
 {
     size_t at = *total;
-    *total += (n * bytes + SHAPE_LINE - 1) / SHAPE_LINE * SHAPE_LINE;
+    *total += (n * bytes + NBCOLLI_SHAPE_LINE - 1) / NBCOLLI_SHAPE_LINE * NBCOLLI_SHAPE_LINE;
     return at;
 }
 
-static uint32_t shape_parts(const nbcoll_schedule *s)
+static uint32_t nbcolli_shape_parts(const nbcoll_schedule *s)
 {
     uint32_t parts = 0;
     for (uint32_t i = 2; s->shared && i < s->steps; i++)
@@ -23,15 +23,15 @@ static uint32_t shape_parts(const nbcoll_schedule *s)
 }
 
 /* An empty shape for the schedule, in memory that is used again while nothing new is found. */
-static nbcolli_shape *shape_blank(nbcolli_shapes *all, const nbcoll_schedule *s)
+static nbcolli_shape *nbcolli_shape_blank(nbcolli_shapes *all, const nbcoll_schedule *s)
 {
-    size_t total = 0, parts = shape_parts(s), nodes = s->steps - 2 + parts;
+    size_t total = 0, parts = nbcolli_shape_parts(s), nodes = s->steps - 2 + parts;
     size_t gives = s->sends + parts, takes = s->recvs + s->fetches;
-    shape_place(&total, 1, sizeof(nbcolli_shape));
-    size_t at_node = shape_place(&total, nodes, sizeof(nbcolli_node));
-    size_t at_edge = shape_place(&total, s->edges, sizeof(uint32_t));
-    size_t at_give = shape_place(&total, gives, sizeof(uint32_t));
-    size_t at_take = shape_place(&total, takes, sizeof(uint32_t));
+    nbcolli_shape_place(&total, 1, sizeof(nbcolli_shape));
+    size_t at_node = nbcolli_shape_place(&total, nodes, sizeof(nbcolli_node));
+    size_t at_edge = nbcolli_shape_place(&total, s->edges, sizeof(uint32_t));
+    size_t at_give = nbcolli_shape_place(&total, gives, sizeof(uint32_t));
+    size_t at_take = nbcolli_shape_place(&total, takes, sizeof(uint32_t));
     if (all->spare_bytes != total) {
         nbcolli_purse_give(all->purse, all->spare, 1, all->spare_bytes);
         all->spare = nbcolli_purse_take(all->purse, 1, total);
@@ -55,13 +55,13 @@ static nbcolli_shape *shape_blank(nbcolli_shapes *all, const nbcoll_schedule *s)
     return all->spare;
 }
 
-static uint32_t shape_distance(const nbcoll_schedule *s, int peer)
+static uint32_t nbcolli_shape_distance(const nbcoll_schedule *s, int peer)
 {
     return (uint32_t)(peer >= s->rank ? peer - s->rank : peer + (s->ranks - s->rank));
 }
 
 /* Parts in a row that are one region count once. */
-static uint64_t shape_exposed(const nbcoll_step_view *v)
+static uint64_t nbcolli_shape_exposed(const nbcoll_step_view *v)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < v->part_count; i++) {
@@ -73,7 +73,7 @@ static uint64_t shape_exposed(const nbcoll_step_view *v)
     return v->grows == NBCOLL_START ? bytes : NBCOLLI_GROWS;
 }
 
-static uint64_t shape_region(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_region *r)
+static uint64_t nbcolli_shape_region(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_region *r)
 {
     if (!nbcolli_is_block(r->at))
         return r->bytes;
@@ -82,40 +82,40 @@ static uint64_t shape_region(const nbcoll_schedule *s, nbcolli_sim_blocks blocks
 }
 
 /* What a step costs depends on so many bytes. */
-static uint64_t shape_bytes(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_step_view *v)
+static uint64_t nbcolli_shape_bytes(const nbcoll_schedule *s, nbcolli_sim_blocks blocks, const nbcoll_step_view *v)
 {
     uint64_t bytes = 0;
     switch (v->kind) {
     case NBCOLL_SEND:
     case NBCOLL_COPY:
-        return shape_region(s, blocks, &v->read[0]);
+        return nbcolli_shape_region(s, blocks, &v->read[0]);
     case NBCOLL_EXPOSE:
-        return shape_exposed(v);
+        return nbcolli_shape_exposed(v);
     case NBCOLL_CALL:
         for (uint32_t i = 0; i < v->part_count && !v->parts[i].number; i++)
-            bytes += shape_region(s, blocks, &v->parts[i].region);
+            bytes += nbcolli_shape_region(s, blocks, &v->parts[i].region);
         return bytes;
     default:
-        return shape_region(s, blocks, &v->write);
+        return nbcolli_shape_region(s, blocks, &v->write);
     }
 }
 
 /* The parts of the EXPOSE at `step` are the nodes from `first` on. */
-static void shape_expose(nbcolli_shape *shape, const nbcoll_schedule *s, uint32_t step, uint32_t first)
+static void nbcolli_shape_expose(nbcolli_shape *shape, const nbcoll_schedule *s, uint32_t step, uint32_t first)
 {
     const nbcoll_step_view *v = &s->step[step + 2];
     shape->node[step].number = first;
     shape->node[step].parts = v->part_count;
     for (uint32_t i = 0; i < v->part_count; i++)
         shape->node[first + i] = (nbcolli_node){.bytes = v->parts[i].region.bytes,
-                                                .to = shape_distance(s, v->parts[i].peer),
+                                                .to = nbcolli_shape_distance(s, v->parts[i].peer),
                                                 .number = v->parts[i].number | NBCOLLI_FROM_CELL,
                                                 .before = 1,
                                                 .after = step,
                                                 .kind = NBCOLLI_PART};
 }
 
-static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s, nbcolli_sim_blocks blocks)
+static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s, nbcolli_sim_blocks blocks)
 {
     uint32_t edges = 0, parts = shape->steps;
     if (!blocks.config->block && nbcolli_has_blocks(s))
@@ -123,8 +123,8 @@ static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s,
     for (uint32_t i = 0; i < shape->steps; i++) {
         const nbcoll_step_view *v = &s->step[i + 2];
         nbcolli_node *n = &shape->node[i];
-        *n = (nbcolli_node){.bytes = shape_bytes(s, blocks, v),
-                            .to = v->peer >= 0 ? shape_distance(s, v->peer) : 0,
+        *n = (nbcolli_node){.bytes = nbcolli_shape_bytes(s, blocks, v),
+                            .to = v->peer >= 0 ? nbcolli_shape_distance(s, v->peer) : 0,
                             .number = v->number,
                             .before = v->before,
                             .after = edges,
@@ -137,7 +137,7 @@ static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s,
         shape->bytes += n->kind == NBCOLL_SEND ? n->bytes : 0;
         shape->fetched += nbcolli_is_fetch(n) ? n->bytes : 0;
         if (n->kind == NBCOLL_EXPOSE)
-            shape_expose(shape, s, i, parts);
+            nbcolli_shape_expose(shape, s, i, parts);
         parts += n->kind == NBCOLL_EXPOSE ? v->part_count : 0;
         for (uint32_t k = 0; k < v->after_count; k++)
             shape->edge[edges++] = v->after[k] - 2;
@@ -146,7 +146,7 @@ static nbcoll_status shape_nodes(nbcolli_shape *shape, const nbcoll_schedule *s,
 }
 
 /* The nodes that give, or that take, by distance: those of the ranks above come first. */
-static nbcoll_status shape_index(nbcolli_purse *purse, const nbcolli_shape *shape, int takes, uint32_t *to)
+static nbcoll_status nbcolli_shape_index(nbcolli_purse *purse, const nbcolli_shape *shape, int takes, uint32_t *to)
 {
     uint32_t n = takes ? shape->takes : shape->gives, k = 0;
     nbcolli_entry *entry = nbcolli_purse_take(purse, 2 * (size_t)n, sizeof *entry);
@@ -167,13 +167,13 @@ static nbcoll_status shape_index(nbcolli_purse *purse, const nbcolli_shape *shap
 }
 
 /* Is the i-th of an index the next message on a way of its own? Shared memory is no way. */
-static int shape_is_way(const nbcolli_shape *shape, const uint32_t *index, uint32_t i)
+static int nbcolli_shape_is_way(const nbcolli_shape *shape, const uint32_t *index, uint32_t i)
 {
     const nbcolli_node *n = &shape->node[index[i]], *last = i ? &shape->node[index[i - 1]] : NULL;
     return (n->kind == NBCOLL_SEND || n->kind == NBCOLL_RECV) && (!last || last->to != n->to);
 }
 
-static void shape_count(nbcolli_shape *shape)
+static void nbcolli_shape_count(nbcolli_shape *shape)
 {
     uint32_t i = 0, k = 0;
     while (i < shape->gives || k < shape->takes) {
@@ -181,15 +181,15 @@ static void shape_count(nbcolli_shape *shape)
         uint32_t y = k < shape->takes ? shape->node[shape->take[k]].to : UINT32_MAX;
         uint32_t least = x < y ? x : y, links = 0;
         for (; i < shape->gives && shape->node[shape->give[i]].to == least; i++)
-            links += (uint32_t)shape_is_way(shape, shape->give, i);
+            links += (uint32_t)nbcolli_shape_is_way(shape, shape->give, i);
         for (; k < shape->takes && shape->node[shape->take[k]].to == least; k++)
-            links += (uint32_t)shape_is_way(shape, shape->take, k);
+            links += (uint32_t)nbcolli_shape_is_way(shape, shape->take, k);
         shape->links += links;
         shape->peers += links > 0;
     }
 }
 
-static uint64_t shape_hash(const nbcolli_shape *shape)
+static uint64_t nbcolli_shape_hash(const nbcolli_shape *shape)
 {
     uint64_t hash = nbcolli_mix(shape->nodes, shape->edges, shape->gives);
     for (uint32_t i = 0; i < shape->nodes; i++) {
@@ -202,7 +202,7 @@ static uint64_t shape_hash(const nbcolli_shape *shape)
 }
 
 /* Compared before either was looked for by its peers. */
-static int shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
+static int nbcolli_shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
 {
     if (a->hash != b->hash || a->nodes != b->nodes || a->edges != b->edges || a->gives != b->gives ||
         a->takes != b->takes || memcmp(a->edge, b->edge, a->edges * sizeof *a->edge))
@@ -216,7 +216,7 @@ static int shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
     return 1;
 }
 
-static int shape_grow(nbcolli_shapes *all)
+static int nbcolli_shape_grow(nbcolli_shapes *all)
 {
     size_t room = all->room ? 4 * all->room : 256;
     nbcolli_shape **chain = nbcolli_purse_take(all->purse, room, sizeof *chain);
@@ -237,27 +237,27 @@ static int shape_grow(nbcolli_shapes *all)
 nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
                                  nbcolli_shape **out)
 {
-    if ((uint64_t)s->steps + shape_parts(s) >= 1u << 29)
+    if ((uint64_t)s->steps + nbcolli_shape_parts(s) >= 1u << 29)
         return NBCOLL_ERR_LIMIT;
-    if (all->used >= all->room && !shape_grow(all))
+    if (all->used >= all->room && !nbcolli_shape_grow(all))
         return NBCOLL_ERR_MEMORY;
-    nbcolli_shape *shape = shape_blank(all, s);
+    nbcolli_shape *shape = nbcolli_shape_blank(all, s);
     if (!shape)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status status = shape_nodes(shape, s, blocks);
+    nbcoll_status status = nbcolli_shape_nodes(shape, s, blocks);
     if (status != NBCOLL_OK)
         return status;
-    shape->hash = shape_hash(shape);
+    shape->hash = nbcolli_shape_hash(shape);
     nbcolli_shape **chain = &all->chain[shape->hash & (all->room - 1)];
     for (*out = *chain; *out; *out = (*out)->next)
-        if (shape_equal(*out, shape))
+        if (nbcolli_shape_equal(*out, shape))
             return NBCOLL_OK;
-    status = shape_index(all->purse, shape, 0, shape->give);
+    status = nbcolli_shape_index(all->purse, shape, 0, shape->give);
     if (status == NBCOLL_OK)
-        status = shape_index(all->purse, shape, 1, shape->take);
+        status = nbcolli_shape_index(all->purse, shape, 1, shape->take);
     if (status != NBCOLL_OK)
         return status;
-    shape_count(shape);
+    nbcolli_shape_count(shape);
     shape->next = *chain;
     *chain = *out = shape;
     all->used++;

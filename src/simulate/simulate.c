@@ -2,25 +2,26 @@
  * The simulator's call: checks what it is given, gathers the schedules of all ranks, plays them, and reports. */
 #include "simulate.h"
 
-#define SIMULATE_NODE 65536 /* ranks and cores of a node */
+#define NBCOLLI_SIMULATE_NODE 65536 /* ranks and cores of a node */
 
-static int simulate_link(const nbcoll_sim_link *l)
+static int nbcolli_simulate_link(const nbcoll_sim_link *l)
 {
     return l->latency <= NBCOLL_SIM_MOST_NS && l->o_send <= NBCOLL_SIM_MOST_NS && l->o_recv <= NBCOLL_SIM_MOST_NS &&
            l->gap <= NBCOLL_SIM_MOST_NS && l->byte <= NBCOLL_SIM_MOST_PS;
 }
 
-static int simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
+static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
-    if (!simulate_link(&m->inside) || !simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
-        m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > SIMULATE_NODE ||
-        m->cores > SIMULATE_NODE || m->progress > SIMULATE_NODE || c->noise.period > NBCOLL_SIM_MOST_NS ||
-        c->arrival.spread > NBCOLL_SIM_MOST_NS || (uint64_t)c->ranks * c->operations > UINT32_MAX)
+    if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
+        m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > NBCOLLI_SIMULATE_NODE ||
+        m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
+        c->noise.period > NBCOLL_SIM_MOST_NS || c->arrival.spread > NBCOLL_SIM_MOST_NS ||
+        (uint64_t)c->ranks * c->operations > UINT32_MAX)
         return 0;
     return 1;
 }
 
-static nbcoll_status simulate_check(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
+static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
     const nbcoll_sim_noise *n = &c->noise;
     int is_one_late = c->arrival.pattern == NBCOLL_SIM_ONE_LATE;
@@ -30,10 +31,10 @@ static nbcoll_status simulate_check(const nbcoll_sim_config *c, const nbcoll_sim
         n->share > 1000 || (n->period && n->length >= n->period) ||
         (m->cores && m->cores <= m->progress))
         return NBCOLL_ERR_ARGUMENT;
-    return simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
+    return nbcolli_simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
 
-static nbcoll_status simulate_open(nbcolli_sim *s)
+static nbcoll_status nbcolli_simulate_open(nbcolli_sim *s)
 {
     const nbcoll_sim_model *m = &s->model;
     uint64_t ranks = (uint64_t)s->config.ranks;
@@ -52,7 +53,7 @@ static nbcoll_status simulate_open(nbcolli_sim *s)
 }
 
 /* What the shape of one more run adds to the result. */
-static nbcoll_status simulate_count(nbcolli_sim *s, const nbcolli_shape *shape)
+static nbcoll_status nbcolli_simulate_count(nbcolli_sim *s, const nbcolli_shape *shape)
 {
     nbcoll_sim_result *r = &s->result;
     s->nodes += shape->nodes;
@@ -67,8 +68,8 @@ static nbcoll_status simulate_count(nbcolli_sim *s, const nbcolli_shape *shape)
     return r->bytes < shape->bytes || r->fetched < shape->fetched ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
-static nbcoll_status simulate_gather_one(nbcolli_sim *s, uint32_t operation, int rank, nbcoll_sim_build *make,
-                                         void *user)
+static nbcoll_status nbcolli_simulate_gather_one(nbcolli_sim *s, uint32_t operation, int rank, nbcoll_sim_build *make,
+                                                 void *user)
 {
     const nbcoll_sim_config *c = &s->config;
     nbcolli_sim_run *run = &s->run[operation * (uint32_t)c->ranks + (uint32_t)rank];
@@ -82,24 +83,24 @@ static nbcoll_status simulate_gather_one(nbcolli_sim *s, uint32_t operation, int
                  ? nbcolli_shapes_add(&s->shapes, schedule, (nbcolli_sim_blocks){c, operation}, &run->shape)
                  : NBCOLL_ERR_RANK;
     nbcoll_schedule_free(schedule);
-    return status == NBCOLL_OK ? simulate_count(s, run->shape) : status;
+    return status == NBCOLL_OK ? nbcolli_simulate_count(s, run->shape) : status;
 }
 
-static nbcoll_status simulate_gather(nbcolli_sim *s, nbcoll_sim_build *make, void *user)
+static nbcoll_status nbcolli_simulate_gather(nbcolli_sim *s, nbcoll_sim_build *make, void *user)
 {
     const nbcoll_sim_config *c = &s->config;
     nbcoll_status status = NBCOLL_OK;
     uint64_t done = 0;
     for (uint32_t operation = 0; operation < c->operations && status == NBCOLL_OK; operation++)
         for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++) {
-            status = simulate_gather_one(s, operation, rank, make, user);
+            status = nbcolli_simulate_gather_one(s, operation, rank, make, user);
             if (c->progress && ++done % 1024 == 0)
                 c->progress(c->user, NBCOLL_SIM_BUILDING, done, s->runs);
         }
     return status;
 }
 
-static nbcoll_status simulate_set_up(nbcolli_sim *s)
+static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
 {
     s->states = nbcolli_purse_take(&s->purse, s->nodes, sizeof *s->states);
     s->ready = nbcolli_purse_take(&s->purse, s->most_nodes, sizeof *s->ready);
@@ -116,7 +117,7 @@ static nbcoll_status simulate_set_up(nbcolli_sim *s)
     return NBCOLL_OK;
 }
 
-static void simulate_close(nbcolli_sim *s)
+static void nbcolli_simulate_close(nbcolli_sim *s)
 {
     nbcolli_shapes_free(&s->shapes);
     nbcolli_queue_free(&s->queue);
@@ -146,19 +147,19 @@ nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build 
         return NBCOLL_ERR_CONFIG;
     s.result = (nbcoll_sim_result){.rank = s.result.rank};
     s.config.operations = s.config.operations ? s.config.operations : 1;
-    nbcoll_status status = simulate_check(&s.config, &s.model);
+    nbcoll_status status = nbcolli_simulate_check(&s.config, &s.model);
     if (status != NBCOLL_OK)
         return status;
     if (s.result.rank)
         memset(s.result.rank, 0, (size_t)s.config.ranks * s.config.operations * sizeof *s.result.rank);
-    status = simulate_open(&s);
+    status = nbcolli_simulate_open(&s);
     if (status == NBCOLL_OK)
-        status = simulate_gather(&s, make, user);
+        status = nbcolli_simulate_gather(&s, make, user);
     if (status == NBCOLL_OK)
-        status = simulate_set_up(&s);
+        status = nbcolli_simulate_set_up(&s);
     if (status == NBCOLL_OK)
         status = nbcolli_play(&s);
-    simulate_close(&s);
+    nbcolli_simulate_close(&s);
     if (status != NBCOLL_OK)
         return status;
     s.result.memory = s.purse.most;

@@ -3,14 +3,14 @@
 #include "proof.h"
 
 /* The schedule of a rank whose blocks get their places: a copy. Packed ones lie behind its scratch memory. */
-typedef struct bind_rank {
+typedef struct nbcolli_bind_rank {
     nbcolli_proof *p;
     int rank;
     nbcoll_schedule *to;
     nbcoll_region *packed[2];
-} bind_rank;
+} nbcolli_bind_rank;
 
-static nbcoll_status bind_packed(bind_rank *b, int is_recv)
+static nbcoll_status nbcolli_bind_packed(nbcolli_bind_rank *b, int is_recv)
 {
     const nbcoll_meaning *m = b->p->theirs;
     size_t n = b->to->extent[NBCOLL_BUFFER_SEND_PACKED + is_recv], *end = &b->to->extent[NBCOLL_BUFFER_SCRATCH];
@@ -28,7 +28,7 @@ static nbcoll_status bind_packed(bind_rank *b, int is_recv)
 }
 
 /* Gives the region of a bound block its place. */
-static nbcoll_status bind_region(const bind_rank *b, nbcoll_region *region)
+static nbcoll_status nbcolli_bind_region(const nbcolli_bind_rank *b, nbcoll_region *region)
 {
     if (!nbcolli_is_block(region->at))
         return NBCOLL_OK;
@@ -44,7 +44,7 @@ static nbcoll_status bind_region(const bind_rank *b, nbcoll_region *region)
     return is_possible ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
 }
 
-static nbcoll_status bind_parts(const bind_rank *b, nbcoll_step_view *call)
+static nbcoll_status nbcolli_bind_parts(const nbcolli_bind_rank *b, nbcoll_step_view *call)
 {
     nbcoll_status status = NBCOLL_OK;
     nbcoll_part *parts = nbcolli_take(b->p, call->part_count, sizeof *parts);
@@ -52,36 +52,36 @@ static nbcoll_status bind_parts(const bind_rank *b, nbcoll_step_view *call)
         return NBCOLL_ERR_MEMORY;
     for (uint32_t i = 0; i < call->part_count && status == NBCOLL_OK; i++) {
         parts[i] = call->parts[i];
-        status = bind_region(b, &parts[i].region);
+        status = nbcolli_bind_region(b, &parts[i].region);
     }
     call->parts = parts;
     return status;
 }
 
-static nbcoll_status bind_schedule(nbcolli_proof *p, int rank, nbcoll_schedule *to)
+static nbcoll_status nbcolli_bind_schedule(nbcolli_proof *p, int rank, nbcoll_schedule *to)
 {
-    bind_rank b = {.p = p, .rank = rank, .to = to};
+    nbcolli_bind_rank b = {.p = p, .rank = rank, .to = to};
     *to = *p->schedules[rank];
     nbcoll_step_view *steps = nbcolli_take(p, to->steps, sizeof *steps);
     if (!steps)
         return NBCOLL_ERR_MEMORY;
     memcpy(steps, to->step, to->steps * sizeof *steps);
     to->step = steps;
-    nbcoll_status status = bind_packed(&b, 0);
+    nbcoll_status status = nbcolli_bind_packed(&b, 0);
     if (status == NBCOLL_OK)
-        status = bind_packed(&b, 1);
+        status = nbcolli_bind_packed(&b, 1);
     for (nbcoll_step step = 0; step < to->steps && status == NBCOLL_OK; step++) {
-        status = bind_region(&b, &steps[step].write);
+        status = nbcolli_bind_region(&b, &steps[step].write);
         if (status == NBCOLL_OK)
-            status = bind_region(&b, &steps[step].read[0]);
+            status = nbcolli_bind_region(&b, &steps[step].read[0]);
         if (status == NBCOLL_OK && steps[step].kind == NBCOLL_CALL)
-            status = bind_parts(&b, &steps[step]);
+            status = nbcolli_bind_parts(&b, &steps[step]);
     }
     return status;
 }
 
 /* What the builder could not say of a COPY between bound blocks: do they have one length, and no byte in common? */
-static nbcoll_status bind_check_copy(nbcolli_proof *p, int rank, nbcoll_step step)
+static nbcoll_status nbcolli_bind_check_copy(nbcolli_proof *p, int rank, nbcoll_step step)
 {
     const nbcoll_step_view *v = nbcolli_view(p, rank, step);
     nbcoll_region from = v->read[0], to = v->write;
@@ -111,12 +111,12 @@ nbcoll_status nbcolli_bind(nbcolli_proof *p)
     if (!bound || !schedules)
         return NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
-        status = bind_schedule(p, rank, &bound[rank]);
+        status = nbcolli_bind_schedule(p, rank, &bound[rank]);
         schedules[rank] = &bound[rank];
     }
     p->schedules = schedules;
     for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++)
         for (nbcoll_step step = 0; step < bound[rank].steps && status == NBCOLL_OK; step++)
-            status = bind_check_copy(p, rank, step);
+            status = nbcolli_bind_check_copy(p, rank, step);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "../reduce/reduce.h"
 
 /* The operation that has blocks of one length in the place of this one's. */
-static nbcoll_operation case_equal(nbcoll_operation operation)
+static nbcoll_operation nbcolli_case_equal(nbcoll_operation operation)
 {
     switch (operation) {
     case NBCOLL_OPERATION_SCATTERV:
@@ -34,7 +34,7 @@ nbcoll_status nbcolli_case_take(const nbcoll_case *c, nbcoll_case *out)
     if ((unsigned)out->spread >= NBCOLL_SPREAD_COUNT)
         return NBCOLL_ERR_ARGUMENT;
     nbcoll_args a = {.size = sizeof a,
-                     .operation = case_equal(out->operation),
+                     .operation = nbcolli_case_equal(out->operation),
                      .root = out->root,
                      .count = out->count,
                      .reduction = out->reduction};
@@ -44,7 +44,7 @@ nbcoll_status nbcolli_case_take(const nbcoll_case *c, nbcoll_case *out)
     return nbcoll_args_complete(&a, 0, out->ranks);
 }
 
-static int case_in_place(const nbcoll_case *c, int rank)
+static int nbcolli_case_in_place(const nbcoll_case *c, int rank)
 {
     switch (nbcolli_kind_of(c->operation)->in_place) {
     case NBCOLLI_AT_ROOT:
@@ -63,7 +63,7 @@ nbcolli_part nbcolli_case_part(const nbcoll_case *c, int rank, int is_recv)
 }
 
 /* Do builders see the counts of blocks that may differ? */
-static int case_is_known(const nbcoll_case *c, int rank)
+static int nbcolli_case_is_known(const nbcoll_case *c, int rank)
 {
     switch (nbcolli_kind_of(c->operation)->blocks) {
     case NBCOLLI_KNOWN:
@@ -71,7 +71,7 @@ static int case_is_known(const nbcoll_case *c, int rank)
     case NBCOLLI_PROMISED:
         return c->known;
     case NBCOLLI_OWN:
-        return case_in_place(c, rank) && !nbcolli_packs(c->reduction.type);
+        return nbcolli_case_in_place(c, rank) && !nbcolli_packs(c->reduction.type);
     default:
         return 0;
     }
@@ -80,60 +80,60 @@ static int case_is_known(const nbcoll_case *c, int rank)
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
 /* The elements of block number `i`; of `count` and P it knows by these names. */
-static size_t case_spread(const nbcoll_case *c, size_t i)
+static size_t nbcolli_case_spread(const nbcoll_case *c, size_t i)
 {
     size_t count = c->count, P = (size_t)c->ranks;
     switch (c->spread) {
-#define CASE_SPREAD(name, elements)                                                                                    \
+#define NBCOLLI_CASE_SPREAD(name, elements)                                                                            \
     case NBCOLL_SPREAD_##name:                                                                                         \
         return elements;
-        NBCOLL_SPREAD_LIST(CASE_SPREAD)
-#undef CASE_SPREAD
+        NBCOLL_SPREAD_LIST(NBCOLLI_CASE_SPREAD)
+#undef NBCOLLI_CASE_SPREAD
     default:
         return P;
     }
 }
 
 /* The elements of block i of a side that has one for each rank. */
-static size_t case_elements(const nbcoll_case *c, int rank, int is_recv, int i)
+static size_t nbcolli_case_elements(const nbcoll_case *c, int rank, int is_recv, int i)
 {
     const nbcolli_kind *kind = nbcolli_kind_of(c->operation);
     size_t from = (size_t)(is_recv ? i : rank), to = (size_t)(is_recv ? rank : i), ranks = (size_t)c->ranks;
     if (kind->blocks == NBCOLLI_EQUAL)
         return c->count;
     if (kind->blocks != NBCOLLI_OWN)
-        return case_spread(c, (size_t)i);
-    return case_spread(c, (c->in_place ? from + to : 2 * from + to) % ranks);
+        return nbcolli_case_spread(c, (size_t)i);
+    return nbcolli_case_spread(c, (c->in_place ? from + to : 2 * from + to) % ranks);
 }
 
 /* The elements before block i. */
-static size_t case_place(const nbcoll_case *c, int rank, int is_recv, int i)
+static size_t nbcolli_case_place(const nbcoll_case *c, int rank, int is_recv, int i)
 {
     size_t place = 0;
     if (nbcolli_kind_of(c->operation)->blocks == NBCOLLI_EQUAL)
         return (size_t)i * c->count;
     if (!c->apart || c->operation == NBCOLL_OPERATION_REDUCE_SCATTER) {
         for (int before = 0; before < i; before++)
-            place += case_elements(c, rank, is_recv, before);
+            place += nbcolli_case_elements(c, rank, is_recv, before);
         return place;
     }
     place = (size_t)rank;
     for (int before = i + 1; before < c->ranks; before++)
-        place += case_elements(c, rank, is_recv, before) + 1;
+        place += nbcolli_case_elements(c, rank, is_recv, before) + 1;
     return place;
 }
 
 /* As if it were not in place. */
-static nbcoll_region case_own_block(const nbcoll_case *c, int rank, int is_recv, int i)
+static nbcoll_region nbcolli_case_own_block(const nbcoll_case *c, int rank, int is_recv, int i)
 {
     nbcoll_addr at = {is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 0};
     size_t element = nbcoll_type_size(c->reduction.type);
     switch (nbcolli_case_part(c, rank, is_recv)) {
     case NBCOLLI_ALL:
-        at.offset = case_place(c, rank, is_recv, i) * element;
-        return nbcoll_span(at, case_elements(c, rank, is_recv, i) * element);
+        at.offset = nbcolli_case_place(c, rank, is_recv, i) * element;
+        return nbcoll_span(at, nbcolli_case_elements(c, rank, is_recv, i) * element);
     case NBCOLLI_ONE:
-        return nbcoll_span(at, case_elements(c, rank, is_recv, rank) * element);
+        return nbcoll_span(at, nbcolli_case_elements(c, rank, is_recv, rank) * element);
     default:
         return nbcoll_span(at, 0);
     }
@@ -142,13 +142,13 @@ static nbcoll_region case_own_block(const nbcoll_case *c, int rank, int is_recv,
 nbcoll_region nbcolli_case_block(const nbcoll_case *c, int rank, int is_recv, int i)
 {
     nbcolli_part sends = nbcolli_case_part(c, rank, 0), receives = nbcolli_case_part(c, rank, 1);
-    if (!case_in_place(c, rank))
-        return case_own_block(c, rank, is_recv, i);
+    if (!nbcolli_case_in_place(c, rank))
+        return nbcolli_case_own_block(c, rank, is_recv, i);
     if (sends == NBCOLLI_ONE && receives == NBCOLLI_ALL && !is_recv)
-        return case_own_block(c, rank, 1, rank);
+        return nbcolli_case_own_block(c, rank, 1, rank);
     if (sends == NBCOLLI_ALL && receives == NBCOLLI_ONE && !nbcolli_kind_of(c->operation)->reduces)
-        return case_own_block(c, rank, 0, is_recv ? rank : i);
-    nbcoll_region block = case_own_block(c, rank, is_recv, i);
+        return nbcolli_case_own_block(c, rank, 0, is_recv ? rank : i);
+    nbcoll_region block = nbcolli_case_own_block(c, rank, is_recv, i);
     block.at.buffer = NBCOLL_BUFFER_RECV;
     return block;
 }
@@ -167,30 +167,37 @@ nbcoll_region nbcolli_case_blocks(const nbcoll_case *c, int rank)
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-typedef struct case_shares {
+typedef struct nbcolli_case_shares {
     int rank, node;
-} case_shares;
+} nbcolli_case_shares;
 
-static int case_shares_with(void *user, int peer)
+static int nbcolli_case_shares_with(void *user, int peer)
 {
-    const case_shares *s = user;
+    const nbcolli_case_shares *s = user;
     return s->rank / s->node == peer / s->node;
 }
 
 /* What this rank passes; `number` and `types` have room for twice, and once, as many as there are ranks. */
-static nbcoll_args case_args(const nbcoll_case *c, int rank, size_t *number, nbcoll_type *types)
+static nbcoll_args nbcolli_case_args(const nbcoll_case *c, int rank, size_t *number, nbcoll_type *types)
 {
     int is_recv = nbcolli_case_part(c, rank, 1) == NBCOLLI_ALL, is_typed = c->operation == NBCOLL_OPERATION_ALLTOALLW;
     size_t element = nbcoll_type_size(c->reduction.type);
-    nbcoll_args a = {.size = sizeof a, .operation = c->operation, .root = c->root, .count = c->count,
-                     .reduction = c->reduction, .in_place = case_in_place(c, rank), .segment = c->segment,
-                     .arity = c->arity, .ports = c->ports, .packs = nbcolli_packs(c->reduction.type)};
-    if (!case_is_known(c, rank))
+    nbcoll_args a = {.size = sizeof a,
+                     .operation = c->operation,
+                     .root = c->root,
+                     .count = c->count,
+                     .reduction = c->reduction,
+                     .in_place = nbcolli_case_in_place(c, rank),
+                     .segment = c->segment,
+                     .arity = c->arity,
+                     .ports = c->ports,
+                     .packs = nbcolli_packs(c->reduction.type)};
+    if (!nbcolli_case_is_known(c, rank))
         return a;
     for (int i = 0; i < c->ranks; i++) {
         int is_odd = is_typed && i % 2;
-        number[i] = case_elements(c, rank, is_recv, i) * (is_odd ? element : 1);
-        number[c->ranks + i] = case_place(c, rank, is_recv, i) * (is_typed ? element : 1);
+        number[i] = nbcolli_case_elements(c, rank, is_recv, i) * (is_odd ? element : 1);
+        number[c->ranks + i] = nbcolli_case_place(c, rank, is_recv, i) * (is_typed ? element : 1);
         types[i] = is_odd ? (nbcoll_type)NBCOLL_BYTE : c->reduction.type;
     }
     a.counts = number;
@@ -199,17 +206,17 @@ static nbcoll_args case_args(const nbcoll_case *c, int rank, size_t *number, nbc
     return a;
 }
 
-/* `number`: room for case_args, and behind it for the types. */
-static nbcoll_status case_build(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
-                                const nbcoll_host *host, size_t *number, nbcoll_schedule **out)
+/* `number`: room for nbcolli_case_args, and behind it for the types. */
+static nbcoll_status nbcolli_case_build_one(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
+                                            const nbcoll_host *host, size_t *number, nbcoll_schedule **out)
 {
-    case_shares shares = {rank, c->node};
-    nbcoll_args a = case_args(c, rank, number, (nbcoll_type *)(number + 2 * (size_t)c->ranks));
+    nbcolli_case_shares shares = {rank, c->node};
+    nbcoll_args a = nbcolli_case_args(c, rank, number, (nbcoll_type *)(number + 2 * (size_t)c->ranks));
     nbcoll_builder_config config = {.size = sizeof config,
                                     .host = host,
                                     .rank = rank,
                                     .ranks = c->ranks,
-                                    .shares = c->node > 0 ? case_shares_with : NULL,
+                                    .shares = c->node > 0 ? nbcolli_case_shares_with : NULL,
                                     .shares_user = &shares};
     return nbcoll_build_schedule(algorithm, &a, &config, out);
 }
@@ -217,8 +224,8 @@ static nbcoll_status case_build(const nbcoll_algorithm *algorithm, const nbcoll_
 _Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "types lie behind numbers");
 
 /* The schedules of ranks first..last. */
-static nbcoll_status case_build_some(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int first, int last,
-                                     const nbcoll_host *host, nbcoll_schedule *schedules[])
+static nbcoll_status nbcolli_case_build_some(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int first,
+                                             int last, const nbcoll_host *host, nbcoll_schedule *schedules[])
 {
     nbcoll_host memory = {0};
     size_t bytes = 3 * (size_t)c->ranks * sizeof(size_t);
@@ -229,7 +236,7 @@ static nbcoll_status case_build_some(const nbcoll_algorithm *algorithm, const nb
     if (!number)
         return NBCOLL_ERR_MEMORY;
     for (int rank = first; rank <= last && status == NBCOLL_OK; rank++)
-        status = case_build(algorithm, c, rank, host, number, &schedules[rank - first]);
+        status = nbcolli_case_build_one(algorithm, c, rank, host, number, &schedules[rank - first]);
     nbcolli_free(&memory, number, bytes);
     return status;
 }
@@ -237,7 +244,7 @@ static nbcoll_status case_build_some(const nbcoll_algorithm *algorithm, const nb
 nbcoll_status nbcolli_case_build(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
                                  nbcoll_schedule *schedules[])
 {
-    return case_build_some(algorithm, c, 0, c->ranks - 1, host, schedules);
+    return nbcolli_case_build_some(algorithm, c, 0, c->ranks - 1, host, schedules);
 }
 
 nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
@@ -251,5 +258,5 @@ nbcoll_status nbcoll_build_case(const nbcoll_algorithm *algorithm, const nbcoll_
         return status;
     if (rank < 0 || rank >= taken.ranks)
         return NBCOLL_ERR_RANK;
-    return case_build_some(algorithm, &taken, rank, rank, host, out);
+    return nbcolli_case_build_some(algorithm, &taken, rank, rank, host, out);
 }

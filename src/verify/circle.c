@@ -4,7 +4,7 @@
 #include "proof.h"
 
 /* An earlier step of the rank that has not ended. */
-static nbcolli_item circle_earlier(const nbcolli_proof *p, const uint8_t *state, nbcolli_item item)
+static nbcolli_item nbcolli_circle_earlier(const nbcolli_proof *p, const uint8_t *state, nbcolli_item item)
 {
     const nbcoll_schedule *s = p->schedules[item.rank];
     for (nbcoll_step step = 0; step < s->steps; step++)
@@ -15,7 +15,7 @@ static nbcolli_item circle_earlier(const nbcolli_proof *p, const uint8_t *state,
 }
 
 /* A fetch without which a reader does not tell that it has its part: of that part, or of one before it. */
-static nbcolli_item circle_reader(const nbcolli_proof *p, const uint8_t *state, nbcolli_item expose)
+static nbcolli_item nbcolli_circle_reader(const nbcolli_proof *p, const uint8_t *state, nbcolli_item expose)
 {
     const nbcoll_step_view *v = nbcolli_view(p, expose.rank, expose.step);
     for (uint32_t i = 0; i < v->part_count; i++) {
@@ -29,14 +29,14 @@ static nbcolli_item circle_reader(const nbcolli_proof *p, const uint8_t *state, 
     return expose;
 }
 
-static nbcolli_item circle_next(const nbcolli_proof *p, const uint8_t *state, nbcolli_item item)
+static nbcolli_item nbcolli_circle_next(const nbcolli_proof *p, const uint8_t *state, nbcolli_item item)
 {
     size_t index = nbcolli_index(p, item.rank, item.step);
     const nbcoll_step_view *v = nbcolli_view(p, item.rank, item.step);
     if (state[index] == NBCOLLI_WAITS)
-        return circle_earlier(p, state, item);
+        return nbcolli_circle_earlier(p, state, item);
     if (v->kind == NBCOLL_EXPOSE)
-        return circle_reader(p, state, item);
+        return nbcolli_circle_reader(p, state, item);
     return (nbcolli_item){v->peer, p->mate[index]};
 }
 
@@ -57,12 +57,12 @@ nbcoll_status nbcolli_refute_circle(nbcolli_proof *p, const uint8_t *state)
     }
     while (!is_passed[nbcolli_index(p, item.rank, item.step)]) {
         is_passed[nbcolli_index(p, item.rank, item.step)] = 1;
-        item = circle_next(p, state, item);
+        item = nbcolli_circle_next(p, state, item);
     }
     /* Now inside. Begin at the lowest rank and step. */
     nbcolli_item first = item, stop = item;
     do {
-        item = circle_next(p, state, item);
+        item = nbcolli_circle_next(p, state, item);
         if (nbcolli_index(p, item.rank, item.step) < nbcolli_index(p, first.rank, first.step))
             first = item;
     } while (item.rank != stop.rank || item.step != stop.step);
@@ -72,7 +72,7 @@ nbcoll_status nbcolli_refute_circle(nbcolli_proof *p, const uint8_t *state)
         if (n < NBCOLL_PLACES)
             places[n] = nbcolli_place(item.rank, item.step, v->write.bytes ? v->write : v->read[0]);
         n++;
-        item = circle_next(p, state, item);
+        item = nbcolli_circle_next(p, state, item);
     } while (item.rank != first.rank || item.step != first.step);
     return nbcolli_refute(p, NBCOLL_FLAW_DEADLOCK, n, places);
 }

@@ -5,7 +5,7 @@
 
 #include "../reduce/reduce.h"
 
-static nbcoll_status claims_put_input(nbcolli_proof *p, int rank)
+static nbcoll_status nbcolli_claims_put_input(nbcolli_proof *p, int rank)
 {
     uint32_t value = 1 + (uint32_t)rank;
     nbcoll_region input = p->values.value[value].maker.bytes;
@@ -22,7 +22,7 @@ static nbcoll_status claims_put_input(nbcolli_proof *p, int rank)
     return status;
 }
 
-static nbcoll_status claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
+static nbcoll_status nbcolli_claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
 {
     if (c->offset > SIZE_MAX - c->bytes || c->from > SIZE_MAX - c->bytes)
         return NBCOLL_ERR_COUNT;
@@ -35,7 +35,7 @@ static nbcoll_status claims_check(const nbcolli_proof *p, const nbcoll_claim *c)
     return nbcoll_type_size(c->how.type) ? NBCOLL_ERR_OP : NBCOLL_ERR_TYPE;
 }
 
-static nbcoll_status claims_put(nbcolli_proof *p, int rank, const nbcoll_claim *c)
+static nbcoll_status nbcolli_claims_put(nbcolli_proof *p, int rank, const nbcoll_claim *c)
 {
     nbcolli_map before = {0}, whole = {0};
     nbcolli_map *claimed = &p->claimed[rank];
@@ -53,17 +53,17 @@ nbcoll_status nbcolli_lay_out(nbcolli_proof *p)
     nbcoll_status status = NBCOLL_OK;
     nbcoll_claim c;
     for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
-        status = claims_put_input(p, rank);
+        status = nbcolli_claims_put_input(p, rank);
         for (size_t i = 0; status == NBCOLL_OK && nbcolli_claim(p, rank, i, &c); i++) {
-            status = claims_check(p, &c);
+            status = nbcolli_claims_check(p, &c);
             if (status == NBCOLL_OK)
-                status = claims_put(p, rank, &c);
+                status = nbcolli_claims_put(p, rank, &c);
         }
     }
     return status;
 }
 
-static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step step, nbcoll_region written)
+static nbcoll_status nbcolli_claims_check_write(nbcolli_proof *p, int rank, nbcoll_step step, nbcoll_region written)
 {
     size_t length = 0;
     nbcolli_map inside = {0};
@@ -79,13 +79,13 @@ static nbcoll_status claims_check_write(nbcolli_proof *p, int rank, nbcoll_step 
     return nbcolli_refute(p, NBCOLL_FLAW_STRAY, 1, &place);
 }
 
-static nbcoll_status claims_check_writes(nbcolli_proof *p, int rank, nbcoll_step step)
+static nbcoll_status nbcolli_claims_check_writes(nbcolli_proof *p, int rank, nbcoll_step step)
 {
     const nbcoll_step_view *v = nbcolli_view(p, rank, step);
-    nbcoll_status status = claims_check_write(p, rank, step, v->write);
+    nbcoll_status status = nbcolli_claims_check_write(p, rank, step, v->write);
     for (uint32_t i = 0; v->kind == NBCOLL_CALL && i < v->part_count && status == NBCOLL_OK; i++)
         if (v->parts[i].number)
-            status = claims_check_write(p, rank, step, v->parts[i].region);
+            status = nbcolli_claims_check_write(p, rank, step, v->parts[i].region);
     return status;
 }
 
@@ -94,6 +94,6 @@ nbcoll_status nbcolli_prove_no_stray(nbcolli_proof *p)
     nbcoll_status status = NBCOLL_OK;
     for (int rank = 0; rank < p->ranks; rank++)
         for (nbcoll_step step = 0; step < p->schedules[rank]->steps && status == NBCOLL_OK; step++)
-            status = claims_check_writes(p, rank, step);
+            status = nbcolli_claims_check_writes(p, rank, step);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include "../reduce/reduce.h"
 
-typedef struct end_run {
+typedef struct nbcolli_end_run {
     nbcolli_proof *p;
     uint8_t *state;      /* [all steps] of nbcolli_state */
     uint32_t *before;    /* [all steps]: how many it still waits for; of an EXPOSE that has started: parts not told */
@@ -16,20 +16,20 @@ typedef struct end_run {
     nbcolli_item *queue; /* [all steps] */
     size_t queued, ended;
     nbcolli_map operand[2], result;
-} end_run;
+} nbcolli_end_run;
 
-static size_t end_index(const end_run *run, nbcolli_item item)
+static size_t nbcolli_end_index(const nbcolli_end_run *run, nbcolli_item item)
 {
     return nbcolli_index(run->p, item.rank, item.step);
 }
 
-static const nbcoll_step_view *end_view(const end_run *run, nbcolli_item item)
+static const nbcoll_step_view *nbcolli_end_view(const nbcolli_end_run *run, nbcolli_item item)
 {
     return nbcolli_view(run->p, item.rank, item.step);
 }
 
 /* Takes from memory what `reader` reads. */
-static nbcoll_status end_load(end_run *run, nbcolli_item reader, nbcoll_region from, nbcolli_map *to)
+static nbcoll_status nbcolli_end_load(nbcolli_end_run *run, nbcolli_item reader, nbcoll_region from, nbcolli_map *to)
 {
     size_t length = 0;
     const nbcolli_map *memory = &run->p->memory[reader.rank][from.at.buffer];
@@ -43,16 +43,16 @@ static nbcoll_status end_load(end_run *run, nbcolli_item reader, nbcoll_region f
     return nbcolli_refute(run->p, NBCOLL_FLAW_UNDEFINED, 1, &place);
 }
 
-static nbcoll_status end_store(end_run *run, int rank, nbcoll_region to, const nbcolli_map *from)
+static nbcoll_status nbcolli_end_store(nbcolli_end_run *run, int rank, nbcoll_region to, const nbcolli_map *from)
 {
     return nbcolli_map_put(run->p, &run->p->memory[rank][to.at.buffer], to.at.offset, to.bytes, from);
 }
 
 /* The value of bytes [at, end) of a REDUCE, of which the operands hold one piece each. */
-static nbcoll_status end_reduce_piece(end_run *run, nbcolli_item item, size_t at, size_t end, const nbcolli_piece *left,
-                                      const nbcolli_piece *right)
+static nbcoll_status nbcolli_end_reduce_piece(nbcolli_end_run *run, nbcolli_item item, size_t at, size_t end,
+                                              const nbcolli_piece *left, const nbcolli_piece *right)
 {
-    const nbcoll_step_view *v = end_view(run, item);
+    const nbcoll_step_view *v = nbcolli_end_view(run, item);
     size_t size = nbcolli_packed_size(v->reduction.type), from = left->from + (at - left->begin);
     nbcoll_place maker = nbcolli_place(item.rank, item.step, nbcoll_span(nbcoll_at(v->write.at, at), end - at));
     nbcoll_status status;
@@ -68,30 +68,30 @@ static nbcoll_status end_reduce_piece(end_run *run, nbcolli_item item, size_t at
     return status;
 }
 
-static nbcoll_status end_reduce(end_run *run, nbcolli_item item)
+static nbcoll_status nbcolli_end_reduce(nbcolli_end_run *run, nbcolli_item item)
 {
-    const nbcoll_region to = end_view(run, item)->write;
+    const nbcoll_region to = nbcolli_end_view(run, item)->write;
     nbcoll_status status = NBCOLL_OK;
     run->result.used = 0;
     for (size_t at = 0, i = 0, j = 0; at < to.bytes && status == NBCOLL_OK;) {
         const nbcolli_piece *left = &run->operand[0].pieces[i], *right = &run->operand[1].pieces[j];
         size_t end = left->end < right->end ? left->end : right->end;
-        status = end_reduce_piece(run, item, at, end, left, right);
+        status = nbcolli_end_reduce_piece(run, item, at, end, left, right);
         i += left->end == end;
         j += right->end == end;
         at = end;
     }
-    return status == NBCOLL_OK ? end_store(run, item.rank, to, &run->result) : status;
+    return status == NBCOLL_OK ? nbcolli_end_store(run, item.rank, to, &run->result) : status;
 }
 
-static nbcoll_status end_call(end_run *run, nbcolli_item item)
+static nbcoll_status nbcolli_end_call(nbcolli_end_run *run, nbcolli_item item)
 {
-    const nbcoll_step_view *v = end_view(run, item);
+    const nbcoll_step_view *v = nbcolli_end_view(run, item);
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t i = 0; i < v->part_count && status == NBCOLL_OK; i++) {
         nbcoll_region region = v->parts[i].region;
         if (!v->parts[i].number) {
-            status = end_load(run, item, region, &run->operand[0]);
+            status = nbcolli_end_load(run, item, region, &run->operand[0]);
             continue;
         }
         uint32_t value;
@@ -100,58 +100,58 @@ static nbcoll_status end_call(end_run *run, nbcolli_item item)
         if (status == NBCOLL_OK)
             status = nbcolli_map_push(run->p, &run->result, (nbcolli_piece){0, region.bytes, 0, value});
         if (status == NBCOLL_OK)
-            status = end_store(run, item.rank, region, &run->result);
+            status = nbcolli_end_store(run, item.rank, region, &run->result);
     }
     return status;
 }
 
-static nbcoll_status end_local(end_run *run, nbcolli_item item)
+static nbcoll_status nbcolli_end_local(nbcolli_end_run *run, nbcolli_item item)
 {
-    const nbcoll_step_view *v = end_view(run, item);
+    const nbcoll_step_view *v = nbcolli_end_view(run, item);
     nbcoll_status status = NBCOLL_OK;
     if (v->kind == NBCOLL_CALL)
-        return end_call(run, item);
+        return nbcolli_end_call(run, item);
     for (int i = 0; i < 2 && status == NBCOLL_OK; i++)
-        status = end_load(run, item, v->read[i], &run->operand[i]);
+        status = nbcolli_end_load(run, item, v->read[i], &run->operand[i]);
     if (status != NBCOLL_OK || v->kind == NBCOLL_JOIN)
         return status;
     if (v->kind == NBCOLL_REDUCE)
-        return end_reduce(run, item);
-    return end_store(run, item.rank, v->write, &run->operand[0]);
+        return nbcolli_end_reduce(run, item);
+    return nbcolli_end_store(run, item.rank, v->write, &run->operand[0]);
 }
 
 /* From the memory of a SEND or EXPOSE to what its RECV, FETCH or FETCH_REDUCE makes of it. */
-static nbcoll_status end_transfer(end_run *run, nbcolli_item giver, nbcolli_item taker)
+static nbcoll_status nbcolli_end_transfer(nbcolli_end_run *run, nbcolli_item giver, nbcolli_item taker)
 {
-    const nbcoll_step_view *v = end_view(run, taker);
+    const nbcoll_step_view *v = nbcolli_end_view(run, taker);
     int side = v->kind == NBCOLL_FETCH_REDUCE ? (int)v->side : 0;
-    nbcoll_region given = nbcolli_given(end_view(run, giver), taker.rank, v->number);
-    nbcoll_status status = end_load(run, giver, given, &run->operand[side]);
+    nbcoll_region given = nbcolli_given(nbcolli_end_view(run, giver), taker.rank, v->number);
+    nbcoll_status status = nbcolli_end_load(run, giver, given, &run->operand[side]);
     if (status != NBCOLL_OK)
         return status;
     if (v->kind != NBCOLL_FETCH_REDUCE)
-        return end_store(run, taker.rank, v->write, &run->operand[0]);
-    status = end_load(run, taker, v->write, &run->operand[side ^ 1]);
-    return status == NBCOLL_OK ? end_reduce(run, taker) : status;
+        return nbcolli_end_store(run, taker.rank, v->write, &run->operand[0]);
+    status = nbcolli_end_load(run, taker, v->write, &run->operand[side ^ 1]);
+    return status == NBCOLL_OK ? nbcolli_end_reduce(run, taker) : status;
 }
 
-static void end_finish(end_run *run, nbcolli_item item)
+static void nbcolli_end_finish(nbcolli_end_run *run, nbcolli_item item)
 {
-    const nbcoll_step_view *v = end_view(run, item);
-    run->state[end_index(run, item)] = NBCOLLI_ENDED;
+    const nbcoll_step_view *v = nbcolli_end_view(run, item);
+    run->state[nbcolli_end_index(run, item)] = NBCOLLI_ENDED;
     run->p->ended[run->ended++] = item;
     for (uint32_t i = 0; i < v->after_count; i++) {
         nbcolli_item after = {item.rank, v->after[i]};
-        if (!--run->before[end_index(run, after)])
+        if (!--run->before[nbcolli_end_index(run, after)])
             run->queue[run->queued++] = after;
     }
 }
 
 /* A FETCH has ended. It is told, and those that waited for it to be, unless it has to wait itself. */
-static void end_tell(end_run *run, nbcolli_item taker)
+static void nbcolli_end_tell(nbcolli_end_run *run, nbcolli_item taker)
 {
     const nbcoll_schedule *s = run->p->schedules[taker.rank];
-    const nbcoll_step_view *v = end_view(run, taker);
+    const nbcoll_step_view *v = nbcolli_end_view(run, taker);
     nbcolli_item owner = {v->peer, NBCOLL_START};
     uint32_t i = nbcolli_message_index(s->fetch, s->fetches, v->peer, v->number);
 
@@ -163,56 +163,56 @@ static void end_tell(end_run *run, nbcolli_item taker)
             return;
         run->is_told[index] = 1;
         owner.step = run->p->mate[index];
-        if (!--run->before[end_index(run, owner)])
-            end_finish(run, owner);
+        if (!--run->before[nbcolli_end_index(run, owner)])
+            nbcolli_end_finish(run, owner);
     }
 }
 
 /* Both ends have started. */
-static nbcoll_status end_pair(end_run *run, nbcolli_item giver, nbcolli_item taker)
+static nbcoll_status nbcolli_end_pair(nbcolli_end_run *run, nbcolli_item giver, nbcolli_item taker)
 {
-    nbcoll_status status = end_transfer(run, giver, taker);
+    nbcoll_status status = nbcolli_end_transfer(run, giver, taker);
     if (status != NBCOLL_OK)
         return status;
-    end_finish(run, taker);
-    if (end_view(run, giver)->kind == NBCOLL_SEND)
-        end_finish(run, giver);
+    nbcolli_end_finish(run, taker);
+    if (nbcolli_end_view(run, giver)->kind == NBCOLL_SEND)
+        nbcolli_end_finish(run, giver);
     else
-        end_tell(run, taker);
+        nbcolli_end_tell(run, taker);
     return NBCOLL_OK;
 }
 
-static nbcoll_status end_expose(end_run *run, nbcolli_item item)
+static nbcoll_status nbcolli_end_expose(nbcolli_end_run *run, nbcolli_item item)
 {
-    size_t index = end_index(run, item);
+    size_t index = nbcolli_end_index(run, item);
     nbcoll_status status = NBCOLL_OK;
-    run->before[index] = end_view(run, item)->part_count;
+    run->before[index] = nbcolli_end_view(run, item)->part_count;
     for (nbcolli_item taker = run->next[index]; taker.step != NBCOLL_START && status == NBCOLL_OK;) {
-        nbcolli_item next = run->next[end_index(run, taker)];
-        status = end_pair(run, item, taker);
+        nbcolli_item next = run->next[nbcolli_end_index(run, taker)];
+        status = nbcolli_end_pair(run, item, taker);
         taker = next;
     }
     return status;
 }
 
 /* All that the step waits for has ended: so it starts. */
-static nbcoll_status end_start(end_run *run, nbcolli_item item)
+static nbcoll_status nbcolli_end_start(nbcolli_end_run *run, nbcolli_item item)
 {
-    const nbcoll_step_view *v = end_view(run, item);
-    size_t index = end_index(run, item);
+    const nbcoll_step_view *v = nbcolli_end_view(run, item);
+    size_t index = nbcolli_end_index(run, item);
     if (v->kind != NBCOLL_EXPOSE && v->peer < 0) {
-        nbcoll_status status = end_local(run, item);
+        nbcoll_status status = nbcolli_end_local(run, item);
         if (status == NBCOLL_OK)
-            end_finish(run, item);
+            nbcolli_end_finish(run, item);
         return status;
     }
     run->state[index] = NBCOLLI_HELD;
     if (v->kind == NBCOLL_EXPOSE)
-        return end_expose(run, item);
+        return nbcolli_end_expose(run, item);
     nbcolli_item mate = {v->peer, run->p->mate[index]};
-    size_t mates = end_index(run, mate);
+    size_t mates = nbcolli_end_index(run, mate);
     if (run->state[mates] == NBCOLLI_HELD)
-        return v->kind == NBCOLL_SEND ? end_pair(run, item, mate) : end_pair(run, mate, item);
+        return v->kind == NBCOLL_SEND ? nbcolli_end_pair(run, item, mate) : nbcolli_end_pair(run, mate, item);
     if (v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE) {
         run->next[index] = run->next[mates];
         run->next[mates] = item;
@@ -220,7 +220,7 @@ static nbcoll_status end_start(end_run *run, nbcolli_item item)
     return NBCOLL_OK;
 }
 
-static nbcoll_status end_open(end_run *run)
+static nbcoll_status nbcolli_end_open(nbcolli_end_run *run)
 {
     nbcolli_proof *p = run->p;
     size_t steps = p->first[p->ranks];
@@ -243,10 +243,10 @@ static nbcoll_status end_open(end_run *run)
 
 nbcoll_status nbcolli_prove_end(nbcolli_proof *p)
 {
-    end_run run = {.p = p};
-    nbcoll_status status = end_open(&run);
+    nbcolli_end_run run = {.p = p};
+    nbcoll_status status = nbcolli_end_open(&run);
     for (size_t i = 0; i < run.queued && status == NBCOLL_OK; i++)
-        status = end_start(&run, run.queue[i]);
+        status = nbcolli_end_start(&run, run.queue[i]);
     if (status == NBCOLL_OK && run.ended < p->first[p->ranks])
         status = nbcolli_refute_circle(p, run.state);
     return status;

@@ -3,8 +3,8 @@
 #include "case.h"
 #include "proof.h"
 
-static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
-                                nbcoll_schedule **schedules, nbcoll_refutation *out)
+static nbcoll_status nbcolli_grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                                        const nbcoll_host *host, nbcoll_schedule **schedules, nbcoll_refutation *out)
 {
     nbcoll_algorithm known = {0};
     nbcoll_meaning meaning = {.size = sizeof meaning};
@@ -17,24 +17,24 @@ static nbcoll_status grid_prove(const nbcoll_algorithm *algorithm, const nbcoll_
 }
 
 /* The caller's host, and where the words of a builder's error go. */
-typedef struct grid_listener {
+typedef struct nbcolli_grid_listener {
     nbcoll_host theirs;
     nbcoll_refutation *out;
-} grid_listener;
+} nbcolli_grid_listener;
 
-static void *grid_alloc(void *user, size_t bytes, size_t align)
+static void *nbcolli_grid_alloc(void *user, size_t bytes, size_t align)
 {
-    return nbcolli_alloc(&((grid_listener *)user)->theirs, bytes, align);
+    return nbcolli_alloc(&((nbcolli_grid_listener *)user)->theirs, bytes, align);
 }
 
-static void grid_free(void *user, void *memory, size_t bytes)
+static void nbcolli_grid_free(void *user, void *memory, size_t bytes)
 {
-    nbcolli_free(&((grid_listener *)user)->theirs, memory, bytes);
+    nbcolli_free(&((nbcolli_grid_listener *)user)->theirs, memory, bytes);
 }
 
-static void grid_log(void *user, nbcoll_status status, const char *text)
+static void nbcolli_grid_log(void *user, nbcoll_status status, const char *text)
 {
-    const grid_listener *l = user;
+    const nbcolli_grid_listener *l = user;
     nbcoll_refutation why = {.flaw = NBCOLL_FLAW_NONE};
     strncpy(why.text, text, sizeof why.text - 1);
     nbcolli_refutation_give(&why, l->out);
@@ -45,9 +45,12 @@ static void grid_log(void *user, nbcoll_status status, const char *text)
 nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const nbcoll_case *c, const nbcoll_host *host,
                                       nbcoll_refutation *out)
 {
-    grid_listener listener = {.out = out};
-    nbcoll_host memory = {
-        .size = sizeof memory, .user = &listener, .alloc = grid_alloc, .free = grid_free, .log = grid_log};
+    nbcolli_grid_listener listener = {.out = out};
+    nbcoll_host memory = {.size = sizeof memory,
+                          .user = &listener,
+                          .alloc = nbcolli_grid_alloc,
+                          .free = nbcolli_grid_free,
+                          .log = nbcolli_grid_log};
     nbcoll_case taken;
     if (!algorithm || !c)
         return NBCOLL_ERR_NULL;
@@ -66,7 +69,7 @@ nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const n
         schedules[rank] = NULL;
     status = nbcolli_case_build(algorithm, &taken, &memory, schedules);
     if (status == NBCOLL_OK)
-        status = grid_prove(algorithm, &taken, &memory, schedules, out);
+        status = nbcolli_grid_prove(algorithm, &taken, &memory, schedules, out);
     for (int rank = 0; rank < taken.ranks; rank++)
         nbcoll_schedule_free(schedules[rank]);
     nbcolli_free(&memory, schedules, bytes);
@@ -74,14 +77,14 @@ nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const n
 }
 
 /* A walk over the cases. */
-typedef struct grid_walk {
+typedef struct nbcolli_grid_walk {
     const nbcoll_algorithm *algorithm;
     nbcoll_grid grid;
     nbcoll_case *at;
     nbcoll_refutation *out;
-} grid_walk;
+} nbcolli_grid_walk;
 
-static nbcoll_status grid_case(const grid_walk *w)
+static nbcoll_status nbcolli_grid_case(const nbcolli_grid_walk *w)
 {
     nbcoll_case taken;
     nbcoll_status status = nbcolli_case_take(w->at, &taken);
@@ -93,7 +96,7 @@ static nbcoll_status grid_case(const grid_walk *w)
 }
 
 /* Can the blocks be like this, and is it another case than those before? */
-static int grid_has_form(const grid_walk *w, int form)
+static int nbcolli_grid_has_form(const nbcolli_grid_walk *w, int form)
 {
     nbcolli_block_kind blocks = (nbcolli_block_kind)nbcolli_kind_of(w->at->operation)->blocks;
     int apart = form & 1, known = form & 2;
@@ -105,24 +108,24 @@ static int grid_has_form(const grid_walk *w, int form)
 }
 
 /* All forms of blocks. */
-static nbcoll_status grid_blocks(const grid_walk *w)
+static nbcoll_status nbcolli_grid_blocks(const nbcolli_grid_walk *w)
 {
     nbcoll_status status = NBCOLL_OK;
     if (!w->grid.all_blocks || nbcolli_kind_of(w->at->operation)->blocks == NBCOLLI_EQUAL)
-        return grid_case(w);
+        return nbcolli_grid_case(w);
     for (int spread = 0; spread < NBCOLL_SPREAD_COUNT; spread++)
         for (int form = 0; form < 4 && status == NBCOLL_OK; form++) {
-            if (!grid_has_form(w, form))
+            if (!nbcolli_grid_has_form(w, form))
                 continue;
             w->at->spread = (nbcoll_spread)spread;
             w->at->apart = form & 1;
             w->at->known = form >> 1;
-            status = grid_case(w);
+            status = nbcolli_grid_case(w);
         }
     return status;
 }
 
-static nbcoll_status grid_walk_all(const grid_walk *w)
+static nbcoll_status nbcolli_grid_walk_all(const nbcolli_grid_walk *w)
 {
     nbcoll_status status = NBCOLL_OK;
     int has_root = nbcolli_kind_of(w->algorithm->operation)->has_root, is_fixed = has_root && w->grid.root >= 0;
@@ -133,7 +136,7 @@ static nbcoll_status grid_walk_all(const grid_walk *w)
             for (size_t i = 0; i < w->grid.counts; i++) {
                 w->at->root = root;
                 w->at->count = w->grid.count[i];
-                status = grid_blocks(w);
+                status = nbcolli_grid_blocks(w);
                 if (status != NBCOLL_OK)
                     return status;
             }
@@ -145,7 +148,7 @@ nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll
                                  nbcoll_refutation *out)
 {
     nbcoll_algorithm known = {0};
-    grid_walk walk = {.algorithm = &known, .at = c, .out = out};
+    nbcolli_grid_walk walk = {.algorithm = &known, .at = c, .out = out};
     if (!algorithm || !grid || !c)
         return NBCOLL_ERR_NULL;
     if (nbcolli_copy_tagged(&walk.grid, grid, sizeof walk.grid) != NBCOLL_OK || walk.grid.fewest < 1 ||
@@ -155,5 +158,5 @@ nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll
         return NBCOLL_ERR_NULL;
     if ((unsigned)known.operation >= NBCOLL_OPERATION_COUNT || known.operation != c->operation)
         return NBCOLL_ERR_ARGUMENT;
-    return grid_walk_all(&walk);
+    return nbcolli_grid_walk_all(&walk);
 }

@@ -3,7 +3,7 @@
 #include "proof.h"
 
 /* The first piece that ends behind `at`, or at it if `touching`. */
-static size_t map_find(const nbcolli_map *map, size_t at, int touching)
+static size_t nbcolli_map_find(const nbcolli_map *map, size_t at, int touching)
 {
     size_t low = 0, high = map->used;
     while (low < high) {
@@ -17,7 +17,7 @@ static size_t map_find(const nbcolli_map *map, size_t at, int touching)
     return low;
 }
 
-static nbcoll_status map_reserve(nbcolli_proof *p, nbcolli_map *map, size_t n)
+static nbcoll_status nbcolli_map_reserve(nbcolli_proof *p, nbcolli_map *map, size_t n)
 {
     if (n <= map->room)
         return NBCOLL_OK;
@@ -44,14 +44,14 @@ nbcoll_status nbcolli_map_push(nbcolli_proof *p, nbcolli_map *map, nbcolli_piece
             return NBCOLL_OK;
         }
     }
-    nbcoll_status status = map_reserve(p, map, map->used + 1);
+    nbcoll_status status = nbcolli_map_reserve(p, map, map->used + 1);
     if (status == NBCOLL_OK)
         map->pieces[map->used++] = piece;
     return status;
 }
 
 /* The part of a piece that lies in [begin, end), moved so that `begin` becomes `origin`. */
-static nbcolli_piece map_clip(nbcolli_piece piece, size_t begin, size_t end, size_t origin)
+static nbcolli_piece nbcolli_map_clip(nbcolli_piece piece, size_t begin, size_t end, size_t origin)
 {
     size_t low = piece.begin > begin ? piece.begin : begin, high = piece.end < end ? piece.end : end;
     if (high < low)
@@ -63,19 +63,20 @@ nbcoll_status nbcolli_map_cut(nbcolli_proof *p, const nbcolli_map *from, size_t 
 {
     nbcoll_status status = NBCOLL_OK;
     to->used = 0;
-    for (size_t i = map_find(from, begin, 0); i < from->used && status == NBCOLL_OK; i++) {
+    for (size_t i = nbcolli_map_find(from, begin, 0); i < from->used && status == NBCOLL_OK; i++) {
         if (from->pieces[i].begin >= begin + bytes)
             break;
-        status = nbcolli_map_push(p, to, map_clip(from->pieces[i], begin, begin + bytes, 0));
+        status = nbcolli_map_push(p, to, nbcolli_map_clip(from->pieces[i], begin, begin + bytes, 0));
     }
     return status;
 }
 
 /* Replaces pieces [low, high) by those of `with`. */
-static nbcoll_status map_splice(nbcolli_proof *p, nbcolli_map *map, size_t low, size_t high, const nbcolli_map *with)
+static nbcoll_status nbcolli_map_splice(nbcolli_proof *p, nbcolli_map *map, size_t low, size_t high,
+                                        const nbcolli_map *with)
 {
     size_t tail = map->used - high, used = low + with->used + tail;
-    nbcoll_status status = map_reserve(p, map, used);
+    nbcoll_status status = nbcolli_map_reserve(p, map, used);
     if (status != NBCOLL_OK || !used)
         return status;
     memmove(&map->pieces[low + with->used], &map->pieces[high], tail * sizeof *map->pieces);
@@ -90,19 +91,19 @@ nbcoll_status nbcolli_map_put(nbcolli_proof *p, nbcolli_map *map, size_t at, siz
     if (!bytes)
         return NBCOLL_OK;
     /* Neighbours that only touch are taken out too, so that they can join what comes between them. */
-    size_t end = at + bytes, low = map_find(map, at, 1), high = low;
+    size_t end = at + bytes, low = nbcolli_map_find(map, at, 1), high = low;
     while (high < map->used && map->pieces[high].begin <= end)
         high++;
     nbcoll_status status = NBCOLL_OK;
     nbcolli_map *splice = &p->splice;
     splice->used = 0;
     if (low < high && map->pieces[low].begin < at)
-        status = nbcolli_map_push(p, splice, map_clip(map->pieces[low], 0, at, 0));
+        status = nbcolli_map_push(p, splice, nbcolli_map_clip(map->pieces[low], 0, at, 0));
     for (size_t i = 0; i < from->used && status == NBCOLL_OK; i++)
-        status = nbcolli_map_push(p, splice, map_clip(from->pieces[i], 0, bytes, at));
+        status = nbcolli_map_push(p, splice, nbcolli_map_clip(from->pieces[i], 0, bytes, at));
     if (low < high && map->pieces[high - 1].end > end && status == NBCOLL_OK)
-        status = nbcolli_map_push(p, splice, map_clip(map->pieces[high - 1], end, SIZE_MAX, end));
-    return status == NBCOLL_OK ? map_splice(p, map, low, high, splice) : status;
+        status = nbcolli_map_push(p, splice, nbcolli_map_clip(map->pieces[high - 1], end, SIZE_MAX, end));
+    return status == NBCOLL_OK ? nbcolli_map_splice(p, map, low, high, splice) : status;
 }
 
 size_t nbcolli_map_gap(const nbcolli_map *map, size_t bytes, size_t *length)

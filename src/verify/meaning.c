@@ -6,37 +6,37 @@
 #include "../reduce/reduce.h"
 
 /* The case was checked before. */
-static nbcoll_case meaning_case(const nbcoll_meaning *m)
+static nbcoll_case nbcolli_meaning_case(const nbcoll_meaning *m)
 {
     nbcoll_case c = {0};
     nbcolli_copy_tagged(&c, m->user, sizeof c);
     return c;
 }
 
-static nbcoll_region meaning_input(const nbcoll_meaning *m, int rank)
+static nbcoll_region nbcolli_meaning_input(const nbcoll_meaning *m, int rank)
 {
-    nbcoll_case c = meaning_case(m);
+    nbcoll_case c = nbcolli_meaning_case(m);
     if (c.operation != NBCOLL_OPERATION_BCAST)
         return nbcolli_case_blocks(&c, rank);
     nbcoll_region buffer = nbcolli_case_block(&c, rank, 1, rank);
     return nbcoll_span(buffer.at, rank == c.root ? buffer.bytes : 0);
 }
 
-static nbcoll_region meaning_block(const nbcoll_meaning *m, int rank, int is_recv, int index)
+static nbcoll_region nbcolli_meaning_block(const nbcoll_meaning *m, int rank, int is_recv, int index)
 {
-    nbcoll_case c = meaning_case(m);
+    nbcoll_case c = nbcolli_meaning_case(m);
     return nbcolli_case_block(&c, rank, is_recv, index);
 }
 
-static size_t meaning_travels(const nbcoll_meaning *m, int rank, int is_recv, int index)
+static size_t nbcolli_meaning_travels(const nbcoll_meaning *m, int rank, int is_recv, int index)
 {
-    nbcoll_case c = meaning_case(m);
+    nbcoll_case c = nbcolli_meaning_case(m);
     size_t bytes = nbcolli_case_block(&c, rank, is_recv, index).bytes;
     return bytes / nbcoll_type_size(c.reduction.type) * nbcolli_packed_size(c.reduction.type);
 }
 
 /* Whose inputs the i-th block that this rank receives is made of. */
-static void meaning_sources(const nbcoll_case *c, int rank, int i, nbcoll_claim *out)
+static void nbcolli_meaning_sources(const nbcoll_case *c, int rank, int i, nbcoll_claim *out)
 {
     if (nbcolli_kind_of(c->operation)->reduces) {
         out->first = 0;
@@ -47,9 +47,9 @@ static void meaning_sources(const nbcoll_case *c, int rank, int i, nbcoll_claim 
         out->first = out->last = nbcolli_case_part(c, rank, 1) == NBCOLLI_ALL ? i : c->root;
 }
 
-static int meaning_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out)
+static int nbcolli_meaning_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_claim *out)
 {
-    nbcoll_case c = meaning_case(m);
+    nbcoll_case c = nbcolli_meaning_case(m);
     nbcolli_part receives = nbcolli_case_part(&c, rank, 1);
     size_t claims = receives == NBCOLLI_ALL ? (size_t)c.ranks : receives == NBCOLLI_ONE;
     if (i >= claims)
@@ -60,7 +60,7 @@ static int meaning_claim(const nbcoll_meaning *m, int rank, size_t i, nbcoll_cla
     out->offset = to.at.offset;
     out->bytes = to.bytes;
     out->how = c.reduction;
-    meaning_sources(&c, rank, (int)i, out);
+    nbcolli_meaning_sources(&c, rank, (int)i, out);
     if (nbcolli_case_part(&c, out->first, 0) == NBCOLLI_ALL)
         out->from = nbcolli_case_block(&c, out->first, 0, rank).at.offset;
     if (nbcolli_packs(c.reduction.type))
@@ -84,11 +84,11 @@ nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_mea
                         .any_order = (flags & NBCOLL_ALGORITHM_REORDERS) != 0,
                         .same_bits = taken.operation == NBCOLL_OPERATION_ALLREDUCE,
                         .is_barrier = taken.operation == NBCOLL_OPERATION_BARRIER,
-                        .input = meaning_input,
-                        .claim = meaning_claim,
-                        .block = meaning_block,
+                        .input = nbcolli_meaning_input,
+                        .claim = nbcolli_meaning_claim,
+                        .block = nbcolli_meaning_block,
                         .same_tree = (flags & NBCOLL_ALGORITHM_REPRODUCIBLE) != 0,
-                        .travels = meaning_travels};
+                        .travels = nbcolli_meaning_travels};
     memcpy(out, &m, out->size < sizeof m ? out->size : sizeof m);
     return NBCOLL_OK;
 }

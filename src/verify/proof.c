@@ -2,8 +2,8 @@
  * The proof as a whole: its arguments, its memory, and its parts one after another. */
 #include "proof.h"
 
-#define PROOF_ALIGN 64
-#define PROOF_CHUNK ((size_t)16 << 10)
+#define NBCOLLI_PROOF_ALIGN 64
+#define NBCOLLI_PROOF_CHUNK ((size_t)16 << 10)
 
 struct nbcolli_chunk {
     nbcolli_chunk *next;
@@ -15,15 +15,16 @@ void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes)
     nbcolli_chunk *chunk = p->chunks;
     if (__builtin_mul_overflow(n, bytes, &bytes) || bytes > SIZE_MAX / 4)
         return NULL;
-    bytes = (bytes + PROOF_ALIGN) / PROOF_ALIGN * PROOF_ALIGN; /* at least one, so that nothing taken is not null */
+    bytes = (bytes + NBCOLLI_PROOF_ALIGN) / NBCOLLI_PROOF_ALIGN *
+            NBCOLLI_PROOF_ALIGN; /* at least one, so that nothing taken is not null */
     if (!chunk || chunk->bytes - chunk->used < bytes) {
-        size_t size = chunk ? chunk->bytes * 2 : PROOF_CHUNK;
-        if (size < bytes + PROOF_ALIGN)
-            size = bytes + PROOF_ALIGN;
-        chunk = nbcolli_alloc(&p->host, size, PROOF_ALIGN);
+        size_t size = chunk ? chunk->bytes * 2 : NBCOLLI_PROOF_CHUNK;
+        if (size < bytes + NBCOLLI_PROOF_ALIGN)
+            size = bytes + NBCOLLI_PROOF_ALIGN;
+        chunk = nbcolli_alloc(&p->host, size, NBCOLLI_PROOF_ALIGN);
         if (!chunk)
             return NULL;
-        *chunk = (nbcolli_chunk){p->chunks, size, PROOF_ALIGN};
+        *chunk = (nbcolli_chunk){p->chunks, size, NBCOLLI_PROOF_ALIGN};
         p->chunks = chunk;
     }
     void *memory = (char *)chunk + chunk->used;
@@ -31,7 +32,7 @@ void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes)
     return memset(memory, 0, bytes);
 }
 
-static void proof_close(nbcolli_proof *p)
+static void nbcolli_proof_close(nbcolli_proof *p)
 {
     while (p->chunks) {
         nbcolli_chunk *chunk = p->chunks;
@@ -40,7 +41,7 @@ static void proof_close(nbcolli_proof *p)
     }
 }
 
-static nbcoll_status proof_check(nbcolli_proof *p)
+static nbcoll_status nbcolli_proof_check(nbcolli_proof *p)
 {
     if (p->ranks < 1)
         return NBCOLL_ERR_RANK;
@@ -54,7 +55,7 @@ static nbcoll_status proof_check(nbcolli_proof *p)
     return NBCOLL_OK;
 }
 
-static nbcoll_status proof_open(nbcolli_proof *p)
+static nbcoll_status nbcolli_proof_open(nbcolli_proof *p)
 {
     size_t ranks = (size_t)p->ranks;
     p->first = nbcolli_take(p, ranks + 1, sizeof *p->first);
@@ -69,7 +70,7 @@ static nbcoll_status proof_open(nbcolli_proof *p)
     return p->mate && p->ended ? nbcolli_values_open(p) : NBCOLL_ERR_MEMORY;
 }
 
-static nbcoll_status proof_fingerprints(nbcolli_proof *p)
+static nbcoll_status nbcolli_proof_fingerprints(nbcolli_proof *p)
 {
     for (int rank = 1; rank < p->ranks; rank++)
         if (p->schedules[rank]->fingerprint != p->schedules[0]->fingerprint) {
@@ -79,20 +80,12 @@ static nbcoll_status proof_fingerprints(nbcolli_proof *p)
     return NBCOLL_OK;
 }
 
-static nbcoll_status proof_prove(nbcolli_proof *p)
+static nbcoll_status nbcolli_proof_prove(nbcolli_proof *p)
 {
     static nbcoll_status (*const parts[])(nbcolli_proof *) = {
-        proof_check,
-        nbcolli_bind,
-        proof_open,
-        nbcolli_lay_out,
-        proof_fingerprints,
-        nbcolli_prove_matching,
-        nbcolli_prove_no_stray,
-        nbcolli_prove_no_race,
-        nbcolli_prove_end,
-        nbcolli_prove_result,
-        nbcolli_prove_barrier,
+        nbcolli_proof_check,        nbcolli_bind,           nbcolli_proof_open,     nbcolli_lay_out,
+        nbcolli_proof_fingerprints, nbcolli_prove_matching, nbcolli_prove_no_stray, nbcolli_prove_no_race,
+        nbcolli_prove_end,          nbcolli_prove_result,   nbcolli_prove_barrier,
     };
     nbcoll_status status = NBCOLL_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == NBCOLL_OK; i++)
@@ -116,8 +109,8 @@ nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbco
     if (!p.meaning.input || !p.meaning.claim)
         return NBCOLL_ERR_NULL;
     p.ranks = p.meaning.ranks;
-    nbcoll_status status = proof_prove(&p);
-    proof_close(&p);
+    nbcoll_status status = nbcolli_proof_prove(&p);
+    nbcolli_proof_close(&p);
     if (status == NBCOLL_OK || status == NBCOLL_ERR_VERIFY)
         nbcolli_refutation_give(&p.why, out);
     return status;

@@ -3,17 +3,17 @@
 #include "proof.h"
 #include "../schedule/sort.h"
 
-typedef struct race_access {
+typedef struct nbcolli_race_access {
     size_t begin, end;
     nbcoll_step step;
     nbcoll_buffer buffer;
     int writes;
-} race_access;
+} nbcolli_race_access;
 
 /* What is known of one rank; the arrays serve all ranks in turn. */
-typedef struct race_rank {
+typedef struct nbcolli_race_rank {
     const nbcoll_schedule *s;
-    race_access *access;
+    nbcolli_race_access *access;
     nbcolli_entry *entries; /* [2 * accesses]: to sort them by where they begin */
     uint32_t accesses;
     uint64_t *later; /* [steps][words]: the steps that wait for it; made when first asked for */
@@ -21,31 +21,31 @@ typedef struct race_rank {
     int is_ordered;
     nbcoll_step *queue; /* [steps] */
     uint32_t *before;   /* [steps] */
-} race_rank;
+} nbcolli_race_rank;
 
-static void race_add(race_rank *r, nbcoll_step step, nbcoll_region region, int writes)
+static void nbcolli_race_add(nbcolli_race_rank *r, nbcoll_step step, nbcoll_region region, int writes)
 {
     /* The send buffer is never written. */
     if (region.bytes && region.at.buffer != NBCOLL_BUFFER_SEND)
         r->access[r->accesses++] =
-            (race_access){region.at.offset, region.at.offset + region.bytes, step, region.at.buffer, writes};
+            (nbcolli_race_access){region.at.offset, region.at.offset + region.bytes, step, region.at.buffer, writes};
 }
 
-static void race_gather(race_rank *r)
+static void nbcolli_race_gather(nbcolli_race_rank *r)
 {
     r->accesses = 0;
     for (nbcoll_step step = 0; step < r->s->steps; step++) {
         const nbcoll_step_view *v = &r->s->step[step];
-        race_add(r, step, v->write, 1);
-        race_add(r, step, v->read[0], 0);
-        race_add(r, step, v->read[1], 0);
+        nbcolli_race_add(r, step, v->write, 1);
+        nbcolli_race_add(r, step, v->read[0], 0);
+        nbcolli_race_add(r, step, v->read[1], 0);
         for (uint32_t i = 0; i < v->part_count; i++)
-            race_add(r, step, v->parts[i].region, v->kind == NBCOLL_CALL && v->parts[i].number);
+            nbcolli_race_add(r, step, v->parts[i].region, v->kind == NBCOLL_CALL && v->parts[i].number);
     }
 }
 
 /* Fills in `later`, from the last steps to the first. */
-static void race_order(race_rank *r)
+static void nbcolli_race_order(nbcolli_race_rank *r)
 {
     const nbcoll_schedule *s = r->s;
     uint32_t first = 0, last = 0;
@@ -74,17 +74,18 @@ static void race_order(race_rank *r)
     r->is_ordered = 1;
 }
 
-static int race_waits(const race_rank *r, nbcoll_step earlier, nbcoll_step step)
+static int nbcolli_race_waits(const nbcolli_race_rank *r, nbcoll_step earlier, nbcoll_step step)
 {
     return r->later[earlier * r->words + step / 64] >> step % 64 & 1;
 }
 
-static nbcoll_status race_refute(nbcolli_proof *p, int rank, const race_access *a, const race_access *b)
+static nbcoll_status nbcolli_race_refute(nbcolli_proof *p, int rank, const nbcolli_race_access *a,
+                                         const nbcolli_race_access *b)
 {
     size_t begin = a->begin > b->begin ? a->begin : b->begin, end = a->end < b->end ? a->end : b->end;
     nbcoll_region both = {{a->buffer, begin}, end - begin};
     if (a->step > b->step) {
-        const race_access *other = a;
+        const nbcolli_race_access *other = a;
         a = b;
         b = other;
     }
@@ -93,7 +94,7 @@ static nbcoll_status race_refute(nbcolli_proof *p, int rank, const race_access *
 }
 
 /* Looks at each access together with those that begin before it ends. */
-static nbcoll_status race_sweep(nbcolli_proof *p, int rank, race_rank *r, nbcoll_buffer buffer)
+static nbcoll_status nbcolli_race_sweep(nbcolli_proof *p, int rank, nbcolli_race_rank *r, nbcoll_buffer buffer)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->accesses; i++)
@@ -101,22 +102,22 @@ static nbcoll_status race_sweep(nbcolli_proof *p, int rank, race_rank *r, nbcoll
             r->entries[n++] = (nbcolli_entry){r->access[i].begin, i};
     nbcolli_sort(r->entries, r->entries + n, n);
     for (uint32_t i = 0; i < n; i++) {
-        const race_access *a = &r->access[r->entries[i].value];
+        const nbcolli_race_access *a = &r->access[r->entries[i].value];
         for (uint32_t j = i + 1; j < n && r->entries[j].key < a->end; j++) {
-            const race_access *b = &r->access[r->entries[j].value];
+            const nbcolli_race_access *b = &r->access[r->entries[j].value];
             if ((!a->writes && !b->writes) || a->step == b->step)
                 continue;
             if (!r->is_ordered)
-                race_order(r);
-            if (!race_waits(r, a->step, b->step) && !race_waits(r, b->step, a->step))
-                return race_refute(p, rank, a, b);
+                nbcolli_race_order(r);
+            if (!nbcolli_race_waits(r, a->step, b->step) && !nbcolli_race_waits(r, b->step, a->step))
+                return nbcolli_race_refute(p, rank, a, b);
         }
     }
     return NBCOLL_OK;
 }
 
 /* Room for the rank that needs most. */
-static nbcoll_status race_open(nbcolli_proof *p, race_rank *r)
+static nbcoll_status nbcolli_race_open(nbcolli_proof *p, nbcolli_race_rank *r)
 {
     size_t steps = 0, accesses = 0;
     for (int rank = 0; rank < p->ranks; rank++) {
@@ -140,15 +141,15 @@ static nbcoll_status race_open(nbcolli_proof *p, race_rank *r)
 
 nbcoll_status nbcolli_prove_no_race(nbcolli_proof *p)
 {
-    race_rank r = {0};
-    nbcoll_status status = race_open(p, &r);
+    nbcolli_race_rank r = {0};
+    nbcoll_status status = nbcolli_race_open(p, &r);
     for (int rank = 0; rank < p->ranks && status == NBCOLL_OK; rank++) {
         r.s = p->schedules[rank];
         r.is_ordered = 0;
-        race_gather(&r);
-        status = race_sweep(p, rank, &r, NBCOLL_BUFFER_RECV);
+        nbcolli_race_gather(&r);
+        status = nbcolli_race_sweep(p, rank, &r, NBCOLL_BUFFER_RECV);
         if (status == NBCOLL_OK)
-            status = race_sweep(p, rank, &r, NBCOLL_BUFFER_SCRATCH);
+            status = nbcolli_race_sweep(p, rank, &r, NBCOLL_BUFFER_SCRATCH);
     }
     return status;
 }

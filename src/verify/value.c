@@ -3,7 +3,7 @@
  * and knows the inputs that it combines, as few groups of neighbouring ranks as possible. */
 #include "proof.h"
 
-static nbcoll_status value_grow(nbcolli_proof *p)
+static nbcoll_status nbcolli_value_grow(nbcolli_proof *p)
 {
     nbcolli_values *v = &p->values;
     if (v->room > UINT32_MAX / 4)
@@ -18,34 +18,34 @@ static nbcoll_status value_grow(nbcolli_proof *p)
     return NBCOLL_OK;
 }
 
-static uint32_t *value_chain(const nbcolli_values *v, const nbcolli_value *of)
+static uint32_t *nbcolli_value_chain(const nbcolli_values *v, const nbcolli_value *of)
 {
     uint64_t key = ((uint64_t)of->left << 32 | of->right) * UINT64_C(0x9e3779b97f4a7c15);
     return &v->chain[(key >> 32) & (v->room - 1)];
 }
 
-static void value_link(nbcolli_values *v, uint32_t i)
+static void nbcolli_value_link(nbcolli_values *v, uint32_t i)
 {
-    uint32_t *chain = value_chain(v, &v->value[i]);
+    uint32_t *chain = nbcolli_value_chain(v, &v->value[i]);
     v->value[i].next = *chain;
     *chain = i;
 }
 
-static nbcoll_status value_add(nbcolli_proof *p, nbcolli_value value, uint32_t *out)
+static nbcoll_status nbcolli_value_add(nbcolli_proof *p, nbcolli_value value, uint32_t *out)
 {
     nbcolli_values *v = &p->values;
     if (v->used == v->room) {
-        nbcoll_status status = value_grow(p);
+        nbcoll_status status = nbcolli_value_grow(p);
         if (status != NBCOLL_OK)
             return status;
         for (uint32_t i = 1; i < v->used; i++)
             if (v->value[i].left)
-                value_link(v, i);
+                nbcolli_value_link(v, i);
     }
     *out = v->used++;
     v->value[*out] = value;
     if (value.left)
-        value_link(v, *out);
+        nbcolli_value_link(v, *out);
     return NBCOLL_OK;
 }
 
@@ -64,26 +64,27 @@ nbcoll_status nbcolli_values_open(nbcolli_proof *p)
     for (int rank = 0; rank < p->ranks; rank++) {
         nbcoll_region input = p->theirs->input(p->theirs, rank);
         group[rank] = (nbcolli_ranks){rank, rank};
-        value_add(p, (nbcolli_value){.groups = 1, .group = &group[rank], .maker = {rank, NBCOLL_START, input}}, &added);
+        nbcolli_value_add(p, (nbcolli_value){.groups = 1, .group = &group[rank], .maker = {rank, NBCOLL_START, input}},
+                          &added);
     }
     return NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_value_opaque(nbcolli_proof *p, nbcoll_place maker, uint32_t *out)
 {
-    return value_add(p, (nbcolli_value){.maker = maker}, out);
+    return nbcolli_value_add(p, (nbcolli_value){.maker = maker}, out);
 }
 
 /* Can its elements be operands of this reduction? */
-static int value_fits(const nbcolli_value *v, nbcoll_reduction how, uint32_t phase)
+static int nbcolli_value_fits(const nbcolli_value *v, nbcoll_reduction how, uint32_t phase)
 {
     if (!v->left)
         return v->groups != 0;
     return v->how.type == how.type && v->how.op == how.op && v->phase == phase;
 }
 
-static nbcoll_status value_join_groups(nbcolli_proof *p, const nbcolli_value *left, const nbcolli_value *right,
-                                       nbcolli_value *out)
+static nbcoll_status nbcolli_value_join_groups(nbcolli_proof *p, const nbcolli_value *left, const nbcolli_value *right,
+                                               nbcolli_value *out)
 {
     uint32_t n = left->groups + right->groups;
     int joins = left->group[left->groups - 1].last + 1 == right->group[0].first;
@@ -103,7 +104,7 @@ nbcoll_status nbcolli_value_reduce(nbcolli_proof *p, nbcoll_place maker, nbcoll_
                                    uint32_t left, uint32_t right, uint32_t *out)
 {
     nbcolli_values *v = &p->values;
-    if (!value_fits(&v->value[left], how, phase) || !value_fits(&v->value[right], how, phase))
+    if (!nbcolli_value_fits(&v->value[left], how, phase) || !nbcolli_value_fits(&v->value[right], how, phase))
         return nbcolli_value_opaque(p, maker, out);
     if (p->meaning.any_order && left > right) { /* the order says nothing: equal up to it is equal */
         uint32_t other = left;
@@ -111,13 +112,13 @@ nbcoll_status nbcolli_value_reduce(nbcolli_proof *p, nbcoll_place maker, nbcoll_
         right = other;
     }
     nbcolli_value made = {.left = left, .right = right, .how = how, .phase = phase, .maker = maker};
-    for (uint32_t i = *value_chain(v, &made); i; i = v->value[i].next) {
+    for (uint32_t i = *nbcolli_value_chain(v, &made); i; i = v->value[i].next) {
         const nbcolli_value *known = &v->value[i];
-        if (known->left == left && known->right == right && value_fits(known, how, phase)) {
+        if (known->left == left && known->right == right && nbcolli_value_fits(known, how, phase)) {
             *out = i;
             return NBCOLL_OK;
         }
     }
-    nbcoll_status status = value_join_groups(p, &v->value[left], &v->value[right], &made);
-    return status == NBCOLL_OK ? value_add(p, made, out) : status;
+    nbcoll_status status = nbcolli_value_join_groups(p, &v->value[left], &v->value[right], &made);
+    return status == NBCOLL_OK ? nbcolli_value_add(p, made, out) : status;
 }

@@ -22,7 +22,7 @@
 
 /* ---- the levels ------------------------------------------------------------------------------------------------ */
 
-typedef reduce_kernel *kernel_table[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT];
+typedef nbcolli_reduce_kernel *kernel_table[NBCOLL_TYPE_COUNT][NBCOLL_OP_COUNT];
 
 typedef struct level {
     const char *name;
@@ -33,10 +33,10 @@ typedef struct level {
 static unsigned levels(level list[3])
 {
     unsigned n = 0;
-    list[n++] = (level){"baseline", &reduce_kernels_baseline, 1};
+    list[n++] = (level){"baseline", &nbcolli_reduce_kernels_baseline, 1};
 #if defined(__x86_64__)
-    list[n++] = (level){"avx2", &reduce_kernels_avx2, REDUCE_HAS_AVX2};
-    list[n++] = (level){"avx512", &reduce_kernels_avx512, REDUCE_HAS_AVX512};
+    list[n++] = (level){"avx2", &nbcolli_reduce_kernels_avx2, NBCOLLI_REDUCE_HAS_AVX2};
+    list[n++] = (level){"avx512", &nbcolli_reduce_kernels_avx512, NBCOLLI_REDUCE_HAS_AVX512};
 #endif
     return n;
 }
