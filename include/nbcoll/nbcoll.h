@@ -134,16 +134,21 @@ typedef struct nbcoll_rule nbcoll_rule;         /* select.h */
 /* Context flags. */
 #define NBCOLL_ANY_THREAD 1u /* any thread may call at any time */
 
+#define NBCOLL_CREDITS 16u /* the default */
+
 typedef struct nbcoll_context_config {
     size_t size;
     nbcoll_host host;                /* copied */
     const nbcoll_observer *observer; /* null, or told of every step; must outlive the context */
     uint32_t flags;                  /* 0 or NBCOLL_ANY_THREAD */
+    uint32_t credits;                /* messages that one peer of an endpoint may have here unexpected, in all its
+                                        communicators; further ones wait there. 1..65535; 0: NBCOLL_CREDITS. The same on
+                                        all ranks of an endpoint: see nbcoll_comm_icreate */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.
- * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, or `size` too small to hold itself), ERR_MEMORY, ERR_UNSUPPORTED
- * (the kernel does not wipe memory on fork: it is older than Linux 4.14). */
+ * Errors: ERR_ABI, ERR_NULL, ERR_CONFIG (unknown flag, `credits` out of range, or `size` too small to hold itself),
+ * ERR_MEMORY, ERR_UNSUPPORTED (the kernel does not wipe memory on fork: it is older than Linux 4.14). */
 NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *config, nbcoll_context **out);
 
 /* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
@@ -316,7 +321,6 @@ typedef struct nbcoll_comm_config {
     uint32_t cells;        /* L: exposures an operation and rank, where memory is shared. 1..256. Each rank's transport
                               gives nbcoll_cells_bytes for them, about K * (34 * ranks + 128 * L) bytes, or the
                               communicator works by messages alone: nbcoll_comm_cells tells */
-    uint32_t credits;      /* messages that one peer may have here unexpected; further ones wait there. 1..65535 */
     uint32_t schedules;    /* cached schedules. 1..65536 */
     size_t eager;          /* bytes up to which a payload travels with its header; clipped to the transport's limit */
     size_t large;          /* NBCOLL_BY_COST: the cheapest algorithm of the cost model. Else bytes from which the
@@ -326,12 +330,13 @@ typedef struct nbcoll_comm_config {
     size_t rule_count;        /* 0..NBCOLL_RULES. The same rules on all ranks */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 16, 128, 4096, NBCOLL_BY_COST, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
- * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots, cells and credits; the
- * largest `large`, costs), whatever each passed. Only the rules must be the same: else all ranks get ERR_MISMATCH.
+ * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots and cells; the largest
+ * `large`, costs), whatever each passed. Only the rules, and the credits of the contexts, must be the same: else all
+ * ranks get ERR_MISMATCH, and the host's log says which rank differs in what.
  * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
  * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
  * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),

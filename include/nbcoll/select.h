@@ -28,9 +28,10 @@
  *   credits       a pipeline of more segments counts as one of long messages
  *
  * Of the first four, eager_ps and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of
- * `eager` and `credits`, the least (nbcoll_comm_config). Where all ranks share memory, the algorithms for that are
- * compared with the others. The formulas stand in src/select/cost.c. Not in them: a network or memory that others use,
- * a root that is not rank 0, blocks of different lengths, and, but for the transport's prices, ranks that take turns.
+ * `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all ranks share memory, the
+ * algorithms for that are compared with the others. The formulas stand in src/select/cost.c. Not in them: a network or
+ * memory that others use, a root that is not rank 0, blocks of different lengths, and, but for the transport's prices,
+ * ranks that take turns.
  */
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H

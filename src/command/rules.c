@@ -118,7 +118,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
     const nbcoll_comm_config usual = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms, .ranks = c->ranks, .shared = c->node >= c->ranks,
                           .alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60,
-                          .large = usual.large, .eager = usual.eager, .credits = usual.credits,
+                          .large = usual.large, .eager = usual.eager, .credits = NBCOLL_CREDITS,
                           .rules = rules->rules, .rule_count = rules->count};
 
     if (terms.shared) { /* as transports/shm names them */

@@ -33,6 +33,7 @@
 /* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ABI, 2);
 VALUE(NBCOLL_ANY_THREAD, 1);
+VALUE(NBCOLL_CREDITS, 16);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_POSITION_UNKNOWN, 0);
@@ -143,6 +144,7 @@ OFFSET(nbcoll_context_config, size, 0);
 OFFSET(nbcoll_context_config, host, 8);
 OFFSET(nbcoll_context_config, observer, 72);
 OFFSET(nbcoll_context_config, flags, 80);
+OFFSET(nbcoll_context_config, credits, 84);
 
 SIZE(nbcoll_failure, 40);
 OFFSET(nbcoll_failure, status, 0);
@@ -167,8 +169,7 @@ SIZE(nbcoll_comm_config, 64);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
-OFFSET(nbcoll_comm_config, credits, 16);
-OFFSET(nbcoll_comm_config, schedules, 20);
+OFFSET(nbcoll_comm_config, schedules, 16);
 OFFSET(nbcoll_comm_config, eager, 24);
 OFFSET(nbcoll_comm_config, large, 32);
 OFFSET(nbcoll_comm_config, flags, 40);

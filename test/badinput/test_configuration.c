@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,11 +26,13 @@ static void context_of_unknown_abi(void **state)
 static void context_with_a_bad_configuration(void **state)
 {
     nbcoll_context_config flags = {.size = sizeof flags, .flags = 2};
+    nbcoll_context_config credits = {.size = sizeof credits, .credits = 65536};
     nbcoll_context_config small = {.size = sizeof(size_t) - 1};
     nbcoll_context_config host = {.size = sizeof host, .host = {.size = 1}};
     nbcoll_context *c = NULL;
     (void)state;
     EXPECT(ERR_CONFIG, nbcoll_context_create(NBCOLL_ABI, &flags, &c));
+    EXPECT(ERR_CONFIG, nbcoll_context_create(NBCOLL_ABI, &credits, &c));
     EXPECT(ERR_CONFIG, nbcoll_context_create(NBCOLL_ABI, &small, &c));
     EXPECT(ERR_CONFIG, nbcoll_context_create(NBCOLL_ABI, &host, &c));
     EXPECT(ERR_NULL, nbcoll_context_create(NBCOLL_ABI, NULL, NULL));
@@ -75,10 +78,10 @@ static void communicator_with_a_field_out_of_range(void **state)
 {
     const nbcoll_comm_config defaults = NBCOLL_COMM_DEFAULTS;
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         nbcoll_comm_config config = defaults;
-        uint32_t *const field[] = {&config.slots, &config.cells, &config.credits, &config.schedules};
-        static const uint32_t most[] = {65536, 256, 65535, 65536};
+        uint32_t *const field[] = {&config.slots, &config.cells, &config.schedules};
+        static const uint32_t most[] = {65536, 256, 65536};
         *field[i / 2] = i % 2 ? most[i / 2] + 1 : 0;
         refused(&config, NBCOLL_ERR_CONFIG);
     }
@@ -95,18 +98,51 @@ static void communicator_with_a_configuration_without_size(void **state)
 static void the_ends_of_the_ranges_are_accepted(void **state)
 {
     static const nbcoll_comm_config ends[] = {
-        {.size = sizeof ends[0], .slots = 1, .cells = 1, .credits = 1, .schedules = 1, .eager = 0, .large = 0},
-        {.size = sizeof ends[0], .slots = 65536, .cells = 256, .credits = 65535, .schedules = 65536,
+        {.size = sizeof ends[0], .slots = 1, .cells = 1, .schedules = 1, .eager = 0, .large = 0},
+        {.size = sizeof ends[0], .slots = 65536, .cells = 256, .schedules = 65536,
          .eager = SIZE_MAX, .large = SIZE_MAX},
         {.size = offsetof(nbcoll_comm_config, cells), .slots = 3}, /* the others take their defaults */
     };
     (void)state;
     for (int i = 0; i < 3; i++) {
+        static const uint32_t credits[] = {1, 65535, 0 /* the default */};
+        nbcoll_context_config context = {.size = sizeof context, .credits = credits[i]};
         world w;
-        world_open(&w, 3, NULL, NULL, &ends[i]);
+        world_open(&w, 3, NULL, &context, &ends[i]);
         works(&w);
         world_close(&w);
     }
+}
+
+static void note_line(void *user, nbcoll_status why, const char *text)
+{
+    assert_int_equal(why, NBCOLL_ERR_MISMATCH);
+    strncpy(user, text, 159);
+}
+
+static void credits_that_differ_between_ranks(void **state)
+{
+    static const uint32_t credits[] = {4, 4, 9};
+    char line[3][160] = {""};
+    nbcoll_status ended[3];
+    nbcoll_request q[3];
+    world w;
+    (void)state;
+    world_open_contexts(&w, 3, NULL, NULL);
+    for (int r = 0; r < 3; r++) {
+        nbcoll_context_config context = {.size = sizeof context, .host = {.user = line[r], .log = note_line},
+                                         .credits = credits[r]};
+        EXPECT(OK, nbcoll_context_free(w.context[r]));
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &context, &w.context[r]));
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
+    }
+    world_settle(&w, 3, q, ended);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(ended[r], NBCOLL_ERR_MISMATCH);
+        assert_null(w.comm[r]);
+        assert_string_equal(line[r], "no communicator is made: rank 2 gives 9 credits, rank 0 4");
+    }
+    world_close(&w);
 }
 
 /* ---- endpoints ------------------------------------------------------------------------------------------------- */
@@ -234,6 +270,7 @@ int main(void)
         cmocka_unit_test(communicator_with_a_field_out_of_range),
         cmocka_unit_test(communicator_with_a_configuration_without_size),
         cmocka_unit_test(the_ends_of_the_ranges_are_accepted),
+        cmocka_unit_test(credits_that_differ_between_ranks),
         cmocka_unit_test(endpoint_attached_twice),
         cmocka_unit_test(transport_of_unknown_abi),
         cmocka_unit_test(transport_that_lacks_a_required_slot),

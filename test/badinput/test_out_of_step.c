@@ -17,7 +17,8 @@
 #include "works.h"
 #include "world.h"
 
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .credits = 3, .schedules = 16,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 enum { MOST = 4 };
 
@@ -136,7 +137,7 @@ static outcome run_stepped(int ranks, int odd, const operation *common, const op
     outcome out;
     world w;
 
-    world_open(&w, ranks, &loopback, NULL, &limits);
+    world_open(&w, ranks, &loopback, &contexts, &limits);
     w.random = seed;
     for (int k = 0, r = (int)(seed % (uint64_t)ranks); k < ranks; k++, r = (r + 1) % ranks) {
         const operation *o = r == odd ? other : common;
@@ -191,7 +192,7 @@ static void run_threads(int ranks, int odd, const operation *common, const opera
 {
     threaded t = {odd, common, other, gives_up ? 5000000 : 60000000000u, gives_up, ranks};
     world w;
-    world_open(&w, ranks, NULL, NULL, &limits);
+    world_open(&w, ranks, NULL, &contexts, &limits);
     world_threads(&w, run_rank, &t);
     world_close(&w);
 }

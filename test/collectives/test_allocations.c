@@ -32,10 +32,10 @@ static void counted_free(void *user, void *memory, size_t bytes)
 /* A world whose every allocation is counted, the transport's too. */
 static void open_counted(world *w, atomic_size_t *count, int variant)
 {
-    nbcoll_context_config context = {.size = sizeof context,
+    nbcoll_context_config context = {.size = sizeof context, .credits = 4,
                                      .host = {.user = count, .alloc = counted_alloc, .free = counted_free}};
     nbcoll_host host = {.size = sizeof host, .user = count, .alloc = counted_alloc, .free = counted_free};
-    nbcoll_comm_config comm = {.size = sizeof comm, .slots = 4, .cells = 8, .credits = 4, .schedules = 64,
+    nbcoll_comm_config comm = {.size = sizeof comm, .slots = 4, .cells = 8, .schedules = 64,
                                .eager = 512, .large = 4096};
     nbcoll_loopback_config loopback = world_variant(variant, 7);
 

@@ -16,7 +16,8 @@
 
 enum { RANKS = 5 };
 
-static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .credits = 3, .schedules = 64,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .schedules = 64,
                                          .eager = 256, .large = 2048};
 
 static void run(world *w, const operation *o)
@@ -48,7 +49,7 @@ static void one_schedule_serves_any_counts(void **state)
                                              NBCOLL_OPERATION_ALLTOALLV, NBCOLL_OPERATION_ALLTOALLW};
     const nbcoll_schedule *last = NULL;
     nbcoll_observer observer = {.size = sizeof observer, .user = &last, .event = note_schedule};
-    nbcoll_context_config context = {.size = sizeof context, .observer = &observer};
+    nbcoll_context_config context = {.size = sizeof context, .observer = &observer, .credits = contexts.credits};
     world w;
 
     (void)state;
@@ -72,7 +73,7 @@ static void known_counts_give_the_same_values(void **state)
 
     (void)state;
     promised.flags = NBCOLL_COUNTS_KNOWN;
-    world_open(&w, RANKS, NULL, NULL, &promised);
+    world_open(&w, RANKS, NULL, &contexts, &promised);
     for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
         for (uint64_t seed = 0; is_v((nbcoll_operation)what) && seed < 40; seed++) {
             operation o = {.what = (nbcoll_operation)what, .count = seed % 2 ? 80 : 3, .in_place = seed % 4 < 2,
@@ -116,7 +117,7 @@ static void both_ends_of_a_block_are_compared(void **state)
             nbcoll_request request[2];
             nbcoll_status status[2];
             world w;
-            world_open(&w, 2, &loopback, NULL, &small);
+            world_open(&w, 2, &loopback, &contexts, &small);
             memset(send, 1, sizeof send);
             memset(recv, 0, sizeof recv);
             EXPECT(OK, nbcoll_igatherv(send, lengths[k][0], NULL, NULL, NULL, NBCOLL_INT32, 1, w.comm[0], &request[0]));

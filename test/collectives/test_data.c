@@ -15,7 +15,8 @@
 #include "world.h"
 
 /* The limits are low, so that small counts cross them: `eager` at 32 elements of 8 bytes, `large` at 256. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .credits = 3, .schedules = 16,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 static const size_t counts[] = {0, 1, 7, 32, 33, 255, 1031};
 static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
@@ -117,7 +118,7 @@ static size_t run_all(void)
                 for (int threads = f == BLOCKING; threads < 2; threads++) {
                     nbcoll_loopback_config loopback = world_variant(variant, cases);
                     world w;
-                    world_open(&w, sizes[size], &loopback, NULL, &limits);
+                    world_open(&w, sizes[size], &loopback, &contexts, &limits);
                     cases += run_all_in(&w, (form)f, threads);
                     world_close(&w);
                 }
@@ -131,7 +132,7 @@ static size_t run_sample(uint64_t seed, int worlds)
     for (int i = 0; i < worlds; i++) {
         nbcoll_loopback_config loopback = world_variant(i % WORLD_VARIANTS, world_random(&seed));
         world w;
-        world_open(&w, sizes[world_random(&seed) % SIZES], &loopback, NULL, &limits);
+        world_open(&w, sizes[world_random(&seed) % SIZES], &loopback, &contexts, &limits);
         w.random = world_random(&seed);
         for (int k = 0; k < 30; k++, cases++) {
             operation o = operation_random(&seed, w.ranks, 0);
@@ -162,7 +163,7 @@ static void every_reduction_of_every_type_is_right(void **state)
 {
     world w;
     (void)state;
-    world_open(&w, 3, NULL, NULL, &limits);
+    world_open(&w, 3, NULL, &contexts, &limits);
     for (size_t i = 0; i < operation_reductions(); i++)
         for (int what = NBCOLL_OPERATION_REDUCE; what <= NBCOLL_OPERATION_ALLREDUCE; what++)
             for (int count = 0; count < COUNTS; count++) {

@@ -15,7 +15,8 @@
 
 enum { RANKS = 5, COUNT = 300 };
 
-static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .credits = 3, .schedules = 64,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .schedules = 64,
                                          .eager = 256, .large = 2048};
 
 /* An affine map x -> a x + b. Following one after another is associative, but does not commute. */
@@ -95,7 +96,7 @@ static nbcoll_request request[RANKS];
 static int open(void **state)
 {
     (void)state;
-    world_open(&w, RANKS, NULL, NULL, &small);
+    world_open(&w, RANKS, NULL, &contexts, &small);
     return 0;
 }
 
@@ -249,7 +250,7 @@ static void packed_blocks_of_promised_counts_are_moved(void **state)
 
     (void)state;
     promised.flags = NBCOLL_COUNTS_KNOWN;
-    world_open(&w, RANKS, NULL, NULL, &promised);
+    world_open(&w, RANKS, NULL, &contexts, &promised);
     ON_ALL_RANKS(nbcoll_igatherv(s[r].send, 99, s[r].recv, counts, r == 1 ? displs : NULL, t, 1, w.comm[r],
                                  &request[r]));
     for (int r = 0; r < RANKS; r++)
@@ -395,7 +396,7 @@ static void one_schedule_serves_any_counts_of_packed_blocks(void **state)
 {
     const nbcoll_schedule *last = NULL, *first = NULL;
     nbcoll_observer observer = {.size = sizeof observer, .user = &last, .event = note_schedule};
-    nbcoll_context_config context = {.size = sizeof context, .observer = &observer};
+    nbcoll_context_config context = {.size = sizeof context, .observer = &observer, .credits = contexts.credits};
     size_t counts[RANKS], displs[RANKS];
     nbcoll_type t = nbcoll_type_of(&affines);
 
@@ -435,7 +436,8 @@ static void packed_blocks_have_arrived_when_they_are_unpacked(void **state)
 static void a_start_without_room_is_refused(void **state)
 {
     scarce memory = {.left = SIZE_MAX};
-    nbcoll_context_config context = {.size = sizeof context, .host = scarce_host(&memory)};
+    nbcoll_context_config context = {.size = sizeof context, .host = scarce_host(&memory),
+                                     .credits = contexts.credits};
     size_t counts[RANKS], displs[RANKS];
     nbcoll_type t = nbcoll_type_of(&affines);
     nbcoll_request refused = NBCOLL_REQUEST_NULL;

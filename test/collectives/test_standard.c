@@ -18,7 +18,8 @@ enum { RANKS = 4, MOST = 900, ROOT = 1 };
 /* Arguments that must not be followed: reading or writing there ends the program. */
 static void *volatile nowhere = (void *)64;
 
-static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .credits = 1, .schedules = 64,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 1};
+static const nbcoll_comm_config small = {.size = sizeof small, .slots = 4, .cells = 8, .schedules = 64,
                                          .eager = 256, .large = 2048};
 static const size_t lengths[] = {3, MOST}; /* eager, by the algorithms for small data; announced, by those for large */
 
@@ -67,7 +68,7 @@ static void everywhere(uint32_t flags, void (*body)(size_t n))
     config.flags = flags;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         nbcoll_loopback_config loopback = world_variant(variant, 1);
-        world_open(&w, RANKS, &loopback, NULL, &config);
+        world_open(&w, RANKS, &loopback, &contexts, &config);
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             body(lengths[k]);
         works(&w);
@@ -427,7 +428,7 @@ static void ranks_may_pass_different_functions_if_all_commute_or_none(void **sta
     (void)state;
     for (int commuting = 0; commuting <= RANKS; commuting++)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-            world_open(&w, RANKS, NULL, NULL, &small);
+            world_open(&w, RANKS, NULL, &contexts, &small);
             fill(lengths[k]);
             for (int r = 0; r < RANKS; r++) {
                 nbcoll_host_op *op = &ops[r];
@@ -454,7 +455,7 @@ static void operands_of_different_types_are_a_mismatch(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-        world_open(&w, RANKS, NULL, NULL, &small);
+        world_open(&w, RANKS, NULL, &contexts, &small);
         fill(lengths[k]);
         for (int r = 0; r < RANKS; r++)
             EXPECT(OK, nbcoll_iallreduce(send[r], recv[r], lengths[k], types[r], NBCOLL_SUM, TO(r)));
@@ -548,7 +549,7 @@ static void interleave(world *all, int rank, void *user)
 static void a_blocking_call_may_come_while_another_operation_runs(void **state)
 {
     (void)state;
-    world_open(&w, RANKS, NULL, NULL, &small);
+    world_open(&w, RANKS, NULL, &contexts, &small);
     for (int i = 0; i < 20; i++)
         world_threads(&w, interleave, NULL);
     works(&w);

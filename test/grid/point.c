@@ -7,7 +7,7 @@
 #include "elements.h"
 #include "point.h"
 
-const nbcoll_comm_config point_limits = {.size = sizeof point_limits, .slots = 4, .cells = 8, .credits = 1,
+const nbcoll_comm_config point_limits = {.size = sizeof point_limits, .slots = 4, .cells = 8,
                                          .schedules = 16, .eager = 256, .large = 2048};
 
 static const int ranks_of[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};

@@ -38,7 +38,8 @@ typedef struct point {
 } point;
 
 extern const grid point_grid;
-/* The configuration of every communicator, but for flags. Its limits are low, so that small counts cross them. */
+/* The configuration of every communicator, but for flags. Its limits are low, so that small counts cross them; and so
+ * are the credits of every context: one. */
 extern const nbcoll_comm_config point_limits;
 
 int point_ranks(const point *p);

@@ -78,12 +78,13 @@ static void note_start(void *user, const nbcoll_event *e)
 }
 
 static const nbcoll_observer observer = {.size = sizeof observer, .event = note_start};
-static const nbcoll_context_config observed = {.size = sizeof observed, .observer = &observer};
+static const nbcoll_context_config observed = {.size = sizeof observed, .observer = &observer, .credits = 1};
+static const nbcoll_context_config plain = {.size = sizeof plain, .credits = 1};
 
 /* Contexts are only observed where points name their algorithms. */
 static const nbcoll_context_config *context_config(const runner *r)
 {
-    return r->rules ? &observed : NULL;
+    return r->rules ? &observed : &plain;
 }
 
 /* After this thread has started it. */

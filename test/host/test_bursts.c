@@ -106,7 +106,7 @@ static void open_life(life *l, int variant, uint64_t seed)
 {
     nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
     nbcoll_loopback_config loopback = world_variant(variant, seed);
-    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    nbcoll_context_config context = {.size = sizeof context, .host = host, .credits = 2};
     nbcoll_status s;
 
     loopback.host = &host;
@@ -126,7 +126,7 @@ static void open_life(life *l, int variant, uint64_t seed)
 /* Rank r's call of the life's number `what`. */
 static nbcoll_status start(life *l, int what, int r, const operation *o, const share *s, nbcoll_request *q)
 {
-    const nbcoll_comm_config config = {.size = sizeof config, .slots = 2, .cells = 1, .credits = 2, .schedules = 2,
+    const nbcoll_comm_config config = {.size = sizeof config, .slots = 2, .cells = 1, .schedules = 2,
                                        .eager = 256, .large = 2048};
     switch (what) {
     case 0: return nbcoll_comm_icreate(l->w.context[r], l->w.endpoint[r], &config, &l->w.comm[r], q);

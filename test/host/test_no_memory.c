@@ -56,7 +56,7 @@ static void open_life(life *l, memory *m, int ranks, int variant)
 {
     nbcoll_host host = {.size = sizeof host, .user = m, .alloc = scarce_alloc, .free = scarce_free};
     nbcoll_loopback_config loopback = world_variant(variant, 3);
-    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    nbcoll_context_config context = {.size = sizeof context, .host = host, .credits = 2};
     nbcoll_status s;
 
     loopback.host = &host;
@@ -102,7 +102,7 @@ static void started(life *l, nbcoll_status s)
 
 static void create(life *l)
 {
-    const nbcoll_comm_config config = {.size = sizeof config, .slots = 2, .cells = 1, .credits = 2, .schedules = 2,
+    const nbcoll_comm_config config = {.size = sizeof config, .slots = 2, .cells = 1, .schedules = 2,
                                        .eager = 256, .large = 2048};
     nbcoll_request q[MOST] = {NBCOLL_REQUEST_NULL};
     nbcoll_status s;

@@ -18,7 +18,7 @@
 enum { RANKS = 4, ABANDONS = 0, STOPPED = 2, LOANS = 1000 };
 
 /* Small limits, so that small data crosses them. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .credits = 2, .schedules = 16,
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 
 /* ---- memory that the library may leak ---------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void step(world *w, int stopped)
 static void open_world(world *w, int variant, block **heap)
 {
     nbcoll_loopback_config loopback = world_variant(variant, 3);
-    nbcoll_context_config context = {.size = sizeof context};
+    nbcoll_context_config context = {.size = sizeof context, .credits = 2};
 
     context.host = (nbcoll_host){.size = sizeof context.host, .user = heap, .alloc = heap_alloc, .free = heap_free};
     world_open(w, RANKS, &loopback, &context, &limits);

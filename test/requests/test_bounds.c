@@ -34,7 +34,7 @@ typedef struct pair {
     nbcoll_comm *comm[2];
 } pair;
 
-static void pair_open(pair *p, const nbcoll_comm_config *config)
+static void pair_open(pair *p, uint32_t credits, const nbcoll_comm_config *config)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2, .depth = 256, .payload = BYTES};
     nbcoll_request request[2];
@@ -43,7 +43,8 @@ static void pair_open(pair *p, const nbcoll_comm_config *config)
     EXPECT(OK, nbcoll_loopback_create(&loopback, &p->loopback));
     for (int r = 0; r < 2; r++) {
         nbcoll_context_config context = {.size = sizeof context,
-                                         .host = {.user = &p->used[r], .alloc = tally_alloc, .free = tally_free}};
+                                         .host = {.user = &p->used[r], .alloc = tally_alloc, .free = tally_free},
+                                         .credits = credits};
         nbcoll_endpoint *ep;
         EXPECT(OK, nbcoll_loopback_open(p->loopback, r, &ep));
         EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &context, &p->context[r]));
@@ -83,7 +84,7 @@ static void a_communicator_caches_no_more_schedules_than_asked_for(void **state)
 
     (void)state;
     config.schedules = 4;
-    pair_open(&p, &config);
+    pair_open(&p, 0, &config);
     for (size_t count = 1; count <= 8; count++)
         bcast(&p, from, to, count);
     size_t before = p.used[1];
@@ -102,7 +103,7 @@ static void a_schedule_in_use_outlives_its_place_in_the_cache(void **state)
 
     (void)state;
     config.schedules = 2;
-    pair_open(&p, &config);
+    pair_open(&p, 0, &config);
     for (int r = 0; r < 2; r++)
         EXPECT(OK, nbcoll_bcast_init(kept[r], 3, NBCOLL_BYTE, 0, p.comm[r], &request[r]));
     for (size_t count = 10; count < 20; count++)
@@ -125,10 +126,9 @@ static void a_peer_leaves_no_more_payload_unexpected_than_it_has_credits(void **
     pair p;
 
     (void)state;
-    config.credits = CREDITS;
     config.eager = BYTES;
     config.slots = MANY;
-    pair_open(&p, &config);
+    pair_open(&p, CREDITS, &config);
     for (int i = 0; i < MANY; i++) {
         memset(data[0][i], i + 1, BYTES);
         EXPECT(OK, nbcoll_ibcast(data[0][i], BYTES, NBCOLL_BYTE, 0, p.comm[0], &request[0][i]));
@@ -157,7 +157,7 @@ static void empty_messages_take_credits_too(void **state)
     pair p;
 
     (void)state;
-    pair_open(&p, NULL);
+    pair_open(&p, 0, NULL);
     size_t before = p.used[1];
     for (int i = 0; i < AHEAD; i++) {
         EXPECT(OK, nbcoll_ibcast(NULL, 0, NBCOLL_BYTE, 0, p.comm[0], &request[0][i]));
@@ -193,7 +193,7 @@ static void memory_stays_what_it_was_after_the_first_operations(void **state)
     pair p;
 
     (void)state;
-    pair_open(&p, NULL);
+    pair_open(&p, 0, NULL);
     for (size_t round = 0; round < rounds; round++) {
         static double data[2][AT_ONCE];
         nbcoll_request request[2][AT_ONCE];

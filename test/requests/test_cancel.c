@@ -16,7 +16,8 @@
 #include "world.h"
 
 /* Small limits, so that small data crosses them. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 6, .cells = 8, .credits = 3, .schedules = 32,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 6, .cells = 8, .schedules = 32,
                                           .eager = 256, .large = 2048};
 
 static void settle(world *w, int rank)
@@ -33,7 +34,7 @@ static void cancelled_before_the_others_start_it_is_cancelled_for_them_too(void 
     nbcoll_status s[3];
     world w;
     (void)state;
-    world_open(&w, 3, NULL, NULL, &limits);
+    world_open(&w, 3, NULL, &contexts, &limits);
     EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0]));
     EXPECT(OK, nbcoll_cancel(q[0]));
     settle(&w, 1);
@@ -53,7 +54,7 @@ static void cancelled_by_all_ranks_it_ends_on_all(void **state)
     nbcoll_status s[3];
     world w;
     (void)state;
-    world_open(&w, 3, NULL, NULL, &limits);
+    world_open(&w, 3, NULL, &contexts, &limits);
     for (int r = 0; r < 3; r++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[r], &q[r]));
     for (int r = 0; r < 3; r++)
@@ -70,7 +71,7 @@ static void an_ended_operation_keeps_its_status(void **state)
     nbcoll_request q[2];
     world w;
     (void)state;
-    world_open(&w, 2, NULL, NULL, &limits);
+    world_open(&w, 2, NULL, &contexts, &limits);
     for (int r = 0; r < 2; r++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[r], &q[r]));
     EXPECT(OK, nbcoll_test(&q[1]));
@@ -87,7 +88,7 @@ static void cancelling_again_changes_nothing(void **state)
     nbcoll_request q;
     world w;
     (void)state;
-    world_open(&w, 2, NULL, NULL, &limits);
+    world_open(&w, 2, NULL, &contexts, &limits);
     EXPECT(OK, nbcoll_ibcast(data, sizeof data, NBCOLL_BYTE, 0, w.comm[0], &q));
     EXPECT(OK, nbcoll_cancel(q));
     EXPECT(OK, nbcoll_cancel(q));
@@ -107,7 +108,7 @@ static void an_operation_without_a_slot_is_cancelled_at_once(void **state)
     world w;
     (void)state;
     one.slots = 1;
-    world_open(&w, 2, NULL, NULL, &one);
+    world_open(&w, 2, NULL, &contexts, &one);
     for (int i = 0; i < 3; i++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[i]));
     EXPECT(OK, nbcoll_cancel(q[1]));
@@ -133,7 +134,7 @@ static void one_that_is_doomed_queued_and_cancelled_ends_once(void **state)
     world w;
     (void)state;
     one.slots = 1;
-    world_open(&w, 2, NULL, NULL, &one);
+    world_open(&w, 2, NULL, &contexts, &one);
     for (int i = 0; i < 2; i++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[i]));
     EXPECT(OK, nbcoll_cancel(q[1]));
@@ -194,7 +195,7 @@ static void cancelled_at_any_moment_of_a_transfer_it_ends_and_leaves_nothing(voi
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         nbcoll_loopback_config loopback = world_variant(variant, 11);
         world w;
-        world_open(&w, 3, &loopback, NULL, &limits);
+        world_open(&w, 3, &loopback, &contexts, &limits);
         for (size_t k = 0; k < sizeof what / sizeof *what; k++)
             for (int looks = 0; looks < 30; looks++)
                 for (int rank = 0; rank < 3; rank++) {
@@ -217,7 +218,7 @@ static void cancelled_operations_keep_no_credits(void **state)
         nbcoll_status s[2];
         int value[2] = {0};
         world w;
-        world_open(&w, 2, &loopback, NULL, &limits);
+        world_open(&w, 2, &loopback, &contexts, &limits);
         for (int i = 0; i < 50; i++) {
             for (int r = 0; r < 2; r++)
                 EXPECT(OK, nbcoll_ibcast(&value[r], 1, NBCOLL_INT32, i % 2, w.comm[r], &q[r]));
@@ -320,7 +321,7 @@ static void run_plan(int variant, uint64_t seed)
         p.operation[k] = operation_random(&p.random, RANKS, 300);
         p.victim[k] = world_random(&p.random) % 10 ? -1 : (int)(world_random(&p.random) % RANKS);
     }
-    world_open(&w, RANKS, &loopback, NULL, &limits);
+    world_open(&w, RANKS, &loopback, &contexts, &limits);
     for (int acts = 0; left; acts++) {
         world_watchdog(&w, acts < 10000000);
         act(&p, &w, runners);

@@ -480,7 +480,7 @@ static void open_disagreeing(world *w, int ranks, seen seen_by[], nbcoll_observe
     for (int r = 0; r < ranks; r++) {
         nbcoll_context_config context = {.size = sizeof context, .observer = &observer[r]};
         nbcoll_comm_config comm = {.size = sizeof comm, .slots = (uint32_t)(ranks - r), .cells = (uint32_t)(1 + r),
-                                   .credits = (uint32_t)(1 + (r * 5 + 3) % 7), .schedules = (uint32_t)(1 + r),
+                                   .schedules = (uint32_t)(1 + r),
                                    .eager = (size_t)(r * 100), .large = (size_t)(1000 * (1 + (r * 3 + 1) % ranks))};
         observer[r] = (nbcoll_observer){sizeof observer[r], &seen_by[r], on_event};
         EXPECT(OK, nbcoll_context_free(w->context[r]));

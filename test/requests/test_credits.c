@@ -20,10 +20,14 @@ typedef struct crossing {
     nbcoll_request request[2 * OPERATIONS];
 } crossing;
 
-static nbcoll_comm_config with(uint32_t credits)
+static nbcoll_context_config with(uint32_t credits)
+{
+    return (nbcoll_context_config){.size = sizeof(nbcoll_context_config), .credits = credits};
+}
+
+static nbcoll_comm_config few(void)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    config.credits = credits;
     config.slots = 3;
     config.eager = 256;
     return config;
@@ -65,9 +69,10 @@ static void receives_that_depend_on_later_sends_are_met(void **state)
         for (uint32_t credits = 1; credits <= 4; credits += 3)
             for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
                 nbcoll_loopback_config loopback = world_variant(variant, seed);
-                nbcoll_comm_config config = with(credits);
+                nbcoll_context_config context = with(credits);
+                nbcoll_comm_config config = few();
                 crossing x;
-                world_open(&x.w, 2, &loopback, NULL, &config);
+                world_open(&x.w, 2, &loopback, &context, &config);
                 crossing_start(&x, seed * 100);
                 world_finish(&x.w, 2 * OPERATIONS, x.request);
                 for (int i = 0; i < 2 * OPERATIONS; i++)
@@ -83,12 +88,13 @@ static void operations_that_wait_for_credits_can_be_cancelled(void **state)
     for (int steps = 0; steps < 60; steps += 3)
         for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
             nbcoll_loopback_config loopback = world_variant(variant, 9);
-            nbcoll_comm_config config = with(1);
+            nbcoll_context_config context = with(1);
+            nbcoll_comm_config config = few();
             nbcoll_status ended[2 * OPERATIONS];
             nbcoll_request last[2];
             static double data[2];
             crossing x;
-            world_open(&x.w, 2, &loopback, NULL, &config);
+            world_open(&x.w, 2, &loopback, &context, &config);
             crossing_start(&x, 77);
             for (int i = 0; i < steps; i++)
                 world_step(&x.w);
@@ -119,14 +125,15 @@ static void who_stalls_ends_when_its_peer_frees_the_communicator(void **state)
     for (int leaves = 0; leaves < 2; leaves++)
         for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
             nbcoll_loopback_config loopback = world_variant(variant, 3);
-            nbcoll_comm_config config = with(2), *second = &config;
+            nbcoll_context_config context = with(2);
+            nbcoll_comm_config config = few();
             nbcoll_comm *dup[2];
             nbcoll_request q[AHEAD], made[2];
             nbcoll_status ended[AHEAD];
             static double data;
             world w;
-            second->slots = AHEAD;
-            world_open(&w, 2, &loopback, NULL, &config);
+            config.slots = AHEAD;
+            world_open(&w, 2, &loopback, &context, &config);
             for (int r = 0; r < 2; r++)
                 EXPECT(OK, nbcoll_comm_idup(w.comm[r], &dup[r], &made[r]));
             world_finish(&w, 2, made);

@@ -16,13 +16,14 @@
 enum { RANKS = 4, STOPPED = 2 };
 
 /* Small limits, so that small data crosses them. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .credits = 2, .schedules = 16,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 2};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 
 static void open_world(world *w, int variant, uint64_t seed)
 {
     nbcoll_loopback_config loopback = world_variant(variant, seed);
-    world_open(w, RANKS, &loopback, NULL, &limits);
+    world_open(w, RANKS, &loopback, &contexts, &limits);
 }
 
 /* One progress of each rank but the one that is stopped, if one is (else -1). */

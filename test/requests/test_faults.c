@@ -20,7 +20,8 @@ enum { MOST = 3, EVERY = 8 };
 enum { MOST = 3, EVERY = 1 };
 #endif
 
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .credits = 2, .schedules = 16,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 2};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 
 /* Over a loopback variant, each end wrapped. */
@@ -29,7 +30,7 @@ static void open_faulty(world *w, int ranks, int variant)
     nbcoll_loopback_config loopback = world_variant(variant, 3);
     nbcoll_request q[MOST];
 
-    world_open_contexts(w, ranks, &loopback, NULL);
+    world_open_contexts(w, ranks, &loopback, &contexts);
     for (int r = 0; r < ranks; r++) {
         nbcoll_endpoint *inner = w->endpoint[r];
         EXPECT(OK, nbcoll_fault_open(NULL, inner, &w->endpoint[r]));

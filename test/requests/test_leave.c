@@ -17,13 +17,14 @@
 enum { RANKS = 3, LEAVER = 2 };
 
 /* Small limits, so that small data crosses them. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .credits = 2, .schedules = 16,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 2};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
 
 static void open_world(world *w, int variant, uint64_t seed)
 {
     nbcoll_loopback_config loopback = world_variant(variant, seed);
-    world_open(w, RANKS, &loopback, NULL, &limits);
+    world_open(w, RANKS, &loopback, &contexts, &limits);
 }
 
 /* The same with transports that hold, reorder and refuse. */
@@ -34,7 +35,7 @@ static void open_unkind_world(world *w, int variant, uint64_t seed)
     nbcoll_loopback_config loopback = world_variant(variant, seed);
     nbcoll_request q[RANKS];
 
-    world_open_contexts(w, RANKS, &loopback, NULL);
+    world_open_contexts(w, RANKS, &loopback, &contexts);
     for (int r = 0; r < RANKS; r++) {
         nbcoll_endpoint *inner = w->endpoint[r];
         EXPECT(OK, nbcoll_fault_open(&fault, inner, &w->endpoint[r]));
@@ -386,7 +387,7 @@ static void a_communicator_is_not_made_without_its_members(void **state)
         nbcoll_loopback_config loopback = world_variant(variant, 9);
         nbcoll_request q[2];
         world w;
-        world_open_contexts(&w, RANKS, &loopback, NULL);
+        world_open_contexts(&w, RANKS, &loopback, &contexts);
         nbcoll_endpoint_close(w.endpoint[LEAVER]); /* it never votes */
         for (int r = 0; r < LEAVER; r++)
             EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &limits, &w.comm[r], &q[r]));

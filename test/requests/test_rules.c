@@ -175,7 +175,6 @@ static void a_dup_may_have_rules_and_terms_of_its_own(void **state)
         config[r].rules = &rule;
         config[r].rule_count = 1;
         config[r].slots = 2 + (uint32_t)r; /* agreed upon as at the first creation */
-        config[r].credits = 9 - (uint32_t)r;
         config[r].large = 1000 * (size_t)r;
         config[r].flags = NBCOLL_COUNTS_KNOWN | (r == 1 ? NBCOLL_REPRODUCIBLE : 0);
     }
@@ -288,7 +287,7 @@ static void a_communicator_tells_its_terms(void **state)
     assert_true(terms.alpha_ns > 0 && terms.beta_ps > 0 && terms.overhead_ns > 0); /* loopback's */
     assert_true(terms.large == NBCOLL_BY_COST);
     assert_true(terms.eager > 0 && terms.eager <= ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).eager);
-    assert_int_equal(terms.credits, ((nbcoll_comm_config)NBCOLL_COMM_DEFAULTS).credits);
+    assert_int_equal(terms.credits, NBCOLL_CREDITS);
     assert_int_equal(terms.rule_count, 1);
     assert_int_equal(terms.rules[0].arity, 3);
     EXPECT(ERR_NULL, nbcoll_comm_terms(NULL, &terms));

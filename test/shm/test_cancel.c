@@ -31,7 +31,8 @@
 enum { RANKS = 4, OPERATIONS = 1000, WINDOW = 12, FEW = 100, SOME = 3000, MANY = 50000, TRAP = 0x5a };
 
 /* Small limits, so that small data crosses them. */
-static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 6, .cells = 8, .credits = 3, .schedules = 32,
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 6, .cells = 8, .schedules = 32,
                                           .eager = 256, .large = 4096};
 
 struct plan {
@@ -158,7 +159,7 @@ static void run(int rank, void *user)
 
     *me = (struct runner){.plan = p, .rank = rank, .random = p->seed + (uint64_t)rank};
     config.rank = rank;
-    member_join_limited(&me->member, &config, NULL, &limits);
+    member_join_limited(&me->member, &config, &contexts, &limits);
     while (me->oldest < OPERATIONS) {
         act(me);
         CHECK(clock_ns() - start_at < (RANKS_SECONDS - 10) * SECOND);

@@ -16,7 +16,8 @@ static void cross(int rank, void *user)
 {
     enum { ROUNDS = 20, AT_ONCE = 4 };
     nbcoll_shm_config config = *(nbcoll_shm_config *)user;
-    const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 3, .cells = 8, .credits = 1, .schedules = 8,
+    const nbcoll_context_config one = {.size = sizeof one, .credits = 1};
+    const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 3, .cells = 8, .schedules = 8,
                                        .eager = 256, .large = NBCOLL_BY_COST};
     unsigned char *send = malloc(CROSSING_BYTES), *recv[AT_ONCE];
     nbcoll_schedule *schedule[AT_ONCE];
@@ -24,7 +25,7 @@ static void cross(int rank, void *user)
     member m;
 
     config.rank = rank;
-    member_join_limited(&m, &config, NULL, &limits);
+    member_join_limited(&m, &config, &one, &limits);
     crossing_fill(send, rank);
     for (int i = 0; i < AT_ONCE; i++)
         schedule[i] = crossing_make(rank, (uint64_t)i * 1000);

@@ -32,9 +32,10 @@ void stress_make(stress *s, uint64_t seed)
     fflush(stdout);
     s->seed = seed;
     s->limits = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    s->credits = NBCOLL_CREDITS;
     if (world_random(&random) % 2) { /* small ones, so that small data crosses them */
         s->limits.slots = 1 + (uint32_t)(world_random(&random) % 8);
-        s->limits.credits = 1 + (uint32_t)(world_random(&random) % 4);
+        s->credits = 1 + (uint32_t)(world_random(&random) % 4);
         s->limits.schedules = 4;
         s->limits.eager = 128;
         s->limits.large = 2048;
@@ -112,7 +113,7 @@ static void collect(rank *me, int first)
 
 static void open_comms(rank *me, nbcoll_endpoint *ep)
 {
-    nbcoll_context_config config = {.size = sizeof config};
+    nbcoll_context_config config = {.size = sizeof config, .credits = me->stress->credits};
     native n;
 
     native_init(&n, &me->stress->limits);

@@ -14,6 +14,7 @@ enum { STRESS_RANKS = 8, STRESS_COMMS = 3, STRESS_OPERATIONS = 1000 };
 typedef struct stress {
     uint64_t seed;
     nbcoll_comm_config limits;
+    uint32_t credits;
     operation operation[STRESS_OPERATIONS];
     int comm[STRESS_OPERATIONS]; /* of each */
 } stress;

@@ -309,7 +309,7 @@ typedef struct nbcolli_vote {
     uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps;
     uint32_t flags;
     uint32_t shares; /* see src/engine/4_comm/area.c */
-    uint32_t rules;  /* their hash: the same in all votes */
+    uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */
     uint32_t unused;   /* nothing lies between members: all of a vote is sent */
@@ -430,6 +430,7 @@ struct nbcolli_link {
     nbcolli_post *backlog, **backlog_end;
     nbcolli_unexpected *orphans; /* messages of communicators that are being made */
     nbcolli_tombstone *tombstones;
+    uint32_t credits;  /* of each peer */
     uint32_t creating; /* communicators that are being made */
     int unmade;        /* the making of one has failed: other ranks may have it */
     uint32_t serial; /* last one given to a communicator */
@@ -450,7 +451,7 @@ struct nbcoll_context {
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer;
-    uint32_t flags;
+    uint32_t flags, credits;
     atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
     nbcolli_link *links;

@@ -211,7 +211,7 @@ static inline void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64
  * stop. */
 static inline void nbcolli_credit_due(nbcoll_comm *comm, int rank)
 {
-    if (comm->peer[rank].owed > comm->config.credits / 2) {
+    if (comm->peer[rank].owed > comm->link->credits / 2) {
         nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
         nbcolli_control_to(comm, rank, &h);
     }

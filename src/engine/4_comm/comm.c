@@ -14,9 +14,9 @@ static uint32_t buckets_for(uint32_t entries)
 }
 
 /* For what its peers may send before it is awaited. */
-static size_t unexpected_room(const nbcoll_comm_config *config, int most)
+static size_t unexpected_room(const nbcolli_link *link, int most)
 {
-    size_t messages = (size_t)config->credits * (size_t)most;
+    size_t messages = (size_t)link->credits * (size_t)most;
     return buckets_for(messages < UNEXPECTED_MOST ? (uint32_t)messages : UNEXPECTED_MOST);
 }
 
@@ -29,7 +29,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t unexpected = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
-    size_t cache = unexpected + nbcolli_lines(unexpected_room(config, most) * sizeof(nbcolli_unexpected *));
+    size_t cache = unexpected + nbcolli_lines(unexpected_room(link, most) * sizeof(nbcolli_unexpected *));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
@@ -58,7 +58,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->started = comm->started_here;
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->unexpected = (nbcolli_unexpected **)(void *)(block + unexpected);
-    comm->unexpected_room = unexpected_room(config, most);
+    comm->unexpected_room = unexpected_room(link, most);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);

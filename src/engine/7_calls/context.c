@@ -59,7 +59,9 @@ static nbcoll_status context_config_read(const nbcoll_context_config *given, nbc
         host.size = sizeof host;
     }
     config->host = host;
-    return config->flags & ~NBCOLL_ANY_THREAD ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
+    if (!config->credits)
+        config->credits = NBCOLL_CREDITS;
+    return config->flags & ~NBCOLL_ANY_THREAD || config->credits > UINT16_MAX ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *given, nbcoll_context **out)
@@ -82,6 +84,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->host = config.host;
     c->observer = config.observer;
     c->flags = config.flags;
+    c->credits = config.credits;
     c->poller = -1;
     c->delayed_end = &c->delayed;
     c->failure.rank = -1;
@@ -217,6 +220,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->context = c;
     link->endpoint = ep;
     link->backlog_end = &link->backlog;
+    link->credits = c->credits;
     link->loss = (uint8_t *)(link + 1);
     s = table_read(link);
     if (s == NBCOLL_OK)

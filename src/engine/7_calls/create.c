@@ -3,10 +3,11 @@
  * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
  * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "context.h"
 #include "../../select/select.h"
-
-#define FIRST_CREDITS 4 /* of a first communicator until its ranks have agreed */
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */
 
@@ -26,7 +27,6 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->flags = agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
-        a->credits = v->credits < a->credits ? v->credits : a->credits;
         a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
         a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
         a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
@@ -39,7 +39,6 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     }
     comm->config.slots = a->slots;
     comm->config.cells = a->cells;
-    comm->config.credits = a->credits;
     comm->config.large = (size_t)a->large;
     comm->config.flags = a->flags;
 }
@@ -48,11 +47,8 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 static void settle_first(nbcoll_comm *comm)
 {
     nbcolli_votes_agree(comm, comm->votes, comm->size);
-    for (int i = 0; i < comm->size; i++) {
-        comm->peer[i].credits += (int32_t)comm->config.credits - FIRST_CREDITS;
-        nbcolli_credit_due(comm, i); /* half of them may now be fewer */
+    for (int i = 0; i < comm->size; i++)
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
-    }
     nbcolli_area_take(comm);
 }
 
@@ -73,7 +69,7 @@ static void settle_members(nbcoll_comm *comm)
             place += votes[j].colour == votes[i].colour &&
                      (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
         comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
-                                           .credits = (int32_t)comm->config.credits};
+                                           .credits = (int32_t)comm->link->credits};
         nbcolli_area_find(comm, place, votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
@@ -101,6 +97,40 @@ static void adopt(nbcolli_link *link)
     }
 }
 
+static void log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    if (v->creation != first->creation)
+        snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
+    else if (v->credits != first->credits)
+        snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
+                 v->credits, first->credits);
+    else
+        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules than rank 0", rank);
+    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
+}
+
+/* What must be the same in all votes. */
+static nbcoll_status votes_compare(const nbcoll_comm *comm, int voters)
+{
+    const nbcolli_vote *first = &comm->votes[0];
+
+    for (int i = 0; i < voters; i++) {
+        const nbcolli_vote *v = &comm->votes[i];
+        if (v->abi != NBCOLL_ABI)
+            return NBCOLL_ERR_ABI;
+        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits) {
+            log_difference(comm, i, v, first);
+            return NBCOLL_ERR_MISMATCH;
+        }
+    }
+    return NBCOLL_OK;
+}
+
 static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
@@ -110,11 +140,8 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
         s = comm->spoiled;
         nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
     }
-    for (int i = 0; s == NBCOLL_OK && i < voters; i++)
-        if (comm->votes[i].abi != NBCOLL_ABI)
-            s = NBCOLL_ERR_ABI;
-        else if (comm->votes[i].rules != comm->votes[0].rules || comm->votes[i].creation != comm->votes[0].creation)
-            s = NBCOLL_ERR_MISMATCH;
+    if (s == NBCOLL_OK)
+        s = votes_compare(comm, voters);
     if (s == NBCOLL_OK && !comm->parent)
         settle_first(comm);
     else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
@@ -180,7 +207,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
     return (nbcolli_vote){
         .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
         .creation = creation, .colour = colour, .key = key, .slots = comm->config.slots,
-        .cells = comm->config.cells, .credits = comm->config.credits,
+        .cells = comm->config.cells, .credits = comm->link->credits,
         .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
         .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
         .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
@@ -219,10 +246,8 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     comm->vote_tag = over->next_tag;
     comm->out = out;
     comm->link->creating++;
-    if (over == comm) { /* until the ranks have agreed */
+    if (over == comm) /* until the ranks have agreed */
         comm->config.slots = 1;
-        comm->config.credits = FIRST_CREDITS;
-    }
     nbcoll_request handle = nbcolli_request_handle(c, r);
     s = nbcolli_request_start(r);
     if (s != NBCOLL_OK) {
@@ -243,7 +268,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
     if (s != NBCOLL_OK)
         return s;
     if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
-        config->credits < 1 || config->credits > 65535 || config->schedules < 1 || config->schedules > 65536 ||
+        config->schedules < 1 || config->schedules > 65536 ||
         config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN))
         return NBCOLL_ERR_CONFIG;
     return nbcoll_rules_check(config->rules, config->rule_count, NULL);
@@ -269,7 +294,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     comm->rank = ep->rank;
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
-        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .credits = FIRST_CREDITS};
+        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .credits = (int32_t)link->credits};
     nbcolli_comm_register(comm);
     s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {
