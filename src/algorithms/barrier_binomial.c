@@ -2,14 +2,14 @@
  * Barrier up and down a binomial tree: a rank that has heard of its whole subtree tells its parent, and hears of all
  * others from there. Source: the binomial tree of Ramos' thesis (2013), section 4.1.2 and Table 4.1.
  *
- * The exotic binomial tree, which that table only names, is here a tree with two roots: rank 0 and its largest child
+ * Its "exotic" binomial tree, which that table only names, is here a tree with two roots: rank 0 and its largest child
  * tell each other, instead of one the other and back, so that 2 ceil(log2 P) - 1 messages follow each other, and not
  * 2 ceil(log2 P). It was built so because all operations for which the tree is named give every rank the result, and
  * there only the topmost of its edges can be an exchange. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_barrier_binomial, nbcolli_barrier_exotic;
+nbcoll_build nbcolli_barrier_binomial, nbcolli_barrier_two_roots;
 
 /* `other`: the second root, of which the first must not hear as of a child; 0 when there is none. */
 static void nbcolli_barrier_tree(nbcoll_builder *b, const nbcoll_args *a, int other)
@@ -41,7 +41,7 @@ void nbcolli_barrier_binomial(nbcoll_builder *b, const nbcoll_args *a)
     nbcolli_barrier_tree(b, a, 0);
 }
 
-void nbcolli_barrier_exotic(nbcoll_builder *b, const nbcoll_args *a)
+void nbcolli_barrier_two_roots(nbcoll_builder *b, const nbcoll_args *a)
 {
     nbcolli_barrier_tree(b, a, nbcoll_binomial_first(0, b->ranks));
 }

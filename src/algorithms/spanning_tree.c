@@ -46,38 +46,23 @@ void nbcolli_bcast_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
     }
 }
 
-void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
+/* Blocks pass the step that is farther from the root before `above`, if there is one, or after it. */
+static void nbcolli_spanning_order(nbcoll_builder *b, nbcoll_step farther, nbcoll_step above, int is_gather)
 {
-    nbcolli_spanning_group mine = {0, b->ranks, a->root};
-    nbcoll_addr room = a->send; /* for the blocks of the ranks from `first` on */
-    nbcoll_step data = NBCOLL_START;
-    int first = 0, is_placed = a->in_place;
-
-    while (mine.high - mine.low > 1) {
-        int had = mine.root == b->rank;
-        nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
-        if (had) {
-            nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
-            nbcoll_after(b, nbcoll_add_send(b, other.root, half, nbcolli_spanning_bytes(a, other.low, other.high)),
-                         data);
-        } else if (mine.root == b->rank) {
-            size_t bytes = nbcolli_spanning_bytes(a, mine.low, mine.high);
-            first = mine.low;
-            is_placed = mine.high - mine.low == 1;
-            room = is_placed ? a->recv : nbcoll_add_scratch(b, bytes);
-            data = nbcoll_add_recv(b, other.root, room, bytes);
-        }
-    }
-    if (!is_placed)
-        nbcoll_after(
-            b, nbcoll_add_copy(b, a->recv, nbcoll_at(room, nbcolli_spanning_bytes(a, first, b->rank)), a->bytes), data);
+    if (!is_gather)
+        nbcoll_after(b, farther, above);
+    else if (above != NBCOLL_START)
+        nbcoll_after(b, above, farther);
 }
 
-void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
+/* Blocks up the tree (gather), or down it (scatter), its mirror image: every message goes the other way, and every edge
+ * is turned round. `all`: the root's buffer of all blocks; `own`: this rank's block. */
+static void nbcolli_spanning_blocks(nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr all, nbcoll_addr own,
+                                    int is_gather)
 {
     nbcolli_spanning_group mine = {0, b->ranks, a->root};
-    nbcoll_addr room = a->recv;
-    nbcoll_step give = NBCOLL_START;
+    nbcoll_addr room = all; /* for the blocks of the ranks from `first` on */
+    nbcoll_step above = NBCOLL_START;
     int first = 0, is_placed = a->in_place;
 
     while (mine.high - mine.low > 1) {
@@ -85,22 +70,34 @@ void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
         nbcolli_spanning_group other = nbcolli_spanning_split(&mine, b->rank);
         if (had) {
             nbcoll_addr half = nbcoll_at(room, nbcolli_spanning_bytes(a, first, other.low));
-            nbcoll_step take = nbcoll_add_recv(b, other.root, half, nbcolli_spanning_bytes(a, other.low, other.high));
-            if (give != NBCOLL_START)
-                nbcoll_after(b, give, take);
+            size_t bytes = nbcolli_spanning_bytes(a, other.low, other.high);
+            nbcoll_step step =
+                is_gather ? nbcoll_add_recv(b, other.root, half, bytes) : nbcoll_add_send(b, other.root, half, bytes);
+            nbcolli_spanning_order(b, step, above, is_gather);
         } else if (mine.root == b->rank) {
             size_t bytes = nbcolli_spanning_bytes(a, mine.low, mine.high);
             first = mine.low;
             is_placed = mine.high - mine.low == 1;
-            room = is_placed ? a->send : nbcoll_add_scratch(b, bytes);
-            give = nbcoll_add_send(b, other.root, room, bytes);
+            room = is_placed ? own : nbcoll_add_scratch(b, bytes);
+            above =
+                is_gather ? nbcoll_add_send(b, other.root, room, bytes) : nbcoll_add_recv(b, other.root, room, bytes);
         }
     }
     if (is_placed)
         return;
-    nbcoll_step own = nbcoll_add_copy(b, nbcoll_at(room, nbcolli_spanning_bytes(a, first, b->rank)), a->send, a->bytes);
-    if (give != NBCOLL_START)
-        nbcoll_after(b, give, own);
+    nbcoll_addr place = nbcoll_at(room, nbcolli_spanning_bytes(a, first, b->rank));
+    nbcoll_step copy = is_gather ? nbcoll_add_copy(b, place, own, a->bytes) : nbcoll_add_copy(b, own, place, a->bytes);
+    nbcolli_spanning_order(b, copy, above, is_gather);
+}
+
+void nbcolli_scatter_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_spanning_blocks(b, a, a->send, a->recv, 0);
+}
+
+void nbcolli_gather_spanning_tree(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_spanning_blocks(b, a, a->recv, a->send, 1);
 }
 
 /* What this rank has of its group, and since when; it gives that away where another stands for both halves. */

@@ -12,7 +12,7 @@
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
     X(BARRIER, barrier_gather_bcast, gather_bcast, 0)                                                                  \
-    X(BARRIER, barrier_exotic, exotic, 0)                                                                              \
+    X(BARRIER, barrier_two_roots, two_roots, 0)                                                                        \
     X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
     X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
     X(BCAST, bcast_binomial, binomial, 0)                                                                              \
@@ -46,24 +46,24 @@
     X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, PORTS)                                              \
     X(ALLGATHER, allgather_bruck_ports, bruck_ports, PORTS)                                                            \
     X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
-    X(ALLGATHER, allgather_exotic, exotic, 0)                                                                          \
+    X(ALLGATHER, allgather_two_roots, two_roots, 0)                                                                    \
     X(ALLGATHER, allgather_binomial, binomial, 0)                                                                      \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
-    X(REDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                             \
+    X(REDUCE, reduce_scatter_owners, owners, REPRODUCIBLE)                                                             \
     X(REDUCE, reduce_slots, slots, EXPOSES)                                                                            \
     X(REDUCE, combine_flat, flat, 0)                                                                                   \
     X(REDUCE, combine_flat_sequential, flat_sequential, 0)                                                             \
     X(REDUCE, reduce_spanning_tree, spanning_tree, 0)                                                                  \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
-    X(ALLREDUCE, allreduce_aligned, aligned, REPRODUCIBLE)                                                             \
-    X(ALLREDUCE, reduce_scatter_direct, direct, REPRODUCIBLE)                                                          \
+    X(ALLREDUCE, allreduce_groups, groups, REPRODUCIBLE)                                                               \
+    X(ALLREDUCE, reduce_scatter_owners, owners, REPRODUCIBLE)                                                          \
     X(ALLREDUCE, allreduce_slots, slots, EXPOSES)                                                                      \
     X(ALLREDUCE, combine_flat, flat, 0)                                                                                \
     X(ALLREDUCE, allreduce_binomial, binomial, REPRODUCIBLE)                                                           \
     X(ALLREDUCE, allreduce_recursive_doubling_sequential, recursive_doubling_sequential, 0)                            \
-    X(ALLREDUCE, allreduce_exotic, exotic, REPRODUCIBLE)                                                               \
+    X(ALLREDUCE, allreduce_two_roots, two_roots, REPRODUCIBLE)                                                         \
     X(ALLREDUCE, allreduce_reduce_bcast, reduce_bcast, 0)                                                              \
     X(ALLREDUCE, allreduce_halving, halving, 0)                                                                        \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
@@ -82,7 +82,7 @@
     X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS | PORTS)                                    \
     X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS | PORTS)                                                  \
     X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS)                                          \
-    X(ALLGATHERV, allgather_exotic, exotic, COUNTS)                                                                    \
+    X(ALLGATHERV, allgather_two_roots, two_roots, COUNTS)                                                              \
     X(ALLGATHERV, allgather_binomial, binomial, COUNTS)                                                                \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
@@ -102,13 +102,13 @@
     X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                             \
     X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                       \
     X(REDUCE_SCATTER, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                                 \
-    X(REDUCE_SCATTER, reduce_scatter_direct, direct, REPRODUCIBLE)                                                     \
+    X(REDUCE_SCATTER, reduce_scatter_owners, owners, REPRODUCIBLE)                                                     \
     X(REDUCE_SCATTER, reduce_scatter_halving, halving, REORDERS)                                                       \
     X(REDUCE_SCATTER, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                                 \
     X(REDUCE_SCATTER, reduce_scatter_ring, ring, REORDERS)                                                             \
     X(REDUCE_SCATTER, reduce_scatter_ring_sequential, ring_sequential, REORDERS)                                       \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                           \
-    X(REDUCE_SCATTER_BLOCK, reduce_scatter_direct, direct, REPRODUCIBLE)                                               \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_owners, owners, REPRODUCIBLE)                                               \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, halving, REORDERS)                                                 \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                           \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_ring, ring, REORDERS)                                                       \

@@ -195,7 +195,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(OPERATION, flat, T(P - 1, m, 2, 0))
 #define NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, OPERATION)                                                       \
     X(OPERATION, binomial, TREE(n, 0, n) + TREE(0, m, 0))                                                              \
-    X(OPERATION, direct, T(P - 1, m, 2, m))                                                                            \
+    X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
     X(OPERATION, halving, nbcolli_cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                \
     X(OPERATION, ring, (P - 1) * (M(m) + B(m)))
 #define NBCOLLI_COST_LIST(X, M, B, T, F, TREE)                                                                         \
@@ -224,28 +224,28 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(ALLGATHER, recursive_doubling, nbcolli_cost_exchange(c, 1))                                                      \
     X(ALLGATHER, exchange, nbcolli_cost_exchange(c, c->ports))                                                         \
     X(ALLGATHER, slots, F(P - 1, m, m, 0))                                                                             \
-    X(ALLTOALL, bruck, L *(M(n / 2) + B(n / 2)) + B(n))                                                                \
+    X(ALLTOALL, bruck, L * (M(n / 2) + B(n / 2)) + B(n))                                                               \
     X(ALLTOALL, pairwise, (P - 1) * M(m) + B(m))                                                                       \
     X(ALLTOALL, flat, T(P - 1, m, 2, 0) + B(m))                                                                        \
     X(ALLTOALL, slots, F(P - 1, m, n - m, 0) + B(m))                                                                   \
     X(REDUCE, binomial, TREE(n, 0, n))                                                                                 \
     X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                         \
-    X(REDUCE, direct, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                           \
+    X(REDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                           \
     X(REDUCE, flat, T(P - 1, n, 1, n))                                                                                 \
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
     X(ALLREDUCE, recursive_doubling, D *(M(n) + B(n)) + x * (2 * M(n) + B(n)))                                         \
     X(ALLREDUCE, ring, (P - 1) * (2 * M(m) + B(m)))                                                                    \
-    X(ALLREDUCE, aligned, L *(M(n) + B(n)))                                                                            \
-    X(ALLREDUCE, direct, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                        \
+    X(ALLREDUCE, groups, L * (M(n) + B(n)))                                                                            \
+    X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                        \
     X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
     X(ALLREDUCE, halving, nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)))             \
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + F(P > 1, n, n, 0))                                                         \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER)                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER_BLOCK)                                                \
-    X(SCAN, recursive_doubling, L *(M(n) + 2 * B(n)) - (P > 2) * B(n))                                                 \
+    X(SCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                                \
     X(SCAN, linear, B(n) + (P - 1) * (M(n) + B(n)))                                                                    \
     X(SCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n))                                                                  \
-    X(EXSCAN, recursive_doubling, L *(M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                           \
+    X(EXSCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                          \
     X(EXSCAN, linear, (P - 1) * (M(n) + B(n)) - (P > 1) * B(n))                                                        \
     X(EXSCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
 

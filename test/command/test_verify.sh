@@ -33,8 +33,8 @@ prints 'gatherv              flat                     128  proved'
 succeeds verify gatherv flat --ranks 4 --count 9 --root 1 --blocks rising --apart --known
 prints 'gatherv              flat                       8  proved'
 succeeds verify --ranks 4 --blocks lone
-succeeds verify reduce_scatter direct --ranks 4 --count 9
-prints 'reduce_scatter       direct                    48  proved'
+succeeds verify reduce_scatter owners --ranks 4 --count 9
+prints 'reduce_scatter       owners                    48  proved'
 
 # what rules and cost model choose, in each case, and with the rule's parameters
 printf '[bcast]\ntree_pipelined = ranks 3 bytes 4.. arity 1 segment 8\n' >"$work/rules"
@@ -62,7 +62,7 @@ succeeds verify $one --in-place
 succeeds verify $one --in-place=odd
 succeeds verify --ranks 1..5 --native=2 --in-place --type double --op min
 succeeds verify --ranks 1..5 --native=1 --in-place --type byte --op bxor
-succeeds verify reduce_scatter direct --ranks 1..5 --type packed --op ordered
+succeeds verify reduce_scatter owners --ranks 1..5 --type packed --op ordered
 succeeds verify allreduce ring --ranks 1..5 --type host --op commuting
 refuses "nbcoll verify: --op SUM: HOST has no such reduction" verify allreduce --type host
 

@@ -175,7 +175,7 @@ static void small_data_take_few_messages_and_large_data_few_bytes(void **state)
     assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLTOALL, 1).algorithm->name, "bruck");
     assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLTOALL, 100000).algorithm->name, "flat");
     assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1).algorithm->name, "recursive_doubling");
-    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1000000).algorithm->name, "direct");
+    assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1000000).algorithm->name, "owners");
 }
 
 static void a_limit_of_the_host_replaces_the_cost_model(void **state)

@@ -103,7 +103,7 @@ static void logarithmic_algorithms_need_no_round_more_for_any_number_of_ranks(vo
     static const struct {
         nbcoll_operation operation;
         const char *name;
-    } algorithms[] = {{NBCOLL_OPERATION_ALLREDUCE, "aligned"},         {NBCOLL_OPERATION_SCAN, "recursive_doubling"},
+    } algorithms[] = {{NBCOLL_OPERATION_ALLREDUCE, "groups"},         {NBCOLL_OPERATION_SCAN, "recursive_doubling"},
                       {NBCOLL_OPERATION_EXSCAN, "recursive_doubling"}, {NBCOLL_OPERATION_ALLTOALL, "bruck"},
                       {NBCOLL_OPERATION_ALLGATHERV, "bruck"},          {NBCOLL_OPERATION_GATHERV, "binomial"},
                       {NBCOLL_OPERATION_SCATTERV, "binomial"}};
@@ -167,9 +167,9 @@ static void direct_reductions_send_no_more_than_other_large_ones(void **state)
 {
     (void)state;
     for (int ranks = 1; ranks <= 33; ranks++) {
-        crowd_for_each_root(nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "direct"), 1001, 0, ranks,
+        crowd_for_each_root(nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "owners"), 1001, 0, ranks,
                             sends_at_most_the_vector_twice);
-        crowd_for_each_root(nbcoll_algorithm_find(NBCOLL_OPERATION_REDUCE, "direct"), 1001, 0, ranks,
+        crowd_for_each_root(nbcoll_algorithm_find(NBCOLL_OPERATION_REDUCE, "owners"), 1001, 0, ranks,
                             sends_at_most_the_vector_once);
     }
 }

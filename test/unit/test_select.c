@@ -521,7 +521,7 @@ static void small_trees_can_be_built_for_the_most_ranks(void **state)
         for (size_t k = 0; k < LENGTH(ranks_of_note); k++) {
             const nbcoll_algorithm *algorithm = i < LENGTH(operations)
                                                     ? small_one((int)operations[i])
-                                                    : nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "aligned");
+                                                    : nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "groups");
             nbcoll_args args = args_of(algorithm, 3, has_root(algorithm->operation) ? 1 : 0);
             nbcoll_builder_config config = {.size = sizeof config, .rank = ranks_of_note[k], .ranks = INT_MAX};
             nbcoll_schedule *s = NULL;

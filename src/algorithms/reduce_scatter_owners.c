@@ -8,54 +8,54 @@
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_reduce_scatter_direct, nbcolli_reduce_pairwise;
+nbcoll_build nbcolli_reduce_scatter_owners, nbcolli_reduce_pairwise;
 
 /* What is known of the operands of some consecutive ranks, and since which step. */
-typedef struct nbcolli_direct_part {
+typedef struct nbcolli_owners_part {
     nbcoll_addr at;
     nbcoll_step since;
     int ranks;
     int is_mine; /* not to be written */
-} nbcolli_direct_part;
+} nbcolli_owners_part;
 
-typedef struct nbcolli_direct_plan {
+typedef struct nbcolli_owners_plan {
     nbcoll_builder *b;
     const nbcoll_args *a;
     nbcoll_region result;
     nbcoll_addr room; /* for the other ranks' operands, in rank order */
-    nbcolli_direct_part mine;
-} nbcolli_direct_plan;
+    nbcolli_owners_part mine;
+} nbcolli_owners_plan;
 
-static int nbcolli_direct_is_scatter(const nbcoll_args *a)
+static int nbcolli_owners_is_scatter(const nbcoll_args *a)
 {
     return a->operation != NBCOLL_OPERATION_REDUCE && a->operation != NBCOLL_OPERATION_ALLREDUCE;
 }
 
 /* Does `rank` need the whole result? */
-static int nbcolli_direct_needs_all(const nbcoll_args *a, int rank)
+static int nbcolli_owners_needs_all(const nbcoll_args *a, int rank)
 {
     return a->operation == NBCOLL_OPERATION_ALLREDUCE || (a->operation == NBCOLL_OPERATION_REDUCE && rank == a->root);
 }
 
 /* Block i of the operands, or of the whole result. */
-static nbcoll_region nbcolli_direct_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
+static nbcoll_region nbcolli_owners_block(const nbcoll_builder *b, const nbcoll_args *a, nbcoll_addr vector, int i)
 {
-    if (nbcolli_direct_is_scatter(a))
+    if (nbcolli_owners_is_scatter(a))
         return nbcoll_send_block(b, a, i);
     return nbcoll_span(nbcoll_at(vector, nbcoll_block_offset(a->count, b->ranks, i) * a->element),
                        nbcoll_block_length(a->count, b->ranks, i) * a->element);
 }
 
-static nbcolli_direct_part nbcolli_direct_operand(const nbcolli_direct_plan *p, int rank)
+static nbcolli_owners_part nbcolli_owners_operand(const nbcolli_owners_plan *p, int rank)
 {
     if (rank == p->b->rank)
         return p->mine;
     nbcoll_addr at = nbcoll_at(p->room, (size_t)(rank - (rank > p->b->rank)) * p->result.bytes);
-    return (nbcolli_direct_part){at, nbcoll_add_recv(p->b, rank, at, p->result.bytes), 1, 0};
+    return (nbcolli_owners_part){at, nbcoll_add_recv(p->b, rank, at, p->result.bytes), 1, 0};
 }
 
-static nbcolli_direct_part nbcolli_direct_combine(const nbcolli_direct_plan *p, nbcolli_direct_part left,
-                                                  nbcolli_direct_part right)
+static nbcolli_owners_part nbcolli_owners_combine(const nbcolli_owners_plan *p, nbcolli_owners_part left,
+                                                  nbcolli_owners_part right)
 {
     int ranks = left.ranks + right.ranks;
     nbcoll_addr to = ranks == p->b->ranks ? p->result.at : left.is_mine ? right.at : left.at;
@@ -64,58 +64,58 @@ static nbcolli_direct_part nbcolli_direct_combine(const nbcolli_direct_plan *p, 
 
     nbcoll_after(p->b, step, left.since);
     nbcoll_after(p->b, step, right.since);
-    return (nbcolli_direct_part){to, step, ranks, 0};
+    return (nbcolli_owners_part){to, step, ranks, 0};
 }
 
-static nbcolli_direct_part nbcolli_direct_tree(const nbcolli_direct_plan *p, int first, int ranks)
+static nbcolli_owners_part nbcolli_owners_tree(const nbcolli_owners_plan *p, int first, int ranks)
 {
     if (ranks == 1)
-        return nbcolli_direct_operand(p, first);
+        return nbcolli_owners_operand(p, first);
     int low = nbcoll_power(ranks - 1);
-    nbcolli_direct_part left = nbcolli_direct_tree(p, first, low);
-    return nbcolli_direct_combine(p, left, nbcolli_direct_tree(p, first + low, ranks - low));
+    nbcolli_owners_part left = nbcolli_owners_tree(p, first, low);
+    return nbcolli_owners_combine(p, left, nbcolli_owners_tree(p, first + low, ranks - low));
 }
 
 /* As they come: that of the next rank below first, then those further down, and from the last rank on down to here. */
-static nbcolli_direct_part nbcolli_direct_as_they_come(const nbcolli_direct_plan *p)
+static nbcolli_owners_part nbcolli_owners_as_they_come(const nbcolli_owners_plan *p)
 {
-    nbcolli_direct_part low = p->mine;
+    nbcolli_owners_part low = p->mine;
 
     for (int rank = p->b->rank - 1; rank >= 0; rank--)
-        low = nbcolli_direct_combine(p, nbcolli_direct_operand(p, rank), low);
+        low = nbcolli_owners_combine(p, nbcolli_owners_operand(p, rank), low);
     if (p->b->rank == p->b->ranks - 1)
         return low;
-    nbcolli_direct_part high = nbcolli_direct_operand(p, p->b->ranks - 1);
+    nbcolli_owners_part high = nbcolli_owners_operand(p, p->b->ranks - 1);
     for (int rank = p->b->ranks - 2; rank > p->b->rank; rank--)
-        high = nbcolli_direct_combine(p, nbcolli_direct_operand(p, rank), high);
-    return nbcolli_direct_combine(p, low, high);
+        high = nbcolli_owners_combine(p, nbcolli_owners_operand(p, rank), high);
+    return nbcolli_owners_combine(p, low, high);
 }
 
 /* The finished blocks of reduce and allreduce to where they are needed; in place, when all operands have `left`. */
-static void nbcolli_direct_share(const nbcolli_direct_plan *p, nbcoll_step finished, nbcoll_step left)
+static void nbcolli_owners_share(const nbcolli_owners_plan *p, nbcoll_step finished, nbcoll_step left)
 {
     for (int i = 1; i < p->b->ranks; i++) {
         int above = nbcoll_absolute(i, p->b->rank, p->b->ranks), below = nbcoll_relative(p->b->rank, i, p->b->ranks);
-        if (nbcolli_direct_needs_all(p->a, above))
+        if (nbcolli_owners_needs_all(p->a, above))
             nbcoll_after(p->b, nbcoll_add_send(p->b, above, p->result.at, p->result.bytes), finished);
-        if (nbcolli_direct_needs_all(p->a, p->b->rank)) {
-            nbcoll_region block = nbcolli_direct_block(p->b, p->a, p->a->recv, below);
+        if (nbcolli_owners_needs_all(p->a, p->b->rank)) {
+            nbcoll_region block = nbcolli_owners_block(p->b, p->a, p->a->recv, below);
             nbcoll_after(p->b, nbcoll_add_recv(p->b, below, block.at, block.bytes), left);
         }
     }
 }
 
-static void nbcolli_direct_build(nbcoll_builder *b, const nbcoll_args *a, int is_tree)
+static void nbcolli_owners_build(nbcoll_builder *b, const nbcoll_args *a, int is_tree)
 {
-    int me = b->rank, ranks = b->ranks, is_scatter = nbcolli_direct_is_scatter(a);
-    nbcoll_region own = nbcolli_direct_block(b, a, a->send, me), result = nbcolli_direct_block(b, a, a->recv, me);
+    int me = b->rank, ranks = b->ranks, is_scatter = nbcolli_owners_is_scatter(a);
+    nbcoll_region own = nbcolli_owners_block(b, a, a->send, me), result = nbcolli_owners_block(b, a, a->recv, me);
     nbcoll_step left = a->in_place ? nbcoll_add_join(b) : NBCOLL_START;
 
     if (is_scatter)
         result.at = a->recv;
-    else if (!nbcolli_direct_needs_all(a, me))
+    else if (!nbcolli_owners_needs_all(a, me))
         result.at = nbcoll_add_scratch(b, own.bytes);
-    nbcolli_direct_plan p = {
+    nbcolli_owners_plan p = {
         b, a, result, nbcoll_add_scratch(b, (size_t)(ranks - 1) * own.bytes), {own.at, NBCOLL_START, 1, 1}};
     if (ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, result.at, own.at, own.bytes);
@@ -127,24 +127,24 @@ static void nbcolli_direct_build(nbcoll_builder *b, const nbcoll_args *a, int is
     }
     for (int i = 1; i < ranks; i++) {
         int to = nbcoll_absolute(i, me, ranks);
-        nbcoll_region block = nbcolli_direct_block(b, a, a->send, to);
+        nbcoll_region block = nbcolli_owners_block(b, a, a->send, to);
         nbcoll_step give = nbcoll_add_send(b, to, block.at, block.bytes);
         if (a->in_place)
             nbcoll_after(b, left, give);
     }
-    nbcolli_direct_part all = is_tree ? nbcolli_direct_tree(&p, 0, ranks) : nbcolli_direct_as_they_come(&p);
+    nbcolli_owners_part all = is_tree ? nbcolli_owners_tree(&p, 0, ranks) : nbcolli_owners_as_they_come(&p);
     if (is_scatter)
         nbcoll_after(b, all.since, left);
     else
-        nbcolli_direct_share(&p, all.since, left);
+        nbcolli_owners_share(&p, all.since, left);
 }
 
-void nbcolli_reduce_scatter_direct(nbcoll_builder *b, const nbcoll_args *a)
+void nbcolli_reduce_scatter_owners(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_direct_build(b, a, 1);
+    nbcolli_owners_build(b, a, 1);
 }
 
 void nbcolli_reduce_pairwise(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcolli_direct_build(b, a, 0);
+    nbcolli_owners_build(b, a, 0);
 }

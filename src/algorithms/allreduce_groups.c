@@ -8,15 +8,15 @@
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_allreduce_aligned;
+nbcoll_build nbcolli_allreduce_groups;
 
-typedef struct nbcolli_aligned_state {
+typedef struct nbcolli_groups_state {
     nbcoll_addr sum; /* of this rank's group */
     nbcoll_step since;
     nbcoll_step used; /* in place: a join after all sends of this rank's own operand */
-} nbcolli_aligned_state;
+} nbcolli_groups_state;
 
-static void nbcolli_aligned_give(nbcoll_builder *b, const nbcoll_args *a, const nbcolli_aligned_state *s, int peer)
+static void nbcolli_groups_give(nbcoll_builder *b, const nbcoll_args *a, const nbcolli_groups_state *s, int peer)
 {
     nbcoll_step give = nbcoll_add_send(b, peer, s->sum, a->bytes);
     nbcoll_after(b, give, s->since);
@@ -26,45 +26,45 @@ static void nbcolli_aligned_give(nbcoll_builder *b, const nbcoll_args *a, const 
 
 /* Two groups that exchange, and a tree between them: node 0 is a rank of the upper group, the others are those of the
  * lower one with the same place modulo the upper one's length. */
-typedef struct nbcolli_aligned_pair {
+typedef struct nbcolli_groups_pair {
     int lower, upper, length; /* first ranks; ranks of the upper one */
     int place, nodes;
-} nbcolli_aligned_pair;
+} nbcolli_groups_pair;
 
-static int nbcolli_aligned_rank(const nbcolli_aligned_pair *p, int node)
+static int nbcolli_groups_rank(const nbcolli_groups_pair *p, int node)
 {
     return p->place + (node ? p->lower + (node - 1) * p->length : p->upper);
 }
 
 /* What a rank does as a node of its tree: takes the other group's result, and passes on the upper group's. */
-static nbcolli_aligned_state nbcolli_aligned_take(nbcoll_builder *b, const nbcoll_args *a,
-                                                  const nbcolli_aligned_state *s, const nbcolli_aligned_pair *p,
+static nbcolli_groups_state nbcolli_groups_take(nbcoll_builder *b, const nbcoll_args *a,
+                                                  const nbcolli_groups_state *s, const nbcolli_groups_pair *p,
                                                   int node)
 {
-    int from = node ? nbcolli_aligned_rank(p, nbcoll_binomial_parent(node)) : p->lower + p->place;
-    nbcolli_aligned_state in = {nbcoll_add_scratch(b, a->bytes), NBCOLL_START, s->used};
+    int from = node ? nbcolli_groups_rank(p, nbcoll_binomial_parent(node)) : p->lower + p->place;
+    nbcolli_groups_state in = {nbcoll_add_scratch(b, a->bytes), NBCOLL_START, s->used};
 
     in.since = nbcoll_add_recv(b, from, in.sum, a->bytes);
     for (int child = nbcoll_binomial_first(node, p->nodes); child > node; child = nbcoll_binomial_next(node, child))
-        nbcolli_aligned_give(b, a, node ? &in : s, nbcolli_aligned_rank(p, child));
+        nbcolli_groups_give(b, a, node ? &in : s, nbcolli_groups_rank(p, child));
     return in;
 }
 
-static void nbcolli_aligned_exchange(nbcoll_builder *b, const nbcoll_args *a, nbcolli_aligned_state *s, int gap)
+static void nbcolli_groups_exchange(nbcoll_builder *b, const nbcoll_args *a, nbcolli_groups_state *s, int gap)
 {
     int me = b->rank, upper = (me & -gap) | gap, rest = b->ranks - upper, is_last = gap >= b->ranks - gap, node = 0;
 
     if (rest <= 0)
         return;
-    nbcolli_aligned_pair p = {upper - gap, upper, rest < gap ? rest : gap, 0, 0};
+    nbcolli_groups_pair p = {upper - gap, upper, rest < gap ? rest : gap, 0, 0};
     p.place = (me - (me < upper ? p.lower : p.upper)) % p.length;
     p.nodes = (gap - 1 - p.place) / p.length + 2;
     if (me < upper) {
         node = (me - p.lower) / p.length + 1;
         if (node == 1)
-            nbcolli_aligned_give(b, a, s, p.upper + p.place);
+            nbcolli_groups_give(b, a, s, p.upper + p.place);
     }
-    nbcolli_aligned_state in = nbcolli_aligned_take(b, a, s, &p, node);
+    nbcolli_groups_state in = nbcolli_groups_take(b, a, s, &p, node);
     nbcoll_addr to = is_last ? a->recv : nbcoll_add_scratch(b, a->bytes);
     nbcoll_step step = node ? nbcoll_add_combine(b, to, s->sum, in.sum, a->count, a->reduction)
                             : nbcoll_add_combine(b, to, in.sum, s->sum, a->count, a->reduction);
@@ -76,13 +76,13 @@ static void nbcolli_aligned_exchange(nbcoll_builder *b, const nbcoll_args *a, nb
     s->since = step;
 }
 
-void nbcolli_allreduce_aligned(nbcoll_builder *b, const nbcoll_args *a)
+void nbcolli_allreduce_groups(nbcoll_builder *b, const nbcoll_args *a)
 {
     int ranks = b->ranks;
-    nbcolli_aligned_state s = {a->send, NBCOLL_START, a->in_place ? nbcoll_add_join(b) : NBCOLL_START};
+    nbcolli_groups_state s = {a->send, NBCOLL_START, a->in_place ? nbcoll_add_join(b) : NBCOLL_START};
 
     if (ranks == 1 && !a->in_place)
         nbcoll_add_copy(b, a->recv, a->send, a->bytes);
     for (int gap = 1; gap < ranks; gap = gap < ranks - gap ? 2 * gap : ranks)
-        nbcolli_aligned_exchange(b, a, &s, gap);
+        nbcolli_groups_exchange(b, a, &s, gap);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Allreduce of short vectors along the exotic binomial tree: the one with two roots that barrier_binomial describes.
- * Each half is reduced to its root, the two exchange what they have, and both hand the result down. Operands stand in
- * rank order, combined along the tree that splits n ranks behind the largest power of two below n. At most
+ * Allreduce of short vectors along the binomial tree with two roots that barrier_binomial describes. Each half is
+ * reduced to its root, the two exchange what they have, and both hand the result down. Operands stand in rank order,
+ * combined along the tree that splits n ranks behind the largest power of two below n. At most
  * 2 ceil(log2 P) - 1 messages after each other. Source: Ramos et al., Table I, names BTe for allreduce; what was built
  * here is this library's. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_allreduce_exotic;
+nbcoll_build nbcolli_allreduce_two_roots;
 
 /* What this rank has combined, and since which step; the step that last reads the operand where it was. */
-typedef struct nbcolli_exotic_sum {
+typedef struct nbcolli_two_roots_sum {
     nbcoll_addr at;
     nbcoll_step since, used;
-} nbcolli_exotic_sum;
+} nbcolli_two_roots_sum;
 
 /* Combines with what `peer` sends; a rank below stands to the left. */
-static void nbcolli_exotic_combine(nbcoll_builder *b, const nbcoll_args *a, nbcolli_exotic_sum *s, int peer,
+static void nbcolli_two_roots_combine(nbcoll_builder *b, const nbcoll_args *a, nbcolli_two_roots_sum *s, int peer,
                                    int is_result)
 {
     nbcoll_addr in = nbcoll_add_scratch(b, a->bytes), to = is_result ? a->recv : in;
@@ -34,7 +34,7 @@ static void nbcolli_exotic_combine(nbcoll_builder *b, const nbcoll_args *a, nbco
     s->since = step;
 }
 
-static void nbcolli_exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, nbcolli_exotic_sum *s, int peer)
+static void nbcolli_two_roots_send_up(nbcoll_builder *b, const nbcoll_args *a, nbcolli_two_roots_sum *s, int peer)
 {
     nbcoll_step give = nbcoll_add_send(b, peer, s->at, a->bytes);
     nbcoll_after(b, give, s->since);
@@ -42,12 +42,12 @@ static void nbcolli_exotic_send_up(nbcoll_builder *b, const nbcoll_args *a, nbco
         s->used = give;
 }
 
-void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
+void nbcolli_allreduce_two_roots(nbcoll_builder *b, const nbcoll_args *a)
 {
     int me = b->rank, ranks = b->ranks, second = nbcoll_binomial_first(0, ranks), is_root = !me || me == second;
     int size = me ? nbcoll_binomial_size(me, ranks) : second;
     int above = is_root ? second - me : nbcoll_binomial_parent(me);
-    nbcolli_exotic_sum s = {a->send, NBCOLL_START, NBCOLL_START};
+    nbcolli_two_roots_sum s = {a->send, NBCOLL_START, NBCOLL_START};
 
     if (ranks == 1) {
         if (!a->in_place)
@@ -56,10 +56,10 @@ void nbcolli_allreduce_exotic(nbcoll_builder *b, const nbcoll_args *a)
     }
     /* The nearest child first: it has the ranks just above those combined so far. */
     for (int gap = 1; gap < size; gap = gap < size - gap ? 2 * gap : size)
-        nbcolli_exotic_combine(b, a, &s, me + gap, 0);
-    nbcolli_exotic_send_up(b, a, &s, above);
+        nbcolli_two_roots_combine(b, a, &s, me + gap, 0);
+    nbcolli_two_roots_send_up(b, a, &s, above);
     if (is_root) {
-        nbcolli_exotic_combine(b, a, &s, above, 1);
+        nbcolli_two_roots_combine(b, a, &s, above, 1);
     } else {
         s.since = nbcoll_add_recv(b, above, a->recv, a->bytes);
         if (a->in_place)

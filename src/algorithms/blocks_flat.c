@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Gather and scatter of long blocks, or of blocks of whatever length: each goes directly between its rank and the root,
+ * so that every byte moves once. The root posts all messages at once, or each when the one before has ended. Source:
+ * the flat tree over nonblocking and over blocking primitives of Ramos' thesis (2013), section 4.1.2. */
+#include "nbcoll/pattern.h"
+#include "nbcoll/schedule.h"
+
+nbcoll_build nbcolli_gather_flat, nbcolli_gather_flat_sequential, nbcolli_scatter_flat, nbcolli_scatter_flat_sequential;
+
+static nbcoll_step nbcolli_flat_move(nbcoll_builder *b, int peer, nbcoll_region block, int sends)
+{
+    return sends ? nbcoll_add_send(b, peer, block.at, block.bytes) : nbcoll_add_recv(b, peer, block.at, block.bytes);
+}
+
+static void nbcolli_flat_blocks(nbcoll_builder *b, const nbcoll_args *a, int is_gather, int is_sequential)
+{
+    nbcoll_step before = NBCOLL_START;
+
+    if (b->rank != a->root) {
+        nbcolli_flat_move(b, a->root, (is_gather ? nbcoll_send_block : nbcoll_recv_block)(b, a, a->root), is_gather);
+        return;
+    }
+    for (int i = 1; i < b->ranks; i++) {
+        int peer = nbcoll_absolute(i, a->root, b->ranks);
+        nbcoll_region block = (is_gather ? nbcoll_recv_block : nbcoll_send_block)(b, a, peer);
+        nbcoll_step step = nbcolli_flat_move(b, peer, block, !is_gather);
+        nbcoll_after(b, step, before);
+        before = is_sequential ? step : NBCOLL_START;
+    }
+    if (!a->in_place) {
+        nbcoll_region to = nbcoll_recv_block(b, a, a->root), from = nbcoll_send_block(b, a, a->root);
+        nbcoll_add_copy(b, to.at, from.at, is_gather ? from.bytes : to.bytes);
+    }
+}
+
+void nbcolli_gather_flat(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_flat_blocks(b, a, 1, 0);
+}
+
+void nbcolli_gather_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_flat_blocks(b, a, 1, 1);
+}
+
+void nbcolli_scatter_flat(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_flat_blocks(b, a, 0, 0);
+}
+
+void nbcolli_scatter_flat_sequential(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcolli_flat_blocks(b, a, 0, 1);
+}
