@@ -201,8 +201,16 @@ NBCOLL_API nbcoll_addr nbcoll_add_scratch(nbcoll_builder *b, size_t bytes);
  * The edges are real ones, so the verifier judges them. */
 NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
 
-/* Where a step should run: a hint for progress engines. Steps are born on the caller's lane. */
-typedef enum nbcoll_lane { NBCOLL_LANE_CALLER, NBCOLL_LANE_PROGRESS, NBCOLL_LANE_QUEUE, NBCOLL_LANE_RAIL } nbcoll_lane;
+/* Where a step runs. Steps are born on the lane ANY. Steps of the lanes CALLER and PROGRESS wait for those who serve
+ * them; while no progress driver does, a call of the application's serves all lanes. For the order and the result of an
+ * operation lanes mean nothing: verifier and simulator pass over them. */
+typedef enum nbcoll_lane {
+    NBCOLL_LANE_ANY,      /* wherever the operation is advanced first */
+    NBCOLL_LANE_CALLER,   /* in a call of the application's */
+    NBCOLL_LANE_PROGRESS, /* in a progress driver */
+    NBCOLL_LANE_QUEUE,    /* a management queue: a hint for offload, elsewhere as ANY */
+    NBCOLL_LANE_RAIL      /* a rail of its own: a hint for transports, elsewhere as ANY */
+} nbcoll_lane;
 NBCOLL_API void nbcoll_set_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
 
 /* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose

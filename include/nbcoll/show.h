@@ -39,7 +39,7 @@ typedef int nbcoll_write(void *user, const char *text, size_t bytes);
  * the bytes it reads and writes, from the first offset up to and without the second; the peer and the number of the
  * message (`part 0` instead of `#0`: the first part exposed to this reader, also where it travels as a message); of a
  * growing exposure that is not lowered, `as piece 1 of step 3`, where step 3 is its first piece; the lane, unless it is
- * the caller's; `then`, the steps that wait for it. Not printed: that all steps wait for START, and END for all.
+ * ANY; `then`, the steps that wait for it. Not printed: that all steps wait for START, and END for all.
  * Control characters in a name become '?'.
  * Errors: ERR_NULL, ERR_CALL (write stopped it). */
 NBCOLL_API nbcoll_status nbcoll_show_text(const nbcoll_schedule *schedule, nbcoll_write *write, void *user);

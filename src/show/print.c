@@ -95,7 +95,7 @@ static void nbcolli_print_piece(nbcolli_printer *p, const nbcoll_schedule *s, co
 
 void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_step step)
 {
-    static const char *const lanes[] = {"caller", "progress", "queue", "rail"};
+    static const char *const lanes[] = {"any", "caller", "progress", "queue", "rail"};
     const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
     if (step <= NBCOLL_END)
         nbcolli_print(p, step == NBCOLL_START ? " start" : " end");
@@ -120,6 +120,6 @@ void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_ste
     nbcolli_print_parts(p, v);
     if (v->grows != NBCOLL_START)
         nbcolli_print_piece(p, s, v);
-    if (v->lane != NBCOLL_LANE_CALLER)
+    if (v->lane != NBCOLL_LANE_ANY)
         nbcolli_print(p, " on %s", lanes[v->lane]);
 }

@@ -82,7 +82,7 @@ static void after_and_lane_cover_all_pieces_of_a_lowered_expose(void **state)
     }
     assert_int_equal(view(s, exposed)->lane, NBCOLL_LANE_PROGRESS);
     assert_true(waits_for(s, later, exposed));
-    assert_int_equal(view(s, data)->lane, NBCOLL_LANE_CALLER);
+    assert_int_equal(view(s, data)->lane, NBCOLL_LANE_ANY);
     nbcoll_schedule_free(s);
 }
 

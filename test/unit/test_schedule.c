@@ -185,7 +185,7 @@ static void send_and_recv_keep_their_arguments(void **state)
     assert_int_equal(view(s, send)->peer, 7);
     assert_region(view(s, send)->read[0], in_send(16), 24);
     assert_region(view(s, send)->write, in_send(0), 0);
-    assert_int_equal(view(s, send)->lane, NBCOLL_LANE_CALLER);
+    assert_int_equal(view(s, send)->lane, NBCOLL_LANE_ANY);
     assert_int_equal(view(s, send)->before, 0);
     assert_int_equal(view(s, recv)->kind, NBCOLL_RECV);
     assert_int_equal(view(s, recv)->peer, 0);
@@ -483,7 +483,7 @@ static void an_unknown_side_stage_or_lane_is_refused(void **state)
     nbcoll_end_stage(b, (nbcoll_stage_kind)2);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_set_lane(b, nbcoll_add_join(b), (nbcoll_lane)4);
+    nbcoll_set_lane(b, nbcoll_add_join(b), (nbcoll_lane)5);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 

@@ -199,7 +199,9 @@ static void the_example_in_the_header_is_true(void **state)
     nbcoll_set_fingerprint(b, 7);
     nbcoll_step data = nbcoll_add_recv(b, 0, in_recv(0), 64);
     nbcoll_add_recv(b, 0, in_recv(64), 32);
-    nbcoll_after(b, nbcoll_add_send(b, 2, in_recv(0), 64), data);
+    nbcoll_step send = nbcoll_add_send(b, 2, in_recv(0), 64);
+    nbcoll_after(b, send, data);
+    nbcoll_set_lane(b, send, NBCOLL_LANE_CALLER);
     nbcoll_step copy = nbcoll_add_copy(b, in_recv(64), in_recv(0), 32);
     nbcoll_after(b, copy, data);
     nbcoll_set_lane(b, copy, NBCOLL_LANE_PROGRESS);
@@ -211,7 +213,7 @@ static void the_example_in_the_header_is_true(void **state)
                                 "   1 JOIN end\n"
                                 "   2 RECV recv[0,64) <- rank 0 #0 then 4 5\n"
                                 "   3 RECV recv[64,96) <- rank 0 #1\n"
-                                "   4 SEND recv[0,64) -> rank 2 #0\n"
+                                "   4 SEND recv[0,64) -> rank 2 #0 on caller\n"
                                 "   5 COPY recv[64,96) <- recv[0,32) on progress\n");
     nbcoll_schedule_free(s);
 }
