@@ -19,6 +19,7 @@
 #include <nbcoll/launch.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
+#include <nbcoll/conformance.h>
 
 #ifdef __cplusplus
 #define FROZEN(expression, number) static_assert((expression) == (number), "the ABI has changed")
@@ -831,3 +832,34 @@ OFFSET(nbcoll_sim_result, shapes, 84);
 OFFSET(nbcoll_sim_result, memory, 88);
 OFFSET(nbcoll_sim_result, fetches, 96);
 OFFSET(nbcoll_sim_result, fetched, 104);
+
+/* ---- conformance.h ----------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_CONFORMANCE_ORDERED, 1);
+VALUE(NBCOLL_CONFORMANCE_BULK, 2);
+VALUE(NBCOLL_CONFORMANCE_WAKEUP, 4);
+VALUE(NBCOLL_CONFORMANCE_LENDS, 8);
+VALUE(NBCOLL_CONFORMANCE_REFUSES, 16);
+VALUE(NBCOLL_CONFORMANCE_SHARED, 32);
+VALUE(NBCOLL_CONFORMANCE_PASSED, 0);
+VALUE(NBCOLL_CONFORMANCE_SKIPPED, 1);
+VALUE(NBCOLL_CONFORMANCE_FAILED, 2);
+SIZE(nbcoll_conformance_result, 40);
+OFFSET(nbcoll_conformance_result, size, 0);
+OFFSET(nbcoll_conformance_result, name, 8);
+OFFSET(nbcoll_conformance_result, verdict, 16);
+OFFSET(nbcoll_conformance_result, why, 24);
+OFFSET(nbcoll_conformance_result, ns, 32);
+SIZE(nbcoll_conformance, 96);
+OFFSET(nbcoll_conformance, size, 0);
+OFFSET(nbcoll_conformance, name, 8);
+OFFSET(nbcoll_conformance, user, 16);
+OFFSET(nbcoll_conformance, promises, 24);
+OFFSET(nbcoll_conformance, deadline_ms, 28);
+OFFSET(nbcoll_conformance, seed, 32);
+OFFSET(nbcoll_conformance, only, 40);
+OFFSET(nbcoll_conformance, make, 48);
+OFFSET(nbcoll_conformance, destroy, 56);
+OFFSET(nbcoll_conformance, open, 64);
+OFFSET(nbcoll_conformance, payload, 72);
+OFFSET(nbcoll_conformance, lost_ms, 80);
+OFFSET(nbcoll_conformance, result, 88);

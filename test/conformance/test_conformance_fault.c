@@ -4,7 +4,7 @@
  */
 #include "nbcoll/fault.h"
 
-#include "conformance.h"
+#include "moods.h"
 #include "ends.h"
 
 struct mood {
@@ -12,13 +12,13 @@ struct mood {
     nbcoll_fault_config fault;
 };
 
-static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     const struct mood *mood = c->user;
     nbcoll_fault_config fault = mood->fault;
-    nbcoll_loopback *world = loopback_ends(mood->loopback, ranks, mood->loopback->seed ? seed : 0, end);
+    nbcoll_loopback *world = loopback_ends(mood->loopback, ranks, mood->loopback->seed ? c->seed : 0, end);
     fault.size = sizeof fault;
-    fault.seed = seed;
+    fault.seed = c->seed;
     for (int i = 0; world && i < ranks; i++)
         if (nbcoll_fault_open(&fault, end[i], &end[i]) != NBCOLL_OK)
             return NULL;
@@ -33,7 +33,7 @@ static void destroy(const nbcoll_conformance *c, void *world)
 
 enum {
     ORDERED = NBCOLL_CONFORMANCE_ORDERED,
-    GROUPS = NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_BULK,
+    GROUPS = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK,
     LENDS = NBCOLL_CONFORMANCE_LENDS,
     REFUSES = NBCOLL_CONFORMANCE_REFUSES
 };
@@ -44,17 +44,18 @@ int main(void)
     const nbcoll_loopback_config *unkind = LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND);
     const nbcoll_fault_config idle = {.seed = 0}, holds = {.hold = 500, .longest = 5},
                               worst = {.flags = NBCOLL_FAULT_REORDER, .not_now = 300, .hold = 300, .longest = 9};
+#define MOOD(text, promised, ...)                                                                                      \
+    {                                                                                                                  \
+        .name = text, .promises = promised, .make = make, .destroy = destroy, .user = &(struct mood){__VA_ARGS__}      \
+    }
     const nbcoll_conformance moods[] = {
-        {"fault, idle", ORDERED | GROUPS | REFUSES, make, destroy, &(struct mood){kind, idle}},
-        {"fault, idle, over shared memory", ORDERED | GROUPS | REFUSES | NBCOLL_CONFORMANCE_SHARED, make, destroy,
-         &(struct mood){LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED), idle}},
-        {"fault, idle, over an unkind one", GROUPS | LENDS, make, destroy, &(struct mood){unkind, idle}},
-        {"fault, holding in order", ORDERED | GROUPS, make, destroy, &(struct mood){kind, holds}},
-        {"fault, at its worst", GROUPS | REFUSES, make, destroy, &(struct mood){kind, worst}},
-        {"fault, at its worst, over an unkind one", GROUPS, make, destroy, &(struct mood){unkind, worst}},
+        MOOD("fault, idle", ORDERED | GROUPS | REFUSES, kind, idle),
+        MOOD("fault, idle, over shared memory", ORDERED | GROUPS | REFUSES | NBCOLL_CONFORMANCE_SHARED,
+             LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED), idle),
+        MOOD("fault, idle, over an unkind one", GROUPS | LENDS, unkind, idle),
+        MOOD("fault, holding in order", ORDERED | GROUPS, kind, holds),
+        MOOD("fault, at its worst", GROUPS | REFUSES, kind, worst),
+        MOOD("fault, at its worst, over an unkind one", GROUPS, unkind, worst),
     };
-    int failed = 0;
-    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++)
-        failed += nbcoll_conformance_run(&moods[i]);
-    return failed != 0;
+    return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

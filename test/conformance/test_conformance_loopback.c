@@ -2,14 +2,14 @@
  *
  * Loopback keeps the transport contract, in each of its moods.
  */
-#include "conformance.h"
+#include "moods.h"
 #include "ends.h"
 
 /* A mood with any seed gets the suite's. */
-static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     const nbcoll_loopback_config *config = c->user;
-    return loopback_ends(config, ranks, config->seed ? seed : 0, end);
+    return loopback_ends(config, ranks, config->seed ? c->seed : 0, end);
 }
 
 static void destroy(const nbcoll_conformance *c, void *world)
@@ -20,7 +20,7 @@ static void destroy(const nbcoll_conformance *c, void *world)
 
 enum {
     ORDERED = NBCOLL_CONFORMANCE_ORDERED,
-    RINGS = NBCOLL_CONFORMANCE_DOORBELL,
+    WAKEUP = NBCOLL_CONFORMANCE_WAKEUP,
     BULK = NBCOLL_CONFORMANCE_BULK,
     LENDS = NBCOLL_CONFORMANCE_LENDS,
     REFUSES = NBCOLL_CONFORMANCE_REFUSES,
@@ -30,19 +30,19 @@ enum {
 
 int main(void)
 {
+#define MOOD(text, promised, ...)                                                                                      \
+    {                                                                                                                  \
+        .name = text, .promises = promised, .make = make, .destroy = destroy, .user = LOOPBACK(__VA_ARGS__)            \
+    }
     const nbcoll_conformance moods[] = {
-        {"loopback", ORDERED | RINGS | BULK | REFUSES, make, destroy, LOOPBACK(.seed = 0)},
-        {"no bulk", ORDERED | RINGS | REFUSES, make, destroy, LOOPBACK(.flags = NBCOLL_LOOPBACK_NO_BULK)},
-        {"lends", RINGS | BULK | LENDS, make, destroy, LOOPBACK(.flags = LEND)},
-        {"seeded", RINGS | BULK | REFUSES, make, destroy, LOOPBACK(.seed = 1)},
-        {"seeded, lends", RINGS | BULK | LENDS, make, destroy, LOOPBACK(.seed = 1, .flags = LEND)},
-        {"depth 1", ORDERED | RINGS | BULK | REFUSES, make, destroy, LOOPBACK(.depth = 1, .payload = 256)},
-        {"shared", ORDERED | RINGS | BULK | REFUSES | SHARED, make, destroy,
-         LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)},
-        {"depth 1, lends", RINGS | BULK | LENDS, make, destroy, LOOPBACK(.depth = 1, .flags = LEND)},
+        MOOD("loopback", ORDERED | WAKEUP | BULK | REFUSES, .seed = 0),
+        MOOD("no bulk", ORDERED | WAKEUP | REFUSES, .flags = NBCOLL_LOOPBACK_NO_BULK),
+        MOOD("lends", WAKEUP | BULK | LENDS, .flags = LEND),
+        MOOD("seeded", WAKEUP | BULK | REFUSES, .seed = 1),
+        MOOD("seeded, lends", WAKEUP | BULK | LENDS, .seed = 1, .flags = LEND),
+        MOOD("depth 1", ORDERED | WAKEUP | BULK | REFUSES, .depth = 1, .payload = 256),
+        MOOD("shared", ORDERED | WAKEUP | BULK | REFUSES | SHARED, .flags = NBCOLL_LOOPBACK_SHARED),
+        MOOD("depth 1, lends", WAKEUP | BULK | LENDS, .depth = 1, .flags = LEND),
     };
-    int failed = 0;
-    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++)
-        failed += nbcoll_conformance_run(&moods[i]);
-    return failed != 0;
+    return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

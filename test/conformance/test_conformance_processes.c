@@ -6,15 +6,14 @@
 
 #include "nbcoll/shm.h"
 
-#include "conformance.h"
+#include "moods.h"
 
 /* Opening is collective, and each process's own: all that they share before it is the identifier. */
-static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     nbcoll_shm_id *id = malloc(sizeof *id);
     (void)c;
     (void)ranks;
-    (void)seed;
     (void)end;
     if (nbcoll_shm_id_make(id) == NBCOLL_OK)
         return id;
@@ -24,7 +23,7 @@ static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_
 
 static nbcoll_endpoint *open_end(const nbcoll_conformance *c, void *made, int rank, int ranks)
 {
-    nbcoll_shm_config config = *(const nbcoll_shm_config *)((const nbcoll_conformance_process *)c->user)->user;
+    nbcoll_shm_config config = *(const nbcoll_shm_config *)c->user;
     nbcoll_endpoint *ep = NULL;
 
     config.id = *(const nbcoll_shm_id *)made;
@@ -41,10 +40,11 @@ static void destroy(const nbcoll_conformance *c, void *made)
 }
 
 #define SHM(...) (&(const nbcoll_shm_config){.size = sizeof(nbcoll_shm_config), __VA_ARGS__})
+#define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_WAKEUP)
 #define MOOD(text, bulk, bytes, ...)                                                                                   \
     {                                                                                                                  \
-        "shm, processes" text, NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_PROCESSES | (bulk), make, destroy,      \
-            &(const nbcoll_conformance_process){open_end, bytes, 200, SHM(.payload = bytes, __VA_ARGS__)}              \
+        .name = "shm, processes" text, .promises = PROMISES | (bulk), .make = make, .destroy = destroy,                \
+        .open = open_end, .payload = bytes, .lost_ms = 200, .user = SHM(.payload = bytes, __VA_ARGS__)                 \
     }
 
 int main(void)
@@ -56,8 +56,5 @@ int main(void)
         MOOD(", depth 1, payload 256", NBCOLL_CONFORMANCE_BULK, 256, .depth = 1),
         MOOD(", depth 3, payload 65536", NBCOLL_CONFORMANCE_BULK, 65536, .depth = 3),
     };
-    int failed = 0;
-    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++)
-        failed += nbcoll_conformance_run(&moods[i]);
-    return failed != 0;
+    return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

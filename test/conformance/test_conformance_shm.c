@@ -6,7 +6,7 @@
 
 #include "nbcoll/shm.h"
 
-#include "conformance.h"
+#include "moods.h"
 
 struct opening {
     nbcoll_shm_config config;
@@ -21,13 +21,12 @@ static void *open_one(void *argument)
 }
 
 /* Opening is collective: each rank on a thread of its own. */
-static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     static struct opening opening[16];
     pthread_t thread[16];
     nbcoll_shm_id id;
 
-    (void)seed;
     nbcoll_shm_id_make(&id);
     for (int i = 0; i < ranks; i++) {
         opening[i] = (struct opening){*(const nbcoll_shm_config *)c->user, &end[i]};
@@ -48,22 +47,21 @@ static void destroy(const nbcoll_conformance *c, void *made)
 }
 
 #define SHM(...) (&(const nbcoll_shm_config){.size = sizeof(nbcoll_shm_config), __VA_ARGS__})
-#define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_REFUSES)
+#define PROMISES (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_REFUSES)
 #define SHARES (NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_SHARED)
 
 int main(void)
 {
+#define MOOD(text, promised, ...)                                                                                      \
+    {                                                                                                                  \
+        .name = text, .promises = promised, .make = make, .destroy = destroy, .user = SHM(__VA_ARGS__)                 \
+    }
     const nbcoll_conformance moods[] = {
-        {"shm", PROMISES | SHARES, make, destroy, SHM(.flags = 0)},
-        {"shm, no CMA", PROMISES | SHARES, make, destroy, SHM(.flags = NBCOLL_SHM_NO_CMA)},
-        {"shm, no bulk", PROMISES, make, destroy, SHM(.flags = NBCOLL_SHM_NO_BULK)},
-        {"shm, depth 1, payload 256", PROMISES | SHARES, make, destroy,
-         SHM(.depth = 1, .payload = 256)},
-        {"shm, depth 3, payload 65536", PROMISES | SHARES, make, destroy,
-         SHM(.depth = 3, .payload = 65536)},
+        MOOD("shm", PROMISES | SHARES, .flags = 0),
+        MOOD("shm, no CMA", PROMISES | SHARES, .flags = NBCOLL_SHM_NO_CMA),
+        MOOD("shm, no bulk", PROMISES, .flags = NBCOLL_SHM_NO_BULK),
+        MOOD("shm, depth 1, payload 256", PROMISES | SHARES, .depth = 1, .payload = 256),
+        MOOD("shm, depth 3, payload 65536", PROMISES | SHARES, .depth = 3, .payload = 65536),
     };
-    int failed = 0;
-    for (unsigned i = 0; i < sizeof moods / sizeof moods[0]; i++)
-        failed += nbcoll_conformance_run(&moods[i]);
-    return failed != 0;
+    return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

@@ -4,7 +4,7 @@
  */
 #include "nbcoll/trace.h"
 
-#include "conformance.h"
+#include "moods.h"
 #include "ends.h"
 
 static void ignore(void *user, const nbcoll_trace_event *event)
@@ -13,11 +13,11 @@ static void ignore(void *user, const nbcoll_trace_event *event)
     (void)event;
 }
 
-static void *make(const nbcoll_conformance *c, int ranks, uint64_t seed, nbcoll_endpoint *end[])
+static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[])
 {
     const nbcoll_loopback_config *config = c->user;
     nbcoll_trace_config trace = {.size = sizeof trace, .event = ignore};
-    nbcoll_loopback *world = loopback_ends(config, ranks, config->seed ? seed : 0, end);
+    nbcoll_loopback *world = loopback_ends(config, ranks, config->seed ? c->seed : 0, end);
     for (int i = 0; world && i < ranks; i++)
         if (nbcoll_trace_open(&trace, end[i], &end[i]) != NBCOLL_OK)
             return NULL;
@@ -32,11 +32,13 @@ static void destroy(const nbcoll_conformance *c, void *world)
 
 int main(void)
 {
-    const uint32_t groups = NBCOLL_CONFORMANCE_DOORBELL | NBCOLL_CONFORMANCE_BULK;
+    const uint32_t groups = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK;
     const uint32_t kindness = NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED;
-    const nbcoll_conformance kind = {"trace", kindness | groups, make, destroy,
-                                     LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)};
-    const nbcoll_conformance unkind = {"trace over an unkind one", NBCOLL_CONFORMANCE_LENDS | groups, make, destroy,
-                                       LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND)};
-    return nbcoll_conformance_run(&kind) + nbcoll_conformance_run(&unkind) != 0;
+    const nbcoll_conformance moods[] = {
+        {.name = "trace", .promises = kindness | groups, .make = make, .destroy = destroy,
+         .user = LOOPBACK(.flags = NBCOLL_LOOPBACK_SHARED)},
+        {.name = "trace over an unkind one", .promises = NBCOLL_CONFORMANCE_LENDS | groups, .make = make,
+         .destroy = destroy, .user = LOOPBACK(.seed = 1, .depth = 2, .flags = NBCOLL_LOOPBACK_LEND)},
+    };
+    return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

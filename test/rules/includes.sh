@@ -4,7 +4,8 @@
 #
 #   src/algorithms        nbcoll/schedule.h and nbcoll/pattern.h, nothing else of ours
 #   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h and ../../src/host/host.h, or files of their own folder
-#   src/command, examples, bench    public headers, or files of their own folder; bench also those of examples
+#   src/command, src/conformance, examples, bench    public headers, or files of their own folder; bench also those of
+#                         examples
 #   include/nbcoll/*.h    public headers, by relative name
 set -eu
 cd "$1"
@@ -21,7 +22,7 @@ for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/n
         if (file ~ /^transports\//)
             return what == "nbcoll/transport.h" || what == "../../src/host/host.h" ||
                    what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
-        if (file ~ /^(src\/command|examples|bench)\//)
+        if (file ~ /^(src\/command|src\/conformance|examples|bench)\//)
             return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
             return what ~ /^[a-z_]+\.h$/

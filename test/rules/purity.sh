@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# purity.sh <tree>: says where the library (include, src but for src/command, transports) calls what it leaves to its
-# host: printing, the environment, the end of the process, and, but for the files that fall back on the C library where
-# a hook is missing, memory, clock and threads.
+# purity.sh <tree>: says where the library (include, src but for src/command and src/conformance, transports) calls what
+# it leaves to its host: printing, the environment, the end of the process, and, but for the files that fall back on the
+# C library where a hook is missing, memory, clock and threads.
 set -eu
 cd "$1"
 
@@ -12,7 +12,7 @@ hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gett
 
 find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while read -r file; do
     case $file in
-    src/command/*) continue ;;
+    src/command/* | src/conformance/*) continue ;;
     src/host/host.h | src/engine/6_progress/wait.c) words="$never|$environment" ;;
     include/nbcoll/launch.h) words="$never|$hooks" ;; # compiled into programs
     *) words="$never|$environment|$hooks" ;;

@@ -4,8 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,13 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
 
 #include "player.h"
 
 #define OWNER 0x6c6f616eu /* what the core wrote into a work request must come back */
 #define SCRUBBED 0xa5
-#define WATCHDOG_NS 30000000000u
 
 uint64_t random_next(uint64_t *state)
 {
@@ -27,13 +23,6 @@ uint64_t random_next(uint64_t *state)
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
-}
-
-uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- what letters look like ------------------------------------------------------------------------------------ */
@@ -72,15 +61,14 @@ static bool is_expected_payload(const struct world *w, int from, uint64_t index,
     return true;
 }
 
-void player_is_wrong(struct player *p, const char *format, ...)
+void player_is_wrong(const struct player *p, const char *format, ...)
 {
+    char what[200];
     va_list list;
-    atomic_store(&p->world->wrong, true);
-    if (p->wrong[0])
-        return;
     va_start(list, format);
-    vsnprintf(p->wrong, sizeof p->wrong, format, list);
+    vsnprintf(what, sizeof what, format, list);
     va_end(list);
+    case_fails("rank %d of %d: %s", p->rank, p->world->ranks, what);
 }
 
 /* ---- letters --------------------------------------------------------------------------------------------------- */
@@ -90,8 +78,8 @@ struct letter *player_write(struct player *p, int to, size_t bytes)
     struct letter *l = calloc(1, sizeof *l + bytes);
     if ((p->letters & (p->letters + 1)) == 0) /* grow to the next power of two, less one */
         p->letter = realloc(p->letter, (2 * p->letters + 1) * sizeof p->letter[0]);
-    assert_non_null(l);
-    assert_non_null(p->letter);
+    CHECK(l);
+    CHECK(p->letter);
     l->index = p->letters;
     l->to = to;
     l->bytes = bytes;
@@ -161,10 +149,8 @@ struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a)
 {
     const struct world *w = p->world;
     uint64_t index = a->header.word[0];
-    if (a->source < 0 || a->source >= w->ranks || index >= w->player[a->source].letters) {
+    if (a->source < 0 || a->source >= w->ranks || index >= w->player[a->source].letters)
         player_is_wrong(p, "an arrival from %d has an unknown header", a->source);
-        return NULL;
-    }
     struct letter *l = w->player[a->source].letter[index];
     nbcoll_header header = expected_header(w, a->source, index);
     if (l->to != p->rank)
@@ -183,8 +169,6 @@ struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a)
 void player_receive(struct player *p, const nbcoll_arrival *a)
 {
     struct letter *l = player_check_arrival(p, a);
-    if (!l)
-        return;
     if (l->arrived++)
         player_is_wrong(p, "message %d from %d arrived twice", (int)a->header.word[0], a->source);
     if (p->must_order && a->header.word[0] < p->next[a->source])
@@ -198,10 +182,8 @@ static void player_take_back(struct player *p, nbcoll_work *work)
 {
     struct loan *loan = (struct loan *)(void *)work;
     struct letter *l = loan->letter;
-    if (work->owner != OWNER || !loan->lent) {
+    if (work->owner != OWNER || !loan->lent)
         player_is_wrong(p, "a work request came back that was not lent");
-        return;
-    }
     loan->lent = false;
     p->lent--;
     if (work->status != NBCOLL_OK && !(loan->cancelled && work->status == NBCOLL_ERR_CANCELLED))
@@ -221,13 +203,11 @@ static void player_take_back(struct player *p, nbcoll_work *work)
 static void player_is_left(struct player *p, int rank)
 {
     const struct world *w = p->world;
-    if (rank < 0 || rank >= w->ranks || rank == p->rank || p->left[rank]++) {
+    if (rank < 0 || rank >= w->ranks || rank == p->rank || p->left[rank]++)
         player_is_wrong(p, "rank %d was reported to have left", rank);
-        return;
-    }
     for (size_t k = 0; k < w->player[rank].letters; k++) {
         const struct letter *l = w->player[rank].letter[k];
-        if (l->to == p->rank && !l->arrived && (w->process || l->state == LETTER_POSTED))
+        if (l->to == p->rank && !l->arrived && (w->in_processes || l->state == LETTER_POSTED))
             player_is_wrong(p, "rank %d was reported to have left before its message %zu arrived", rank, k);
     }
 }
@@ -265,48 +245,46 @@ bool player_is_done(const struct player *p)
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
 
-uint64_t suite_seed(void)
-{
-    const char *seed = getenv("NBCOLL_TEST_SEED");
-    return seed ? strtoull(seed, NULL, 0) : 20261121;
-}
-
-struct world *world_open(void **state, int ranks)
+struct world *world_open(const nbcoll_conformance *c, int ranks)
 {
     nbcoll_endpoint *end[MAX_RANKS] = {NULL};
     struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->c = *state;
-    w->process = w->c->promises & NBCOLL_CONFORMANCE_PROCESSES ? w->c->user : NULL;
+    CHECK(w);
+    w->c = c;
+    w->in_processes = c->open != NULL;
     w->ranks = ranks;
     w->doomed = w->killed = -1;
-    w->seed = suite_seed();
-    w->random = w->seed;
-    w->made = w->c->make(w->c, ranks, w->seed, end);
-    assert_non_null(w->made);
+    w->random = w->seed = c->seed;
+    w->made = c->make(c, ranks, end);
+    if (!w->made)
+        case_fails("make opened no world of %d ranks", ranks);
     for (int i = 0; i < ranks; i++) {
-        assert_true(w->process || end[i]);
+        if (!w->in_processes && !end[i])
+            case_fails("make left the end of rank %d of %d null", i, ranks);
         w->player[i].world = w;
         w->player[i].ep = end[i];
         w->player[i].rank = i;
-        w->player[i].must_order = w->c->promises & NBCOLL_CONFORMANCE_ORDERED;
+        w->player[i].must_order = c->promises & NBCOLL_CONFORMANCE_ORDERED;
     }
-    w->payload = w->process ? w->process->payload : end[0]->limits.payload;
+    w->payload = w->in_processes ? c->payload : end[0]->limits.payload;
     return w;
 }
 
-void world_check(const struct world *w)
+static size_t letters_unfinished(const struct world *w, size_t *lent)
 {
+    size_t letters = 0;
+    *lent = 0;
     for (int i = 0; i < w->ranks; i++)
-        if (w->player[i].wrong[0])
-            print_error("rank %d of %d: %s\n", i, w->ranks, w->player[i].wrong);
-    if (w->wrong)
-        fail_msg("seed %llu", (unsigned long long)w->seed);
+        if (w->player[i].ep) {
+            const struct player *p = &w->player[i];
+            letters += p->letters - p->posted + (p->expected > p->arrived ? p->expected - p->arrived : 0);
+            *lent += p->lent;
+        }
+    return letters;
 }
 
 void world_settle(struct world *w)
 {
-    uint64_t start = now_ns();
     for (bool done = false; !done;) {
         bool moved = false;
         done = true;
@@ -318,9 +296,10 @@ void world_settle(struct world *w)
             moved |= player_progress(p);
             done &= player_is_done(p);
         }
-        world_check(w);
-        if (!done && now_ns() - start > WATCHDOG_NS)
-            fail_msg("messages or work requests are missing (seed %llu)", (unsigned long long)w->seed);
+        if (!done && case_is_late()) {
+            size_t lent, letters = letters_unfinished(w, &lent);
+            case_fails("%zu messages do not arrive, and %zu work requests do not come back", letters, lent);
+        }
         if (!moved)
             sched_yield();
     }
@@ -329,38 +308,41 @@ void world_settle(struct world *w)
             player_progress(&w->player[i]);
 }
 
-void player_await_records(struct player *p)
+void player_await_works(struct player *p)
 {
     struct world *w = p->world;
-    uint64_t start = now_ns();
     for (unsigned round = 1; p->lent; round++) {
         player_progress(p);
         for (int i = 0; round % 256 == 0 && i < w->ranks; i++)
             if (w->player[i].ep)
                 player_progress(&w->player[i]);
-        world_check(w);
-        if (now_ns() - start > WATCHDOG_NS)
-            fail_msg("lent work requests do not come back");
+        case_waits("lent work requests to come back");
+    }
+}
+
+void player_await_own_works(struct player *p)
+{
+    while (p->lent) {
+        player_progress(p);
+        case_waits("lent work requests to come back");
     }
 }
 
 void world_close_end(struct world *w, int rank)
 {
-    assert_int_equal(w->player[rank].lent, 0);
+    CHECK_EQUAL(w->player[rank].lent, 0);
     nbcoll_endpoint_close(w->player[rank].ep);
     w->player[rank].ep = NULL;
 }
 
 void world_close(struct world *w)
 {
-    world_check(w);
     for (int i = 0; i < w->ranks; i++)
         for (size_t k = 0; k < w->player[i].letters; k++) {
-            struct letter *l = w->player[i].letter[k];
-            if (l->state == LETTER_POSTED && w->player[l->to].ep)
-                assert_int_equal(l->arrived, 1);
-            else
-                assert_true(l->arrived <= 1);
+            const struct letter *l = w->player[i].letter[k];
+            unsigned least = l->state == LETTER_POSTED && w->player[l->to].ep ? 1 : 0;
+            if (l->arrived < least || l->arrived > 1)
+                case_fails("message %zu from %d to %d arrived %u times", k, i, l->to, l->arrived);
         }
     for (int i = 0; i < w->ranks; i++)
         if (w->player[i].ep)

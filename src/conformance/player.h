@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tests of the suite are written with. A player stands for the core of one rank: it posts its letters, makes
+ * What the cases of the suite are written with. A player stands for the core of one rank: it posts its letters, makes
  * progress, and checks everything that comes out of it. What a letter must look like follows from the seed, its sender
- * and its index, so a receiver knows it without having seen it. Players note what is wrong instead of failing on the
- * spot, because they may run in threads; the test fails when it settles or ends.
+ * and its index, so a receiver knows it without having seen it.
  */
-#ifndef NBCOLL_TEST_PLAYER_H
-#define NBCOLL_TEST_PLAYER_H
+#ifndef NBCOLLI_CONFORMANCE_PLAYER_H
+#define NBCOLLI_CONFORMANCE_PLAYER_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
-#include "conformance.h"
+#include "case.h"
 
 #define MAX_RANKS 9
 
@@ -45,71 +43,69 @@ struct player {
     bool knows_lost;          /* the rank that is doomed has been reported lost */
     bool must_order;
     size_t next[MAX_RANKS]; /* must_order: no earlier letter may come from there */
-    char wrong[200];        /* the first thing that went wrong */
 };
 
 struct world {
     const nbcoll_conformance *c;
-    const nbcoll_conformance_process *process; /* null: all ranks live here */
     void *made;
+    bool in_processes; /* each rank is a process; else all live here */
     int ranks;
     size_t payload; /* limits.payload of the ends */
     uint64_t seed, random;
     int doomed; /* the rank that will be reported lost; -1: none */
     int killed; /* the rank whose process will be killed; -1: none */
-    atomic_bool wrong; /* some player has noted something: everyone stops */
     struct player player[MAX_RANKS];
 };
 
-uint64_t suite_seed(void);
-uint64_t random_next(uint64_t *state);
-uint64_t now_ns(void);
+static uint64_t random_next(uint64_t *state);
 
-/* A world of players without letters; without ends too where processes open them. `state` is cmocka's. */
-struct world *world_open(void **state, int ranks);
+/* A world of players without letters; without ends too where processes open them. */
+static struct world *world_open(const nbcoll_conformance *c, int ranks);
+/* A world whose transport has the wakeup group; skips the case if it has not, and did not promise it. */
+static struct world *world_with_wakeups(const nbcoll_conformance *c, int ranks);
 /* Checks that every letter not revoked has arrived once; closes and frees. */
-void world_close(struct world *w);
+static void world_close(struct world *w);
 /* Closes one endpoint early: its player no longer takes part. */
-void world_close_end(struct world *w, int rank);
-/* Runs main for each player at once, on threads or in processes; main is silent, or notes what is wrong. */
-void world_run(struct world *w, void (*main)(struct player *p));
+static void world_close_end(struct world *w, int rank);
+/* Runs main for each player at once, on threads or in processes. */
+static void world_run(struct world *w, void (*main)(struct player *p));
 /* For world_run: sends and receives until its letters have arrived and its work requests are back. */
-void player_talk(struct player *p);
+static void player_talk(struct player *p);
 /* Steps all players until their letters have arrived and their work requests are back. */
-void world_settle(struct world *w);
-/* Fails the test when a player has noted something. */
-void world_check(const struct world *w);
+static void world_settle(struct world *w);
 
-struct letter *player_write(struct player *p, int to, size_t bytes);
+static struct letter *player_write(struct player *p, int to, size_t bytes);
 /* Posts one letter, which becomes POSTED unless it was refused. */
-nbcoll_posted player_post(struct player *p, struct letter *l);
+static nbcoll_posted player_post(struct player *p, struct letter *l);
 /* Posts what is still ready, up to the first refusal. */
-void player_send(struct player *p);
+static void player_send(struct player *p);
 /* One progress, everything that it brought checked. True when it brought something. */
-bool player_progress(struct player *p);
+static bool player_progress(struct player *p);
 /* True when it has been told that this rank has left, or that all others have (-1). */
-bool player_knows_left(const struct player *p, int rank);
+static bool player_knows_left(const struct player *p, int rank);
 /* True when all letters are posted and arrived, and no work request is lent. */
-bool player_is_done(const struct player *p);
-void player_is_wrong(struct player *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool player_is_done(const struct player *p);
+/* Ends the case, naming the player. */
+static _Noreturn void player_is_wrong(const struct player *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Arms its wakeup. */
-nbcoll_status player_arm(struct player *p);
-/* Waits so long for its descriptor. It looks every now and then whether the test has failed elsewhere. */
-bool player_is_rung(const struct player *p, int timeout_ms);
-/* A world whose transport has the wakeup group; skips the test if it has not, and did not promise it. */
-struct world *world_with_wakeups(void **state, int ranks);
-/* Notes when the arrival is not the letter that its header names; player_receive counts it too. */
-struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
-void player_receive(struct player *p, const nbcoll_arrival *a);
+static nbcoll_status player_arm(struct player *p);
+/* Waits so long for its descriptor. */
+static bool player_is_rung(const struct player *p, int timeout_ms);
+/* Ends the case when the arrival is not the letter that its header names; player_receive counts it too. */
+static struct letter *player_check_arrival(struct player *p, const nbcoll_arrival *a);
+static void player_receive(struct player *p, const nbcoll_arrival *a);
 /* This letter need not arrive. */
-void player_revoke(struct player *p, struct letter *l);
+static void player_revoke(struct player *p, struct letter *l);
 /* Progresses until none of its work requests is lent, and everyone now and then, since room may be needed elsewhere. */
-void player_await_records(struct player *p);
+static void player_await_works(struct player *p);
+/* The same where the others are threads or processes: it alone. */
+static void player_await_own_works(struct player *p);
 
 /* What bytes come at `offset` in the payload of letter `index` of `from`. */
-void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes);
+static void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes);
 
-/* The tests, each a file's. */
+/* The cases, each a file's. Those of one process, where ranks are stepped or are threads: */
 #define SUITE(X)                                                                                                       \
     X(the_table_and_the_endpoint_are_valid)                                                                            \
     X(an_idle_progress_reports_nothing)                                                                                \
@@ -119,8 +115,8 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(promised_order_is_kept)                                                                                          \
     X(arrivals_stay_readable_until_the_next_progress)                                                                  \
     X(a_refused_post_leaves_nothing_behind_and_later_succeeds)                                                         \
-    X(a_lent_record_comes_back_once_with_everything_intact)                                                            \
-    X(a_cancelled_record_comes_back_once)                                                                              \
+    X(a_lent_work_request_comes_back_once_with_everything_intact)                                                      \
+    X(a_cancelled_work_request_comes_back_once)                                                                        \
     X(messages_posted_before_a_close_are_delivered)                                                                    \
     X(a_leave_is_reported_once_after_the_last_message)                                                                 \
     X(what_is_posted_to_one_who_has_left_goes_nowhere)                                                                 \
@@ -154,9 +150,5 @@ void expected_payload(const struct world *w, int from, uint64_t index, unsigned 
     X(a_killed_rank_ends_a_sleep)                                                                                      \
     X(a_rank_that_calls_exec_is_reported_lost_to_all)                                                                  \
     X(a_rank_that_has_left_is_not_lost_when_its_process_ends)
-#define SUITE_DECLARE(name) void name(void **state);
-SUITE(SUITE_DECLARE)
-PROCESSES(SUITE_DECLARE)
-#undef SUITE_DECLARE
 
 #endif

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Conformance of ranks whose processes end or become another program: they are reported lost to all others, within
+ * Cases of ranks whose processes end or become another program: they are reported lost to all others, within
  * what the transport promises and what a busy machine takes; but not if they had left before.
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 
-#include "crew.h"
 #include "player.h"
+#include "processes.h"
 
-enum { RANKS = 4, VICTIM = 1, BUSY_MS = 1000, LONGEST_SLEEP_MS = 100 };
-#define MILLISECOND UINT64_C(1000000)
+enum { FATE_RANKS = 4, VICTIM = 1, BUSY_MS = 1000, LONGEST_SLEEP_MS = 100 };
 
 /* What the ranks say to each other beside the transport. */
 struct fate {
@@ -33,7 +29,7 @@ static struct fate *fate;
 
 static void await_others(atomic_int *count, int all)
 {
-    for (atomic_fetch_add(count, 1); atomic_load(count) < all;)
+    for (atomic_fetch_add(count, 1); atomic_load(count) < all; case_waits("the other ranks"))
         sched_yield();
 }
 
@@ -41,7 +37,7 @@ static void call_exec(void)
 {
     atomic_store(&fate->pid, getpid());
     execlp("sleep", "sleep", "100", NULL);
-    CHECK(!"exec");
+    case_fails("the case needs the program sleep");
 }
 
 /* Who comes last ends the program that the victim has become. */
@@ -54,13 +50,13 @@ static void end_other_program(int survivors)
 
 static bool is_in_time(const struct player *p)
 {
-    return now_ns() - atomic_load(&fate->end) < (p->world->process->lost_ms + BUSY_MS) * MILLISECOND;
+    return now_ns() - atomic_load(&fate->end) < (p->world->c->lost_ms + BUSY_MS) * MILLISECOND;
 }
 
 static void await_loss(struct player *p)
 {
     bool sleeps = fate->is_slept && p->ep->transport->wakeup;
-    while (!p->knows_lost && !p->world->wrong) {
+    while (!p->knows_lost) {
         if (!player_progress(p) && !p->knows_lost && sleeps && player_arm(p) == NBCOLL_OK &&
             !player_is_rung(p, fate->longest_ms) && fate->longest_ms > BUSY_MS)
             player_is_wrong(p, "slept through a death");
@@ -76,7 +72,7 @@ static void lose_one(struct player *p)
     nbcoll_work work = {0};
 
     player_talk(p);
-    await_others(&fate->here, RANKS);
+    await_others(&fate->here, FATE_RANKS);
     if (p->rank == VICTIM) {
         atomic_store(&fate->end, now_ns());
         if (fate->is_by_exec)
@@ -88,38 +84,38 @@ static void lose_one(struct player *p)
         player_progress(p);
     if (p->ep->transport->post(p->ep, VICTIM, &header, NULL, 0, &work) != NBCOLL_POST_LOST)
         player_is_wrong(p, "a post to the lost rank %d does not say so", VICTIM);
-    end_other_program(RANKS - 1);
+    end_other_program(FATE_RANKS - 1);
 }
 
-static void run(void **state, void (*main)(struct player *p), int doomed, struct fate how)
+static void run_fate(const nbcoll_conformance *c, void (*main)(struct player *p), int doomed, struct fate how)
 {
-    struct world *w = world_open(state, RANKS);
-    fate = shared_memory(sizeof *fate);
+    struct world *w = world_open(c, FATE_RANKS);
+    fate = processes_share(sizeof *fate);
     *fate = how;
     w->doomed = doomed;
     w->killed = VICTIM;
-    for (int from = 0; from < RANKS; from++)
-        for (int to = 0; to < RANKS; to++)
+    for (int from = 0; from < FATE_RANKS; from++)
+        for (int to = 0; to < FATE_RANKS; to++)
             player_write(&w->player[from], to, 100);
     world_run(w, main);
     munmap(fate, sizeof *fate);
     world_close(w);
 }
 
-void a_killed_rank_is_reported_lost_to_all(void **state)
+static void a_killed_rank_is_reported_lost_to_all(const nbcoll_conformance *c)
 {
-    run(state, lose_one, VICTIM, (struct fate){.is_by_exec = false});
+    run_fate(c, lose_one, VICTIM, (struct fate){.is_by_exec = false});
 }
 
-void a_killed_rank_ends_a_sleep(void **state)
+static void a_killed_rank_ends_a_sleep(const nbcoll_conformance *c)
 {
-    run(state, lose_one, VICTIM, (struct fate){.is_slept = true, .longest_ms = 10 * BUSY_MS});
+    run_fate(c, lose_one, VICTIM, (struct fate){.is_slept = true, .longest_ms = 10 * BUSY_MS});
 }
 
-void a_rank_that_calls_exec_is_reported_lost_to_all(void **state)
+static void a_rank_that_calls_exec_is_reported_lost_to_all(const nbcoll_conformance *c)
 {
-    run(state, lose_one, VICTIM, (struct fate){.is_by_exec = true});
-    run(state, lose_one, VICTIM,
+    run_fate(c, lose_one, VICTIM, (struct fate){.is_by_exec = true});
+    run_fate(c, lose_one, VICTIM,
         (struct fate){.is_by_exec = true, .is_slept = true, .longest_ms = LONGEST_SLEEP_MS});
 }
 
@@ -127,7 +123,7 @@ void a_rank_that_calls_exec_is_reported_lost_to_all(void **state)
 static void leave_and_end(struct player *p)
 {
     player_talk(p);
-    await_others(&fate->here, RANKS); /* all is received: nobody needs them any more */
+    await_others(&fate->here, FATE_RANKS); /* all is received: nobody needs them any more */
     if (p->rank == VICTIM || p->rank == VICTIM + 1) {
         nbcoll_endpoint_close(p->ep);
         p->ep = NULL;
@@ -135,14 +131,14 @@ static void leave_and_end(struct player *p)
             call_exec();
         return;
     }
-    for (uint64_t start = now_ns(); now_ns() - start < 2 * p->world->process->lost_ms * MILLISECOND;)
+    for (uint64_t start = now_ns(); now_ns() - start < 2 * p->world->c->lost_ms * MILLISECOND;)
         player_progress(p);
     if (!player_knows_left(p, VICTIM) || !player_knows_left(p, VICTIM + 1))
         player_is_wrong(p, "it is not told who has left");
-    end_other_program(RANKS - 2);
+    end_other_program(FATE_RANKS - 2);
 }
 
-void a_rank_that_has_left_is_not_lost_when_its_process_ends(void **state)
+static void a_rank_that_has_left_is_not_lost_when_its_process_ends(const nbcoll_conformance *c)
 {
-    run(state, leave_and_end, -1, (struct fate){.is_by_exec = true});
+    run_fate(c, leave_and_end, -1, (struct fate){.is_by_exec = true});
 }

@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Conformance of the shared group: what a rank reserves is its own, fresh, and where all others find it; and a ring
+ * Cases of the shared group: what a rank reserves is its own, fresh, and where all others find it; and a ring
  * ends a sleep.
  */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 
 #include "player.h"
 
 #define LINE 128
-#define TOO_LONG_MS 10000
 
 /* Ends the test when the transport has no shared group and need not have one. */
-static struct world *shared_world(void **state, int ranks)
+static struct world *shared_world(const nbcoll_conformance *c, int ranks)
 {
-    struct world *w = world_open(state, ranks);
+    struct world *w = world_open(c, ranks);
     if (!w->player[0].ep->transport->shared) {
-        assert_false(w->c->promises & NBCOLL_CONFORMANCE_SHARED);
+        CHECK(!(w->c->promises & NBCOLL_CONFORMANCE_SHARED));
         world_close(w);
-        skip();
+        case_is_skipped("it has no shared group");
     }
     return w;
 }
@@ -54,26 +50,26 @@ static void mark(unsigned char *memory, size_t bytes, int with)
 static void check_mark(const unsigned char *memory, size_t bytes, int with)
 {
     for (size_t i = 0; i < bytes; i++)
-        assert_int_equal(memory[i], (unsigned char)((size_t)with * 37 + i));
+        CHECK_EQUAL(memory[i], (unsigned char)((size_t)with * 37 + i));
 }
 
-void reserved_memory_is_zeroed_aligned_and_nobody_elses(void **state)
+static void reserved_memory_is_zeroed_aligned_and_nobody_elses(const nbcoll_conformance *c)
 {
     enum { RANKS = 3, EACH = 20 };
-    struct world *w = shared_world(state, RANKS);
+    struct world *w = shared_world(c, RANKS);
     uint64_t at[RANKS * EACH];
     size_t bytes[RANKS * EACH];
     for (int round = 0; round < 3; round++) { /* also what was used before */
         for (int i = 0; i < RANKS * EACH; i++) {
             struct player *p = &w->player[i % RANKS];
             bytes[i] = 1 + random_next(&w->random) % 5000;
-            assert_int_equal(reserve(p, bytes[i], &at[i]), NBCOLL_OK);
+            CHECK_EQUAL(reserve(p, bytes[i], &at[i]), NBCOLL_OK);
             unsigned char *memory = map(p, at[i], bytes[i]);
-            assert_int_equal((uintptr_t)memory % LINE, 0);
+            CHECK_EQUAL((uintptr_t)memory % LINE, 0);
             for (size_t k = 0; k < bytes[i]; k++)
-                assert_int_equal(memory[k], 0);
+                CHECK_EQUAL(memory[k], 0);
             for (int k = 0; k < i; k++)
-                assert_true(at[k] != at[i]);
+                CHECK(at[k] != at[i]);
             mark(memory, bytes[i], i);
         }
         for (int i = 0; i < RANKS * EACH; i++)
@@ -84,53 +80,53 @@ void reserved_memory_is_zeroed_aligned_and_nobody_elses(void **state)
     world_close(w);
 }
 
-void all_ranks_find_what_one_has_reserved(void **state)
+static void all_ranks_find_what_one_has_reserved(const nbcoll_conformance *c)
 {
     enum { RANKS = 3, BYTES = 3000 };
-    struct world *w = shared_world(state, RANKS);
+    struct world *w = shared_world(c, RANKS);
     for (int owner = 0; owner < RANKS; owner++) {
         uint64_t at;
-        assert_int_equal(reserve(&w->player[owner], BYTES, &at), NBCOLL_OK);
+        CHECK_EQUAL(reserve(&w->player[owner], BYTES, &at), NBCOLL_OK);
         for (int writer = 0; writer < RANKS; writer++) {
             mark(map(&w->player[writer], at, BYTES), BYTES, writer);
             for (int reader = 0; reader < RANKS; reader++)
                 check_mark(map(&w->player[reader], at, BYTES), BYTES, writer);
         }
         release(&w->player[owner], at);
-        assert_null(map(&w->player[owner], 0, 1)); /* names nothing */
+        CHECK(!map(&w->player[owner], 0, 1)); /* names nothing */
     }
     world_close(w);
 }
 
 /* One rank's memory comes to an end, if there is one; the others' does not. What is given back is there again. */
-void memory_that_is_used_up_comes_back(void **state)
+static void memory_that_is_used_up_comes_back(const nbcoll_conformance *c)
 {
     enum { CHUNK = 1 << 16, MOST = 256 };
-    struct world *w = shared_world(state, 2);
+    struct world *w = shared_world(c, 2);
     uint64_t at[MOST], again, other;
     size_t n = 0;
-    assert_int_equal(reserve(&w->player[0], SIZE_MAX, &again), NBCOLL_ERR_MEMORY);
+    CHECK_EQUAL(reserve(&w->player[0], SIZE_MAX, &again), NBCOLL_ERR_MEMORY);
     while (n < MOST && reserve(&w->player[0], CHUNK, &at[n]) == NBCOLL_OK)
         n++;
-    assert_true(n > 2);
+    CHECK(n > 2);
     if (n == MOST) {
         while (n)
             release(&w->player[0], at[--n]);
         world_close(w);
-        skip();
+        case_is_skipped("its shared memory has no end");
     }
-    assert_int_equal(reserve(&w->player[0], CHUNK, &again), NBCOLL_ERR_MEMORY);
-    assert_int_equal(reserve(&w->player[1], CHUNK, &other), NBCOLL_OK);
+    CHECK_EQUAL(reserve(&w->player[0], CHUNK, &again), NBCOLL_ERR_MEMORY);
+    CHECK_EQUAL(reserve(&w->player[1], CHUNK, &other), NBCOLL_OK);
     for (size_t i = 0; i < n; i++) {
         release(&w->player[0], at[i]);
-        assert_int_equal(reserve(&w->player[0], CHUNK + LINE, &again), NBCOLL_ERR_MEMORY);
-        assert_int_equal(reserve(&w->player[0], CHUNK, &again), NBCOLL_OK);
-        assert_true(again == at[i]);
+        CHECK_EQUAL(reserve(&w->player[0], CHUNK + LINE, &again), NBCOLL_ERR_MEMORY);
+        CHECK_EQUAL(reserve(&w->player[0], CHUNK, &again), NBCOLL_OK);
+        CHECK(again == at[i]);
     }
     release(&w->player[0], at[0]);
     release(&w->player[0], at[1]); /* the two are one gap, which is as good for other sizes */
-    assert_int_equal(reserve(&w->player[0], CHUNK + LINE, &at[0]), NBCOLL_OK);
-    assert_int_equal(reserve(&w->player[0], CHUNK - LINE, &at[1]), NBCOLL_OK);
+    CHECK_EQUAL(reserve(&w->player[0], CHUNK + LINE, &at[0]), NBCOLL_OK);
+    CHECK_EQUAL(reserve(&w->player[0], CHUNK - LINE, &at[1]), NBCOLL_OK);
     for (size_t i = 0; i < n; i++)
         release(&w->player[0], at[i]);
     release(&w->player[1], other);
@@ -143,21 +139,21 @@ static bool is_readable(const struct player *p, int timeout_ms)
     return poll(&fd, 1, timeout_ms) == 1 && fd.revents & POLLIN;
 }
 
-void a_change_of_shared_memory_ends_a_sleep(void **state)
+static void a_change_of_shared_memory_ends_a_sleep(const nbcoll_conformance *c)
 {
-    struct world *w = shared_world(state, 2);
+    struct world *w = shared_world(c, 2);
     const nbcoll_shared *shared = w->player[0].ep->transport->shared;
     struct player *sleeper = &w->player[1];
     for (int round = 0; round < 10; round++) {
         struct player *ringer = &w->player[round % 2]; /* or the sleeper itself */
         shared->wake(ringer->ep, 1);
-        assert_false(is_readable(sleeper, 0)); /* it was awake */
-        assert_int_equal(sleeper->ep->transport->wakeup->arm(sleeper->ep), NBCOLL_OK);
-        assert_false(is_readable(sleeper, 0));
+        CHECK(!is_readable(sleeper, 0)); /* it was awake */
+        CHECK_EQUAL(sleeper->ep->transport->wakeup->arm(sleeper->ep), NBCOLL_OK);
+        CHECK(!is_readable(sleeper, 0));
         shared->wake(ringer->ep, 1);
-        assert_true(is_readable(sleeper, TOO_LONG_MS));
-        assert_false(player_progress(sleeper)); /* nothing has come, and the sleep is over */
-        assert_false(is_readable(sleeper, 0));
+        CHECK(is_readable(sleeper, case_left_ms()));
+        CHECK(!player_progress(sleeper)); /* nothing has come, and the sleep is over */
+        CHECK(!is_readable(sleeper, 0));
     }
     world_close(w);
 }

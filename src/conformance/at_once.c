@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Conformance with all ranks at once, each a thread or a process: what the transport shares between endpoints it
+ * Cases with all ranks at once, each a thread or a process: what the transport shares between endpoints it
  * synchronises itself.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
 
-#include "crew.h"
 #include "player.h"
-
-#define TOO_LONG_NS 50000000000u
+#include "processes.h"
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
@@ -36,54 +30,31 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* The world is this process's own copy; each receiver knows and counts what must come. */
-static void process_main(int rank, void *user)
-{
-    const struct body *b = user;
-    struct world *w = b->player->world;
-    struct player *p = &w->player[rank];
-
-    CHECK((p->ep = w->process->open(w->c, w->made, rank, w->ranks)) != NULL);
-    CHECK(p->ep->limits.payload == w->payload);
-    b->main(p);
-    if (p->wrong[0])
-        rank_fails(__FILE__, __LINE__, p->wrong);
-    nbcoll_endpoint_close(p->ep);
-}
-
 void world_run(struct world *w, void (*main)(struct player *p))
 {
     struct body body[MAX_RANKS];
     pthread_t thread[MAX_RANKS];
-    crew processes = {{0}};
-    int status[RANKS_MOST];
 
-    for (int i = 0; i < w->ranks; i++) {
-        body[i] = (struct body){&w->player[i], main};
-        processes.threads[i] = 1;
-    }
-    if (w->process) {
-        assert_true(crew_run(&processes, process_main, &body[0], status));
-        for (int i = 0; i < w->ranks; i++)
-            assert_int_equal(status[i], i == w->killed ? SIGKILL : 0);
+    if (w->in_processes) {
+        processes_run(w, main);
         return;
     }
-    for (int i = 0; i < w->ranks; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, thread_main, &body[i]), 0);
+    for (int i = 0; i < w->ranks; i++) {
+        body[i] = (struct body){&w->player[i], main};
+        CHECK_EQUAL(pthread_create(&thread[i], NULL, thread_main, &body[i]), 0);
+    }
     for (int i = 0; i < w->ranks; i++)
         pthread_join(thread[i], NULL);
-    world_check(w);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
 void player_talk(struct player *p)
 {
-    uint64_t start = now_ns();
-    while (!player_is_done(p) && !p->world->wrong) {
+    while (!player_is_done(p)) {
         player_send(p);
         if (!player_progress(p)) {
-            if (now_ns() - start > TOO_LONG_NS)
+            if (case_is_late())
                 player_is_wrong(p, "%zu of %zu messages arrived, %zu work requests are out", p->arrived, p->expected,
                                 p->lent);
             sched_yield();
@@ -94,10 +65,8 @@ void player_talk(struct player *p)
 static void talk_and_close(struct player *p)
 {
     player_talk(p);
-    if (!p->world->wrong) {
-        nbcoll_endpoint_close(p->ep);
-        p->ep = NULL;
-    }
+    nbcoll_endpoint_close(p->ep);
+    p->ep = NULL;
 }
 
 static void write_random_letters(struct world *w, struct player *p, int letters)
@@ -110,13 +79,13 @@ static void write_random_letters(struct world *w, struct player *p, int letters)
     }
 }
 
-void ranks_at_once_exchange_random_messages(void **state)
+static void ranks_at_once_exchange_random_messages(const nbcoll_conformance *c)
 {
     static const struct {
         int ranks, letters;
     } runs[] = {{2, 3000}, {4, 1000}, {9, 200}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        struct world *w = world_open(state, runs[i].ranks);
+        struct world *w = world_open(c, runs[i].ranks);
         for (int rank = 0; rank < w->ranks; rank++)
             write_random_letters(w, &w->player[rank], runs[i].letters);
         world_run(w, player_talk);
@@ -124,10 +93,10 @@ void ranks_at_once_exchange_random_messages(void **state)
     }
 }
 
-void an_end_closes_while_others_still_talk(void **state)
+static void an_end_closes_while_others_still_talk(const nbcoll_conformance *c)
 {
     for (int round = 0; round < 20; round++) {
-        struct world *w = world_open(state, 4);
+        struct world *w = world_open(c, 4);
         for (int rank = 0; rank < w->ranks; rank++)
             for (int k = 0; k < 10 + 30 * rank; k++) /* the first ones are done early */
                 player_write(&w->player[rank], 1 + (rank + k) % 3, (size_t)k);
@@ -139,25 +108,23 @@ void an_end_closes_while_others_still_talk(void **state)
 /* All but the last rank leave; it hears of each once, which a second look would show. */
 static void talk_and_close_or_stay(struct player *p)
 {
-    uint64_t start = now_ns();
     if (p->rank + 1 < p->world->ranks) {
         talk_and_close(p);
         return;
     }
     player_talk(p);
-    while (!player_knows_left(p, -1) && !p->world->wrong) {
+    while (!player_knows_left(p, -1)) {
         if (!player_progress(p))
             sched_yield();
-        if (now_ns() - start > TOO_LONG_NS)
-            player_is_wrong(p, "nobody says that all have left");
+        case_waits("the report that all others have left");
     }
-    for (start = now_ns(); now_ns() - start < 250000000;)
+    for (uint64_t start = now_ns(); now_ns() - start < 250000000;)
         player_progress(p);
 }
 
-void who_stays_is_told_once_of_all_who_leave(void **state)
+static void who_stays_is_told_once_of_all_who_leave(const nbcoll_conformance *c)
 {
-    struct world *w = world_open(state, 4);
+    struct world *w = world_open(c, 4);
     for (int rank = 0; rank < w->ranks; rank++)
         write_random_letters(w, &w->player[rank], 100);
     world_run(w, talk_and_close_or_stay);
@@ -166,7 +133,7 @@ void who_stays_is_told_once_of_all_who_leave(void **state)
 
 /* ---- bulk data ------------------------------------------------------------------------------------------------- */
 
-#define EXPOSED 300000
+enum { EXPOSED_AT_ONCE = 300000 };
 
 /* What the ranks say to each other beside the transport. */
 struct board {
@@ -179,8 +146,9 @@ static struct board *board;
 static void await_all(struct player *p, atomic_int *ranks)
 {
     atomic_fetch_add(ranks, 1);
-    while (atomic_load(ranks) < p->world->ranks && !p->world->wrong) {
+    while (atomic_load(ranks) < p->world->ranks) {
         player_progress(p);
+        case_waits("the other ranks");
         sched_yield();
     }
 }
@@ -192,38 +160,42 @@ static void read_one(struct player *p, int from, size_t offset, size_t bytes, un
     nbcoll_key key = board->key[from][p->rank];
     nbcoll_posted said;
 
-    while ((said = bulk->get(p->ep, from, key, offset, to, bytes, &loan.work)) == NBCOLL_POST_NOT_NOW)
+    while ((said = bulk->get(p->ep, from, key, offset, to, bytes, &loan.work)) == NBCOLL_POST_NOT_NOW) {
         player_progress(p);
+        case_waits("a get that is not answered NOT_NOW");
+    }
     loan.lent = said == NBCOLL_POST_LENT;
     p->lent += loan.lent;
     if (said != NBCOLL_POST_DONE && said != NBCOLL_POST_LENT)
         player_is_wrong(p, "get from rank %d said %d", from, (int)said);
-    while (p->lent && !p->world->wrong)
+    while (p->lent) {
         player_progress(p);
-    expected_payload(p->world, from, 1, wanted, EXPOSED);
+        case_waits("a lent get to come back");
+    }
+    expected_payload(p->world, from, 1, wanted, EXPOSED_AT_ONCE);
     if (memcmp(to, wanted + offset, bytes) != 0)
         player_is_wrong(p, "%zu bytes from rank %d at %zu are wrong", bytes, from, offset);
 }
 
 static void expose_and_read(struct player *p)
 {
-    unsigned char *memory = malloc(EXPOSED), *to = malloc(EXPOSED), *wanted = malloc(EXPOSED);
+    unsigned char *memory = malloc(EXPOSED_AT_ONCE), *to = malloc(EXPOSED_AT_ONCE), *wanted = malloc(EXPOSED_AT_ONCE);
     const nbcoll_bulk *bulk = p->ep->transport->bulk;
     nbcoll_key *key = board->key[p->rank];
     uint64_t random = p->world->seed + (uint64_t)p->rank;
     int ranks = p->world->ranks;
 
-    expected_payload(p->world, p->rank, 1, memory, EXPOSED);
+    expected_payload(p->world, p->rank, 1, memory, EXPOSED_AT_ONCE);
     for (int to_rank = 0; bulk && to_rank < ranks; to_rank++)
         if ((!bulk->reaches || bulk->reaches(p->ep, to_rank)) &&
-            bulk->expose(p->ep, to_rank, memory, EXPOSED, &key[to_rank]) != NBCOLL_OK)
+            bulk->expose(p->ep, to_rank, memory, EXPOSED_AT_ONCE, &key[to_rank]) != NBCOLL_OK)
             key[to_rank] = (nbcoll_key){{0, 0}};
     await_all(p, &board->shown);
-    for (int k = 0; bulk && k < 40 && !p->world->wrong; k++) {
+    for (int k = 0; bulk && k < 40; k++) {
         int from = k % ranks;
         const uint64_t *word = board->key[from][p->rank].word;
-        size_t offset = random_next(&random) % EXPOSED, most = k % 3 ? 1000 : EXPOSED;
-        size_t bytes = 1 + random_next(&random) % (EXPOSED - offset < most ? EXPOSED - offset : most);
+        size_t offset = random_next(&random) % EXPOSED_AT_ONCE, most = k % 3 ? 1000 : EXPOSED_AT_ONCE;
+        size_t bytes = 1 + random_next(&random) % (EXPOSED_AT_ONCE - offset < most ? EXPOSED_AT_ONCE - offset : most);
         if (word[0] | word[1])
             read_one(p, from, offset, bytes, to, wanted), atomic_fetch_add(&board->reads, 1);
     }
@@ -236,13 +208,13 @@ static void expose_and_read(struct player *p)
     free(wanted);
 }
 
-void ranks_at_once_read_what_is_exposed(void **state)
+static void ranks_at_once_read_what_is_exposed(const nbcoll_conformance *c)
 {
-    struct world *w = world_open(state, 4);
-    board = shared_memory(sizeof *board);
+    struct world *w = world_open(c, 4);
+    board = processes_share(sizeof *board);
     world_run(w, expose_and_read);
     if (w->c->promises & NBCOLL_CONFORMANCE_BULK)
-        assert_true(board->reads > 0);
+        CHECK(board->reads > 0);
     munmap(board, sizeof *board);
     world_close(w);
 }
