@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
  * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
-#include "../engine/7_calls/context.h"
+#include "../engine/4_comm/cache.h"
+#include "../engine/6_progress/lock.h"
+#include "../engine/7_calls/request.h"
+#include "../engine/7_calls/start.h"
 #include "../reduce/reduce.h"
 #include "../select/select.h"
 

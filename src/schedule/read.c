@@ -35,16 +35,8 @@ const char *nbcoll_kind_name(nbcoll_kind kind)
     return (unsigned)kind < NBCOLL_KIND_COUNT ? names[kind] : "?";
 }
 
-nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
+void nbcolli_schedule_delete(nbcoll_schedule *s)
 {
-    if (!s)
-        return NBCOLL_OK;
-    if (s->owner) {
-        nbcoll_status status = nbcolli_schedule_withdraw(s);
-        if (status != NBCOLL_OK)
-            return status;
-    }
     nbcoll_host host = s->host;
     nbcolli_free(&host, s, s->memory);
-    return NBCOLL_OK;
 }

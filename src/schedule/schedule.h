@@ -7,6 +7,8 @@
 
 typedef struct nbcolli_run nbcolli_run;
 
+#define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
+
 /* A message step by its key, to find the step that a header means: ascending by (peer, number). */
 typedef struct nbcolli_message {
     int peer;
@@ -67,8 +69,8 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
 
-/* The engine's: takes it from the context that pools its runs, unless a request uses it (ERR_BUSY). Also ERR_FORKED. */
-nbcoll_status nbcolli_schedule_withdraw(nbcoll_schedule *s);
+/* Frees one that no context owns. */
+void nbcolli_schedule_delete(nbcoll_schedule *s);
 
 /* The position of the first message in `index` that is not before (peer, number). */
 static inline uint32_t nbcolli_message_index(const nbcolli_message *index, uint32_t n, int peer, uint32_t number)

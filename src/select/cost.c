@@ -3,8 +3,8 @@
  * that all ranks know alike. Messages in flight at the same time share nothing but the time of the ranks at their ends.
  * An algorithm that has no formula here is never chosen for its cost: on the machines that test/simulate/test_penalty.c
  * simulates, another one is as fast, or nearly. */
-#include "../engine/3_run/cells.h"
 #include "../host/host.h"
+#include "../schedule/schedule.h"
 #include "select.h"
 #include "nbcoll/pattern.h"
 

@@ -9,17 +9,15 @@
  * the receive ready and is answered, or comes before it; then the receive asks when it is ready. WANT finds the send
  * waiting, or not ready; then its STALLED will find the receive ready. Stalls are numbered, and EAGER and RTS say up to
  * which none waits any more: in whatever order messages arrive, a stall that lasts is not taken for over. */
-#ifndef NBCOLL_INLINE_CREDIT_H
-#define NBCOLL_INLINE_CREDIT_H
+#ifndef NBCOLLI_ENGINE_RUN_CREDIT_H
+#define NBCOLLI_ENGINE_RUN_CREDIT_H
 
-#include "step.h"
+#include "../1_state/context.h"
 
 static inline int nbcolli_is_later(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) > 0; /* numbers of stalls come round */
 }
-
-/* ---- the sender ------------------------------------------------------------------------------------------------ */
 
 static inline nbcolli_peer *nbcolli_op_peer(const nbcolli_op *op)
 {
@@ -27,31 +25,10 @@ static inline nbcolli_peer *nbcolli_op_peer(const nbcolli_op *op)
 }
 
 /* The send waits for a credit, or to be asked for. */
-static inline void nbcolli_stall(nbcolli_op *op)
-{
-    nbcolli_peer *peer = nbcolli_op_peer(op);
-
-    op->phase = NBCOLLI_STALLING;
-    op->watch_next = NULL;
-    op->watch_at = peer->stalling ? peer->stalling_end : &peer->stalling;
-    *op->watch_at = op;
-    peer->stalling_end = &op->watch_next;
-    if (++peer->stalls == 0)
-        peer->stalls = 1;
-    nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
-}
+void nbcolli_stall(nbcolli_op *op);
 
 /* It need not wait any more. */
-static inline void nbcolli_unstall(nbcolli_op *op)
-{
-    nbcolli_peer *peer = nbcolli_op_peer(op);
-
-    if (op->watch_at && !op->watch_next)
-        peer->stalling_end = op->watch_at;
-    nbcolli_unwatch(op);
-}
-
-/* ---- the receiver ---------------------------------------------------------------------------------------------- */
+void nbcolli_unstall(nbcolli_op *op);
 
 /* What an EAGER or RTS says of the sends that wait. */
 static inline void nbcolli_stalls_over(nbcolli_peer *peer, const nbcolli_header *h)
@@ -61,14 +38,7 @@ static inline void nbcolli_stalls_over(nbcolli_peer *peer, const nbcolli_header 
 }
 
 /* Asks for the message of a receive that is ready. */
-static inline void nbcolli_want(nbcolli_op *op)
-{
-    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    nbcolli_header h = nbcolli_header_to(op->run->comm, v->peer, NBCOLLI_WANT, op->run->tag);
-
-    h.number = v->number;
-    nbcolli_control_to(op->run->comm, v->peer, &h);
-}
+void nbcolli_want(nbcolli_op *op);
 
 /* If its peer has stalled, the message may be among those that wait. */
 static inline void nbcolli_want_stalled(nbcolli_op *op)

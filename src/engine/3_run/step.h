@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the phases of messages, exposures and fetches have in common: steps become ready and end, their ops send, get
- * and are over, their run fails. */
-#ifndef NBCOLL_INLINE_STEP_H
-#define NBCOLL_INLINE_STEP_H
+ * and are over. Inline: what each step does. */
+#ifndef NBCOLLI_ENGINE_RUN_STEP_H
+#define NBCOLLI_ENGINE_RUN_STEP_H
 
-#include "../2_wire/giveup.h"
-#include "queue.h"
+#include "../1_state/context.h"
 
+#define NBCOLLI_LEAST_BYTES 4096u /* of what is divided */
+
+/* Tells the observer, if there is one. */
 static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
 {
     const nbcoll_observer *o = run->comm->context->observer;
@@ -16,94 +18,29 @@ static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcol
     }
 }
 
-/* ---- failure --------------------------------------------------------------------------------------------------- */
-
-static inline void nbcolli_to_settle(nbcolli_run *run)
+/* The op waits for a change of shared memory: each pass looks again. */
+static inline void nbcolli_watch(nbcolli_op *op)
 {
-    nbcoll_context *c = run->comm->context;
-    if (!run->listed) {
-        run->listed = 1;
-        run->next_failing = c->failing;
-        c->failing = run;
-    }
-}
+    nbcoll_context *c = op->run->comm->context;
 
-/* The run will end with `why`. `tell`: the other ranks do not know yet. Of a vote each rank tells: those that have
- * ended it well have a communicator that this one will not have, and must learn of that whoever dies. Settling happens
- * later, from the drain. */
-static inline void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
-{
-    if (run->status != NBCOLL_OK)
+    if (op->watch_at)
         return;
-    run->status = why;
-    run->cause = cause;
-    nbcolli_note_failure(run->comm, why, cause, run->tag);
-    if (tell || run->request->creating)
-        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
-    nbcolli_to_settle(run);
+    op->watch_at = &c->watched;
+    op->watch_next = c->watched;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    c->watched = op;
 }
 
-/* It needs a rank that has left. */
-static inline void nbcolli_run_deserted(nbcolli_run *run, int rank)
+static inline void nbcolli_unwatch(nbcolli_op *op)
 {
-    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
-}
-
-/* An active request ends with `why`, whether it runs or waits for its slot. */
-static inline void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
-{
-    if (r->run)
-        nbcolli_run_fail(r->run, why, cause, tell);
-    else
-        nbcolli_queued_fail(r, why, cause, tell);
-}
-
-/* The run of a tag, or null when it has none (yet, or any more). */
-static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
-{
-    nbcolli_run *run = nbcolli_slot_of(comm, tag)->active;
-    return run && run->tag == tag ? run : NULL;
-}
-
-/* Ends all that was started, from this tag on; all ranks know, or are told of it otherwise. */
-static inline void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank)
-{
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        if (comm->slot[i].active && comm->slot[i].active->tag >= from)
-            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
-    nbcolli_queue_fail(comm, from, why, rank);
-}
-
-/* Nothing starts on it any more, as ERR_MISMATCH, ERR_CANCELLED or ERR_PEER_LOST then says. By a loss, or if not all
- * ranks have made it, all that runs ends, too, with `why`. Where the ranks are out of step it goes on: an operation
- * that they have all started alike can end; one that they have not is found by itself, or ends since somebody will not
- * start it (nbcolli_lost_in). Each rank that learns of it tells all others, so that the news outlives its bearer.
- * `tag`: the operation that showed it. */
-static inline void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
-{
-    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
-    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
-
-    if (comm->broken == broken || (comm->broken != NBCOLL_OK && comm->broken != NBCOLL_ERR_MISMATCH))
+    if (!op->watch_at)
         return;
-    comm->broken = broken;
-    comm->failure = (nbcoll_failure){why, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
-    comm->context->failure = comm->failure;
-    nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
-    nbcolli_tell_lost(comm, rank, broken);
-    nbcolli_runs_fail(comm, from, why, rank);
+    *op->watch_at = op->watch_next;
+    if (op->watch_next)
+        op->watch_next->watch_at = op->watch_at;
+    op->watch_at = NULL;
 }
-
-/* `rank` does something else under this tag: nobody can say what the ranks will do next. */
-static inline void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
-{
-    nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
-    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag);
-}
-
-/* ---- bytes a pass ---------------------------------------------------------------------------------------------- */
-
-#define NBCOLLI_LEAST_BYTES 4096u /* of what is divided */
 
 static inline int nbcolli_has_bytes(const nbcolli_run *run)
 {
@@ -129,51 +66,22 @@ static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, s
 }
 
 /* A later pass goes on with the run. */
-static inline void nbcolli_run_delay(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
+void nbcolli_run_delay(nbcolli_run *run);
 
-    if (run->delayed_at)
-        return;
-    run->delayed = NULL;
-    run->delayed_at = c->delayed_end;
-    *c->delayed_end = run;
-    c->delayed_end = &run->delayed;
-}
-
-static inline void nbcolli_run_undelay(nbcolli_run *run)
-{
-    nbcoll_context *c = run->comm->context;
-
-    *run->delayed_at = run->delayed;
-    if (run->delayed)
-        run->delayed->delayed_at = run->delayed_at;
-    else
-        c->delayed_end = run->delayed_at;
-    run->delayed_at = NULL;
-}
+/* It has its turn, or is over. */
+void nbcolli_run_undelay(nbcolli_run *run);
 
 /* The same for an op in the middle of something. */
-static inline void nbcolli_op_delay(nbcolli_op *op)
-{
-    nbcolli_op **list = &op->run->unfinished;
+void nbcolli_op_delay(nbcolli_op *op);
 
-    op->watch_at = list;
-    op->watch_next = *list;
-    if (op->watch_next)
-        op->watch_next->watch_at = &op->watch_next;
-    *list = op;
-    nbcolli_run_delay(op->run);
-}
-
-/* ---- steps ----------------------------------------------------------------------------------------------------- */
-
+/* A step is ready. */
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
 {
     run->ready[run->tail++] = step;
     nbcolli_observe(run, NBCOLL_STEP_READY, step);
 }
 
+/* A step has ended: those behind it may be ready. */
 static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
@@ -185,8 +93,6 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
         if (--run->before[v->after[i]] == 0)
             nbcolli_push(run, v->after[i]);
 }
-
-/* ---- ops ------------------------------------------------------------------------------------------------------- */
 
 static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
 {
@@ -205,29 +111,9 @@ static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
 }
 
 /* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */
-static inline void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
-{
-    nbcolli_run *run = op->run;
-    const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_peer *peer = &run->comm->peer[v->peer];
-    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
+void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes);
 
-    h.number = v->number;
-    h.fingerprint = run->schedule->fingerprint;
-    h.bytes = field;
-    h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    h.count = peer->stalling && type != NBCOLLI_STALLED ? 0 : peer->stalls;
-    if (type == NBCOLLI_RTS)
-        h.key = op->key;
-    op->post.wire = nbcolli_pack(&h);
-    op->post.link = peer->link;
-    op->post.peer = peer->address;
-    op->post.payload = payload;
-    op->post.bytes = bytes;
-    op->recalled = 0;
-    nbcolli_post_send(&op->post);
-}
-
+/* Nothing of the op is lent any more. */
 static inline void nbcolli_op_settled(nbcolli_op *op)
 {
     op->phase = NBCOLLI_SETTLED;
@@ -237,6 +123,7 @@ static inline void nbcolli_op_settled(nbcolli_op *op)
     }
 }
 
+/* The step of an op has ended. */
 static inline void nbcolli_op_end(nbcolli_op *op)
 {
     nbcolli_op_settled(op);
@@ -259,17 +146,7 @@ static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
     return nbcolli_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
 }
 
-static inline void nbcolli_op_get(nbcolli_op *op)
-{
-    nbcolli_link *link = op->post.link;
-    if (link->loss[op->post.peer] != NBCOLLI_HERE) {
-        op->post.where = NBCOLLI_STUCK;
-        if (!(link->loss[op->post.peer] & NBCOLLI_CUT))
-            nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
-    } else
-        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
-                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
-                                                             &op->post.work));
-}
+/* Starts the op's get, from `moved` on. */
+void nbcolli_op_get(nbcolli_op *op);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
- * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
- * communicator is reserved until each of its ranks has left it, or is dead for certain: one that is only given up may
- * still write there that it has left. */
+ * The memory of a communicator's cells: see area.h. */
 #include <stdio.h>
 
-#include "../7_calls/context.h"
+#include "area.h"
 
-enum { SHARES_WITH_SOME = 1, SHARES_WITH_ALL = 3 }; /* the ranks' common bits count */
+#include "terms.h"
+#include "../3_run/cells.h"
+#include "../../host/host.h"
 
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
 {
@@ -128,13 +127,12 @@ void nbcolli_area_take(nbcoll_comm *comm)
         atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
                               atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
     comm->started = nbcolli_area_started(comm, comm->rank);
-    comm->shared = comm->agreed.shares == SHARES_WITH_ALL;
+    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL;
     comm->offered->ranks = comm->size;
     for (int rank = 0; rank < comm->size; rank++)
         comm->offered->address[rank] = (uint32_t)comm->peer[rank].address;
 }
 
-/* What was offered in a vote that ended badly here stays reserved: others may have taken it. */
 void nbcolli_area_leave(nbcoll_comm *comm)
 {
     nbcolli_area *mine = comm->offered;
@@ -149,52 +147,4 @@ void nbcolli_area_leave(nbcoll_comm *comm)
         comm->link->areas = mine;
     } else
         nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
-}
-
-nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
-{
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
-    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
-    return NBCOLL_OK;
-}
-
-size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
-{
-    nbcoll_comm_config config;
-
-    if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
-        return 0;
-    return nbcolli_area_bytes((size_t)ranks, config.slots, config.cells);
-}
-
-static int reaches(const nbcolli_peer *peer)
-{
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
-}
-
-uint32_t nbcolli_area_shares(const nbcoll_comm *over)
-{
-    const nbcoll_transport *t = &over->link->transport;
-
-    if (!t->shared || !t->bulk)
-        return 0;
-    for (int rank = 0; rank < over->size; rank++)
-        if (!reaches(&over->peer[rank]))
-            return SHARES_WITH_SOME;
-    return SHARES_WITH_ALL;
-}
-
-int nbcoll_comm_shares(void *user, int peer)
-{
-    const nbcoll_comm *comm = user;
-
-    if (!comm || !comm->area || peer < 0 || peer >= comm->size)
-        return 0;
-    return reaches(&comm->peer[peer]);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The bounded cache of a communicator's schedules, under everything that their builders read. The one used longest ago
- * makes room; if a request still holds it, that request frees it. */
-#include "../7_calls/context.h"
+ * The bounded cache of a communicator's schedules, under everything that their builders read: see cache.h. */
+#include "cache.h"
+
 #include "nbcoll/select.h"
+#include "../3_run/pool.h"
+#include "../../host/host.h"
 
 static uint32_t mix(uint32_t hash, uint64_t value)
 {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators: their memory, their end, what they say of themselves. */
-#include "../7_calls/context.h"
+ * Communicators: see comm.h. */
+#include "comm.h"
+
 #include "nbcoll/select.h"
+#include "area.h"
+#include "cache.h"
+#include "requests.h"
+#include "../2_wire/unexpected.h"
+#include "../3_run/pending.h"
+#include "../../host/host.h"
 
 #define UNEXPECTED_MOST 1024u /* buckets of the unexpected queue; with more of them than that, some share one */
 
@@ -18,6 +25,27 @@ static size_t unexpected_room(const nbcolli_link *link, int most)
 {
     size_t messages = (size_t)link->credits * (size_t)most;
     return buckets_for(messages < UNEXPECTED_MOST ? (uint32_t)messages : UNEXPECTED_MOST);
+}
+
+const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id)
+{
+    const nbcolli_tombstone *tombstone = link->tombstones;
+    while (tombstone && tombstone->id != id)
+        tombstone = tombstone->next;
+    return tombstone;
+}
+
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
+{
+    *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
+    if (s != NBCOLL_OK)
+        return s;
+    if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
+        config->schedules < 1 || config->schedules > 65536 ||
+        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN))
+        return NBCOLL_ERR_CONFIG;
+    return nbcoll_rules_check(config->rules, config->rule_count, NULL);
 }
 
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
@@ -130,88 +158,4 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     if (comm->sister)
         comm->sister->sister_at = comm->sister_at;
     nbcolli_free(&c->host, comm, comm->memory);
-}
-
-/* Those who wait for a credit get enough for all that they may have: it goes nowhere. */
-static void release_stalled(nbcoll_comm *comm)
-{
-    for (int rank = 0; rank < comm->size; rank++)
-        if (nbcolli_is_later(comm->peer[rank].seen, comm->peer[rank].over)) {
-            nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
-            h.credits = UINT16_MAX;
-            nbcolli_control_to(comm, rank, &h);
-        }
-}
-
-nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
-{
-    if (!comm)
-        return NBCOLL_OK;
-    nbcoll_context *c = comm->context;
-    nbcoll_status s = nbcolli_enter(c);
-    if (s != NBCOLL_OK)
-        return s;
-    int busy = comm->active > 0;
-    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
-        busy |= r->calling; /* its callback is still to be told */
-    if (busy)
-        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
-    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
-    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
-    if (awaits)
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
-    release_stalled(comm);
-    nbcolli_comm_destroy(comm);
-    return nbcolli_leave(c, NBCOLL_OK);
-}
-
-int nbcoll_comm_rank(const nbcoll_comm *comm)
-{
-    return comm->rank;
-}
-
-int nbcoll_comm_size(const nbcoll_comm *comm)
-{
-    return comm->size;
-}
-
-uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
-{
-    return comm->config.flags;
-}
-
-nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
-{
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    size_t size = out->size;
-    nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
-                          comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
-                          comm->config.rule_count, comm->agreed.eager ? comm->agreed.eager : 1,
-                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps};
-    if (size < sizeof size)
-        return NBCOLL_ERR_CONFIG;
-    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
-    return NBCOLL_OK;
-}
-
-size_t nbcoll_comm_active(const nbcoll_comm *comm)
-{
-    size_t active;
-    if (nbcolli_enter(comm->context) != NBCOLL_OK)
-        return 0;
-    active = comm->active;
-    nbcolli_leave(comm->context, NBCOLL_OK);
-    return active;
-}
-
-nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
-{
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
-    if (s != NBCOLL_OK)
-        return s;
-    *out = comm->failure;
-    return nbcolli_leave(comm->context, NBCOLL_OK);
 }

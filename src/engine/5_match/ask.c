@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Who waits for whom, and where that rank is: see ask.h. */
-#include "../7_calls/context.h"
+#include "ask.h"
+
+#include "../2_wire/control.h"
+#include "../3_run/cells.h"
+#include "../3_run/fail.h"
+#include "../3_run/queue.h"
+#include "../../host/host.h"
 
 #define LOOK 10000000u   /* ns between two looks at the clock, about */
 #define MOST_PASSES 1024u /* between them */
@@ -12,7 +18,7 @@ typedef struct rank_place {
     uint32_t fingerprint;
 } rank_place;
 
-/* ---- where ranks are ------------------------------------------------------------------------------------------- */
+/* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
 /* What a rank's words say of an operation: below 0 it has not been started, above 0 it is forgotten. */
 static int recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fingerprint)
@@ -72,7 +78,7 @@ static uint64_t next_by_words(const nbcoll_comm *comm, int rank, uint64_t near)
     return next;
 }
 
-/* ---- who is waited for ----------------------------------------------------------------------------------------- */
+/* ---- who is waited for ------------------------------------------------------------------------------------------- */
 
 /* Whom the op waits for, and in which operation; 0: for nobody. */
 static int op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
@@ -176,7 +182,7 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
     return f;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 /* `rank`, for which the run waits in `tag`, is in this place. */
 static void judge(nbcolli_run *run, int rank, uint64_t tag, const rank_place *p)
@@ -202,7 +208,7 @@ static void judge(nbcolli_run *run, int rank, uint64_t tag, const rank_place *p)
     }
 }
 
-/* ---- the messages ---------------------------------------------------------------------------------------------- */
+/* ---- the messages ------------------------------------------------------------------------------------------------ */
 
 /* Is there memory for one? If not, nothing is lost but time. */
 static int may_send(nbcoll_context *c)
@@ -269,7 +275,6 @@ static uint64_t next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
     return lowest;
 }
 
-/* The rank is then asked about the next operation at once: a round asks about all. */
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
@@ -293,7 +298,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
         ask(comm, rank, next - 1);
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* A number that changes when the run moves. */
 static uint64_t mark_of(const nbcolli_run *run)

@@ -12,11 +12,11 @@
  *   it has failed there                word of that is on its way
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
- * goes well asks nobody. The work is in src/engine/5_match/ask.c. */
-#ifndef NBCOLL_INLINE_ASK_H
-#define NBCOLL_INLINE_ASK_H
+ * goes well asks nobody. */
+#ifndef NBCOLLI_ENGINE_MATCH_ASK_H
+#define NBCOLLI_ENGINE_MATCH_ASK_H
 
-#include "../3_run/expose.h"
+#include "../1_state/context.h"
 
 #define NBCOLLI_ROUND 40000000u /* ns: so long a waiting rank may sleep */
 
@@ -30,6 +30,7 @@ static inline void nbcolli_note_started(const nbcolli_request *r)
 
 /* Looks at the clock, and begins a round if one is due. Runs may fail by it: drain afterwards. */
 void nbcolli_look_at_clock(nbcoll_context *c);
+
 /* A pass has been made. */
 static inline void nbcolli_count_pass(nbcoll_context *c)
 {
@@ -37,12 +38,16 @@ static inline void nbcolli_count_pass(nbcoll_context *c)
         nbcolli_look_at_clock(c);
 }
 
-/* From the wire: the two messages; and a QUERY about a communicator that is unknown here. */
-void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
-void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);
-void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed);
-
 /* Whom the run waits for, and where that rank is as far as this one knows: what a deadline has to say. */
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run);
+
+/* A QUERY has come. */
+void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h);
+
+/* A QUERY about a communicator that is unknown here. */
+void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed);
+
+/* A WHERE has come. */
+void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h);
 
 #endif

@@ -2,6 +2,12 @@
  * Leaving without the answers of others: a context ends, and what they or a transport may still touch is kept for good.
  * The host keeps its buffers; the library's own memory of that kind is leaked. */
 #include "context.h"
+#include "../2_wire/control.h"
+#include "../2_wire/unexpected.h"
+#include "../3_run/cells.h"
+#include "../3_run/step.h"
+#include "../6_progress/lock.h"
+#include "../6_progress/progress.h"
 
 typedef struct abandon_loan {
     nbcoll_lent *lent;

@@ -3,182 +3,17 @@
  * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
  * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
-#include <inttypes.h>
-#include <stdio.h>
+#include "link.h"
+#include "request.h"
+#include "start.h"
+#include "../3_run/pool.h"
+#include "../4_comm/area.h"
+#include "../4_comm/comm.h"
+#include "../4_comm/requests.h"
+#include "../4_comm/vote.h"
+#include "../6_progress/lock.h"
 
-#include "context.h"
-#include "../../select/select.h"
-
-/* ---- the result ------------------------------------------------------------------------------------------------ */
-
-/* One rank is enough to ask, all are needed to promise. */
-static uint32_t agree_flags(uint32_t a, uint32_t b)
-{
-    return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
-}
-
-void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
-{
-    nbcolli_vote *a = &comm->agreed;
-
-    *a = votes[0];
-    for (int i = 1; i < n; i++) {
-        const nbcolli_vote *v = &votes[i];
-        a->flags = agree_flags(a->flags, v->flags);
-        a->slots = v->slots < a->slots ? v->slots : a->slots;
-        a->cells = v->cells < a->cells ? v->cells : a->cells;
-        a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
-        a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
-        a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
-        a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
-        a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
-        a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
-        a->large = v->large > a->large ? v->large : a->large;
-        a->eager = v->eager < a->eager ? v->eager : a->eager;
-        a->shares &= v->shares;
-    }
-    comm->config.slots = a->slots;
-    comm->config.cells = a->cells;
-    comm->config.large = (size_t)a->large;
-    comm->config.flags = a->flags;
-}
-
-/* The first communicator of a link: its members are known, only the terms change. */
-static void settle_first(nbcoll_comm *comm)
-{
-    nbcolli_votes_agree(comm, comm->votes, comm->size);
-    for (int i = 0; i < comm->size; i++)
-        nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
-    nbcolli_area_take(comm);
-}
-
-/* The members: those of my colour, by key, then by rank in the parent. */
-static void settle_members(nbcoll_comm *comm)
-{
-    const nbcoll_comm *parent = comm->parent;
-    const nbcolli_vote *votes = comm->votes;
-    int mine = parent->rank, first = -1;
-
-    nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
-    comm->size = 0;
-    for (int i = 0; i < parent->size; i++) {
-        int place = 0;
-        if (votes[i].colour != votes[mine].colour)
-            continue;
-        for (int j = 0; j < parent->size; j++)
-            place += votes[j].colour == votes[i].colour &&
-                     (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
-        comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
-                                           .credits = (int32_t)comm->link->credits};
-        nbcolli_area_find(comm, place, votes[i].area, parent->size);
-        if (i == mine)
-            comm->rank = place;
-        if (place == 0)
-            first = i;
-        comm->size++;
-        comm->link->losses += /* so that it learns of them */
-            comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE;
-    }
-    comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
-    nbcolli_area_take(comm);
-}
-
-/* Messages that came before this rank knew the communicator. */
-static void adopt(nbcolli_link *link)
-{
-    nbcolli_unexpected *list = link->orphans;
-
-    link->orphans = NULL;
-    while (list) {
-        nbcolli_unexpected *s = list;
-        nbcolli_incoming in = {link, s->header, s->payload, s->bytes, s, s->source};
-        list = s->next;
-        nbcolli_receive(&in);
-    }
-}
-
-static void log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
-{
-    const nbcoll_host *host = &comm->context->host;
-    char text[160];
-
-    if (!host->log)
-        return;
-    if (v->creation != first->creation)
-        snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
-    else if (v->credits != first->credits)
-        snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
-                 v->credits, first->credits);
-    else
-        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules than rank 0", rank);
-    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
-}
-
-/* What must be the same in all votes. */
-static nbcoll_status votes_compare(const nbcoll_comm *comm, int voters)
-{
-    const nbcolli_vote *first = &comm->votes[0];
-
-    for (int i = 0; i < voters; i++) {
-        const nbcolli_vote *v = &comm->votes[i];
-        if (v->abi != NBCOLL_ABI)
-            return NBCOLL_ERR_ABI;
-        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits) {
-            log_difference(comm, i, v, first);
-            return NBCOLL_ERR_MISMATCH;
-        }
-    }
-    return NBCOLL_OK;
-}
-
-static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
-{
-    int voters = comm->parent ? comm->parent->size : comm->size;
-
-    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
-        nbcoll_comm *over = comm->parent ? comm->parent : comm;
-        s = comm->spoiled;
-        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
-    }
-    if (s == NBCOLL_OK)
-        s = votes_compare(comm, voters);
-    if (s == NBCOLL_OK && !comm->parent)
-        settle_first(comm);
-    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
-        settle_members(comm);
-        nbcolli_comm_register(comm);
-    } else if (s == NBCOLL_OK)
-        nbcolli_area_return(comm);
-    return s;
-}
-
-void nbcolli_comm_made(nbcolli_request *r)
-{
-    nbcoll_comm *comm = r->creating, **out = comm->out;
-    nbcolli_link *link = comm->link;
-    nbcoll_context *c = comm->context;
-
-    r->creating = NULL;
-    r->status = conclude(comm, r->status);
-    comm->parent = NULL;
-    comm->making = r->status != NBCOLL_OK;
-    link->creating--;
-    link->unmade |= comm->making;
-    if (r->status != NBCOLL_OK || !out || !comm->listed) {
-        if (r->comm == comm)
-            r->comm = NULL;
-        nbcolli_unexpected_drop(comm, 0, UINT64_MAX,
-                                NBCOLL_ERR_CANCELLED); /* of those that have it, and send already */
-        nbcolli_comm_destroy(comm);
-        comm = NULL;
-    }
-    if (out && r->status == NBCOLL_OK)
-        *out = comm;
-    adopt(link);
-    nbcolli_request_end(c, r);
-}
-
-/* ---- the vote -------------------------------------------------------------------------------------------------- */
+/* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
 {
@@ -192,29 +27,6 @@ static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
         (*out)->fingerprint ^= 0x5eedc0deu; /* unlike an allgather of the program's that happens to be as long */
     }
     return s;
-}
-
-static uint32_t vote_eager(size_t asked, size_t payload)
-{
-    size_t least = asked < payload ? asked : payload;
-    return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
-}
-
-nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)
-{
-    const nbcoll_endpoint *ep = comm->link->endpoint;
-
-    return (nbcolli_vote){
-        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
-        .creation = creation, .colour = colour, .key = key, .slots = comm->config.slots,
-        .cells = comm->config.cells, .credits = comm->link->credits,
-        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
-        .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
-        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
-        .eager = vote_eager(comm->config.eager, ep->limits.payload),
-        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
-        .area = nbcolli_area_offer(comm, over->size)};
 }
 
 /* What a rank passes. */
@@ -236,7 +48,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
         return s;
     nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes);
     if (!r) {
-        nbcoll_schedule_free(schedule);
+        nbcolli_schedule_delete(schedule);
         return NBCOLL_ERR_MEMORY;
     }
     nbcolli_schedule_own(schedule, c);
@@ -259,23 +71,10 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     return NBCOLL_OK;
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------- */
-
-nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
-{
-    *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
-    nbcoll_status s = given ? nbcolli_copy_tagged(config, given, sizeof *config) : NBCOLL_OK;
-    if (s != NBCOLL_OK)
-        return s;
-    if (config->slots < 1 || config->slots > 65536 || config->cells < 1 || config->cells > 256 ||
-        config->schedules < 1 || config->schedules > 65536 ||
-        config->flags & ~(NBCOLL_REPRODUCIBLE | NBCOLL_COUNTS_KNOWN))
-        return NBCOLL_ERR_CONFIG;
-    return nbcoll_rules_check(config->rules, config->rule_count, NULL);
-}
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
-                            nbcoll_comm **out, nbcoll_request *request)
+                                 nbcoll_comm **out, nbcoll_request *request)
 {
     nbcolli_link *link;
     nbcoll_comm *comm;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a program says of its peers: that one is lost. */
-#include "context.h"
+#include "../2_wire/giveup.h"
+#include "../6_progress/lock.h"
+#include "../6_progress/progress.h"
 
 nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Memory that other ranks read in place. */
-#include "context.h"
+#include "../4_comm/area.h"
+#include "../6_progress/lock.h"
 
 nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
 {

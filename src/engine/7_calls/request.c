@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Requests as the program sees them: test, wait and their plurals, callbacks, cancel, persistent ones. */
-#include "context.h"
+ * Requests as the program sees them: see request.h. */
+#include "request.h"
+
+#include "start.h"
+#include "wait.h"
+#include "../1_state/failure.h"
+#include "../3_run/fail.h"
+#include "../3_run/queue.h"
+#include "../4_comm/requests.h"
+#include "../5_match/agree.h"
+#include "../5_match/ask.h"
+#include "../6_progress/progress.h"
+#include "../6_progress/report.h"
 
 /* Has it been started, and not ended? The lock is held. */
 static int is_active(const nbcolli_request *r)
@@ -8,7 +19,7 @@ static int is_active(const nbcolli_request *r)
     return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
 }
 
-/* ---- one look -------------------------------------------------------------------------------------------------- */
+/* ---- one look ---------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 {
@@ -74,36 +85,6 @@ static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_requ
     return s;
 }
 
-void nbcolli_report_ended(nbcoll_context *c)
-{
-    while (nbcolli_enter(c) == NBCOLL_OK) {
-        nbcolli_request *r = c->ended;
-        if (!r) {
-            nbcolli_unlock(c);
-            return;
-        }
-        c->ended = r->next;
-        nbcoll_request handle = nbcolli_request_handle(c, r);
-        nbcoll_done *done = r->done;
-        nbcoll_status status = r->status;
-        void *user = r->user;
-        int persistent = r->persistent;
-        if (persistent) { /* the callback may start it again, or free it */
-            r->calling = 0;
-            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
-        }
-        nbcolli_unlock(c);
-        if (done)
-            done(handle, status, user);
-        if (persistent)
-            continue;
-        if (nbcolli_enter(c) != NBCOLL_OK)
-            return;
-        nbcolli_request_release(c, r);
-        nbcolli_unlock(c);
-    }
-}
-
 nbcoll_status nbcoll_test(nbcoll_request *request)
 {
     nbcoll_context *c = request ? request->context : NULL;
@@ -132,7 +113,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     return nbcolli_leave_reporting(c, s);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Why the request is not over: it waits for its slot, or for its peers. */
 static nbcoll_status expired(const nbcoll_request *request)
@@ -208,7 +189,7 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
     return nbcolli_leave(c, s);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Into the context of a request that exists. */
 static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out)

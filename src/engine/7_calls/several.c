@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Several requests at once. */
-#include "context.h"
+#include "request.h"
+#include "wait.h"
 
 /* What a look at several requests finds. */
 typedef struct sight {

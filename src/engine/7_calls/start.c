@@ -1,8 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Starting the schedules of a program's own making. */
-#include "context.h"
+ * Starting operations: see start.h. */
+#include "start.h"
+
+#include "../3_run/pending.h"
+#include "../3_run/pool.h"
+#include "../3_run/queue.h"
+#include "../4_comm/requests.h"
+#include "../5_match/ask.h"
+#include "../5_match/match.h"
+#include "../6_progress/lock.h"
+#include "../6_progress/progress.h"
 
 #define MOST_PARTS 65534u /* that a reader's word can count */
+
+static nbcoll_status comm_can_start(const nbcoll_comm *comm)
+{
+    if (comm->broken != NBCOLL_OK) {
+        comm->context->failure = comm->failure;
+        comm->context->failure.status = comm->broken;
+        return comm->broken;
+    }
+    /* A reader's word has 48 bits for the tag's turn in its slot. */
+    return comm->next_tag / comm->config.slots >= UINT64_C(1) << 48 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_request_start(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
+    nbcoll_status s = comm_can_start(comm), why = NBCOLL_OK;
+    nbcolli_run *run = NULL;
+    int cause = -1, is_revoked;
+
+    if (s != NBCOLL_OK)
+        return s;
+    r->tag = comm->next_tag;
+    is_revoked = nbcolli_pending_take(comm, r->tag, &why, &cause);
+    if (is_revoked)
+        s = NBCOLL_OK; /* nothing is needed */
+    else if (slot->active || slot->next)
+        s = nbcolli_queue_reserve(comm);
+    else if (!(run = nbcolli_run_take(r)))
+        s = NBCOLL_ERR_MEMORY;
+    if (s != NBCOLL_OK)
+        return s;
+    comm->next_tag++;
+    nbcolli_note_started(r);
+    comm->active++;
+    comm->context->active++;
+    comm->context->bytes_left = NBCOLL_PASS_BYTES;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
+    if (run)
+        nbcolli_activate(run);
+    else if (is_revoked)
+        nbcolli_runless_fail(r, why, cause, 0);
+    else
+        nbcolli_queue_add(r);
+    nbcolli_drain(comm->context);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
+                            nbcoll_comm *comm, int persistent, nbcoll_request *request)
+{
+    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv);
+    nbcoll_request handle;
+    nbcoll_status status = NBCOLL_OK;
+
+    if (!r)
+        return NBCOLL_ERR_MEMORY;
+    if (blocks)
+        memcpy(r->blocks, blocks, sizeof r->blocks);
+    handle = nbcolli_request_handle(comm->context, r);
+    if (persistent) {
+        r->persistent = 1;
+        r->next_persistent = comm->persistent;
+        comm->persistent = r;
+    } else {
+        status = nbcolli_request_start(r);
+        if (status != NBCOLL_OK)
+            nbcolli_request_release(comm->context, r);
+    }
+    if (status == NBCOLL_OK)
+        *request = handle;
+    return status;
+}
 
 static int shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
 {
@@ -42,32 +125,6 @@ static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbc
     if (status == NBCOLL_OK)
         status = nbcolli_begin(s, send, recv, NULL, comm, persistent, request);
     return nbcolli_leave(comm->context, status);
-}
-
-nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
-                            nbcoll_comm *comm, int persistent, nbcoll_request *request)
-{
-    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv);
-    nbcoll_request handle;
-    nbcoll_status status = NBCOLL_OK;
-
-    if (!r)
-        return NBCOLL_ERR_MEMORY;
-    if (blocks)
-        memcpy(r->blocks, blocks, sizeof r->blocks);
-    handle = nbcolli_request_handle(comm->context, r);
-    if (persistent) {
-        r->persistent = 1;
-        r->next_persistent = comm->persistent;
-        comm->persistent = r;
-    } else {
-        status = nbcolli_request_start(r);
-        if (status != NBCOLL_OK)
-            nbcolli_request_release(comm->context, r);
-    }
-    if (status == NBCOLL_OK)
-        *request = handle;
-    return status;
 }
 
 nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,

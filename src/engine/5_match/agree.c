@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The survivors of a communicator agree on who they are, and make a new one. The messages are the endpoint's, not
- * operations of the communicator: that is broken, and who takes part is what is to be found out.
- *
- * Each rank says who is gone, as far as it knows, and casts its vote (AGREE), to all that are not gone, again
- * whenever it learns of more: by itself, or from what another says that is not gone itself. Once it has heard the
- * same from each of them it decides: they are the members. It tells them (DECIDED) and ends. Who hears a decision of
- * a rank that is not gone takes it over, and passes it on before it ends. So if one survivor decides, all others
- * decide the same, or hear of it: nobody can decide something else without that rank's word.
- *
- * A rank that has not come here yet takes note of who is gone, and nothing else: its own first AGREE asks for an
- * answer. All memory is taken at the start; what cannot be sent now is sent later, and then says what is so then. A
- * decision is kept until all members are known to have it. */
-#include "../7_calls/context.h"
+ * The survivors of a communicator agree on who they are, and make a new one: see agree.h. */
+#include "agree.h"
+
+#include "news.h"
+#include "../1_state/failure.h"
+#include "../2_wire/giveup.h"
+#include "../2_wire/post.h"
+#include "../4_comm/area.h"
+#include "../4_comm/comm.h"
+#include "../4_comm/vote.h"
+#include "../../host/host.h"
 
 /* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
  * otherwise before it was lost. */
@@ -46,7 +44,7 @@ struct nbcolli_shrink {
     agreement_member member[];
 };
 
-/* ---- payloads: the vote, [size] areas, [size] who is gone ------------------------------------------------------- */
+/* ---- payloads: the vote, [size] areas, [size] who is gone -------------------------------------------------------- */
 
 static size_t shrink_payload_bytes(int size, int carries_areas)
 {
@@ -72,7 +70,7 @@ static uint8_t shrink_payload_gone(const void *payload, size_t bytes, int size, 
     return gone > GONE_DEAD ? GONE_GIVEN_UP : gone;
 }
 
-/* ---- who is gone ------------------------------------------------------------------------------------------------ */
+/* ---- who is gone ------------------------------------------------------------------------------------------------- */
 
 /* What another says of a rank counts on the whole endpoint, unless it has only left. */
 static void shrink_learn(nbcolli_link *link, int address, uint8_t gone)
@@ -120,7 +118,7 @@ static void shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
     shrink_tell_members(s);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status status, int cause)
 {
@@ -270,7 +268,6 @@ static void shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
     shrink_conclude(s);
 }
 
-/* AGREE or DECIDED. `comm`: null if it is not known here. */
 void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -396,7 +393,12 @@ void nbcolli_shrinks_clear(nbcolli_link *link)
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static nbcolli_shrink *shrink_make(nbcoll_comm *comm)
+int nbcolli_shrink_fits(const nbcoll_comm *comm)
+{
+    return shrink_payload_bytes(comm->size, 0) <= comm->link->endpoint->limits.payload;
+}
+
+nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 {
     nbcolli_link *link = comm->link;
     size_t size = (size_t)comm->size, limit = link->endpoint->limits.payload;
@@ -429,7 +431,12 @@ static nbcolli_shrink *shrink_make(nbcoll_comm *comm)
     return s;
 }
 
-static void shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
+void nbcolli_shrink_free(nbcolli_shrink *s)
+{
+    nbcolli_free(&s->link->context->host, s, s->memory);
+}
+
+void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
     s->instance = ++comm->shrinks;
     s->request = r;
@@ -452,49 +459,4 @@ static void shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made
     shrink_tell_members(s);
     s->next = s->link->shrinks;
     s->link->shrinks = s;
-}
-
-static nbcoll_status shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
-{
-    nbcoll_context *c = comm->context;
-    nbcolli_link *link = comm->link;
-    nbcoll_comm *made;
-
-    if (shrink_payload_bytes(comm->size, 0) > link->endpoint->limits.payload ||
-        UINT32_MAX - link->serial <= (uint32_t)comm->size)
-        return NBCOLL_ERR_LIMIT;
-    nbcoll_status status = nbcolli_comm_open(link, &comm->config, comm->size, &made);
-    if (status != NBCOLL_OK)
-        return status;
-    nbcolli_shrink *s = shrink_make(comm);
-    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL) : NULL;
-    if (!r) {
-        if (s)
-            nbcolli_free(&c->host, s, s->memory);
-        nbcolli_comm_destroy(made);
-        return NBCOLL_ERR_MEMORY;
-    }
-    r->creating = made;
-    made->out = out;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
-    *request = nbcolli_request_handle(c, r);
-    shrink_start(s, comm, made, r);
-    nbcolli_drain(c);
-    return NBCOLL_OK;
-}
-
-nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
-{
-    if (!comm || !out || !request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_enter(comm->context);
-    return s == NBCOLL_OK ? nbcolli_leave(comm->context, shrink_begin(comm, out, request)) : s;
-}
-
-nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
-{
-    nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_ishrink(comm, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }

@@ -1,37 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Passing time: spinning, yielding, sleeping on wakeups; or the host's hook for them. */
+ * Passing time: see wait.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* ppoll */
 #endif
 #include <poll.h>
 #include <sched.h>
 
-#include "../7_calls/context.h"
+#include "wait.h"
 
-#define SPINS 5000u              /* looks before the first yield */
+#include "../5_match/ask.h"
+#include "../6_progress/lock.h"
+#include "../../host/host.h"
+
 #define YIELDS 100u              /* then, before the first sleep */
 #define SHORT_SLEEP 1000000u     /* ns: where another thread may take the ring, and end what this one waits for */
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-void nbcolli_pause(nbcoll_context *c, uint64_t looks)
-{
-    if (c->host.pause) {
-        nbcolli_go_outside(c);
-        c->host.pause(c->host.user, looks);
-        nbcolli_come_back(c);
-    } else if (looks <= SPINS && !c->crowded)
-        relax();
-    else
-        sched_yield();
-}
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
 static int arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
@@ -65,7 +47,7 @@ static void sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
-    uint64_t spins = c->crowded ? 0 : SPINS, left = UINT64_MAX;
+    uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
     int sleeps = !c->host.pause && w->looks > spins + YIELDS;
 
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)

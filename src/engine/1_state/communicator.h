@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: slots, peers, votes, caches, and the memory of their cells. */
+#ifndef NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
+#define NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
+
+#include "request.h"
+
+/* Revoked operations in a row that have not been started here yet. */
+typedef struct nbcolli_pending_revoke {
+    struct nbcolli_pending_revoke *next, *before;
+    uint64_t first, last; /* tags */
+    nbcoll_status status;
+    int cause;
+} nbcolli_pending_revoke;
+
+#define NBCOLLI_PENDING_REVOKES 1024u /* such ranges, at most: with more the communicator breaks */
+
+/* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
+typedef struct nbcolli_slot {
+    nbcolli_run *active;
+    uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
+    struct nbcolli_slot *next_free; /* in the context's list */
+    nbcoll_comm *comm;              /* while listed there */
+    uint32_t listed;
+    uint64_t exposed; /* 1 + the last tag that wrote our cells */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
+    uint64_t well_since; /* the turn after the last one that failed here */
+} nbcolli_slot;
+
+typedef struct nbcolli_peer {
+    nbcolli_link *link;
+    int address;     /* rank on the link */
+    int32_t credits; /* messages that we may still send unasked; may be below zero while the ranks agree */
+    uint32_t owed;   /* credits to give back */
+    nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
+    uint32_t stalls;     /* the number of the last one to it */
+    uint32_t seen, over; /* of its own: the last one that has come; up to which none waits any more */
+    nbcolli_post *revoke; /* the last REVOKE to it that was refused: others may join it while it waits */
+    uint8_t given_up; /* the other members have been told so */
+    uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
+} nbcolli_peer;
+
+#define NBCOLLI_STARTED 16u /* operations that a rank remembers to have started: a pair of lines */
+
+/* What a rank knows of where another one is. */
+typedef struct nbcolli_told {
+    uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
+    uint64_t tag;  /* of its last answer */
+    uint64_t next; /* as it said then: the tag that it starts next; 0: not known */
+    int late;      /* 1 + a rank that has not started `tag`, as it said then, or 0 */
+    uint8_t position; /* nbcoll_position: its own, in `tag` */
+    uint8_t asked;    /* it has still to answer */
+    uint64_t owed;    /* 1 + the tag of which it wants to know from us; 0: none */
+} nbcolli_told;
+
+typedef struct nbcolli_cached {
+    struct nbcolli_cached *next; /* in its bucket */
+    struct nbcolli_cached *newer, *older;
+    uint32_t hash;
+    size_t memory;    /* of the entry and its copies of arrays */
+    nbcoll_args args; /* its arrays are copies */
+    nbcoll_schedule *schedule;
+} nbcolli_cached;
+
+typedef struct nbcolli_cache {
+    nbcolli_cached **bucket;
+    uint32_t buckets, entries, limit;
+    nbcolli_cached *newest, *oldest;
+} nbcolli_cache;
+
+/* The call that makes a communicator. */
+typedef enum nbcolli_creation { NBCOLLI_CREATE, NBCOLLI_DUP, NBCOLLI_SPLIT, NBCOLLI_SPLIT_SHARED,
+                                NBCOLLI_SHRINK } nbcolli_creation;
+
+/* What each rank says when a communicator is made, and what all of them then go by. */
+typedef struct nbcolli_vote {
+    uint32_t abi, address, serial;
+    int32_t colour, key;
+    uint32_t slots, cells, credits;
+    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps;
+    uint32_t flags;
+    uint32_t shares; /* see 4_comm/terms.h */
+    uint32_t rules;  /* their hash: the same in all votes; so are the credits */
+    uint32_t eager;  /* bytes up to which it announces no message */
+    uint32_t creation; /* the call: the same in all votes */
+    uint32_t unused;   /* nothing lies between members: all of a vote is sent */
+    uint64_t large;
+    uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
+} nbcolli_vote;
+
+/* Shared memory that this rank has reserved: for its part of a communicator's cells, or for the program. */
+typedef struct nbcolli_area {
+    struct nbcolli_area *next;
+    uint64_t at;
+    unsigned char *base;
+    size_t bytes;
+    int room;           /* of address[] */
+    int ranks;          /* that will leave it, once its communicator is freed */
+    uint32_t address[]; /* of those, on the link */
+} nbcolli_area;
+
+/* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
+typedef struct nbcolli_layout {
+    size_t slots;          /* the first slot, behind the words that say who has left */
+    size_t stride;         /* of the slots */
+    size_t readers, parts; /* in a slot, behind the row of words: the table */
+    size_t cells;          /* in a slot, behind the table */
+} nbcolli_layout;
+
+/* What is left of a freed communicator where an operation failed: others may not know yet. */
+typedef struct nbcolli_tombstone {
+    struct nbcolli_tombstone *next;
+    uint64_t id, failed_floor;
+} nbcolli_tombstone;
+
+struct nbcoll_comm {
+    nbcoll_comm *next;                /* in its bucket of the link */
+    nbcoll_comm *sister, **sister_at; /* in the context's list */
+    nbcoll_context *context;
+    nbcolli_link *link;
+    uint64_t id; /* the first rank's address, then its serial number there */
+    uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
+    uint64_t next_tag;
+    uint64_t failed_floor; /* tags below it may have left messages behind */
+    size_t active, memory;
+    int rank, size;
+    nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
+                             are out of step */
+    nbcoll_failure failure; /* what broke it, or its last failed operation */
+    int listed;           /* known to its link, under its id */
+    int departed;         /* some of its ranks have departed */
+    uint32_t shrinks;     /* started here */
+    nbcolli_tombstone *tombstone;   /* its own, empty */
+    nbcoll_comm_config config;
+    nbcolli_vote agreed;
+    nbcolli_peer *peer;
+    nbcolli_told *told; /* [size] */
+    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
+    _Atomic uint64_t started_here[NBCOLLI_STARTED];
+    nbcolli_slot *slot;
+    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
+    size_t queue_room, queued;
+    nbcolli_unexpected **unexpected; /* [unexpected_room], by hash: messages of operations that do not run here yet */
+    size_t unexpected_room;
+    nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
+    uint32_t pending_count;
+    nbcolli_request *persistent;
+    nbcolli_cache cache;
+    unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
+    unsigned char **parts; /* [size]: of those, what has been found */
+    nbcolli_layout layout; /* of each part */
+    int shared;            /* exposures between any two of its ranks need no messages */
+    int lacking;           /* the lowest rank that had no memory for its part, or -1 */
+    nbcolli_area *offered; /* this rank's part */
+    size_t offered_bytes;  /* what that takes, or would take */
+    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
+    /* while it is being made */
+    int making;            /* and it stays so if that fails */
+    nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
+    nbcoll_comm *parent;   /* null: the first of its link */
+    nbcolli_vote *votes; /* [parent's size] */
+    nbcoll_schedule *agreement;
+    nbcolli_shrink *shrink; /* that makes it */
+    nbcoll_comm **out;
+};
+
+/* Spreads what is found by tag: tags in use may be multiples of a power of two. */
+static inline size_t nbcolli_hash(uint64_t tag)
+{
+    return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
+{
+    return &comm->slot[tag % comm->config.slots];
+}
+
+/* The run of a tag, or null when it has none (yet, or any more). */
+static inline nbcolli_run *nbcolli_find_run(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_run *run = nbcolli_slot_of(comm, tag)->active;
+    return run && run->tag == tag ? run : NULL;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Links: endpoints in a context, and what has happened to their ranks. */
+#ifndef NBCOLLI_ENGINE_STATE_LINK_H
+#define NBCOLLI_ENGINE_STATE_LINK_H
+
+#include "communicator.h"
+
+#define NBCOLLI_COMM_BUCKETS 256u
+
+/* What happened to a rank, in bits. One that is CUT off may be alive, hear us, and touch what we have announced to it:
+ * communicators with it break. One that LEFT has closed its end, and all that it sent has been handled: it touches
+ * nothing any more, and only what still needs it ends. DEAD is both. OVER: the transport has said so.
+ *
+ * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
+ * write before, until it is OVER; UNTOLD: it does not know. Of one that has REJECTED us the same is true, and it is we
+ * who are lost. UNSAID: this rank is starved, and it does not know. */
+typedef enum nbcolli_loss {
+    NBCOLLI_HERE = 0,
+    NBCOLLI_CUT = 1,
+    NBCOLLI_DEPARTED = 2,
+    NBCOLLI_DEAD = 3,
+    NBCOLLI_OVER = 4,
+    NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
+    NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
+    NBCOLLI_UNTOLD = 32,
+    NBCOLLI_UNSAID = 64
+} nbcolli_loss;
+
+/* An endpoint in a context. */
+struct nbcolli_link {
+    nbcolli_link *next;
+    nbcoll_context *context;
+    nbcoll_endpoint *endpoint;
+    nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
+    nbcoll_bulk bulk;
+    nbcoll_wakeup wakeup;
+    nbcoll_shared shared;
+    nbcolli_area *areas;  /* of freed communicators, which others may still use */
+    nbcolli_area *memory; /* the program's */
+    nbcolli_post *backlog, **backlog_end;
+    nbcolli_unexpected *orphans; /* messages of communicators that are being made */
+    nbcolli_tombstone *tombstones;
+    uint32_t credits;  /* of each peer */
+    uint32_t creating; /* communicators that are being made */
+    int unmade;        /* the making of one has failed: other ranks may have it */
+    uint32_t serial; /* last one given to a communicator */
+    uint32_t lent;   /* work requests that the transport has */
+    nbcolli_post *lent_controls; /* of those, the control messages */
+    int untold;      /* ranks that are given up and have not been told */
+    int rejected;    /* a rank has given us up */
+    nbcolli_shrink *shrinks; /* under way, or over and not known by all */
+    int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
+    int unsaid;      /* ranks that do not know */
+    nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
+    uint8_t *loss;   /* [ranks]: nbcolli_loss */
+    int losses;      /* changes there, of which the communicators have not been told */
+    nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
+};
+
+/* Will it touch nothing, and answer nothing, any more? */
+static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+    return peer->absent || peer->link->loss[peer->address] & NBCOLLI_DEPARTED;
+}
+
+static inline int nbcolli_is_given_up(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_GIVEN_UP) == NBCOLLI_GIVEN_UP;
+}
+
+static inline int nbcolli_is_dead(const nbcolli_link *link, int address)
+{
+    return (link->loss[address] & NBCOLLI_DEAD) == NBCOLLI_DEAD;
+}
+
+#endif

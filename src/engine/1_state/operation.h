@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs of schedules, and their steps with a peer. No layout promises. */
+#ifndef NBCOLLI_ENGINE_STATE_OPERATION_H
+#define NBCOLLI_ENGINE_STATE_OPERATION_H
+
+#include "message.h"
+#include "../../schedule/schedule.h"
+
+/* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
+typedef enum nbcolli_phase {
+    NBCOLLI_IDLE,       /* its step is not ready */
+    NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
+    NBCOLLI_SENT_EAGER, /* send */
+    NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
+    NBCOLLI_SENT_DATA,  /* send; again until all pieces went */
+    NBCOLLI_POSTED,     /* receive: its message has not come */
+    NBCOLLI_GETTING,    /* receive: a get */
+    NBCOLLI_SENT_FIN,   /* receive */
+    NBCOLLI_SENT_CTS,   /* receive; then all pieces */
+    NBCOLLI_REUSING,    /* exposure: an earlier one's readers are not through */
+    NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
+    NBCOLLI_LOOKING,    /* fetch: its part is not there */
+    NBCOLLI_FETCHING,   /* fetch: a get */
+    NBCOLLI_USING,      /* fetch: what was found or got is copied or combined */
+    NBCOLLI_SETTLED     /* over, well or not */
+} nbcolli_phase;
+
+struct nbcolli_op {
+    nbcolli_post post;
+    nbcolli_run *run;
+    nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
+    size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins; bytes used */
+    const unsigned char *found; /* what is being used */
+    nbcoll_key key;       /* of what we expose, or get */
+    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
+                                           those in the middle of something, or in its peer's of those that stall */
+    nbcoll_step step;
+    uint32_t cell;       /* exposure: its own; fetch: where it looks */
+    uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
+    uint8_t phase; /* nbcolli_phase */
+    uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
+    uint8_t keyed;             /* `key` is to be withdrawn */
+    uint8_t recalled;          /* its lent post has been asked for */
+    uint8_t may_go;            /* send: stalls no more, but for its post */
+    uint8_t status;            /* send: of its EAGER or RTS, see the header */
+    int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
+};
+
+typedef enum nbcolli_run_state {
+    NBCOLLI_RUN_POOLED,
+    NBCOLLI_RUN_ACTIVE,
+    NBCOLLI_RUN_SETTLING /* failed; waits until nobody holds its buffers */
+} nbcolli_run_state;
+
+#define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
+
+struct nbcolli_run {
+    nbcolli_run *next;         /* in a pool */
+    nbcolli_run *next_failing; /* in the context's list of those to settle */
+    nbcoll_schedule *schedule;
+    nbcoll_comm *comm;
+    nbcolli_request *request;
+    uint64_t tag;
+    unsigned char *base[NBCOLL_BUFFER_COUNT];
+    size_t memory;
+    uint32_t remaining;  /* steps not ended; START and END not counted */
+    uint32_t head, tail; /* of ready[] */
+    size_t place;        /* bytes done of the COPY or REDUCE at the head */
+    nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
+    nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
+    uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
+    nbcoll_step *ready;  /* [steps]: each step enters once */
+    nbcolli_op *op;      /* [ops] */
+    nbcoll_piece *pieces; /* for the CALL with most regions */
+    unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
+    nbcoll_piece *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
+    unsigned char *room;     /* grows as the counts of a start demand */
+    size_t room_bytes;
+    uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
+    uint32_t cells, parts; /* of those that this rank may write: used */
+    nbcoll_status status;
+    int cause;
+    uint8_t state; /* nbcolli_run_state */
+    uint8_t listed; /* it is in the context's list of failing runs */
+    uint32_t stuck; /* rounds since it moved last */
+    uint32_t suspected; /* `stuck` when `suspect` was set */
+    int suspect;    /* 1 + a rank that has ended the operation without what this one waits for, it seems, or 0 */
+    uint64_t mark;  /* how far it had come in the last round */
+};
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Requests, and where the regions of a schedule lie in the buffers of one. */
+#ifndef NBCOLLI_ENGINE_STATE_REQUEST_H
+#define NBCOLLI_ENGINE_STATE_REQUEST_H
+
+#include <stdatomic.h>
+
+#include "operation.h"
+#include "../../reduce/reduce.h"
+
+typedef enum nbcolli_request_state {
+    NBCOLLI_REQUEST_FREE,
+    NBCOLLI_REQUEST_INACTIVE, /* persistent, between runs */
+    NBCOLLI_REQUEST_ACTIVE,
+    NBCOLLI_REQUEST_ENDED /* its end has not been reported */
+} nbcolli_request_state;
+
+/* The blocks of a buffer, one for each rank, as the call described them: the arrays are the caller's. */
+typedef struct nbcolli_blocks {
+    const size_t *counts;     /* null: every block is the first `count` elements of the buffer */
+    const size_t *displs;     /* elements; with `types`: bytes */
+    const nbcoll_type *types; /* null: all of `type` */
+    nbcoll_type type;
+    size_t element; /* bytes of one of `type` there */
+    size_t count;
+    size_t all; /* of the receive buffer: elements in it; NBCOLLI_AS_COUNTED: what counts and displs say */
+} nbcolli_blocks;
+
+#define NBCOLLI_AS_COUNTED SIZE_MAX
+
+struct nbcolli_request {
+    atomic_uint state, generation; /* written under the context's lock; read by losers of the try-lock */
+    uint32_t index;
+    uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
+    uint64_t reported;       /* bit i: a callback reported the end of the generation 1 + i before this one */
+    uint8_t persistent; /* from here on: zeroed when it is opened */
+    uint8_t detached; /* released by itself at its end */
+    uint8_t calling;  /* in the list of callbacks to run */
+    nbcoll_status status;
+    nbcolli_run *run; /* while active and not waiting for its slot */
+    uint64_t tag;     /* of its last start */
+    nbcoll_schedule *schedule;
+    nbcoll_comm *comm;
+    const void *send;
+    void *recv;
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks */
+    nbcoll_done *done;
+    void *user;
+    nbcoll_comm *creating;  /* the communicator that this request makes */
+    nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue */
+    nbcolli_request *next_persistent;
+};
+
+/* Chunk i of the table holds 64 << i requests. */
+#define NBCOLLI_REQUEST_CHUNK 64u
+#define NBCOLLI_REQUEST_CHUNKS 24u
+
+/* Block i of a buffer as it travels, at `at`. */
+static inline nbcoll_piece nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
+{
+    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    return (nbcoll_piece){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
+}
+
+/* Where block i of a buffer lies. */
+static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
+{
+    nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
+    size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
+    size_t bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
+    size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
+    return (nbcoll_piece){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
+}
+
+/* Where a region of the schedule lies in this run, and its bytes. */
+static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
+{
+    if (!nbcolli_is_block(r.at))
+        return (nbcoll_piece){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
+    int is_recv = nbcolli_is_recv_block(r.at);
+    if (nbcolli_is_packed(r.at))
+        return run->packed[is_recv][r.at.offset];
+    return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
+                         r.at.offset);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Control messages: see control.h. */
+#include "control.h"
+
+#include "post.h"
+#include "../../host/host.h"
+
+/* This rank has no memory to say what it must: it is lost to all. They are told when the communicators have broken. */
+static void nbcolli_starve(nbcolli_link *link)
+{
+    if (link->starved)
+        return;
+    link->starved = 1;
+    link->losses++;
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (peer != link->endpoint->rank) {
+            link->loss[peer] |= NBCOLLI_UNSAID;
+            link->unsaid++;
+        }
+}
+
+void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)
+{
+    post->next = c->controls;
+    c->controls = post;
+}
+
+void nbcolli_control_is(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+
+    if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+        nbcolli_control_free(link->context, post);
+    else if (post->where == NBCOLLI_LENT) {
+        post->at = &link->lent_controls;
+        post->next = link->lent_controls;
+        if (post->next)
+            post->next->at = &post->next;
+        link->lent_controls = post;
+    }
+}
+
+void nbcolli_control_returned(nbcolli_post *post)
+{
+    if (!post->at)
+        return;
+    *post->at = post->next;
+    if (post->next)
+        post->next->at = post->at;
+    nbcolli_control_free(post->link->context, post);
+}
+
+nbcolli_post *nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
+{
+    memset(post, 0, sizeof *post);
+    post->wire = nbcolli_pack(h);
+    post->link = link;
+    post->peer = peer;
+    nbcolli_post_send(post);
+    int sent = post->where != NBCOLLI_STUCK;
+    nbcolli_control_is(post);
+    return sent ? post : NULL;
+}
+
+nbcolli_post *nbcolli_control_new(nbcoll_context *c)
+{
+    nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+    c->posts += post != NULL;
+    return post;
+}
+
+nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header *h)
+{
+    nbcoll_context *c = link->context;
+    nbcolli_post *post = c->controls;
+
+    if (post)
+        c->controls = post->next;
+    else if (!(post = nbcolli_control_new(c))) {
+        nbcolli_starve(link);
+        return NULL;
+    }
+    return nbcolli_control_with(post, link, peer, h);
+}
+
+/* Adds an operation to the REVOKE of those before it that still waits for room, so that what is said to a rank that
+ * does not listen does not grow with the operations. 0 if there is none of that kind. */
+static int nbcolli_revoke_joins(nbcoll_comm *comm, int rank, uint64_t tag, nbcoll_status why, int cause)
+{
+    nbcolli_post *post = comm->peer[rank].revoke;
+
+    if (!post || post->where != NBCOLLI_BACKLOG)
+        return 0;
+    nbcolli_header h = nbcolli_unpack(&post->wire); /* the post may have become another message's */
+    if (h.type != NBCOLLI_REVOKE || h.comm != comm->id || h.to != (uint32_t)rank || h.number != (uint32_t)cause ||
+        h.status != (uint8_t)why || h.bytes || h.count == UINT32_MAX || h.tag + h.count + 1 != tag)
+        return 0;
+    h.count++;
+    post->wire = nbcolli_pack(&h);
+    return 1;
+}
+
+void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes)
+{
+    for (int i = 1; i < comm->size; i++) {
+        int rank = (comm->rank + i) % comm->size;
+        nbcolli_peer *peer = &comm->peer[rank];
+        if (peer->given_up) /* it is told last, and otherwise (giveup.h) */
+            continue;
+        if (type == NBCOLLI_REVOKE && nbcolli_revoke_joins(comm, rank, tag, why, cause))
+            continue;
+        nbcolli_header h = nbcolli_header_to(comm, rank, type, tag);
+        h.number = (uint32_t)cause;
+        h.status = (uint8_t)why;
+        h.bytes = bytes;
+        nbcolli_post *post = nbcolli_control(peer->link, peer->address, &h);
+        if (type == NBCOLLI_REVOKE)
+            peer->revoke = post;
+    }
+}

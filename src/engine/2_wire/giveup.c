@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Ranks that are given up: see giveup.h. */
+#include "giveup.h"
+
+#include "control.h"
+#include "post.h"
+
+void nbcolli_give_up(nbcolli_link *link, int peer)
+{
+    if (nbcolli_is_given_up(link, peer))
+        return;
+    if (link->transport.give_up)
+        link->transport.give_up(link->endpoint, peer);
+    nbcolli_mark_lost(link, peer, NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
+    link->untold++;
+}
+
+void nbcolli_rejected_by(nbcolli_link *link, int peer)
+{
+    link->rejected = 1;
+    nbcolli_mark_lost(link, peer, NBCOLLI_REJECTED);
+}
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
+{
+    const nbcolli_peer *peer = &comm->peer[rank < 0 ? comm->rank : rank];
+    int given_up = rank == comm->rank ? peer->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
+    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, why, rank,
+                     why == NBCOLL_ERR_MISMATCH ? comm->failure.tag : why == NBCOLL_ERR_PEER_LOST && given_up);
+}
+
+int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+    int rejected = (peer->link->loss[peer->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
+    int lost = rejected ? comm->rank : rank;
+
+    if (!peer->given_up && comm->broken == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
+        peer->given_up = 1;
+        nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
+    }
+    peer->given_up = 1;
+    return lost;
+}
+
+void nbcolli_given_up_in(nbcoll_comm *comm, int source, int rank)
+{
+    const nbcolli_peer *peer = &comm->peer[rank];
+
+    if (rank == comm->rank)
+        nbcolli_rejected_by(comm->peer[source].link, comm->peer[source].address);
+    else
+        nbcolli_give_up(peer->link, peer->address);
+}
+
+/* ---- telling the rank itself ------------------------------------------------------------------------------------- */
+
+/* May something of ours still read its memory? */
+static int nbcolli_may_read(const nbcolli_link *link, int peer)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            for (int rank = 0; rank < comm->size && comm->active > 0; rank++)
+                if (comm->peer[rank].address == peer)
+                    return 1;
+    return 0;
+}
+
+void nbcolli_tell_given_up(nbcolli_link *link)
+{
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP};
+
+    for (int peer = 0; peer < link->endpoint->ranks && link->untold; peer++)
+        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer) && nbcolli_control(link, peer, &h)) {
+            link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
+            link->untold--;
+        }
+}
+
+/* ---- giving oneself up ------------------------------------------------------------------------------------------- */
+
+/* Has the transport a get of ours from its memory? */
+static int nbcolli_gets_from(const nbcolli_link *link, int peer)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            for (uint32_t k = 0; comm->active > 0 && k < comm->config.slots; k++) {
+                const nbcolli_run *run = comm->slot[k].active;
+                for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
+                    const nbcolli_op *op = &run->op[n];
+                    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
+                    if (gets && op->post.where == NBCOLLI_LENT && op->post.peer == peer)
+                        return 1;
+                }
+            }
+    return 0;
+}
+
+void nbcolli_say_starved(nbcolli_link *link)
+{
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = 1};
+
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_gets_from(link, peer)) {
+            nbcolli_post *post = link->farewells;
+            link->farewells = post->next;
+            link->loss[peer] &= (uint8_t)~NBCOLLI_UNSAID;
+            link->unsaid--;
+            nbcolli_control_with(post, link, peer, &h);
+        }
+}
+
+void nbcolli_recall_given_up(nbcolli_link *link)
+{
+    for (nbcolli_post *post = link->lent_controls; post; post = post->next)
+        if (nbcolli_is_given_up(link, post->peer))
+            link->transport.cancel(link->endpoint, &post->work);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The unexpected queue: see unexpected.h. */
+#include "unexpected.h"
+
+#include "control.h"
+#include "../../host/host.h"
+
+nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
+                                            const void *payload, size_t bytes)
+{
+    nbcoll_context *c = link->context;
+    nbcolli_unexpected **pool = &c->unexpected_pools[bytes > 0], *s = *pool;
+    size_t limit = link->endpoint->limits.payload, capacity = bytes == 0 ? 0 : bytes < limit ? limit : bytes;
+
+    if (s && s->capacity >= bytes)
+        *pool = s->next;
+    else {
+        s = nbcolli_alloc(&c->host, sizeof *s + capacity, 64);
+        if (!s)
+            return NULL;
+        s->capacity = capacity;
+    }
+    s->next = NULL;
+    s->link = link;
+    s->source = source;
+    s->header = *h;
+    s->bytes = bytes;
+    if (bytes)
+        memcpy(s->payload, payload, bytes);
+    return s;
+}
+
+void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why)
+{
+    int rank = (int)m->source;
+    nbcolli_credit_back(comm, m);
+    if (m->type == NBCOLLI_RTS) {
+        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
+        h.number = m->number;
+        h.status = (uint8_t)why;
+        nbcolli_control_to(comm, rank, &h);
+    }
+}
+
+int nbcolli_has_unexpected(const nbcoll_comm *comm)
+{
+    size_t i = 0;
+    while (i < comm->unexpected_room && !comm->unexpected[i])
+        i++;
+    return i < comm->unexpected_room;
+}
+
+/* Refuses and frees what is stored there for operations from `first` to `last`. */
+static void nbcolli_unexpected_drop_at(nbcoll_comm *comm, nbcolli_unexpected **at, uint64_t first, uint64_t last,
+                                       nbcoll_status why)
+{
+    while (*at) {
+        nbcolli_unexpected *s = *at;
+        if (s->header.tag < first || s->header.tag > last) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_refuse(comm, &s->header, why);
+        nbcolli_unexpected_free(s);
+    }
+}
+
+void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why)
+{
+    if (first == last)
+        nbcolli_unexpected_drop_at(comm, nbcolli_unexpected_at(comm, first), first, last, why);
+    else
+        for (size_t i = 0; i < comm->unexpected_room; i++)
+            nbcolli_unexpected_drop_at(comm, &comm->unexpected[i], first, last, why);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The unexpected queue: messages that came before somebody could take them. Inline: finding one and letting it go. */
+#ifndef NBCOLLI_ENGINE_WIRE_UNEXPECTED_H
+#define NBCOLLI_ENGINE_WIRE_UNEXPECTED_H
+
+#include "../1_state/context.h"
+
+/* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
+nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
+                                            const void *payload, size_t bytes);
+
+/* Gives a kept message back to its pool. */
+static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
+{
+    nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > 0];
+    s->next = *pool;
+    *pool = s;
+}
+
+/* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the
+ * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
+void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why);
+
+static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
+{
+    return &comm->unexpected[nbcolli_hash(tag) & (comm->unexpected_room - 1)];
+}
+
+/* Is anything stored for the communicator? */
+int nbcolli_has_unexpected(const nbcoll_comm *comm);
+
+/* All that is stored for operations from `first` to `last`. */
+void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Cells: see cells.h. */
+#include "cells.h"
+
+#define NBCOLLI_CELL_BYTES 48    /* bits of a part's length */
+
+/* ---- where things are -------------------------------------------------------------------------------------------- */
+
+nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
+{
+    nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
+                        .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
+    l.readers = l.parts + ranks * sizeof(nbcolli_cell_part);
+    l.cells = nbcolli_apart(l.readers + ranks * sizeof(nbcolli_cell_reader));
+    l.stride = l.cells + cells * NBCOLLI_APART;
+    return l;
+}
+
+size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
+{
+    nbcolli_layout l = nbcolli_layout_of(ranks, cells);
+    return l.slots + slots * l.stride;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+void nbcolli_acknowledge(nbcolli_run *run, int owner)
+{
+    const nbcoll_schedule *s = run->schedule;
+    nbcoll_comm *comm = run->comm;
+    _Atomic uint64_t *word = nbcolli_word(comm, run->tag, comm->rank, owner);
+    uint64_t now = atomic_load_explicit(word, memory_order_relaxed); /* only we write it */
+    uint64_t next = now < nbcolli_word_of(comm, run->tag, 0) ? nbcolli_word_of(comm, run->tag, 0) : now;
+    uint32_t i = nbcolli_message_index(s->fetch, s->fetches, owner, (uint32_t)(next & NBCOLLI_ALL_FETCHED));
+
+    for (; i < s->fetches && s->fetch[i].peer == owner &&
+           run->op[s->op[s->fetch[i].step]].phase == NBCOLLI_SETTLED; i++)
+        next++;
+    if (next == now)
+        return;
+    atomic_store(word, next);
+    nbcolli_shared_wake(comm, owner);
+}
+
+int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    /* acquire: before what is looked at next */
+    uint64_t word = atomic_load_explicit(nbcolli_word(comm, tag, rank, rank), memory_order_acquire);
+    uint64_t turn = tag / comm->config.slots, last = word >> 16;
+    return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
+}
+
+void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
+{
+    uint64_t all = nbcolli_word_of(comm, tag, NBCOLLI_ALL_FETCHED);
+
+    for (int owner = 0; owner < comm->size; owner++) {
+        _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
+        if (owner == comm->rank || atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
+            continue;
+        atomic_store(word, all);
+        nbcolli_shared_wake(comm, owner);
+    }
+}
+
+void nbcolli_well_since(nbcolli_slot *slot, uint64_t turn)
+{
+    if (slot->well_since <= turn)
+        slot->well_since = turn + 1;
+}
+
+void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+
+    if (slot->failed <= tag)
+        slot->failed = tag + 1;
+}
+
+int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader)
+{
+    nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
+    uint16_t *exposed = comm->exposed + tag % comm->config.slots * (size_t)comm->size;
+
+    if (slot->exposed == tag + 1)
+        return 1;
+    if (slot->exposed) {
+        *before = slot->exposed - 1;
+        for (*reader = 0; *reader < comm->size; ++*reader)
+            if (exposed[*reader] && !nbcolli_has_fetched(comm, *before, *reader, exposed[*reader]) &&
+                !nbcolli_has_departed(comm, *reader))
+                return 0;
+    }
+    memset(exposed, 0, (size_t)comm->size * sizeof *exposed);
+    slot->exposed = tag + 1;
+    return 1;
+}
+
+/* ---- owners ------------------------------------------------------------------------------------------------------ */
+
+static size_t nbcolli_inline_up(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16; /* what a kernel may want */
+}
+
+/* Where part `i` goes in the payload, or more than there is room for. Parts in a row that are one region share it. */
+static size_t nbcolli_inline_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
+{
+    const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
+
+    if (last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset && last->bytes == r->bytes)
+        return *end - nbcolli_inline_up(r->bytes);
+    size_t at = *end;
+    *end = r->bytes <= NBCOLLI_CELL_INLINE ? at + nbcolli_inline_up(r->bytes) : SIZE_MAX / 2;
+    return at;
+}
+
+int nbcolli_fits_inline(const nbcoll_step_view *v)
+{
+    size_t end = 0;
+    for (uint32_t i = 0; i < v->part_count && end <= NBCOLLI_CELL_INLINE; i++)
+        nbcolli_inline_at(v, i, &end);
+    return v->grows == NBCOLL_START && end <= NBCOLLI_CELL_INLINE;
+}
+
+nbcoll_status nbcolli_cell_write(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_comm *comm = run->comm;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
+    nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
+    nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
+    size_t end = 0;
+
+    op->part = run->parts;
+    cell->inlined = (uint32_t)nbcolli_fits_inline(v);
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        const nbcolli_peer *peer = &comm->peer[v->parts[i].peer];
+        size_t bytes = nbcolli_part_bytes(v, i);
+        void *memory = nbcolli_resolve(run, v->parts[i].region).at;
+        reader[i] = (nbcolli_cell_reader)v->parts[i].peer;
+        part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {{0}}};
+        if (cell->inlined) {
+            part[i].key.word[0] = nbcolli_inline_at(v, i, &end);
+            if (bytes)
+                memcpy(cell->payload + part[i].key.word[0], memory, bytes);
+            continue;
+        }
+        if (!bytes)
+            continue; /* perhaps there is no memory either */
+        if (bytes >> NBCOLLI_CELL_BYTES)
+            return NBCOLL_ERR_LIMIT;
+        nbcoll_status s = peer->link->transport.bulk->expose(peer->link->endpoint, peer->address, memory, bytes,
+                                                             &part[i].key);
+        if (s != NBCOLL_OK)
+            return s;
+        op->keys = i + 1;
+    }
+    cell->fingerprint = run->schedule->fingerprint;
+    cell->piece = v->grows ? v->piece : 0;
+    cell->first = run->parts;
+    cell->parts = v->part_count;
+    atomic_store_explicit(&cell->ready, 1, memory_order_relaxed); /* shown by the stamp */
+    op->cell = run->cells++;
+    run->parts += v->part_count;
+    return NBCOLL_OK;
+}
+
+void nbcolli_cells_withdraw(nbcolli_run *run)
+{
+    const nbcolli_cell_part *table = nbcolli_table(run->comm, run->tag, run->comm->rank);
+
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        const nbcolli_op *op = &run->op[i];
+        const nbcoll_step_view *v = &run->schedule->step[op->step];
+        for (uint32_t k = 0; k < op->keys; k++) {
+            const nbcolli_peer *peer = &run->comm->peer[v->parts[k].peer];
+            nbcoll_key key = table[op->part + k].key;
+            if (key.word[0] | key.word[1])
+                peer->link->transport.bulk->withdraw(peer->link->endpoint, key);
+        }
+    }
+}
+
+void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_comm *comm = run->comm;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_cell *at = nbcolli_cell_at(comm, run->tag, comm->rank, cell);
+    uint16_t *exposed = comm->exposed + run->tag % comm->config.slots * (size_t)comm->size;
+
+    for (uint32_t i = 0; i < v->part_count; i++) /* before it is shown: by then it may be acknowledged */
+        if (exposed[v->parts[i].peer] <= v->parts[i].number)
+            exposed[v->parts[i].peer] = (uint16_t)(v->parts[i].number + 1);
+    if (piece)
+        atomic_store(&at->ready, piece + 1);
+    else
+        atomic_store(&at->stamp, run->tag + 1);
+    for (uint32_t i = 0; i < v->part_count; i++)
+        nbcolli_shared_wake(comm, v->parts[i].peer);
+}
+
+void nbcolli_expose_all(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    uint16_t *exposed = comm->exposed + run->tag % comm->config.slots * (size_t)comm->size;
+
+    if (nbcolli_slot_of(comm, run->tag)->exposed != run->tag + 1)
+        return;
+    for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++) {
+        const nbcoll_step_view *v = &run->schedule->step[i];
+        for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
+            if (exposed[v->parts[p].peer] <= v->parts[p].number)
+                exposed[v->parts[p].peer] = (uint16_t)(v->parts[p].number + 1);
+    }
+}
+
+int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        *reader = v->parts[i].peer;
+        int excused = run->status != NBCOLL_OK && (run->answered[*reader] || nbcolli_has_departed(run->comm, *reader));
+        if (!excused && !nbcolli_has_fetched(run->comm, run->tag, *reader, (uint64_t)v->parts[i].number + 1))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_comm *comm = run->comm;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
+    uint32_t ranks = (uint32_t)comm->size;
+
+    for (; op->cell < comm->config.cells; op->cell++) {
+        nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, v->peer, op->cell);
+        if (atomic_load(&cell->stamp) != run->tag + 1)
+            return NBCOLL_PENDING;
+        uint32_t first = cell->first, parts = cell->parts, inlined = cell->inlined;
+        uint64_t grows = cell->piece;
+        if (cell->fingerprint != run->schedule->fingerprint || first > ranks || parts > ranks - first)
+            return NBCOLL_ERR_MISMATCH;
+        for (uint32_t i = first; i < first + parts; i++) {
+            if (reader[i] != comm->rank)
+                continue;
+            nbcolli_cell_part part = nbcolli_table(comm, run->tag, v->peer)[i];
+            uint64_t all = part.extent >> (64 - NBCOLLI_CELL_BYTES), number = part.extent & NBCOLLI_ALL_FETCHED;
+            uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
+            if (v->number < number || (n && offset >= all))
+                continue;
+            if (atomic_load(&cell->ready) <= n)
+                return NBCOLL_PENDING;
+            if (bytes != (all - offset < piece ? all - offset : piece) ||
+                (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key.word[0] > NBCOLLI_CELL_INLINE - bytes)))
+                return NBCOLL_ERR_MISMATCH;
+            *found = (nbcolli_found){inlined ? cell->payload + part.key.word[0] : NULL, part.key, offset};
+            return NBCOLL_OK;
+        }
+    }
+    return NBCOLL_ERR_MISMATCH;
+}

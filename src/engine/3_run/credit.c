@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The window of a peer: see credit.h. */
+#include "credit.h"
+
+#include "step.h"
+#include "../2_wire/control.h"
+
+void nbcolli_stall(nbcolli_op *op)
+{
+    nbcolli_peer *peer = nbcolli_op_peer(op);
+
+    op->phase = NBCOLLI_STALLING;
+    op->watch_next = NULL;
+    op->watch_at = peer->stalling ? peer->stalling_end : &peer->stalling;
+    *op->watch_at = op;
+    peer->stalling_end = &op->watch_next;
+    if (++peer->stalls == 0)
+        peer->stalls = 1;
+    nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
+}
+
+void nbcolli_unstall(nbcolli_op *op)
+{
+    nbcolli_peer *peer = nbcolli_op_peer(op);
+
+    if (op->watch_at && !op->watch_next)
+        peer->stalling_end = op->watch_at;
+    nbcolli_unwatch(op);
+}
+
+void nbcolli_want(nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    nbcolli_header h = nbcolli_header_to(op->run->comm, v->peer, NBCOLLI_WANT, op->run->tag);
+
+    h.number = v->number;
+    nbcolli_control_to(op->run->comm, v->peer, &h);
+}

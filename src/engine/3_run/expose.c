@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The phases of exposures and fetches: see expose.h. */
+#include "expose.h"
+
+#include "cells.h"
+#include "fail.h"
+#include "step.h"
+#include "../2_wire/control.h"
+
+/* The op waits for `peer` and `tag`. If that has ended there, look once more: what is waited for may have come between
+ * the two looks that led here. If it is still not there, the ranks are out of step. Of a rank that has left nothing
+ * more can come. */
+static void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
+{
+    int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
+
+    if (suspect && op->suspect == suspect) {
+        nbcolli_run_out_of_step(op->run, peer);
+        return;
+    }
+    op->suspect = suspect;
+    if (!suspect && nbcolli_has_departed(op->run->comm, peer))
+        nbcolli_run_deserted(op->run, peer);
+    else
+        nbcolli_watch(op);
+}
+
+/* ---- owners ------------------------------------------------------------------------------------------------------ */
+
+/* Ends the run if a part that it is about to show is for a rank that has left: nobody would fetch it. */
+static int nbcolli_expose_deserted(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; run->comm->departed && i < v->part_count; i++)
+        if (nbcolli_has_departed(run->comm, v->parts[i].peer)) {
+            nbcolli_run_deserted(run, v->parts[i].peer);
+            return 1;
+        }
+    return 0;
+}
+
+/* Takes a REUSING op to EXPOSED, if that can be now. */
+static void nbcolli_expose_show(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
+    uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    nbcoll_status s = NBCOLL_OK;
+    uint64_t before;
+    int reader;
+
+    if (first->moved != piece) {
+        nbcolli_watch(op);
+        return;
+    }
+    if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+        nbcolli_wait_for(op, reader, before);
+        return;
+    }
+    if (nbcolli_expose_deserted(op))
+        return;
+    if (first == op)
+        s = nbcolli_cell_write(op);
+    if (s != NBCOLL_OK) {
+        nbcolli_run_fail(run, s, run->comm->rank, 1);
+        return;
+    }
+    first->moved++;
+    op->phase = NBCOLLI_EXPOSED;
+    op->suspect = 0; /* that was of an earlier tag */
+    nbcolli_cell_show(op, first->cell, piece);
+}
+
+void nbcolli_expose_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    int reader;
+
+    if (op->phase == NBCOLLI_REUSING) {
+        nbcolli_expose_show(op);
+        if (op->phase != NBCOLLI_EXPOSED)
+            return;
+        if (nbcolli_fits_inline(&run->schedule->step[op->step])) {
+            nbcolli_op_end(op);
+            return;
+        }
+    }
+    if (nbcolli_exposure_is_held(op, &reader))
+        nbcolli_wait_for(op, reader, run->tag);
+    else
+        nbcolli_op_end(op);
+}
+
+void nbcolli_exposure_recall(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        int reader = v->parts[i].peer;
+        if (nbcolli_has_fetched(run->comm, run->tag, reader, (uint64_t)v->parts[i].number + 1))
+            continue;
+        nbcolli_header h = nbcolli_header_to(run->comm, reader, NBCOLLI_REVOKE, run->tag);
+        h.number = (uint32_t)run->cause;
+        h.status = (uint8_t)run->status;
+        h.bytes = 1;
+        nbcolli_control_to(run->comm, reader, &h);
+    }
+}
+
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
+
+/* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. Returns the bytes
+ * then left, or SIZE_MAX if the host's operation failed. */
+static size_t nbcolli_fetch_use(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    size_t unit = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+    size_t left = v->write.bytes - op->moved, bytes = nbcolli_spend_piece(run, left, unit);
+    unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
+    const unsigned char *from = op->found + op->moved;
+
+    if (v->kind == NBCOLL_FETCH)
+        memcpy(to, from, bytes);
+    else if (nbcolli_reduce(v->reduction, to, v->side == NBCOLL_LEFT ? from : to, v->side == NBCOLL_LEFT ? to : from,
+                            bytes / unit) != NBCOLL_OK) {
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+        return SIZE_MAX;
+    }
+    op->moved += bytes;
+    return left - bytes;
+}
+
+/* [READ] is over, [ACK] follows. */
+static void nbcolli_fetch_end(nbcolli_op *op)
+{
+    nbcolli_op_end(op);
+    nbcolli_acknowledge(op->run, op->run->schedule->step[op->step].peer);
+}
+
+void nbcolli_fetch_go_on(nbcolli_op *op)
+{
+    size_t left = nbcolli_fetch_use(op);
+
+    if (left == 0)
+        nbcolli_fetch_end(op);
+    else if (left < SIZE_MAX)
+        nbcolli_op_delay(op);
+}
+
+static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
+{
+    op->phase = NBCOLLI_USING;
+    op->found = found;
+    op->moved = 0;
+    nbcolli_fetch_go_on(op);
+}
+
+void nbcolli_fetch_got(nbcolli_op *op)
+{
+    if (nbcolli_reduces(op))
+        nbcolli_fetch_found(op, nbcolli_bounce(op));
+    else
+        nbcolli_fetch_end(op);
+}
+
+void nbcolli_fetch_next(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcolli_found found;
+    nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
+
+    if (s == NBCOLL_PENDING) {
+        nbcolli_wait_for(op, v->peer, run->tag);
+        return;
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_run_out_of_step(run, v->peer);
+        return;
+    }
+    const void *there = found.payload;
+    if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
+        there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
+    if (v->write.bytes == 0) {
+        nbcolli_fetch_end(op);
+        return;
+    }
+    if (there) {
+        nbcolli_fetch_found(op, there);
+        return;
+    }
+    op->phase = NBCOLLI_FETCHING;
+    op->key = found.key;
+    op->moved = found.offset;
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->recalled = 0;
+    nbcolli_op_get(op);
+    if (op->post.where == NBCOLLI_FREE)
+        nbcolli_fetch_got(op);
+}
+
+void nbcolli_cells_failed(nbcolli_run *run)
+{
+    nbcolli_expose_all(run);
+    nbcolli_raise(run->comm, run->tag);
+}

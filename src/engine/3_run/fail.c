@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Failing: see fail.h. */
+#include "fail.h"
+
+#include "queue.h"
+#include "../1_state/failure.h"
+#include "../2_wire/control.h"
+#include "../2_wire/giveup.h"
+#include "../2_wire/unexpected.h"
+
+void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
+{
+    if (run->status != NBCOLL_OK)
+        return;
+    run->status = why;
+    run->cause = cause;
+    nbcolli_note_failure(run->comm, why, cause, run->tag);
+    if (tell || run->request->creating)
+        nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
+    nbcolli_to_settle(run);
+}
+
+void nbcolli_run_deserted(nbcolli_run *run, int rank)
+{
+    nbcolli_run_fail(run, NBCOLL_ERR_PEER_LOST, rank, 1);
+}
+
+void nbcolli_request_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    if (r->run)
+        nbcolli_run_fail(r->run, why, cause, tell);
+    else
+        nbcolli_queued_fail(r, why, cause, tell);
+}
+
+void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int rank)
+{
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->tag >= from)
+            nbcolli_run_fail(comm->slot[i].active, why, rank, 0);
+    nbcolli_queue_fail(comm, from, why, rank);
+}
+
+void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
+{
+    nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
+    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
+
+    if (comm->broken == broken || (comm->broken != NBCOLL_OK && comm->broken != NBCOLL_ERR_MISMATCH))
+        return;
+    comm->broken = broken;
+    comm->failure = (nbcoll_failure){why, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    comm->context->failure = comm->failure;
+    nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
+    nbcolli_tell_lost(comm, rank, broken);
+    nbcolli_runs_fail(comm, from, why, rank);
+}
+
+void nbcolli_run_out_of_step(nbcolli_run *run, int rank)
+{
+    nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, rank, 1);
+    nbcolli_comm_break(run->comm, rank, NBCOLL_ERR_MISMATCH, run->tag);
+}

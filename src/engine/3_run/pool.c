@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs: see pool.h. */
+#include "pool.h"
+
+#include "../../host/host.h"
+
+void nbcolli_schedule_release(nbcoll_schedule *s)
+{
+    if (--s->users == 0 && s->evicted)
+        nbcolli_schedule_drop(s);
+}
+
+nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
+{
+    if (s->owner)
+        return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
+    s->owner = c;
+    s->owned_at = &c->schedules;
+    s->owned_next = c->schedules;
+    if (s->owned_next)
+        s->owned_next->owned_at = &s->owned_next;
+    c->schedules = s;
+    return NBCOLL_OK;
+}
+
+void nbcolli_schedule_disown(nbcoll_schedule *s)
+{
+    while (s->idle) {
+        nbcolli_run *run = s->idle;
+        s->idle = run->next;
+        nbcolli_free(&s->host, run->room, run->room_bytes);
+        nbcolli_free(&s->host, run, run->memory);
+    }
+    *s->owned_at = s->owned_next;
+    if (s->owned_next)
+        s->owned_next->owned_at = s->owned_at;
+    s->owner = NULL;
+}
+
+void nbcolli_schedule_drop(nbcoll_schedule *s)
+{
+    if (s->owner)
+        nbcolli_schedule_disown(s);
+    nbcolli_schedule_delete(s);
+}
+
+static uint32_t most_parts(const nbcoll_schedule *s)
+{
+    uint32_t most = 0;
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->step[i].kind == NBCOLL_CALL && s->step[i].part_count > most)
+            most = s->step[i].part_count;
+    return most;
+}
+
+/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, scratch. */
+static nbcolli_run *run_make(nbcoll_schedule *s)
+{
+    size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
+    size_t ops = nbcolli_lines(sizeof(nbcolli_run));
+    size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
+    size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
+    size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
+    size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_piece));
+    size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
+    size_t answered = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
+    size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
+
+    if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
+        return NULL;
+    size_t memory = fixed + nbcolli_lines(scratch) + s->bounce;
+    unsigned char *block = nbcolli_alloc(&s->host, memory, 64);
+    if (!block)
+        return NULL;
+    memset(block, 0, fixed);
+    nbcolli_run *run = (nbcolli_run *)(void *)block;
+    run->memory = memory;
+    run->schedule = s;
+    run->op = (nbcolli_op *)(void *)(block + ops);
+    run->pieces = (nbcoll_piece *)(void *)(block + pieces);
+    run->packed[0] = (nbcoll_piece *)(void *)(block + packed);
+    run->packed[1] = run->packed[0] + sent;
+    run->before = (uint32_t *)(void *)(block + before);
+    run->ready = (nbcoll_step *)(void *)(block + ready);
+    run->answered = s->cells ? block + answered : NULL;
+    run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
+    run->bounce = block + fixed + nbcolli_lines(scratch);
+    for (nbcoll_step i = 0; i < s->steps; i++)
+        if (s->op[i] != UINT32_MAX) {
+            nbcolli_op *op = &run->op[s->op[i]];
+            op->run = run;
+            op->step = i;
+            op->post.op = op;
+        }
+    return run;
+}
+
+/* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
+ * Without room they get their lengths only. */
+static size_t run_place(nbcoll_piece *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
+                        size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        packed[i] = nbcolli_block_packed(blocks, room ? room + bytes : NULL, i);
+        if (packed[i].bytes > SIZE_MAX - 64 || __builtin_add_overflow(bytes, nbcolli_lines(packed[i].bytes), &bytes))
+            return SIZE_MAX;
+    }
+    return bytes;
+}
+
+static size_t run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
+{
+    const size_t *n = &run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED];
+    size_t bytes = run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
+    return bytes == SIZE_MAX ? bytes : run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
+}
+
+/* Room for this start's packed blocks: 0 if there is none. What an earlier start needed is kept. */
+static int run_pack(nbcolli_run *run, const nbcolli_request *r)
+{
+    const nbcoll_host *host = &run->schedule->host;
+    size_t bytes = run_place_all(run, r, NULL);
+
+    if (bytes > run->room_bytes) {
+        unsigned char *room = bytes == SIZE_MAX ? NULL : nbcolli_alloc(host, bytes, 64);
+        if (!room)
+            return 0;
+        nbcolli_free(host, run->room, run->room_bytes);
+        run->room = room;
+        run->room_bytes = bytes;
+    }
+    run_place_all(run, r, run->room);
+    return 1;
+}
+
+nbcolli_run *nbcolli_run_take(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = s->idle ? s->idle : run_make(s);
+
+    if (!run)
+        return NULL;
+    s->idle = run->next;
+    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !run_pack(run, r)) {
+        run->next = s->idle;
+        s->idle = run;
+        return NULL;
+    }
+    memcpy(run->before, s->before, s->steps * sizeof *run->before);
+    for (uint32_t i = 0; i < s->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        op->moved = 0;
+        op->cell = 0;
+        op->keys = 0;
+        op->post.where = NBCOLLI_FREE;
+        op->phase = NBCOLLI_IDLE;
+        op->fin = op->refused = op->cts = op->keyed = op->recalled = op->may_go = op->status = 0;
+        op->suspect = 0;
+    }
+    if (run->answered)
+        memset(run->answered, 0, (size_t)s->ranks);
+    run->cells = run->parts = 0;
+    run->next = NULL;
+    run->comm = r->comm;
+    run->request = r;
+    run->tag = r->tag;
+    r->run = run;
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_RECV] = r->recv;
+    run->remaining = s->steps - 2;
+    run->head = run->tail = 0;
+    run->place = 0;
+    run->status = NBCOLL_OK;
+    run->cause = -1;
+    run->listed = 0;
+    run->stuck = run->suspected = 0;
+    run->suspect = 0;
+    run->mark = 0;
+    return run;
+}

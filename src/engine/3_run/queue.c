@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that wait for their slot: see queue.h. */
+#include "queue.h"
+
+#include "cells.h"
+#include "../1_state/failure.h"
+#include "../2_wire/control.h"
+#include "../2_wire/unexpected.h"
+#include "../../host/host.h"
+
+#define QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
+
+void nbcolli_queue_add(nbcolli_request *r)
+{
+    nbcolli_request **at = nbcolli_queue_at(r->comm, r->tag);
+    r->next = *at;
+    *at = r;
+    r->comm->queued++;
+}
+
+nbcoll_status nbcolli_queue_reserve(nbcoll_comm *comm)
+{
+    const nbcoll_host *host = &comm->context->host;
+    size_t room = comm->queue_room, more = room ? 2 * room : QUEUE_LEAST;
+    nbcolli_request **old = comm->queue, **table;
+
+    if (comm->queued < room)
+        return NBCOLL_OK;
+    table = nbcolli_alloc(host, more * sizeof *table, _Alignof(nbcolli_request *));
+    if (!table)
+        return NBCOLL_ERR_MEMORY;
+    memset(table, 0, more * sizeof *table);
+    comm->queue = table;
+    comm->queue_room = more;
+    comm->queued = 0;
+    for (size_t i = 0; i < room; i++)
+        for (nbcolli_request *r = old[i], *next; r; r = next) {
+            next = r->next;
+            nbcolli_queue_add(r);
+        }
+    nbcolli_free(host, old, room * sizeof *old);
+    return NBCOLL_OK;
+}
+
+void nbcolli_queue_remove(nbcolli_request *r)
+{
+    nbcolli_request **at = nbcolli_queue_at(r->comm, r->tag);
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    r->comm->queued--;
+}
+
+void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
+{
+    nbcoll_context *c = comm->context;
+
+    slot->next = 0;
+    for (tag += comm->config.slots; comm->queued && tag < comm->next_tag; tag += comm->config.slots)
+        if (nbcolli_queue_find(comm, tag)) {
+            slot->next = tag + 1;
+            break;
+        }
+    if (!slot->next || slot->listed)
+        return;
+    slot->listed = 1;
+    slot->comm = comm;
+    slot->next_free = c->free_slots;
+    c->free_slots = slot;
+}
+
+void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
+{
+    if ((r->done || r->detached) && !r->calling) {
+        r->calling = 1;
+        r->next = c->ended;
+        c->ended = r;
+    }
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED, memory_order_release); /* publishes the buffers */
+}
+
+void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcoll_context *c = comm->context;
+
+    if (status != NBCOLL_OK && comm->failed_floor <= r->tag)
+        comm->failed_floor = r->tag + 1;
+    if (status != NBCOLL_OK)
+        nbcolli_well_since(nbcolli_slot_of(comm, r->tag), r->tag / comm->config.slots);
+    comm->active--;
+    c->active--;
+    r->status = status;
+    r->run = NULL;
+    if (r->creating) {
+        r->next = c->made;
+        c->made = r;
+    } else
+        nbcolli_request_end(c, r);
+}
+
+void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    const nbcoll_observer *o = comm->context->observer;
+
+    nbcolli_note_failure(comm, why, cause, r->tag);
+    if (tell || r->creating) /* as nbcolli_run_fail */
+        nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
+    nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);
+    if (o)
+        o->event(o->user, &(nbcoll_event){NBCOLL_STEP_ENDED, comm, r->tag, r->schedule, NBCOLL_END});
+    if (comm->area)
+        nbcolli_cells_missed(comm, r->tag);
+    if (slot->next == r->tag + 1)
+        nbcolli_slot_next(comm, slot, r->tag);
+    nbcolli_raise_failed(comm, slot);
+    nbcolli_operation_over(r, why);
+}
+
+void nbcolli_queued_fail(nbcolli_request *r, nbcoll_status why, int cause, int tell)
+{
+    nbcolli_queue_remove(r);
+    nbcolli_runless_fail(r, why, cause, tell);
+}
+
+void nbcolli_queue_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int cause)
+{
+    for (size_t i = 0; comm->queued && i < comm->queue_room; i++)
+        for (nbcolli_request **at = &comm->queue[i]; *at;)
+            if ((*at)->tag >= from)
+                nbcolli_queued_fail(*at, why, cause, 0);
+            else
+                at = &(*at)->next;
+}

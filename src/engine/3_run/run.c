@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The engine: see run.h. */
+#include "run.h"
+
+#include "cells.h"
+#include "credit.h"
+#include "expose.h"
+#include "fail.h"
+#include "queue.h"
+#include "step.h"
+#include "../2_wire/control.h"
+#include "../2_wire/post.h"
+#include "../2_wire/unexpected.h"
+
+/* ---- the phases of a message ------------------------------------------------------------------------------------- */
+
+/* Sends what the SEND says, or announces it. */
+static void nbcolli_send_go(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcoll_piece piece = nbcolli_op_piece(op);
+    size_t bytes = piece.bytes;
+    void *memory = piece.at;
+
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload)) {
+        op->phase = NBCOLLI_SENT_EAGER;
+        nbcolli_spend(run, bytes);
+        nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
+    } else if (nbcolli_has_departed(run->comm, v->peer)) {
+        nbcolli_run_deserted(run, v->peer);
+    } else {
+        op->phase = NBCOLLI_SENT_RTS;
+        op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
+        if (!op->keyed)
+            op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
+        nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
+    }
+}
+
+/* Takes the op's finished post one phase on. Returns whether something was sent. */
+static int nbcolli_op_turn(nbcolli_op *op)
+{
+    size_t bytes = nbcolli_op_bytes(op);
+
+    switch (op->phase) {
+    case NBCOLLI_STALLING:
+        if (op->may_go)
+            nbcolli_send_go(op);
+        return op->may_go;
+    case NBCOLLI_SENT_RTS:
+        if (op->fin) {
+            nbcolli_op_end(op);
+            return 0;
+        }
+        if (!op->cts)
+            return 0;
+        op->phase = NBCOLLI_SENT_DATA;
+        /* fall through */
+    case NBCOLLI_SENT_DATA: {
+        size_t limit = op->post.link->endpoint->limits.payload;
+        op->moved += op->post.bytes;
+        op->post.bytes = 0;
+        size_t piece = bytes - op->moved < limit ? bytes - op->moved : limit;
+        if (piece == 0) {
+            nbcolli_op_end(op);
+            return 0;
+        }
+        if (!nbcolli_has_bytes(op->run)) {
+            nbcolli_op_delay(op);
+            return 0;
+        }
+        nbcolli_spend(op->run, piece);
+        nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, piece);
+        return 1;
+    }
+    case NBCOLLI_FETCHING:
+        nbcolli_fetch_got(op);
+        return 0;
+    case NBCOLLI_GETTING:
+        op->phase = NBCOLLI_SENT_FIN;
+        nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
+        return 1;
+    case NBCOLLI_SENT_CTS:
+        if (op->moved == bytes)
+            nbcolli_op_end(op);
+        return 0;
+    case NBCOLLI_SENT_EAGER:
+    case NBCOLLI_SENT_FIN:
+        nbcolli_op_end(op);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void nbcolli_op_next(nbcolli_op *op)
+{
+    while (op->run->status == NBCOLL_OK && op->post.where == NBCOLLI_FREE && nbcolli_op_turn(op))
+        ;
+}
+
+static void nbcolli_send_start(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    int rank = run->schedule->step[op->step].peer;
+    nbcolli_peer *peer = &run->comm->peer[rank];
+
+    if (peer->credits > 0) {
+        peer->credits--;
+        nbcolli_send_go(op);
+    } else if (nbcolli_has_departed(run->comm, rank))
+        nbcolli_run_deserted(run, rank);
+    else
+        nbcolli_stall(op);
+    nbcolli_op_next(op);
+}
+
+void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes)
+{
+    const nbcolli_peer *peer = &op->run->comm->peer[m->source];
+
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    nbcolli_credit_back(op->run->comm, m);
+    if (m->type == NBCOLLI_EAGER) {
+        if (bytes) {
+            memcpy(nbcolli_op_memory(op), payload, bytes);
+            nbcolli_spend(op->run, bytes);
+        }
+        nbcolli_op_end(op);
+    } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
+        op->phase = NBCOLLI_GETTING;
+        op->key = m->key;
+        nbcolli_op_get(op);
+        nbcolli_op_next(op);
+    } else if (nbcolli_has_departed(op->run->comm, (int)m->source)) {
+        nbcolli_run_deserted(op->run, (int)m->source);
+    } else {
+        op->phase = NBCOLLI_SENT_CTS;
+        nbcolli_op_send(op, NBCOLLI_CTS, 0, NULL, 0);
+    }
+}
+
+static void nbcolli_recv_start(nbcolli_op *op)
+{
+    nbcolli_unexpected *s = op->unexpected;
+    op->phase = NBCOLLI_POSTED;
+    if (s) {
+        op->unexpected = NULL;
+        nbcolli_recv_accept(op, &s->header, s->payload, s->bytes);
+        nbcolli_unexpected_free(s);
+    } else
+        nbcolli_want_stalled(op);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        run->pieces[i] = nbcolli_resolve(run, v->parts[i].region);
+        nbcolli_spend(run, run->pieces[i].bytes);
+    }
+    if (v->call(v->call_user, run->pieces) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_end(run, step);
+}
+
+/* The step at the head has been worked off up to `place` of `all` bytes: it ends, or stays there. */
+static void nbcolli_step_reached(nbcolli_run *run, nbcoll_step step, size_t place, size_t all)
+{
+    run->place = place < all ? place : 0;
+    if (place < all)
+        run->head--;
+    else
+        nbcolli_step_end(run, step);
+}
+
+static unsigned char *nbcolli_behind(nbcoll_piece piece, size_t place)
+{
+    return place ? (unsigned char *)piece.at + place : piece.at; /* nothing may lie nowhere */
+}
+
+static void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = run->place;
+    size_t bytes = nbcolli_spend_piece(run, all - place, unit);
+
+    if (bytes && nbcolli_reduce(v->reduction, nbcolli_behind(nbcolli_resolve(run, v->write), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[0]), place),
+                                nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
+        nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
+    else
+        nbcolli_step_reached(run, step, place + bytes, all);
+}
+
+/* The two differ only if the caller's arrays have changed since they were checked. */
+static void nbcolli_copy_on(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcoll_piece to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
+    size_t place = run->place;
+
+    if (to.bytes != from.bytes || place > to.bytes) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
+        return;
+    }
+    size_t bytes = nbcolli_spend_piece(run, to.bytes - place, 1);
+    if (bytes)
+        memcpy(nbcolli_behind(to, place), nbcolli_behind(from, place), bytes);
+    nbcolli_step_reached(run, step, place + bytes, to.bytes);
+}
+
+/* Starts a step, or goes on with a COPY or REDUCE. */
+static void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    nbcolli_op *op = run->schedule->op[step] == UINT32_MAX ? NULL : &run->op[run->schedule->op[step]];
+
+    if (!run->place)
+        nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
+    switch (v->kind) {
+    case NBCOLL_SEND:
+        nbcolli_send_start(op);
+        return;
+    case NBCOLL_RECV:
+        nbcolli_recv_start(op);
+        return;
+    case NBCOLL_EXPOSE:
+        op->phase = NBCOLLI_REUSING;
+        nbcolli_expose_next(op);
+        return;
+    case NBCOLL_FETCH:
+    case NBCOLL_FETCH_REDUCE:
+        op->phase = NBCOLLI_LOOKING;
+        nbcolli_fetch_next(op);
+        return;
+    case NBCOLL_CALL:
+        nbcolli_call_start(run, step);
+        return;
+    case NBCOLL_COPY:
+        nbcolli_copy_on(run, step);
+        return;
+    case NBCOLL_REDUCE:
+        nbcolli_reduce_on(run, step);
+        return;
+    default: /* JOIN */
+        break;
+    }
+    nbcolli_step_end(run, step);
+}
+
+void nbcolli_run_finish(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_request *r = run->request;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+
+    if (run->status == NBCOLL_OK) {
+        nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_END);
+        nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_END);
+    }
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
+    if (run->schedule->cells)
+        nbcolli_cells_withdraw(run);
+    if (comm->area && run->status == NBCOLL_OK)
+        nbcolli_mark_end(comm, run->tag);
+    else if (comm->area)
+        nbcolli_cells_failed(run);
+    if (run->delayed_at)
+        nbcolli_run_undelay(run);
+    slot->active = NULL;
+    nbcolli_slot_next(comm, slot, run->tag);
+    nbcolli_raise_failed(comm, slot);
+    run->state = NBCOLLI_RUN_POOLED;
+    run->next = run->schedule->idle;
+    run->schedule->idle = run;
+    nbcolli_operation_over(r, run->status);
+}
+
+void nbcolli_advance(nbcolli_run *run)
+{
+    while (run->status == NBCOLL_OK && run->head < run->tail) {
+        if (!nbcolli_has_bytes(run)) {
+            nbcolli_run_delay(run);
+            return;
+        }
+        nbcolli_step_start(run, run->ready[run->head++]);
+    }
+    if (run->status == NBCOLL_OK && run->remaining == 0)
+        nbcolli_run_finish(run);
+}
+
+void nbcolli_run_go_on(nbcolli_run *run)
+{
+    nbcolli_run_undelay(run);
+    if (run->unfinished)
+        nbcolli_advance(run);
+    while (run->status == NBCOLL_OK && run->unfinished && nbcolli_has_bytes(run)) {
+        nbcolli_op *op = run->unfinished;
+        nbcolli_unwatch(op);
+        if (op->phase == NBCOLLI_USING)
+            nbcolli_fetch_go_on(op);
+        else
+            nbcolli_op_next(op);
+    }
+    if (run->unfinished)
+        nbcolli_run_delay(run);
+    nbcolli_advance(run);
+}
+
+/* ---- sends that stall -------------------------------------------------------------------------------------------- */
+
+void nbcolli_op_take_back(nbcolli_op *op)
+{
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+
+    nbcolli_backlog_remove(&op->post);
+    op->run->comm->peer[h.to].owed += h.credits;
+}
+
+void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
+{
+    nbcolli_unstall(op);
+    op->may_go = 1;
+    op->status = (uint8_t)status;
+    if (op->post.where == NBCOLLI_BACKLOG)
+        nbcolli_op_take_back(op);
+    nbcolli_op_next(op);
+    nbcolli_advance(op->run);
+}
+
+void nbcolli_credits_in(nbcoll_comm *comm, int rank, int32_t credits)
+{
+    nbcolli_peer *peer = &comm->peer[rank];
+
+    peer->credits += credits;
+    while (peer->stalling && peer->credits > 0) {
+        nbcolli_op *op = peer->stalling;
+        if (op->run->status == NBCOLL_OK) {
+            peer->credits--;
+            nbcolli_stall_end(op, NBCOLL_OK);
+        } else
+            nbcolli_unstall(op);
+    }
+}
+
+int nbcolli_look_again(nbcoll_context *c)
+{
+    nbcolli_op *list = c->watched;
+    int moved = 0, reader;
+
+    c->watched = NULL;
+    if (list)
+        list->watch_at = &list;
+    while (list) {
+        nbcolli_op *op = list;
+        nbcolli_run *run = op->run;
+        nbcolli_unwatch(op);
+        if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))
+            nbcolli_watch(op);
+        else if (run->status != NBCOLL_OK)
+            nbcolli_to_settle(run);
+        else if (op->phase == NBCOLLI_LOOKING)
+            nbcolli_fetch_next(op);
+        else
+            nbcolli_expose_next(op);
+        if (op->watch_at)
+            continue;
+        moved++;
+        nbcolli_advance(run);
+    }
+    return moved;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Settling: see settle.h. */
+#include "settle.h"
+
+#include "cells.h"
+#include "credit.h"
+#include "expose.h"
+#include "run.h"
+#include "step.h"
+#include "../2_wire/post.h"
+#include "../2_wire/unexpected.h"
+
+static void nbcolli_op_refuse_unexpected(nbcolli_op *op)
+{
+    if (op->unexpected) {
+        nbcolli_refuse(op->run->comm, &op->unexpected->header, NBCOLL_ERR_CANCELLED);
+        nbcolli_unexpected_free(op->unexpected);
+        op->unexpected = NULL;
+    }
+}
+
+/* Takes back a post that never left, with the credit that it took. */
+static void nbcolli_op_unsend(nbcolli_op *op)
+{
+    int sends = op->phase == NBCOLLI_SENT_EAGER || op->phase == NBCOLLI_SENT_RTS;
+
+    if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING) {
+        nbcolli_backlog_remove(&op->post);
+        return;
+    }
+    nbcolli_op_take_back(op);
+    op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
+    if (sends && op->status == NBCOLL_OK)
+        nbcolli_credits_in(op->run->comm, op->run->schedule->step[op->step].peer, 1);
+}
+
+/* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
+static void nbcolli_op_stop(nbcolli_op *op)
+{
+    nbcolli_op_refuse_unexpected(op);
+    if (op->phase == NBCOLLI_STALLING)
+        nbcolli_unstall(op);
+    nbcolli_unwatch(op);
+    if (op->phase == NBCOLLI_EXPOSED)
+        nbcolli_exposure_recall(op);
+    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN)
+        nbcolli_op_unsend(op);
+}
+
+/* Asks, once, for a get, or for what a peer that has left will not take. All else goes out: of a cancelled message
+ * nobody could say whether its credits arrived. */
+static void nbcolli_op_recall(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
+    if (!op->recalled && (gets || link->loss[op->post.peer] & NBCOLLI_DEPARTED)) {
+        op->recalled = 1;
+        link->transport.cancel(link->endpoint, &op->post.work);
+    }
+}
+
+/* Does the sender of what this op receives wait for an answer that has not left? We try once. */
+static int nbcolli_op_owes_fin(const nbcolli_op *op)
+{
+    int stuck = op->post.where == NBCOLLI_STUCK;
+    return !op->fin && (op->phase == NBCOLLI_GETTING ||
+                        (stuck && (op->phase == NBCOLLI_SENT_CTS || op->phase == NBCOLLI_SENT_FIN)));
+}
+
+/* Does somebody else still hold the op's memory? Ends what nobody holds. */
+static int nbcolli_op_held(nbcolli_op *op)
+{
+    int reader;
+
+    if (op->post.where == NBCOLLI_LENT)
+        nbcolli_op_recall(op);
+    if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+        return 1;
+    if (nbcolli_op_owes_fin(op)) {
+        op->phase = NBCOLLI_SENT_FIN;
+        op->fin = 1;
+        nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
+        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+            return 1;
+    }
+    if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
+        !nbcolli_has_departed(op->run->comm, op->run->schedule->step[op->step].peer))
+        return 1;
+    if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
+        nbcolli_watch(op);
+        return 1;
+    }
+    nbcolli_op_settled(op);
+    return 0;
+}
+
+void nbcolli_settle(nbcolli_run *run)
+{
+    int held = 0, reads = 0;
+
+    if (run->state != NBCOLLI_RUN_SETTLING) {
+        nbcolli_unexpected_drop(run->comm, run->tag, run->tag, NBCOLL_ERR_CANCELLED);
+        run->state = NBCOLLI_RUN_SETTLING;
+        for (uint32_t i = 0; i < run->schedule->ops; i++)
+            nbcolli_op_stop(&run->op[i]);
+    }
+    for (uint32_t i = 0; i < run->schedule->ops; i++) {
+        held += nbcolli_op_held(&run->op[i]);
+        reads |= run->op[i].phase == NBCOLLI_FETCHING;
+    }
+    if (run->comm->area && !reads) /* before the others are through: each may wait for all */
+        nbcolli_cells_failed(run);
+    if (!held)
+        nbcolli_run_finish(run);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the phases of messages, exposures and fetches have in common: see step.h. */
+#include "step.h"
+
+#include "fail.h"
+#include "../2_wire/control.h"
+#include "../2_wire/post.h"
+
+void nbcolli_run_delay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (run->delayed_at)
+        return;
+    run->delayed = NULL;
+    run->delayed_at = c->delayed_end;
+    *c->delayed_end = run;
+    c->delayed_end = &run->delayed;
+}
+
+void nbcolli_run_undelay(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    *run->delayed_at = run->delayed;
+    if (run->delayed)
+        run->delayed->delayed_at = run->delayed_at;
+    else
+        c->delayed_end = run->delayed_at;
+    run->delayed_at = NULL;
+}
+
+void nbcolli_op_delay(nbcolli_op *op)
+{
+    nbcolli_op **list = &op->run->unfinished;
+
+    op->watch_at = list;
+    op->watch_next = *list;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    *list = op;
+    nbcolli_run_delay(op->run);
+}
+
+void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
+
+    h.number = v->number;
+    h.fingerprint = run->schedule->fingerprint;
+    h.bytes = field;
+    h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
+    h.count = peer->stalling && type != NBCOLLI_STALLED ? 0 : peer->stalls;
+    if (type == NBCOLLI_RTS)
+        h.key = op->key;
+    op->post.wire = nbcolli_pack(&h);
+    op->post.link = peer->link;
+    op->post.peer = peer->address;
+    op->post.payload = payload;
+    op->post.bytes = bytes;
+    op->recalled = 0;
+    nbcolli_post_send(&op->post);
+}
+
+void nbcolli_op_get(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    if (link->loss[op->post.peer] != NBCOLLI_HERE) {
+        op->post.where = NBCOLLI_STUCK;
+        if (!(link->loss[op->post.peer] & NBCOLLI_CUT))
+            nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
+    } else
+        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
+                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
+                                                             &op->post.work));
+}

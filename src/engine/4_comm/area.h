@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The memory of a communicator's cells. Each rank gives the part that it writes, which it reserves before the vote; if
+ * one has none the others give theirs back, and the communicator works by messages alone. A rank's part of a freed
+ * communicator is reserved until each of its ranks has left it, or is dead for certain: one that is only given up may
+ * still write there that it has left. */
+#ifndef NBCOLLI_ENGINE_COMM_AREA_H
+#define NBCOLLI_ENGINE_COMM_AREA_H
+
+#include "../1_state/context.h"
+
+/* Ends what area_reserve began. */
+void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
+
+/* Shared memory of this rank's, for a communicator of at most `most` ranks, or null. */
+nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);
+
+/* Reserves this rank's part of the cells of a communicator of at most `most` ranks: what the vote says, 0 for none. */
+uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most);
+
+/* Finds the part that a rank has offered. */
+void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most);
+
+/* Gives the own part back. */
+void nbcolli_area_return(nbcoll_comm *comm);
+
+/* What it offered stays reserved, whatever is decided. */
+void nbcolli_area_keep(nbcoll_comm *comm);
+
+/* Takes all parts that were found, or none if one is missing, which is logged. */
+void nbcolli_area_take(nbcoll_comm *comm);
+
+/* The communicator ends: this rank touches no part any more. */
+void nbcolli_area_leave(nbcoll_comm *comm);
+
+/* Bytes of an entry for so many ranks. */
+static inline size_t nbcolli_area_memory(int most)
+{
+    return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators: their memory, their names on a link, their end. Inline: finding the one that a message means. */
+#ifndef NBCOLLI_ENGINE_COMM_COMM_H
+#define NBCOLLI_ENGINE_COMM_COMM_H
+
+#include "../1_state/context.h"
+
+/* The communicator of that id on the link, or null. */
+static inline nbcoll_comm *nbcolli_find_comm(nbcolli_link *link, uint64_t id)
+{
+    nbcoll_comm *comm = link->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
+
+/* What is left of a freed communicator of that id, or null. */
+const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
+
+/* The configuration given, over the defaults; null: those. ERR_CONFIG, or an error of nbcoll_rules_check. */
+nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config);
+
+/* A new, empty one, with room for `most` ranks and their votes; not known to its link yet. */
+nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out);
+
+/* Makes it known to its link, under its id. */
+void nbcolli_comm_register(nbcoll_comm *comm);
+
+/* Frees an idle communicator. */
+void nbcolli_comm_destroy(nbcoll_comm *comm);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The request table of a context. */
+#ifndef NBCOLLI_ENGINE_COMM_REQUESTS_H
+#define NBCOLLI_ENGINE_COMM_REQUESTS_H
+
+#include "../1_state/context.h"
+
+/* The request of a handle, or null if it is stale. */
+nbcolli_request *nbcolli_request_find(nbcoll_request request);
+
+/* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 64
+ * that had the entry; of older ones, whether it was so of any. */
+int nbcolli_was_reported(nbcoll_request request);
+
+/* The handle of a request. */
+nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r);
+
+/* An inactive request that holds `s`, or null without memory. */
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);
+
+/* Ends what request_open began. */
+void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
+
+/* Releases all of a context that runs nothing. */
+void nbcolli_requests_clear(nbcoll_context *c);
+
+/* Requests in a chunk of the table. */
+static inline size_t nbcolli_chunk_size(uint32_t chunk)
+{
+    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a communicator says of itself to those who choose and build its schedules: see terms.h. */
+#include "terms.h"
+
+#include "nbcoll/select.h"
+
+static int reaches(const nbcolli_peer *peer)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
+}
+
+uint32_t nbcolli_area_shares(const nbcoll_comm *over)
+{
+    const nbcoll_transport *t = &over->link->transport;
+
+    if (!t->shared || !t->bulk)
+        return 0;
+    for (int rank = 0; rank < over->size; rank++)
+        if (!reaches(&over->peer[rank]))
+            return NBCOLLI_SHARES_WITH_SOME;
+    return NBCOLLI_SHARES_WITH_ALL;
+}
+
+int nbcoll_comm_shares(void *user, int peer)
+{
+    const nbcoll_comm *comm = user;
+
+    if (!comm || !comm->area || peer < 0 || peer >= comm->size)
+        return 0;
+    return reaches(&comm->peer[peer]);
+}
+
+nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
+                          comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
+                          comm->config.rule_count, comm->agreed.eager ? comm->agreed.eager : 1,
+                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
+    return NBCOLL_OK;
+}

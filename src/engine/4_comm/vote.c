@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a rank votes when a communicator is made, and what all go by then: see vote.h. */
+#include "vote.h"
+
+#include "area.h"
+#include "terms.h"
+#include "../../select/select.h"
+
+/* One rank is enough to ask, all are needed to promise. */
+static uint32_t agree_flags(uint32_t a, uint32_t b)
+{
+    return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
+}
+
+void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
+{
+    nbcolli_vote *a = &comm->agreed;
+
+    *a = votes[0];
+    for (int i = 1; i < n; i++) {
+        const nbcolli_vote *v = &votes[i];
+        a->flags = agree_flags(a->flags, v->flags);
+        a->slots = v->slots < a->slots ? v->slots : a->slots;
+        a->cells = v->cells < a->cells ? v->cells : a->cells;
+        a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
+        a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
+        a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
+        a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
+        a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
+        a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
+        a->large = v->large > a->large ? v->large : a->large;
+        a->eager = v->eager < a->eager ? v->eager : a->eager;
+        a->shares &= v->shares;
+    }
+    comm->config.slots = a->slots;
+    comm->config.cells = a->cells;
+    comm->config.large = (size_t)a->large;
+    comm->config.flags = a->flags;
+}
+
+static uint32_t vote_eager(size_t asked, size_t payload)
+{
+    size_t least = asked < payload ? asked : payload;
+    return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+}
+
+nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)
+{
+    const nbcoll_endpoint *ep = comm->link->endpoint;
+
+    return (nbcolli_vote){
+        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
+        .creation = creation, .colour = colour, .key = key, .slots = comm->config.slots,
+        .cells = comm->config.cells, .credits = comm->link->credits,
+        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
+        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
+        .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
+        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
+        .eager = vote_eager(comm->config.eager, ep->limits.payload),
+        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
+        .area = nbcolli_area_offer(comm, over->size)};
+}

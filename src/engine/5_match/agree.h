@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The survivors of a communicator agree on who they are, and make a new one. The messages are the endpoint's, not
+ * operations of the communicator: that is broken, and who takes part is what is to be found out.
+ *
+ * Each rank says who is gone, as far as it knows, and casts its vote (AGREE), to all that are not gone, again
+ * whenever it learns of more: by itself, or from what another says that is not gone itself. Once it has heard the
+ * same from each of them it decides: they are the members. It tells them (DECIDED) and ends. Who hears a decision of
+ * a rank that is not gone takes it over, and passes it on before it ends. So if one survivor decides, all others
+ * decide the same, or hear of it: nobody can decide something else without that rank's word.
+ *
+ * A rank that has not come here yet takes note of who is gone, and nothing else: its own first AGREE asks for an
+ * answer. All memory is taken at the start; what cannot be sent now is sent later, and then says what is so then. A
+ * decision is kept until all members are known to have it. */
+#ifndef NBCOLLI_ENGINE_MATCH_AGREE_H
+#define NBCOLLI_ENGINE_MATCH_AGREE_H
+
+#include "incoming.h"
+
+/* The lowest rank that a request that shrinks waits for. */
+int nbcolli_shrink_awaited(const nbcolli_request *r);
+
+/* Ends it, on all ranks that have not decided. */
+void nbcolli_shrink_cancel(nbcolli_request *r);
+
+/* AGREE or DECIDED. `comm`: null if it is not known here. */
+void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in);
+
+/* Takes the shrinks of an endpoint as far as they can go now. */
+void nbcolli_shrinks_go(nbcolli_link *link);
+
+/* Is something of those of the endpoint still to be sent? */
+int nbcolli_shrinks_wait(const nbcolli_link *link);
+
+/* One that the transport still has messages of is leaked: its context is abandoned. */
+void nbcolli_shrinks_clear(nbcolli_link *link);
+
+/* Is a vote of this communicator's ranks small enough for a message? */
+int nbcolli_shrink_fits(const nbcoll_comm *comm);
+
+/* One that has not begun, or null without memory; it begins, or is freed. */
+nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm);
+
+/* Frees one that has not begun. */
+void nbcolli_shrink_free(nbcolli_shrink *s);
+
+/* It begins: for `comm`, by request `r`, which makes `made`. */
+void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r);
+
+/* Does the request shrink? */
+static inline int nbcolli_is_shrink(const nbcolli_request *r)
+{
+    return r->creating && r->creating->shrink;
+}
+
+#endif

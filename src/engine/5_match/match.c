@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * From a header to the operation and the step that it means: see match.h. */
+#include "match.h"
+
+#include "gone.h"
+#include "../2_wire/control.h"
+#include "../3_run/credit.h"
+#include "../3_run/fail.h"
+#include "../3_run/pending.h"
+#include "../3_run/queue.h"
+#include "../3_run/run.h"
+#include "../3_run/step.h"
+
+/* ---- storing ----------------------------------------------------------------------------------------------------- */
+
+/* The message as a stored one. Without memory the communicator cannot go on: null. */
+static nbcolli_unexpected *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    nbcolli_unexpected *s = in->kept;
+    if (!s)
+        s = nbcolli_unexpected_keep(in->link, in->source, &in->header, in->payload, in->bytes);
+    if (!s) {
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
+        nbcolli_refuse(comm, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
+    }
+    in->kept = NULL;
+    return s;
+}
+
+static void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    nbcolli_unexpected *s = nbcolli_hold(comm, in);
+    if (s) {
+        nbcolli_unexpected **at = nbcolli_unexpected_at(comm, s->header.tag);
+        s->next = *at;
+        *at = s;
+    }
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+static nbcolli_op *nbcolli_find_op(nbcolli_run *run, const nbcolli_message *index, uint32_t n, const nbcolli_header *h)
+{
+    nbcoll_step step = nbcolli_find_message(index, n, (int)h->source, h->number);
+    return step == NBCOLL_START ? NULL : &run->op[run->schedule->op[step]];
+}
+
+/* EAGER or RTS for an active run. */
+static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
+{
+    const nbcoll_schedule *s = run->schedule;
+    const nbcolli_header *h = &in->header;
+    nbcolli_op *op = nbcolli_find_op(run, s->recv, s->recvs, h);
+    size_t whole = h->type == NBCOLLI_EAGER ? in->bytes : (size_t)h->bytes;
+
+    if (h->fingerprint != s->fingerprint || !op || op->unexpected || op->phase > NBCOLLI_POSTED ||
+        whole != h->bytes || whole != nbcolli_op_bytes(op)) {
+        if (h->fingerprint != s->fingerprint)
+            nbcolli_run_out_of_step(run, (int)h->source);
+        else
+            nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+        nbcolli_refuse(run->comm, h, NBCOLL_ERR_CANCELLED);
+    } else if (op->phase == NBCOLLI_POSTED) {
+        nbcolli_recv_accept(op, h, in->payload, in->bytes);
+    } else {
+        op->unexpected = nbcolli_hold(run->comm, in);
+    }
+    nbcolli_done_with(in);
+}
+
+void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    uint64_t tag = in->header.tag;
+    nbcolli_run *run = nbcolli_find_run(comm, tag);
+
+    if (run && run->status == NBCOLL_OK) {
+        nbcolli_deliver(run, in);
+        nbcolli_advance(run);
+        return;
+    }
+    int may_start = comm->broken == NBCOLL_OK && tag >= comm->next_tag && !nbcolli_is_revoked(comm, tag);
+    if (may_start || nbcolli_queue_find(comm, tag)) {
+        nbcolli_store(comm, in);
+        return;
+    }
+    /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
+    int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
+    if (stray) {
+        nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
+        nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);
+    }
+    nbcolli_refuse(comm, &in->header, stray ? NBCOLL_ERR_MISMATCH : NBCOLL_ERR_CANCELLED);
+    nbcolli_done_with(in);
+}
+
+void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_peer *peer = &comm->peer[h->source];
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+
+    if (nbcolli_is_later(h->count, peer->seen))
+        peer->seen = h->count;
+    if (!run || run->status != NBCOLL_OK)
+        return;
+    nbcolli_op *op = nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h);
+    if (h->fingerprint != run->schedule->fingerprint)
+        nbcolli_run_out_of_step(run, (int)h->source);
+    else if (!op)
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    else if (op->phase == NBCOLLI_POSTED)
+        nbcolli_want(op);
+}
+
+void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run && run->status == NBCOLL_OK
+                         ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h)
+                         : NULL;
+
+    if (op && op->phase == NBCOLLI_STALLING && !op->may_go)
+        nbcolli_stall_end(op, NBCOLL_AGAIN);
+}
+
+void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h) : NULL;
+
+    if (!op || op->phase != NBCOLLI_SENT_RTS)
+        return;
+    if (h->type == NBCOLLI_CTS)
+        op->cts = 1;
+    else if (h->status == NBCOLL_OK)
+        op->fin = 1;
+    else
+        op->refused = 1; /* if it is revoked, word of that is on its way */
+    if (h->type == NBCOLLI_FIN && h->status == NBCOLL_ERR_MISMATCH)
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run && run->status == NBCOLL_OK
+                         ? nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h)
+                         : NULL;
+
+    if (!op || op->phase != NBCOLLI_SENT_CTS)
+        return;
+    size_t all = nbcolli_op_bytes(op);
+    if (h->bytes > all || in->bytes > all - h->bytes || in->bytes > all - op->moved) {
+        nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
+        return;
+    }
+    memcpy(nbcolli_op_memory(op) + h->bytes, in->payload, in->bytes);
+    op->moved += in->bytes;
+    nbcolli_spend(run, in->bytes);
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+/* ---- half communicators ------------------------------------------------------------------------------------------ */
+
+void nbcolli_activate(nbcolli_run *run)
+{
+    nbcoll_comm *comm = run->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
+
+    slot->active = run;
+    run->state = NBCOLLI_RUN_ACTIVE;
+    nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_START);
+    nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_START);
+    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_START);
+    for (nbcoll_step s = NBCOLL_END + 1; s < run->schedule->steps; s++)
+        if (run->before[s] == 0)
+            nbcolli_push(run, s);
+    for (nbcolli_unexpected **at = nbcolli_unexpected_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {
+        nbcolli_unexpected *s = *at;
+        if (s->header.tag != run->tag) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_deliver(run, &in);
+    }
+    if (comm->departed && run->status == NBCOLL_OK)
+        nbcolli_run_miss(run);
+    nbcolli_advance(run);
+}

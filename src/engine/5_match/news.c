@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What other ranks say of operations and communicators: see news.h. */
+#include "news.h"
+
+#include "../2_wire/control.h"
+#include "../2_wire/giveup.h"
+#include "../3_run/fail.h"
+#include "../3_run/pending.h"
+#include "../3_run/queue.h"
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+void nbcolli_revoked_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+
+    if (run && run->status != NBCOLL_OK && run->answered) {
+        run->answered[h->source] = 1;
+        nbcolli_to_settle(run);
+    }
+}
+
+void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    if (nbcolli_find_run(comm, h->tag))
+        return;
+    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_REVOKED, h->tag);
+    nbcolli_control_to(comm, (int)h->source, &answer);
+}
+
+nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h)
+{
+    return h->status > NBCOLL_AGAIN && h->status < NBCOLL_STATUS_COUNT ? (nbcoll_status)h->status
+                                                                       : NBCOLL_ERR_CANCELLED;
+}
+
+/* ---- half communicators ------------------------------------------------------------------------------------------ */
+
+static int nbcolli_member_at(const nbcoll_comm *comm, int address)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (comm->peer[rank].address == address)
+            return rank;
+    return -1;
+}
+
+void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why)
+{
+    int absent = nbcolli_member_at(comm, source), culprit = nbcolli_member_at(comm, cause);
+
+    if (absent >= 0)
+        comm->peer[absent].absent = 1;
+    nbcolli_comm_break(comm, culprit < 0 ? absent : culprit,
+                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->next_tag);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
+            nbcolli_to_settle(comm->slot[i].active);
+}
+
+void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
+{
+    const nbcolli_header *h = &in->header;
+    int cause = comm && h->number < (uint32_t)comm->size ? comm->peer[h->number].address : in->source;
+
+    for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
+        next = made->sister;
+        if (made->link != in->link || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count)
+            continue;
+        if (made->making)
+            made->spoiled = why;
+        else
+            nbcolli_comm_half(made, in->source, cause, why);
+    }
+}
+
+/* Another rank has ended the operation. */
+static void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_status why = nbcolli_revoke_reason(h);
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_request *queued = nbcolli_queue_find(comm, h->tag);
+
+    if (run)
+        nbcolli_run_fail(run, why, (int)h->number, 0);
+    else if (queued)
+        nbcolli_queued_fail(queued, why, (int)h->number, 0);
+    else if (h->tag < comm->next_tag)
+        nbcolli_vote_revoked(comm, in, why);
+    if (h->tag < comm->next_tag)
+        return;
+    nbcoll_status s = nbcolli_pending_add(comm, h->tag, why, (int)h->number);
+    if (s != NBCOLL_OK)
+        nbcolli_comm_break(comm, comm->rank, s, comm->next_tag);
+    else
+        nbcolli_unexpected_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
+}
+
+void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    uint32_t more = in->header.count;
+
+    in->header.count = 0;
+    for (nbcolli_revoke_in(comm, in); more; more--) {
+        in->header.tag++;
+        nbcolli_revoke_in(comm, in);
+    }
+}
+
+void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
+
+    if (h->number >= (uint32_t)comm->size && h->number != UINT32_MAX) /* that is nobody */
+        return;
+    if (h->status == NBCOLL_ERR_MISMATCH) {
+        nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
+        nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
+    } else if (h->bytes && h->number < (uint32_t)comm->size)
+        nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
+    else
+        nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
+                           comm->next_tag);
+}

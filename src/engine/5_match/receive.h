@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Every message that comes: to its communicator, or, where that is unknown here, kept or answered. */
+#ifndef NBCOLLI_ENGINE_MATCH_RECEIVE_H
+#define NBCOLLI_ENGINE_MATCH_RECEIVE_H
+
+#include "incoming.h"
+
+/* Handles one message. The header has been read once and is checked here: peers may be of another version. */
+void nbcolli_receive(nbcolli_incoming *in);
+
+#endif

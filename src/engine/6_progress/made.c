@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The end of a creation: see made.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "made.h"
+
+#include "../2_wire/control.h"
+#include "../3_run/queue.h"
+#include "../4_comm/area.h"
+#include "../4_comm/comm.h"
+#include "../4_comm/vote.h"
+#include "../5_match/receive.h"
+
+/* The first communicator of a link: its members are known, only the terms change. */
+static void settle_first(nbcoll_comm *comm)
+{
+    nbcolli_votes_agree(comm, comm->votes, comm->size);
+    for (int i = 0; i < comm->size; i++)
+        nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
+    nbcolli_area_take(comm);
+}
+
+/* The members: those of my colour, by key, then by rank in the parent. */
+static void settle_members(nbcoll_comm *comm)
+{
+    const nbcoll_comm *parent = comm->parent;
+    const nbcolli_vote *votes = comm->votes;
+    int mine = parent->rank, first = -1;
+
+    nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
+    comm->size = 0;
+    for (int i = 0; i < parent->size; i++) {
+        int place = 0;
+        if (votes[i].colour != votes[mine].colour)
+            continue;
+        for (int j = 0; j < parent->size; j++)
+            place += votes[j].colour == votes[i].colour &&
+                     (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
+        comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
+                                           .credits = (int32_t)comm->link->credits};
+        nbcolli_area_find(comm, place, votes[i].area, parent->size);
+        if (i == mine)
+            comm->rank = place;
+        if (place == 0)
+            first = i;
+        comm->size++;
+        comm->link->losses += /* so that it learns of them */
+            comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE;
+    }
+    comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
+    nbcolli_area_take(comm);
+}
+
+/* Messages that came before this rank knew the communicator. */
+static void adopt(nbcolli_link *link)
+{
+    nbcolli_unexpected *list = link->orphans;
+
+    link->orphans = NULL;
+    while (list) {
+        nbcolli_unexpected *s = list;
+        nbcolli_incoming in = {link, s->header, s->payload, s->bytes, s, s->source};
+        list = s->next;
+        nbcolli_receive(&in);
+    }
+}
+
+static void log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
+{
+    const nbcoll_host *host = &comm->context->host;
+    char text[160];
+
+    if (!host->log)
+        return;
+    if (v->creation != first->creation)
+        snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
+    else if (v->credits != first->credits)
+        snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
+                 v->credits, first->credits);
+    else
+        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules than rank 0", rank);
+    host->log(host->user, NBCOLL_ERR_MISMATCH, text);
+}
+
+/* What must be the same in all votes. */
+static nbcoll_status votes_compare(const nbcoll_comm *comm, int voters)
+{
+    const nbcolli_vote *first = &comm->votes[0];
+
+    for (int i = 0; i < voters; i++) {
+        const nbcolli_vote *v = &comm->votes[i];
+        if (v->abi != NBCOLL_ABI)
+            return NBCOLL_ERR_ABI;
+        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits) {
+            log_difference(comm, i, v, first);
+            return NBCOLL_ERR_MISMATCH;
+        }
+    }
+    return NBCOLL_OK;
+}
+
+static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
+{
+    int voters = comm->parent ? comm->parent->size : comm->size;
+
+    if (s == NBCOLL_OK && comm->spoiled != NBCOLL_OK) { /* those that have it must learn that this rank has not */
+        nbcoll_comm *over = comm->parent ? comm->parent : comm;
+        s = comm->spoiled;
+        nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
+    }
+    if (s == NBCOLL_OK)
+        s = votes_compare(comm, voters);
+    if (s == NBCOLL_OK && !comm->parent)
+        settle_first(comm);
+    else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
+        settle_members(comm);
+        nbcolli_comm_register(comm);
+    } else if (s == NBCOLL_OK)
+        nbcolli_area_return(comm);
+    return s;
+}
+
+void nbcolli_comm_made(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->creating, **out = comm->out;
+    nbcolli_link *link = comm->link;
+    nbcoll_context *c = comm->context;
+
+    r->creating = NULL;
+    r->status = conclude(comm, r->status);
+    comm->parent = NULL;
+    comm->making = r->status != NBCOLL_OK;
+    link->creating--;
+    link->unmade |= comm->making;
+    if (r->status != NBCOLL_OK || !out || !comm->listed) {
+        if (r->comm == comm)
+            r->comm = NULL;
+        nbcolli_unexpected_drop(comm, 0, UINT64_MAX,
+                                NBCOLL_ERR_CANCELLED); /* of those that have it, and send already */
+        nbcolli_comm_destroy(comm);
+        comm = NULL;
+    }
+    if (out && r->status == NBCOLL_OK)
+        *out = comm;
+    adopt(link);
+    nbcolli_request_end(c, r);
+}

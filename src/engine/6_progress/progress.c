@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One pass over a context: see progress.h. */
+#include "progress.h"
+
+#include "made.h"
+#include "../2_wire/control.h"
+#include "../2_wire/giveup.h"
+#include "../2_wire/post.h"
+#include "../3_run/fail.h"
+#include "../3_run/pool.h"
+#include "../3_run/queue.h"
+#include "../3_run/run.h"
+#include "../3_run/settle.h"
+#include "../3_run/step.h"
+#include "../5_match/agree.h"
+#include "../5_match/ask.h"
+#include "../5_match/gone.h"
+#include "../5_match/match.h"
+#include "../5_match/receive.h"
+
+/* The post of an op is done with, or stuck. */
+static void nbcolli_op_returned(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+static void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
+{
+    nbcolli_post *post = (nbcolli_post *)(void *)work;
+
+    link->lent--;
+    if (work->status == NBCOLL_OK ||
+        (work->status == NBCOLL_ERR_CANCELLED && post->op && post->op->run->status != NBCOLL_OK))
+        post->where = NBCOLLI_FREE;
+    else {
+        nbcolli_mark_lost(link, post->peer, work->status == NBCOLL_ERR_PEER_LOST ? NBCOLLI_DEAD : NBCOLLI_CUT);
+        post->where = NBCOLLI_STUCK;
+    }
+    if (post->op)
+        nbcolli_op_returned(post->op);
+    else
+        nbcolli_control_returned(post);
+}
+
+static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
+{
+    int ranks = link->endpoint->ranks;
+
+    if (found->lost >= 0 && found->lost < ranks)
+        nbcolli_mark_lost(link, found->lost, NBCOLLI_DEAD | NBCOLLI_OVER);
+    if (found->departed >= 0 && found->departed < ranks)
+        nbcolli_mark_lost(link, found->departed, NBCOLLI_DEPARTED | NBCOLLI_OVER);
+}
+
+/* Tries once everything that was refused. */
+static void nbcolli_backlog_retry(nbcolli_link *link)
+{
+    nbcolli_post *list = link->backlog, *next;
+
+    link->backlog = NULL;
+    link->backlog_end = &link->backlog;
+    for (nbcolli_post *post = list; post; post = next) {
+        next = post->next;
+        post->at = NULL;
+        if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
+            nbcolli_op_get(post->op);
+        else
+            nbcolli_post_send(post);
+        if (!post->op)
+            nbcolli_control_is(post);
+        else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+            nbcolli_op_returned(post->op);
+    }
+}
+
+/* Breaks all communicators of a rank that has given itself up. */
+static void nbcolli_break_all(nbcolli_link *link)
+{
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
+}
+
+/* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
+ * the losses. */
+static void nbcolli_bury(nbcolli_link *link)
+{
+    link->losses = 0;
+    if (link->starved)
+        nbcolli_break_all(link);
+    for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
+        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+            for (int n = 0; n < 2 * comm->size; n++) {
+                const nbcolli_peer *peer = &comm->peer[n % comm->size];
+                int loss = peer->link == link ? link->loss[peer->address] & NBCOLLI_DEAD : NBCOLLI_HERE;
+                if (n < comm->size ? loss & NBCOLLI_CUT : loss == NBCOLLI_DEPARTED)
+                    nbcolli_member_gone(comm, n % comm->size);
+            }
+}
+
+/* Gives a free slot to the next operation that waits for it. Without memory for its run that one ends, on all ranks. */
+static void nbcolli_slot_fill(nbcolli_slot *slot)
+{
+    nbcolli_request *r = slot->next ? nbcolli_queue_find(slot->comm, slot->next - 1) : NULL;
+    nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
+
+    if (run) {
+        nbcolli_queue_remove(r);
+        slot->next = 0;
+        nbcolli_activate(run);
+    } else if (r)
+        nbcolli_queued_fail(r, NBCOLL_ERR_MEMORY, r->comm->rank, 1);
+}
+
+/* What has happened to ranks is told to the communicators, and to those that agree on who is left. */
+static void nbcolli_losses(nbcolli_link *link)
+{
+    do {
+        if (link->losses)
+            nbcolli_bury(link);
+        if (link->shrinks)
+            nbcolli_shrinks_go(link);
+    } while (link->losses);
+}
+
+void nbcolli_drain(nbcoll_context *c)
+{
+    for (;;) {
+        for (nbcolli_link *link = c->links; link; link = link->next)
+            if (link->losses || link->shrinks)
+                nbcolli_losses(link);
+        if (c->failing) {
+            nbcolli_run *run = c->failing;
+            c->failing = run->next_failing;
+            run->listed = 0;
+            nbcolli_settle(run);
+        } else if (c->free_slots) {
+            nbcolli_slot *slot = c->free_slots;
+            c->free_slots = slot->next_free;
+            slot->listed = 0;
+            nbcolli_slot_fill(slot);
+        } else if (c->made) {
+            nbcolli_request *r = c->made;
+            c->made = r->next;
+            nbcolli_comm_made(r);
+        } else
+            break;
+    }
+    for (nbcolli_link *link = c->links; link; link = link->next)
+        if (link->unsaid)
+            nbcolli_say_starved(link);
+}
+
+#define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
+
+/* Goes on with delayed runs, by turns: with what the pass has left, but one turn in any case, so that operations whose
+ * steps are always ready cannot hold them up. */
+static void nbcolli_go_on(nbcoll_context *c)
+{
+    ptrdiff_t left = c->bytes_left > NBCOLLI_TURN_BYTES ? c->bytes_left : NBCOLLI_TURN_BYTES;
+
+    while (c->delayed && left > 0) {
+        ptrdiff_t turn = left < NBCOLLI_TURN_BYTES ? left : NBCOLLI_TURN_BYTES;
+        c->bytes_left = turn;
+        nbcolli_run_go_on(c->delayed);
+        left -= turn - c->bytes_left;
+    }
+    c->bytes_left = left;
+}
+
+void nbcolli_pass(nbcoll_context *c)
+{
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        link->transport.progress(link->endpoint, &found);
+        for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
+            next = a->next;
+            nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};
+            nbcolli_receive(&in);
+        }
+        for (nbcoll_work *r = found.completed, *next; r; r = next) {
+            next = r->next;
+            nbcolli_work_in(link, r);
+        }
+        if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
+            nbcolli_gone_in(link, &found);
+        if (link->backlog) {
+            if (link->losses) /* before what fails now is taken for the cause */
+                nbcolli_bury(link);
+            nbcolli_backlog_retry(link);
+        }
+        if (link->untold)
+            nbcolli_tell_given_up(link);
+    }
+    if (c->watched)
+        nbcolli_look_again(c);
+    nbcolli_count_pass(c);
+    nbcolli_drain(c);
+    if (c->delayed) {
+        nbcolli_go_on(c);
+        nbcolli_drain(c);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The way out for a call that progresses: see report.h. */
+#include "report.h"
+
+#include "../4_comm/requests.h"
+
+void nbcolli_report_ended(nbcoll_context *c)
+{
+    while (nbcolli_enter(c) == NBCOLL_OK) {
+        nbcolli_request *r = c->ended;
+        if (!r) {
+            nbcolli_unlock(c);
+            return;
+        }
+        c->ended = r->next;
+        nbcoll_request handle = nbcolli_request_handle(c, r);
+        nbcoll_done *done = r->done;
+        nbcoll_status status = r->status;
+        void *user = r->user;
+        int persistent = r->persistent;
+        if (persistent) { /* the callback may start it again, or free it */
+            r->calling = 0;
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
+        }
+        nbcolli_unlock(c);
+        if (done)
+            done(handle, status, user);
+        if (persistent)
+            continue;
+        if (nbcolli_enter(c) != NBCOLL_OK)
+            return;
+        nbcolli_request_release(c, r);
+        nbcolli_unlock(c);
+    }
+}

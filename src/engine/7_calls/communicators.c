@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators as the program sees them: their end, and what they say of themselves. */
+#include "../2_wire/control.h"
+#include "../2_wire/unexpected.h"
+#include "../3_run/cells.h"
+#include "../3_run/credit.h"
+#include "../3_run/fail.h"
+#include "../4_comm/comm.h"
+#include "../6_progress/lock.h"
+
+/* Those who wait for a credit get enough for all that they may have: it goes nowhere. */
+static void release_stalled(nbcoll_comm *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++)
+        if (nbcolli_is_later(comm->peer[rank].seen, comm->peer[rank].over)) {
+            nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
+            h.credits = UINT16_MAX;
+            nbcolli_control_to(comm, rank, &h);
+        }
+}
+
+nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
+{
+    if (!comm)
+        return NBCOLL_OK;
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    int busy = comm->active > 0;
+    for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
+        busy |= r->calling; /* its callback is still to be told */
+    if (busy)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
+    int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
+    nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
+    if (awaits)
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
+    release_stalled(comm);
+    nbcolli_comm_destroy(comm);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+int nbcoll_comm_rank(const nbcoll_comm *comm)
+{
+    return comm->rank;
+}
+
+int nbcoll_comm_size(const nbcoll_comm *comm)
+{
+    return comm->size;
+}
+
+uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
+{
+    return comm->config.flags;
+}
+
+size_t nbcoll_comm_active(const nbcoll_comm *comm)
+{
+    size_t active;
+    if (nbcolli_enter(comm->context) != NBCOLL_OK)
+        return 0;
+    active = comm->active;
+    nbcolli_leave(comm->context, NBCOLL_OK);
+    return active;
+}
+
+nbcoll_status nbcoll_comm_failure(const nbcoll_comm *comm, nbcoll_failure *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    *out = comm->failure;
+    return nbcolli_leave(comm->context, NBCOLL_OK);
+}
+
+nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
+{
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    size_t size = out->size;
+    nbcoll_cells cells = {size, comm->area != NULL, comm->lacking, comm->offered_bytes};
+    if (size < sizeof size)
+        return NBCOLL_ERR_CONFIG;
+    memcpy(out, &cells, size < sizeof cells ? size : sizeof cells);
+    return NBCOLL_OK;
+}
+
+size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
+{
+    nbcoll_comm_config config;
+
+    if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
+        return 0;
+    return nbcolli_area_bytes((size_t)ranks, config.slots, config.cells);
+}

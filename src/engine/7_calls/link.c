@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Links: see link.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* CPU_COUNT */
+#endif
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#include "context.h"
+#include "../2_wire/control.h"
+#include "../4_comm/area.h"
+#include "../5_match/agree.h"
+#include "../../host/host.h"
+
+/* As much of a table or group as both sides know. */
+static void table_copy(void *to, size_t room, const void *from, size_t size)
+{
+    memcpy(to, from, size < room ? size : room);
+}
+
+/* The endpoint's table and groups over defaults, or ERR_ABI. */
+static nbcoll_status table_read(nbcolli_link *link)
+{
+    const nbcoll_endpoint *ep = link->endpoint;
+    nbcoll_transport *t = &link->transport;
+
+    if (!ep->transport || ep->transport->abi != NBCOLL_ABI)
+        return NBCOLL_ERR_ABI;
+    table_copy(t, sizeof *t, ep->transport, ep->transport->size);
+    if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close)
+        return NBCOLL_ERR_ABI;
+    if (t->bulk) {
+        table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
+        t->bulk = &link->bulk;
+        if (!link->bulk.expose || !link->bulk.withdraw || !link->bulk.get)
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->wakeup) {
+        table_copy(&link->wakeup, sizeof link->wakeup, t->wakeup, t->wakeup->size);
+        t->wakeup = &link->wakeup;
+        if (!link->wakeup.fd || !link->wakeup.arm)
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->shared) {
+        table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
+        t->shared = &link->shared;
+        if (!link->shared.reserve || !link->shared.release || !link->shared.map || !link->shared.wake)
+            return NBCOLL_ERR_ABI;
+    }
+    return NBCOLL_OK;
+}
+
+static nbcoll_status poller_error(int why)
+{
+    if (why == ENOMEM)
+        return NBCOLL_ERR_MEMORY;
+    return why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
+}
+
+/* Adds the link's wakeup to the context's poller, which exists as long as every link has one. */
+static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (!link->transport.wakeup) {
+        c->silent_links++;
+        return NBCOLL_OK;
+    }
+    if (c->poller < 0)
+        c->poller = epoll_create1(EPOLL_CLOEXEC);
+    if (c->poller >= 0 &&
+        epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.wakeup->fd(link->endpoint), &event) == 0)
+        return NBCOLL_OK;
+    int why = errno;
+    if (c->poller >= 0 && !c->links) {
+        close(c->poller);
+        c->poller = -1;
+    }
+    return poller_error(why);
+}
+
+static size_t link_memory(int ranks)
+{
+    return sizeof(nbcolli_link) + (size_t)ranks;
+}
+
+static void farewells_free(nbcoll_context *c, nbcolli_link *link)
+{
+    while (link->farewells) {
+        nbcolli_post *post = link->farewells;
+        link->farewells = post->next;
+        nbcolli_free(&c->host, post, sizeof *post);
+    }
+}
+
+/* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
+ * one that says the last thing. */
+static nbcoll_status posts_reserve(nbcoll_context *c, nbcolli_link *link)
+{
+    uint32_t wanted = POSTS_OF_A_LINK;
+
+    for (const nbcolli_link *other = c->links; other; other = other->next)
+        wanted += POSTS_OF_A_LINK;
+    while (c->posts < wanted) {
+        nbcolli_post *post = nbcolli_control_new(c);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        nbcolli_control_free(c, post);
+    }
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        nbcolli_post *post = nbcolli_alloc(&c->host, sizeof *post, 64);
+        if (!post)
+            return NBCOLL_ERR_MEMORY;
+        post->next = link->farewells;
+        link->farewells = post;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
+{
+    nbcolli_link *link;
+    nbcoll_status s;
+    cpu_set_t cores;
+
+    if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256)
+        return NBCOLL_ERR_ABI;
+    link = nbcolli_alloc(&c->host, link_memory(ep->ranks), 64);
+    if (!link)
+        return NBCOLL_ERR_MEMORY;
+    memset(link, 0, link_memory(ep->ranks));
+    link->context = c;
+    link->endpoint = ep;
+    link->backlog_end = &link->backlog;
+    link->credits = c->credits;
+    link->loss = (uint8_t *)(link + 1);
+    s = table_read(link);
+    if (s == NBCOLL_OK)
+        s = posts_reserve(c, link);
+    if (s == NBCOLL_OK)
+        s = wakeup_add(c, link);
+    if (s != NBCOLL_OK) {
+        farewells_free(c, link);
+        nbcolli_free(&c->host, link, link_memory(ep->ranks));
+        return s;
+    }
+    ep->owner = c;
+    link->next = c->links;
+    c->links = link;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0 && ep->ranks > CPU_COUNT(&cores))
+        c->crowded = 1;
+    *out = link;
+    return NBCOLL_OK;
+}
+
+/* The memory itself stays the transport's: others may still use it. */
+static void areas_forget(nbcoll_context *c, nbcolli_area *area)
+{
+    while (area) {
+        nbcolli_area *next = area->next;
+        nbcolli_free(&c->host, area, nbcolli_area_memory(area->room));
+        area = next;
+    }
+}
+
+void nbcolli_link_drop(nbcolli_link *link)
+{
+    nbcoll_context *c = link->context;
+    nbcoll_endpoint *ep = link->endpoint;
+
+    for (nbcolli_link **at = &c->links; *at; at = &(*at)->next)
+        if (*at == link) {
+            *at = link->next;
+            break;
+        }
+    while (link->orphans) {
+        nbcolli_unexpected *s = link->orphans;
+        link->orphans = s->next;
+        nbcolli_unexpected_free(s);
+    }
+    while (link->tombstones) {
+        nbcolli_tombstone *tombstone = link->tombstones;
+        link->tombstones = tombstone->next;
+        nbcolli_free(&c->host, tombstone, sizeof *tombstone);
+    }
+    nbcolli_shrinks_clear(link);
+    farewells_free(c, link);
+    areas_forget(c, link->areas);
+    areas_forget(c, link->memory);
+    if (link->transport.wakeup)
+        epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.wakeup->fd(ep), NULL);
+    else
+        c->silent_links--;
+    ep->owner = NULL;
+    nbcolli_free(&c->host, link, link_memory(ep->ranks));
+}
