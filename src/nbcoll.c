@@ -1,15 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The whole library as one file, for hosts that vendor it: compile this and nothing else,
+ * The whole library as one file: what NBCOLL_IMPLEMENTATION brings into a file of the host's (nbcoll/nbcoll.h), and
+ * what a host that vendors nbcoll may compile by itself:
  *
- *     cc -O2 -I nbcoll/include -DNBCOLL_WITH_LOOPBACK -DNBCOLL_PREFIX=acme_ -c nbcoll/src/nbcoll.c
+ *     cc -O2 -I nbcoll/include -DNBCOLL_PREFIX=acme_ -c nbcoll/src/nbcoll.c
  *
- * Transports come in by name (NBCOLL_WITH_LOOPBACK, NBCOLL_WITH_TRACE, NBCOLL_WITH_FAULT): a host that has its own
- * needs none. NBCOLL_WITH_TUNING brings in tuning files, which need libinih. NBCOLL_PREFIX renames every external
- * symbol (nbcoll/prefix.h, nbcoll/tuning.h).
+ * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in.
+ * NBCOLL_PREFIX renames every external symbol (nbcoll/prefix.h). What needs a library of its own is not here: tuning
+ * files are src/tuning/tuning.c.
  */
+#ifndef NBCOLLI_NBCOLL_C
+#define NBCOLLI_NBCOLL_C
+
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
+
+#ifndef NBCOLL_WITH_FAULT
+#define NBCOLL_WITH_FAULT 0
+#endif
+#ifndef NBCOLL_WITH_LOOPBACK
+#define NBCOLL_WITH_LOOPBACK 1
+#endif
+#ifndef NBCOLL_WITH_SHM
+#define NBCOLL_WITH_SHM 1
+#endif
+#ifndef NBCOLL_WITH_TRACE
+#define NBCOLL_WITH_TRACE 0
 #endif
 
 #include "algorithms/allgather_bruck.c"
@@ -146,20 +163,16 @@
 #include "verify/result.c"
 #include "verify/value.c"
 
-#ifdef NBCOLL_WITH_TUNING
-#include "tuning/tuning.c"
-#endif
-
-#ifdef NBCOLL_WITH_FAULT
+#if NBCOLL_WITH_FAULT
 #include "../transports/fault/fault.c"
 #endif
 
-#ifdef NBCOLL_WITH_LOOPBACK
+#if NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/loopback.c"
 #include "../transports/loopback/shared.c"
 #endif
 
-#ifdef NBCOLL_WITH_SHM
+#if NBCOLL_WITH_SHM
 #include "../transports/shm/alive.c"
 #include "../transports/shm/bootstrap.c"
 #include "../transports/shm/copy.c"
@@ -171,6 +184,8 @@
 #include "../transports/shm/socket.c"
 #endif
 
-#ifdef NBCOLL_WITH_TRACE
+#if NBCOLL_WITH_TRACE
 #include "../transports/trace/trace.c"
+#endif
+
 #endif

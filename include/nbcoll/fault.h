@@ -9,10 +9,10 @@
  *         run();
  *     } while (nbcoll_fault_calls(ep) >= n);
  */
+#include "transport.h"
+
 #ifndef NBCOLL_FAULT_H
 #define NBCOLL_FAULT_H
-
-#include "transport.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -13,13 +13,13 @@
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
  * NBCOLL_TUNING, the path of a tuning file.
  */
+#include "shm.h"
+
 #ifndef NBCOLL_LAUNCH_H
 #define NBCOLL_LAUNCH_H
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "shm.h"
 
 #ifdef __cplusplus
 extern "C" {

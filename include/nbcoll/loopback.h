@@ -3,10 +3,10 @@
  * loopback: all ranks in one process, in real time. Ranks may be threads, or one thread may step them all (test,
  * progress and arm of each in turn). The smallest transport, and the one to copy from.
  */
+#include "transport.h"
+
 #ifndef NBCOLL_LOOPBACK_H
 #define NBCOLL_LOOPBACK_H
-
-#include "transport.h"
 
 #ifdef __cplusplus
 extern "C" {

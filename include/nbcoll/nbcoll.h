@@ -24,11 +24,29 @@
  * a context and must not call it for that context: each such call returns NBCOLL_ERR_BUSY and changes nothing, where it
  * returns a status; a wait for several requests then ends at once, as at its timeout.
  *
+ * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
+ * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
+ * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out, -DNBCOLL_WITH_TRACE=1
+ * and -DNBCOLL_WITH_FAULT=1 bring the others. With -DNBCOLL_PREFIX=acme_ in all files that include nbcoll the linker
+ * sees acme_nbcoll_ibcast, so that several copies can live in one program.
+ *
  * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
  * fields can be appended. Fields beyond `size` take their defaults.
  */
+/* The other public headers include theirs before their guards: what follows is complete when they begin, and so are
+ * they when NBCOLL_IMPLEMENTATION includes them from here. */
 #ifndef NBCOLL_H
 #define NBCOLL_H
+
+#ifdef NBCOLL_IMPLEMENTATION
+#define NBCOLLI_IMPLEMENTATION
+#ifdef __cplusplus
+#error "NBCOLL_IMPLEMENTATION belongs into a C file"
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#endif
 
 #ifdef NBCOLL_PREFIX
 #include "prefix.h"
@@ -37,6 +55,10 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if defined NBCOLL_IMPLEMENTATION && defined __GLIBC__ && !defined __USE_GNU
+#error "NBCOLL_IMPLEMENTATION must come before all system headers, or the file be compiled with -D_GNU_SOURCE"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -855,4 +877,11 @@ NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t coun
 #ifdef __cplusplus
 }
 #endif
+
+#ifdef NBCOLL_IMPLEMENTATION
+#include "implementation.c"
+#endif
+
+#elif defined NBCOLL_IMPLEMENTATION && !defined NBCOLLI_IMPLEMENTATION
+#error "NBCOLL_IMPLEMENTATION must be defined before the first include of a header of nbcoll"
 #endif

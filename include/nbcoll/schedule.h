@@ -26,10 +26,10 @@
  * Step 7 is the one that the call would have added, or was given. nbcoll_verify_algorithm leaves these words in `text`.
  * A schedule may be read by any thread; it is started by one context only.
  */
+#include "nbcoll.h"
+
 #ifndef NBCOLL_SCHEDULE_H
 #define NBCOLL_SCHEDULE_H
-
-#include "nbcoll.h"
 
 #ifdef __cplusplus
 extern "C" {

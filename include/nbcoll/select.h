@@ -33,10 +33,10 @@
  * memory that others use, a root that is not rank 0, blocks of different lengths, and, but for the transport's prices,
  * ranks that take turns.
  */
+#include "schedule.h"
+
 #ifndef NBCOLL_SELECT_H
 #define NBCOLL_SELECT_H
-
-#include "schedule.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -21,10 +21,10 @@
  *
  * Signals that the host handles disturb nothing, with SA_RESTART or without.
  */
+#include "transport.h"
+
 #ifndef NBCOLL_SHM_H
 #define NBCOLL_SHM_H
-
-#include "transport.h"
 
 #ifdef __cplusplus
 extern "C" {

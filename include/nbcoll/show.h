@@ -12,10 +12,10 @@
  *
  * Any thread. The printers allocate nothing.
  */
+#include "schedule.h"
+
 #ifndef NBCOLL_SHOW_H
 #define NBCOLL_SHOW_H
-
-#include "schedule.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -41,10 +41,10 @@
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
  * in wait, and for a moment where it ends to compute), or at any time where there are progress cores.
  */
+#include "schedule.h"
+
 #ifndef NBCOLL_SIMULATE_H
 #define NBCOLL_SIMULATE_H
-
-#include "schedule.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,10 +3,10 @@
  * trace: wraps the endpoint of any transport and tells a function of the host every call that the core makes on it,
  * with what the call said. It changes nothing else.
  */
+#include "transport.h"
+
 #ifndef NBCOLL_TRACE_H
 #define NBCOLL_TRACE_H
-
-#include "transport.h"
 
 #ifdef __cplusplus
 extern "C" {

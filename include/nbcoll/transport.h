@@ -15,10 +15,10 @@
  * Threads: the core calls an endpoint from one thread at a time, never from inside itself. What a transport shares
  * between endpoints it synchronises itself. No function may block.
  */
+#include "nbcoll.h"
+
 #ifndef NBCOLL_TRANSPORT_H
 #define NBCOLL_TRANSPORT_H
-
-#include "nbcoll.h"
 
 #ifdef __cplusplus
 extern "C" {

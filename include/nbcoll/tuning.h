@@ -28,10 +28,10 @@
  * component `tuning`, target nbcoll::tuning), or one more file, src/tuning/tuning.c, in a vendored copy. The core knows
  * nothing of it. It reads the file by the C library; its other memory comes from the host's hooks.
  */
+#include "select.h"
+
 #ifndef NBCOLL_TUNING_H
 #define NBCOLL_TUNING_H
-
-#include "select.h"
 
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_tuning_read NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tuning_read)

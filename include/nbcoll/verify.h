@@ -49,10 +49,10 @@
  *
  * Threads: any thread; the schedules are only read.
  */
+#include "schedule.h"
+
 #ifndef NBCOLL_VERIFY_H
 #define NBCOLL_VERIFY_H
-
-#include "schedule.h"
 
 #ifdef __cplusplus
 extern "C" {

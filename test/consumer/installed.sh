@@ -16,6 +16,7 @@ installed()
     mv "$work/first" "$work/moved"
     packages=$(dirname "$(find "$work/moved" -name nbcoll.pc)")
     library=$(dirname "$packages")
+    cflags=$(PKG_CONFIG_PATH=$packages pkg-config --cflags nbcoll)
 }
 
 tuning=OFF
@@ -49,6 +50,45 @@ wire_passes()
 {
     "$1" >"$work/results" || { cat "$work/results" && return 1; }
     grep -q '^wire: passed many_random_messages_arrive_exactly_once$' "$work/results"
+}
+
+# NBCOLL_IMPLEMENTATION and the flags of the compiler alone: program.c brings the library along, with names of its own
+# where it asks for them. No library is there to be found.
+by_implementation()
+{
+    while read -r compiler; do
+        # shellcheck disable=SC2086 # words
+        $compiler -Wall -Wextra -Wpedantic -Wshadow -Werror $cflags "$NBCOLL_SOURCE/test/consumer/implementation.c" \
+            -o "$work/implementation"
+        "$work/implementation"
+    done <<END
+gcc -std=c11
+clang -std=gnu11 -DNBCOLL_PREFIX=acme_ -DNBCOLL_WITH_SHM=0
+END
+    nm -g --defined-only "$work/implementation" >"$work/names"
+    grep -q ' acme_nbcoll_iallreduce$' "$work/names"
+    [ -z "$(grep ' nbcoll\|nbcoll_shm' "$work/names")" ]
+    while read -r compiler; do
+        # shellcheck disable=SC2086
+        $compiler -Wall -Wextra -Wpedantic -Wshadow -Werror $cflags -fsyntax-only \
+            "$NBCOLL_SOURCE/test/consumer/implementation.c"
+    done <<END
+gcc -std=gnu11 -DNBCOLL_WITH_LOOPBACK=0 -DNBCOLL_WITH_TRACE=1
+clang -std=c11 -DNBCOLL_WITH_FAULT=1
+END
+}
+
+# refuses text lines-of-C compiler...: it says so of a file of these lines.
+refuses()
+{
+    text=$1 lines=$2
+    shift 2
+    # shellcheck disable=SC2086
+    if printf '%b' "$lines" | "$@" $cflags -fsyntax-only - \
+        2>"$work/said"; then
+        echo "accepted: $lines" && return 1
+    fi
+    grep -q "$text" "$work/said"
 }
 
 by_find_package()

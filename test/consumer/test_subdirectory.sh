@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A project that takes nbcoll in with add_subdirectory gets the target and nothing else: no test, no program, no install
-# rule, and its own flags and build type stay as they were.
+# rule, and its own flags and build type stay as they were; and NBCOLL_IMPLEMENTATION finds the sources.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,5 +10,6 @@ cmake -S "$NBCOLL_SOURCE/test/consumer/subdirectory" -B "$work/build" -DNBCOLL="
     -DCMAKE_C_COMPILER="$CC"
 cmake --build "$work/build"
 "$work/build/program"
+"$work/build/implementation"
 [ -z "$(find "$work/build/nbcoll" -type f -perm -u+x)" ]
 (cd "$work/build" && ctest -N) | grep 'Total Tests: 0'

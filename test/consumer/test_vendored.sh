@@ -1,23 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A host that vendors nbcoll compiles one file: as C11 without a warning (by gcc and by clang), as GNU C, and with a
-# prefix; and links a program with the result and the C library alone.
+# A host that vendors nbcoll compiles one file, as C11 or as GNU C, optimised or not, without a warning, by gcc and by
+# clang, with a prefix or without, and links a program with the result and the C library alone. That file is
+# src/nbcoll.c; or the one that src/amalgamate.awk writes, which needs nothing beside it, neither headers nor the tree.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
 program=$NBCOLL_SOURCE/test/consumer/program.c
 unity=$NBCOLL_SOURCE/src/nbcoll.c
+strict='-Wall -Wextra -Wpedantic -Wshadow -Werror'
 
-"$CC" -I"$NBCOLL_SOURCE/include" -c "$unity" -o "$work/bare.o"
+"$CC" -DNBCOLL_WITH_LOOPBACK=0 -DNBCOLL_WITH_SHM=0 -I"$NBCOLL_SOURCE/include" -c "$unity" -o "$work/bare.o"
+[ -z "$(nm "$work/bare.o" | grep 'nbcoll_shm\|nbcoll_loopback')" ]
 while read -r flags; do
     # shellcheck disable=SC2086 # the compiler and its flags are words
-    $flags -O1 $with -I"$NBCOLL_SOURCE/include" \
-        "$unity" "$program" -o "$work/program"
+    $flags $strict $with -I"$NBCOLL_SOURCE/include" "$unity" "$program" -o "$work/program"
     "$work/program"
 done <<END
-gcc -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror
-clang -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror
-$CC -std=gnu11
-$CC -std=c11 -DNBCOLL_PREFIX=acme_
+gcc -std=c11 -O2
+clang -std=gnu11 -O1 -DNBCOLL_PREFIX=acme_
+END
+
+mkdir "$work/alone"
+(cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/alone/nbcoll.h"
+cd "$work/alone"
+[ "$(grep -c '^#include "' nbcoll.h)" = 0 ]
+grep -q 'Redistributions of source code must retain' nbcoll.h
+printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >nbcoll.c
+sed 's|^#include <nbcoll/.*|#include "nbcoll.h"|' "$program" >program.c
+while read -r flags; do
+    # shellcheck disable=SC2086
+    $flags $strict $with nbcoll.c program.c -o program
+    ./program
+done <<END
+gcc -std=gnu11
+clang -std=c11 -DNBCOLL_PREFIX=acme_
 END

@@ -25,8 +25,8 @@ for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/n
         if (file ~ /^(src\/command|src\/conformance|examples|bench)\//)
             return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/examples\//
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
-            return what ~ /^[a-z_]+\.h$/
-        return what !~ /transports\// && what !~ /\.c$/ || file == "src/nbcoll.c"
+            return what ~ /^[a-z_]+\.h$/ || what == "implementation.c" && file == "include/nbcoll/nbcoll.h"
+        return what !~ /transports\// && what !~ /\.c$/ || file == "src/nbcoll.c" || file == "include/nbcoll/implementation.c"
     }
     # A file beside it: not one of another folder, nor one of ours by its installed name.
     function own(what) {

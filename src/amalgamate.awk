@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Writes nbcoll as one file, from the root of its tree:
+#
+#     awk -f src/amalgamate.awk >nbcoll.h
+#
+# That file is all public headers (but tuning.h) and, where NBCOLL_IMPLEMENTATION is defined, the library: to be copied
+# into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
+# -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
+# nbcoll/implementation.c.
+#
+# Each #include of a file of the tree is replaced by that file; but one with a guard is left out where it has come
+# before, unless it had been under an #if that does not hold here.
+
+# The lines of a file are lines[path, 1], lines[path, 2], ...; count[path] of them, or -1 if there is none.
+function load(path, line, n, depth, opened, closed)
+{
+    if (path in count)
+        return count[path] >= 0
+    while ((status = (getline line < path)) > 0) {
+        lines[path, ++n] = line
+        if (line ~ /^#ifndef [A-Z0-9_]+$/ && !depth && !opened) {
+            opened = n
+            name = substr(line, 9)
+        }
+        if (line ~ /^[ \t]*#[ \t]*if/)
+            depth++
+        if (line ~ /^[ \t]*#[ \t]*endif/ && !--depth)
+            closed = n
+        if (line ~ /^#include/ && !opened || line ~ /^[ *]|^\/\*|^$/)
+            continue
+        if (!opened)
+            opened = -1
+        last = n
+    }
+    close(path)
+    count[path] = status < 0 ? -1 : n + 0
+    guard[path] = opened > 0 && lines[path, opened + 1] == "#define " name && closed == last ? opened : 0
+    return status == 0
+}
+
+# The path without "." and "..".
+function plain(path, part, n, i, kept)
+{
+    n = split(path, part, "/")
+    path = ""
+    kept = 0
+    for (i = 1; i <= n; i++)
+        if (part[i] == ".." && kept)
+            kept--
+        else if (part[i] != "." && part[i] != "")
+            stack[++kept] = part[i]
+    for (i = 1; i <= kept; i++)
+        path = path (i > 1 ? "/" : "") stack[i]
+    return path
+}
+
+# The file of the tree that an #include in `path` means, or "".
+function meant(line, path, folder)
+{
+    if (line !~ /^[ \t]*#[ \t]*include[ \t]*["<]/)
+        return ""
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+    folder = path
+    sub(/[^\/]*$/, "", folder)
+    if (line ~ /^"/ && load(plain(folder substr(line, 2, index(substr(line, 2), "\"") - 1))))
+        return plain(folder substr(line, 2, index(substr(line, 2), "\"") - 1))
+    line = "include/" substr(line, 2, match(substr(line, 2), /[">]/) - 1)
+    return load(line) ? line : ""
+}
+
+# `where` names the #ifs that are open, but for guards: ":3:17:" is the 17th inside the 3rd.
+function expand(path, where, i, line, file, depth, held)
+{
+    depth = 0
+    if (guard[path])
+        seen[path] = where
+    for (i = 1; i <= count[path]; i++) {
+        line = lines[path, i]
+        if (line ~ /^[ \t]*#[ \t]*if/) {
+            held[++depth] = where
+            if (i != guard[path])
+                where = where (++conditions) ":"
+        } else if (line ~ /^[ \t]*#[ \t]*el/)
+            where = held[depth] (++conditions) ":"
+        else if (line ~ /^[ \t]*#[ \t]*endif/)
+            where = held[depth--]
+        file = meant(line, path)
+        if (file == "")
+            print line
+        else if (file == "include/nbcoll/implementation.c")
+            print "/* It follows behind the last of the headers. */"
+        else if (!(file in seen) || index(where, seen[file]) != 1)
+            if (headers && file ~ /^include\//) {
+                print "#include \"" substr(file, length("include/nbcoll/") + 1) "\""
+                seen[file] = where
+            } else
+                expand(file, where)
+    }
+}
+
+BEGIN {
+    if (!load("include/nbcoll/nbcoll.h")) {
+        print "amalgamate.awk: not in the root of nbcoll's tree" >"/dev/stderr"
+        exit 1
+    }
+    load("LICENSE")
+    print "/* nbcoll in one file, written by src/amalgamate.awk: to change it change the tree.\n *"
+    for (i = 1; i <= count["LICENSE"]; i++)
+        print " *" (lines["LICENSE", i] == "" ? "" : " ") lines["LICENSE", i]
+    print " */"
+    if (!headers) {
+        n = split("nbcoll schedule pattern select transport verify simulate show loopback shm launch trace fault", public)
+        for (i = 1; i <= n; i++) {
+            load("include/nbcoll/" public[i] ".h")
+            if (!(("include/nbcoll/" public[i] ".h") in seen))
+                expand("include/nbcoll/" public[i] ".h", ":")
+        }
+        print "\n#ifdef NBCOLL_IMPLEMENTATION"
+    }
+    load("src/nbcoll.c")
+    expand("src/nbcoll.c", ":" (++conditions) ":")
+    if (!headers)
+        print "#endif"
+}
