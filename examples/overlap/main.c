@@ -50,15 +50,10 @@ static nbcoll_status run(nbcoll_comm *comm)
 
 int main(void)
 {
-    nbcoll_endpoint *endpoint;
-    nbcoll_context *context = NULL;
+    nbcoll_context *context;
     nbcoll_comm *comm;
 
-    nbcoll_status status = nbcoll_launch_open(&endpoint);
-    if (status == NBCOLL_OK)
-        status = nbcoll_context_create(NBCOLL_ABI, NULL, &context);
-    if (status == NBCOLL_OK)
-        status = nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+    nbcoll_status status = nbcoll_launch_join(&context, &comm);
     if (status == NBCOLL_OK)
         status = run(comm);
     if (status != NBCOLL_OK)

@@ -3,9 +3,9 @@
  * For programs started by `nbcoll run`: a rank learns from its environment who it is, and finds the others by shared
  * memory. This is the only file that reads environment variables; it is compiled into the program, not the library.
  *
- *     nbcoll_launch_open(&endpoint);
- *     nbcoll_context_create(NBCOLL_ABI, NULL, &context);
- *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+ *     status = nbcoll_launch_join(&context, &comm);
+ *     ...                                                work with the communicator of all ranks
+ *     nbcoll_context_free(context);
  *
  * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
@@ -14,6 +14,7 @@
  * NBCOLL_TUNING, the path of a tuning file.
  */
 #include "shm.h"
+#include "transport.h"
 
 #ifndef NBCOLL_LAUNCH_H
 #define NBCOLL_LAUNCH_H
@@ -94,6 +95,46 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
         status = nbcoll_shm_id_make(&config.id);
     }
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
+}
+
+/* What both of the following do with an endpoint that has been opened, or could not be. */
+static inline nbcoll_status nbcolli_launch_join(nbcoll_status opened, nbcoll_endpoint *endpoint,
+                                                nbcoll_context **context, nbcoll_comm **comm)
+{
+    nbcoll_status status = opened;
+
+    *context = NULL;
+    *comm = NULL;
+    if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, NULL, context)) == NBCOLL_OK)
+        status = nbcoll_comm_create(*context, endpoint, NULL, comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK)
+        return status;
+    if (opened == NBCOLL_OK)
+        nbcoll_endpoint_close(endpoint); /* unless the context has it */
+    if (nbcoll_context_free(*context) == NBCOLL_ERR_BUSY)
+        nbcoll_context_abandon(*context, NULL, NULL); /* nobody waits for what is still on its way */
+    *context = NULL;
+    *comm = NULL;
+    return status;
+}
+
+/* All that a program needs to begin: opens this rank's end, and makes a context and in it the communicator of all
+ * ranks, which waits until they have come or one is lost. The program ends with nbcoll_context_free. After an error
+ * both are null and nothing is left. A program with hooks, rules or a deadline of its own calls the three by itself.
+ * Errors: those of nbcoll_launch_open, nbcoll_context_create and nbcoll_comm_create. */
+static inline nbcoll_status nbcoll_launch_join(nbcoll_context **context, nbcoll_comm **comm)
+{
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_status opened = nbcoll_launch_open(&endpoint);
+    return nbcolli_launch_join(opened, endpoint, context, comm);
+}
+
+/* The same for a program that makes sense alone: see nbcoll_launch_open_or_alone. */
+static inline nbcoll_status nbcoll_launch_join_or_alone(nbcoll_context **context, nbcoll_comm **comm)
+{
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_status opened = nbcoll_launch_open_or_alone(&endpoint);
+    return nbcolli_launch_join(opened, endpoint, context, comm);
 }
 
 /* The path of the file that `nbcoll run --tuning` was given, for nbcoll_tuning_read (tuning.h), whose rules the program

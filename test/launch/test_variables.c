@@ -70,6 +70,22 @@ static void a_program_may_be_the_only_rank_without_the_launcher(void **state)
     }
 }
 
+static void one_call_joins_all_ranks_or_leaves_nothing(void **state)
+{
+    (void)state;
+    nbcoll_shm_config config = {.size = sizeof config};
+    nbcoll_context *context = (nbcoll_context *)1;
+    nbcoll_comm *comm = (nbcoll_comm *)1;
+    EXPECT(ERR_LAUNCH, read_with(NULL, NULL, NULL, &config));
+    EXPECT(ERR_LAUNCH, nbcoll_launch_join(&context, &comm));
+    assert_null(context);
+    assert_null(comm);
+    EXPECT(OK, nbcoll_launch_join_or_alone(&context, &comm));
+    assert_int_equal(nbcoll_comm_size(comm), 1);
+    EXPECT(OK, nbcoll_barrier(comm, NBCOLL_FOREVER));
+    EXPECT(OK, nbcoll_context_free(context));
+}
+
 static void a_malformed_environment_is_not_taken_for_none(void **state)
 {
     (void)state;
@@ -117,6 +133,7 @@ int main(void)
         cmocka_unit_test(rank_ranks_and_id_are_read),
         cmocka_unit_test(no_variable_means_not_started_by_nbcoll_run),
         cmocka_unit_test(a_program_may_be_the_only_rank_without_the_launcher),
+        cmocka_unit_test(one_call_joins_all_ranks_or_leaves_nothing),
         cmocka_unit_test(a_malformed_environment_is_not_taken_for_none),
         cmocka_unit_test(the_path_of_a_tuning_file_is_read),
         cmocka_unit_test(malformed_environment_is_refused_and_changes_nothing),
