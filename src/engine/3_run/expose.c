@@ -162,7 +162,7 @@ static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
 
 void nbcolli_fetch_got(nbcolli_op *op)
 {
-    if (nbcolli_reduces(op))
+    if (nbcolli_op_reduces(op))
         nbcolli_fetch_found(op, nbcolli_bounce(op));
     else
         nbcolli_fetch_end(op);

@@ -130,7 +130,7 @@ static inline void nbcolli_op_end(nbcolli_op *op)
     nbcolli_step_end(op->run, op->step);
 }
 
-static inline int nbcolli_reduces(const nbcolli_op *op)
+static inline int nbcolli_op_reduces(const nbcolli_op *op)
 {
     return op->run->schedule->step[op->step].kind == NBCOLL_FETCH_REDUCE;
 }
@@ -143,7 +143,7 @@ static inline unsigned char *nbcolli_bounce(const nbcolli_op *op)
 
 static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
 {
-    return nbcolli_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
+    return nbcolli_op_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
 }
 
 /* Starts the op's get, from `moved` on. */

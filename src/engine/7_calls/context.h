@@ -5,8 +5,6 @@
 
 #include "../1_state/context.h"
 
-#define POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
-
 /* Frees a context where nothing is; or `abandons` it, when its runs are taken care of. */
 void nbcolli_context_end(nbcoll_context *c, int abandons);
 

@@ -11,11 +11,12 @@
 
 #include "link.h"
 
-#include "context.h"
 #include "../2_wire/control.h"
 #include "../4_comm/area.h"
 #include "../5_match/agree.h"
 #include "../../host/host.h"
+
+#define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
 
 /* As much of a table or group as both sides know. */
 static void table_copy(void *to, size_t room, const void *from, size_t size)
@@ -102,10 +103,10 @@ static void farewells_free(nbcoll_context *c, nbcolli_link *link)
  * one that says the last thing. */
 static nbcoll_status posts_reserve(nbcoll_context *c, nbcolli_link *link)
 {
-    uint32_t wanted = POSTS_OF_A_LINK;
+    uint32_t wanted = NBCOLLI_POSTS_OF_A_LINK;
 
     for (const nbcolli_link *other = c->links; other; other = other->next)
-        wanted += POSTS_OF_A_LINK;
+        wanted += NBCOLLI_POSTS_OF_A_LINK;
     while (c->posts < wanted) {
         nbcolli_post *post = nbcolli_control_new(c);
         if (!post)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Arguments of an operation: checked and completed for one rank, and their fingerprint. What distinguishes the
  * operations is one table. */
+#include "arguments.h"
+
 #include "../host/host.h"
 #include "../reduce/reduce.h"
-#include "select.h"
 
 static const nbcolli_kind nbcolli_args_kinds[] = {
     [NBCOLL_OPERATION_BARRIER] =

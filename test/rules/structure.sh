@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# structure.sh <tree>: says which file of the tree closes a circle, or calls upwards. Somebody who reads a folder, or a
+# file of the engine, need not have read those that are built upon it. No circle is allowed between the folders of src
+# and transports, nor between the files of src/engine, where x.h and x.c are one; and a layer of the engine
+# (src/engine/<number>_<name>) uses only itself and layers with lower numbers. A file uses what it includes, and the files
+# whose functions it names (or whose names it makes by nbcolli_##). Functions of other names than nbcoll... are a file's
+# own; the public headers are nobody's, and belong to everybody.
+set -eu
+cd "$1"
+
+find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort | xargs -r awk '
+# The folder that a file belongs to, and its module: for the engine the file without its ending.
+function folder(file, part) {
+    split(file, part, "/")
+    return part[1] "/" part[2]
+}
+function module(file) {
+    sub(/\.[ch]$/, "", file)
+    return file
+}
+function layer(file) {
+    return file ~ /^src\/engine\/[0-9]+_/ ? substr(file, 12) + 0 : 0
+}
+# path, as seen from the folder of file, without its dots
+function resolved(file, path) {
+    sub(/[^\/]*$/, "", file)
+    path = file path
+    while (sub(/[^\/.]+\/\.\.\//, "", path))
+        ;
+    return path
+}
+# file uses something that is called `what` of another file
+function uses(file, what, other) {
+    if (folder(file) != folder(other))
+        edge(folder(file), folder(other), file, what, other)
+    if (folder(file) != "src/engine" || folder(other) != "src/engine" || module(file) == module(other))
+        return
+    edge(module(file), module(other), file, what, other)
+    if (layer(file) < layer(other))
+        print file ": uses " what " of a higher layer, " other
+}
+function edge(from, to, file, what, other) {
+    if (!((from, to) in reason)) {
+        reason[from, to] = file ": uses " what " of " other
+        node[from] = node[to] = 1
+        out[from] = out[from] " " to
+    }
+}
+# Is there a way from `at` to `end`?
+function leads(at, end, n, i, next_) {
+    if (at == end)
+        return 1
+    if (seen[at]++)
+        return 0
+    n = split(out[at], next_, " ")
+    for (i = 1; i <= n; i++)
+        if (leads(next_[i], end))
+            return 1
+    return 0
+}
+
+FNR == 1 { comment = 0; head = "" }
+# Comments and strings go.
+{
+    line = $0
+    include = ""
+    if (line ~ /^[ \t]*#[ \t]*include[ \t]*"/) {
+        include = line
+        sub(/^[^"]*"/, "", include)
+        sub(/".*/, "", include)
+    }
+    gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+    gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ", line)
+    if (comment && sub(/^.*\*\//, "", line))
+        comment = 0
+    if (comment)
+        next
+    if (sub(/\/\*.*/, "", line))
+        comment = 1
+}
+include != "" && include !~ /^nbcoll\// { included[FILENAME, resolved(FILENAME, include)] = 1 }
+# What a function is called stands before the first parenthesis of the lines in front of its body.
+line ~ /^[A-Za-z]/ && line !~ /[;]$/ { head = "" }
+line ~ /^[A-Za-z ]/ { head = head line }
+line ~ /;[ \t]*$/ { head = "" }
+line == "{" && match(head, /nbcoll[A-Za-z0-9_]*\(/) {
+    name = substr(head, RSTART, RLENGTH - 1)
+    if (head !~ /^static/ || FILENAME ~ /\.h$/)
+        defined[name] = FILENAME
+    head = ""
+}
+{
+    if (line ~ /nbcolli_##/)
+        pastes[FILENAME] = 1
+    while (match(line, /[A-Za-z_][A-Za-z0-9_]*/)) {
+        word = substr(line, RSTART, RLENGTH)
+        line = substr(line, RSTART + RLENGTH)
+        named[FILENAME, word] = 1
+    }
+}
+END {
+    for (pair in named) {
+        split(pair, at, SUBSEP)
+        name = at[2] in defined ? at[2] : pastes[at[1]] ? "nbcolli_" at[2] : ""
+        if (name in defined && defined[name] != at[1])
+            uses(at[1], name, defined[name])
+    }
+    for (pair in included) {
+        split(pair, at, SUBSEP)
+        uses(at[1], "#include", at[2])
+    }
+    for (pair in reason) {
+        split(pair, at, SUBSEP)
+        split("", seen)
+        if (leads(at[2], at[1]))
+            print reason[pair] ", which leads back to " at[1]
+    }
+}' | LC_ALL=C sort

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# No circle between the folders of the library, nor between the files of the engine, and no call upwards there.
+. "$NBCOLL_SOURCE/test/rules/rule.sh"
+rule structure
+
+# file...: a tree of files, each behind a line "== name"; `refuses` and `accepts` name the first of them.
+sample()
+{
+    rm -rf "$work/tree"
+    while IFS= read -r line; do
+        case $line in
+        '== '*)
+            file=$work/tree/${line#== }
+            mkdir -p "$(dirname "$file")"
+            ;;
+        *) printf '%s\n' "$line" >>"$file" ;;
+        esac
+    done
+    sh "$checker" "$work/tree" >"$work/said"
+}
+
+# function name callee: the definition of a function that calls another one
+function_()
+{
+    printf 'int %s(int n,\n    int m)\n{\n    return %s(n, m);\n}\n' "$1" "$2"
+}
+
+# Folders.
+low=src/reduce/low.c
+high=src/select/high.c
+(echo "== $low" && function_ nbcolli_low other && echo "== $high" && function_ nbcolli_high nbcolli_low) | accepts $low
+(echo "== $low" && function_ nbcolli_low nbcolli_high && echo "== $high" && function_ nbcolli_high nbcolli_low) >"$work/two"
+sample <"$work/two"
+grep -qx "$low: uses nbcolli_high of $high, which leads back to src/reduce" "$work/said"
+grep -qx "$high: uses nbcolli_low of $low, which leads back to src/select" "$work/said"
+# by way of a third folder, and by a header
+(cat "$work/two" && echo '== src/show/show.h' && echo '#include "../reduce/low.h"') | sed "s/_low(n, m)/_none(n, m)/" >"$work/three"
+accepts $low <"$work/three"
+(cat "$work/three" && echo "== $high" && echo '#include "../show/show.h"') | sample
+grep -q 'src/show/show.h: uses #include of src/reduce/low.h, which leads back to src/show' "$work/said"
+# by a name that is pasted
+(echo "== $high" && echo '#define X(n) nbcolli_##n,' && echo 'X(low)' && echo "== $low" &&
+    function_ nbcolli_low nbcolli_high && echo "== src/select/a.c" && function_ nbcolli_high other) | sample
+grep -qx "$high: uses nbcolli_low of $low, which leads back to src/select" "$work/said"
+# Words in comments and strings, and functions of a file's own, are nobody's.
+(echo "== $low" && function_ nbcolli_low other && echo '/* nbcolli_high */' && echo 'char *s = "nbcolli_high";' &&
+    echo "== $high" && function_ nbcolli_high nbcolli_low) | accepts $low
+(echo "== $low" && function_ nbcolli_low nbcolli_same && echo "== $high" && printf 'static ' &&
+    function_ nbcolli_same nbcolli_low) | accepts $low
+
+# The engine: a file and its header are one; two files are two.
+one=src/engine/1_state/one
+two=src/engine/1_state/two
+(echo "== $one.h" && echo 'int nbcolli_one(int n, int m);' && printf 'static inline ' &&
+    function_ nbcolli_both nbcolli_one && echo "== $one.c" && echo '#include "one.h"' &&
+    function_ nbcolli_one nbcolli_both) | accepts $one.h
+(echo "== $one.c" && function_ nbcolli_one nbcolli_two && echo "== $two.h" && printf 'static inline ' &&
+    function_ nbcolli_two nbcolli_one) | sample
+grep -qx "$one.c: uses nbcolli_two of $two.h, which leads back to $one" "$work/said"
+# Layers.
+up=src/engine/2_wire/up.c
+(echo "== $up" && function_ nbcolli_up nbcolli_one && echo "== $one.c" && function_ nbcolli_one other) | accepts $up
+(echo "== $one.c" && function_ nbcolli_one nbcolli_up && echo "== $up" && function_ nbcolli_up other) |
+    refuses $one.c ": uses nbcolli_up of a higher layer, $up"
+(echo "== $one.c" && echo '#include "../2_wire/up.h"') |
+    refuses $one.c ': uses #include of a higher layer, src/engine/2_wire/up.h'
