@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * fault: wraps the endpoint of any transport and makes it as unkind as the contract allows: refuses, delays and
- * reorders messages at random (seeded), fails one call, loses a rank. With nothing configured it is transparent. A test
+ * reorders messages at random (seeded), fails one call, loses a rank. With nothing configured it is transparent. And it
+ * plays transports that break the contract, so that the conformance suite can show that it finds them. A test
  * that wants every failure once fails the first call, then the second, and so on until a run makes fewer calls:
  *
  *     do {
@@ -26,6 +27,21 @@ extern "C" {
 /* Fault flags. */
 #define NBCOLL_FAULT_REORDER 1u /* a held message does not hold back the ones after it */
 
+/* A clause of the contract that the endpoint breaks, whenever it comes to that. */
+typedef enum nbcoll_fault_breach {
+    NBCOLL_FAULT_KEEPS_ALL,
+    NBCOLL_FAULT_LOSS_UNREPORTED,   /* a rank that is lost is not reported */
+    NBCOLL_FAULT_LEAVE_UNREPORTED,  /* a rank that has left is not reported */
+    NBCOLL_FAULT_ARM_ALWAYS_OK,     /* arm answers OK although something waits */
+    NBCOLL_FAULT_WORK_DROPPED,      /* a work request that should come back does not */
+    NBCOLL_FAULT_WORK_TWICE,        /* a work request that has come back does so again in the next progress */
+    NBCOLL_FAULT_MESSAGE_TWICE,     /* a message arrives twice */
+    NBCOLL_FAULT_PAYLOAD_TRUNCATED, /* a payload arrives without its last byte */
+    NBCOLL_FAULT_CANCEL_WRITES,     /* a cancelled get writes after its work request has come back */
+    NBCOLL_FAULT_CLOSE_DROPS,       /* what a rank has posted is gone where it had not arrived before its close */
+    NBCOLL_FAULT_NOT_NOW_FOREVER    /* when one post to a peer was refused, all are */
+} nbcoll_fault_breach;
+
 typedef struct nbcoll_fault_config {
     size_t size;
     const nbcoll_host *host; /* memory; may be null; copied. Read by open only */
@@ -43,6 +59,8 @@ typedef struct nbcoll_fault_config {
      * LOST; what it has sent may still arrive. */
     uint64_t lost_at;
     int lost;
+
+    nbcoll_fault_breach breach;
 } nbcoll_fault_config;
 
 /* Wraps `inner`, which from then on is the new endpoint's: closed with it, and not to be used. On an error it stays the

@@ -120,6 +120,8 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(messages_posted_before_a_close_are_delivered)                                                                    \
     X(a_leave_is_reported_once_after_the_last_message)                                                                 \
     X(what_is_posted_to_one_who_has_left_goes_nowhere)                                                                 \
+    X(a_leave_needs_no_room)                                                                                           \
+    X(an_end_that_is_abandoned_is_reported_lost)                                                                       \
     X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
     X(both_ranks_say_the_same_of_their_reach)                                                                          \
     X(get_copies_any_part_of_what_is_exposed)                                                                          \

@@ -161,6 +161,48 @@ static void what_is_posted_to_one_who_has_left_goes_nowhere(const nbcoll_conform
     world_close(w);
 }
 
+/* Also where nothing more can be posted: what tells of the leave must not need room. */
+static void a_leave_needs_no_room(const nbcoll_conformance *c)
+{
+    struct world *w = world_open(c, 3);
+    struct player *p = &w->player[0];
+    bool is_full[3] = {false, false, false};
+    for (int k = 0; k < 10000 && p->lent < 100 && !(is_full[1] && is_full[2]); k++) {
+        int to = 1 + k % 2;
+        struct letter *l = player_write(p, to, 8);
+        is_full[to] = player_post(p, l) == NBCOLL_POST_NOT_NOW;
+        if (is_full[to])
+            player_revoke(p, l);
+    }
+    player_await_works(p);
+    world_close_end(w, 0);
+    await_leave(w, 0);
+    world_settle(w);
+    world_close(w);
+}
+
+/* Who abandons its end is lost, which is reported once; what it had posted may still come. */
+static void an_end_that_is_abandoned_is_reported_lost(const nbcoll_conformance *c)
+{
+    struct world *w = world_open(c, 3);
+    const nbcoll_transport *t = w->player[0].ep->transport;
+    if (t->size < offsetof(nbcoll_transport, abandon) + sizeof t->abandon || !t->abandon) {
+        world_close(w);
+        case_is_skipped("it cannot be abandoned");
+    }
+    w->doomed = 0;
+    t->abandon(w->player[0].ep);
+    w->player[0].ep = NULL;
+    while (!w->player[1].knows_lost || !w->player[2].knows_lost) {
+        player_progress(&w->player[1]);
+        player_progress(&w->player[2]);
+        case_waits("the report that rank 0 is lost");
+    }
+    player_write(&w->player[1], 2, 100); /* the others go on */
+    world_settle(w);
+    world_close(w);
+}
+
 static void a_world_with_undelivered_messages_can_be_closed(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 3);

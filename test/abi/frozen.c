@@ -667,6 +667,17 @@ VALUE(NBCOLL_FAULT_GET, 2);
 VALUE(NBCOLL_FAULT_EXPOSE, 4);
 VALUE(NBCOLL_FAULT_REORDER, 1);
 
+VALUE(NBCOLL_FAULT_KEEPS_ALL, 0);
+VALUE(NBCOLL_FAULT_LOSS_UNREPORTED, 1);
+VALUE(NBCOLL_FAULT_LEAVE_UNREPORTED, 2);
+VALUE(NBCOLL_FAULT_ARM_ALWAYS_OK, 3);
+VALUE(NBCOLL_FAULT_WORK_DROPPED, 4);
+VALUE(NBCOLL_FAULT_WORK_TWICE, 5);
+VALUE(NBCOLL_FAULT_MESSAGE_TWICE, 6);
+VALUE(NBCOLL_FAULT_PAYLOAD_TRUNCATED, 7);
+VALUE(NBCOLL_FAULT_CANCEL_WRITES, 8);
+VALUE(NBCOLL_FAULT_CLOSE_DROPS, 9);
+VALUE(NBCOLL_FAULT_NOT_NOW_FOREVER, 10);
 SIZE(nbcoll_fault_config, 80);
 OFFSET(nbcoll_fault_config, size, 0);
 OFFSET(nbcoll_fault_config, host, 8);
@@ -680,6 +691,7 @@ OFFSET(nbcoll_fault_config, fail_at, 48);
 OFFSET(nbcoll_fault_config, fail_with, 56);
 OFFSET(nbcoll_fault_config, lost_at, 64);
 OFFSET(nbcoll_fault_config, lost, 72);
+OFFSET(nbcoll_fault_config, breach, 76);
 
 /* ---- shm.h ------------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_SHM_RANKS, 256);

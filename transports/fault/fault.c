@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fault: hands calls on to the endpoint inside, but for those that it was told to refuse, hold or fail. A held message
- * stays the core's memory (its post answered LENT); its work request is passed on with it when it leaves.
+ * fault: hands calls on to the endpoint inside, but for those that it was told to refuse, hold, fail or break. A held
+ * message stays the core's memory (its post answered LENT); its work request is passed on with it when it leaves.
  */
 #include "nbcoll/fault.h"
 
@@ -20,8 +20,17 @@ struct fault_end {
     uint64_t random, calls, progresses;
     bool awake; /* since the last progress: something that nobody will ring for, only our progress brings it about */
     nbcoll_work *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
-    unsigned char lost[];            /* by rank */
+    /* for breaches */
+    nbcoll_arrival twice;
+    nbcoll_work *returned;
+    nbcoll_work *getting; /* the get that was lent last, and where it writes */
+    unsigned char *gets_to;
+    unsigned char *overwrites; /* a cancelled get's, in so many progresses */
+    int overwrites_in;
+    unsigned char peer[]; /* FAULT_LOST, FAULT_REFUSED */
 };
+
+enum { FAULT_LOST = 1, FAULT_REFUSED = 2 };
 
 static struct fault_end *fault_end_of(nbcoll_endpoint *ep)
 {
@@ -63,15 +72,87 @@ static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
     if (fault_fails(e, kind)) {
         if (e->config.fail_with == NBCOLL_POST_FAILED)
             return NBCOLL_POST_FAILED;
-        e->lost[peer] = 1;
+        e->peer[peer] |= FAULT_LOST;
     }
-    if (e->lost[peer])
+    if (e->peer[peer] & FAULT_LOST)
         return NBCOLL_POST_LOST;
     if (!fault_chance(e, e->config.not_now))
         return NBCOLL_POST_DONE;
     e->awake = true;
     return NBCOLL_POST_NOT_NOW;
 }
+
+/* ---- breaches -------------------------------------------------------------------------------------------------- */
+
+static bool fault_breaks(const struct fault_end *e, nbcoll_fault_breach clause)
+{
+    return e->config.breach == clause;
+}
+
+/* The post of the endpoint inside. */
+static nbcoll_posted fault_inner_post(struct fault_end *e, int peer, const nbcoll_header *header, const void *payload,
+                                      size_t bytes, nbcoll_work *work)
+{
+    if (fault_breaks(e, NBCOLL_FAULT_NOT_NOW_FOREVER) && e->peer[peer] & FAULT_REFUSED)
+        return NBCOLL_POST_NOT_NOW;
+    if (fault_breaks(e, NBCOLL_FAULT_PAYLOAD_TRUNCATED) && bytes)
+        bytes--;
+    nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, work);
+    if (posted == NBCOLL_POST_NOT_NOW)
+        e->peer[peer] |= FAULT_REFUSED;
+    return posted;
+}
+
+static void fault_drop_arrivals(nbcoll_completions *found, int source)
+{
+    for (nbcoll_arrival **at = &found->arrived; *at;)
+        if ((*at)->source == source)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+}
+
+/* What the endpoint inside has found becomes what a broken one would report. */
+static void fault_break_report(struct fault_end *e, nbcoll_completions *found)
+{
+    if (fault_breaks(e, NBCOLL_FAULT_LOSS_UNREPORTED))
+        found->lost = -1;
+    if (fault_breaks(e, NBCOLL_FAULT_CLOSE_DROPS) && found->departed >= 0)
+        fault_drop_arrivals(found, found->departed);
+    if (fault_breaks(e, NBCOLL_FAULT_LEAVE_UNREPORTED))
+        found->departed = -1;
+    if (fault_breaks(e, NBCOLL_FAULT_WORK_DROPPED) && found->completed)
+        found->completed = found->completed->next;
+    if (fault_breaks(e, NBCOLL_FAULT_MESSAGE_TWICE) && found->arrived) {
+        e->twice = *found->arrived;
+        e->twice.next = found->arrived;
+        found->arrived = &e->twice;
+    }
+    if (fault_breaks(e, NBCOLL_FAULT_WORK_TWICE)) {
+        nbcoll_work *again = e->returned;
+        e->returned = found->completed;
+        if (again) {
+            again->next = found->completed;
+            found->completed = again;
+        }
+    }
+    if (e->overwrites && --e->overwrites_in == 0) {
+        *e->overwrites ^= 0xff;
+        e->overwrites = NULL;
+    }
+}
+
+/* A get is cancelled: it will write when its work request has come back. */
+static void fault_break_cancel(struct fault_end *e, const nbcoll_work *work)
+{
+    if (!fault_breaks(e, NBCOLL_FAULT_CANCEL_WRITES) || work != e->getting)
+        return;
+    e->getting = NULL;
+    e->overwrites = e->gets_to;
+    e->overwrites_in = 5;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
                                 size_t bytes, nbcoll_work *work)
@@ -83,7 +164,7 @@ static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_head
     bool behind = e->held && !(e->config.flags & NBCOLL_FAULT_REORDER);
     bool hold = fault_chance(e, e->config.hold);
     if (!hold && !behind)
-        return e->call.post(e->inner, peer, header, payload, bytes, work);
+        return fault_inner_post(e, peer, header, payload, bytes, work);
     uint64_t wait = hold && e->config.longest ? fault_random(e) % e->config.longest : 0;
     work->scratch[0] = wait << 32 | (uint32_t)peer;
     work->scratch[1] = (uintptr_t)header;
@@ -99,9 +180,9 @@ static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_work *work)
 {
     int peer = (int)(uint32_t)work->scratch[0];
     nbcoll_posted posted = NBCOLL_POST_LOST;
-    if (!e->lost[peer])
-        posted = e->call.post(e->inner, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
-                              (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
+    if (!(e->peer[peer] & FAULT_LOST))
+        posted = fault_inner_post(e, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
+                                  (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
     if (posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_NOT_NOW)
         return posted;
     work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
@@ -142,15 +223,17 @@ static void fault_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     e->progresses++;
     if (e->config.lost_at && e->progresses >= e->config.lost_at && found->lost < 0) {
         found->lost = e->config.lost;
-        e->lost[e->config.lost] = 1;
+        e->peer[e->config.lost] |= FAULT_LOST;
         e->config.lost_at = 0; /* told */
     }
+    fault_break_report(e, found);
 }
 
 static void fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
     struct fault_end *e = fault_end_of(ep);
     nbcoll_work *held = e->held;
+    fault_break_cancel(e, work);
     while (held && held != work)
         held = held->next;
     if (held) {
@@ -201,7 +284,13 @@ static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, si
 {
     struct fault_end *e = fault_end_of(ep);
     nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_GET, peer);
-    return met == NBCOLL_POST_DONE ? e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work) : met;
+    if (met == NBCOLL_POST_DONE)
+        met = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work);
+    if (met == NBCOLL_POST_LENT) {
+        e->getting = work;
+        e->gets_to = to;
+    }
+    return met;
 }
 
 static int fault_reaches(nbcoll_endpoint *ep, int peer)
@@ -252,7 +341,8 @@ static int fault_fd(nbcoll_endpoint *ep)
 static nbcoll_status fault_arm(nbcoll_endpoint *ep)
 {
     struct fault_end *e = fault_end_of(ep);
-    return e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.wakeup->arm(e->inner);
+    nbcoll_status status = e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.wakeup->arm(e->inner);
+    return fault_breaks(e, NBCOLL_FAULT_ARM_ALWAYS_OK) ? NBCOLL_OK : status;
 }
 
 static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches,
@@ -268,7 +358,8 @@ static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_con
     nbcoll_status status = from ? nbcolli_copy_tagged(c, from, sizeof *c) : NBCOLL_OK;
     if (status != NBCOLL_OK)
         return status;
-    if (c->flags & ~NBCOLL_FAULT_REORDER || c->not_now > 999 || c->hold > 1000 || c->fail & ~kinds)
+    if (c->flags & ~NBCOLL_FAULT_REORDER || c->not_now > 999 || c->hold > 1000 || c->fail & ~kinds ||
+        c->breach > NBCOLL_FAULT_NOT_NOW_FOREVER)
         return NBCOLL_ERR_CONFIG;
     if (c->fail_at && (!c->fail || (c->fail_with != NBCOLL_POST_FAILED && c->fail_with != NBCOLL_POST_LOST)))
         return NBCOLL_ERR_CONFIG;
