@@ -27,14 +27,19 @@ typedef struct nbcolli_slot {
     uint64_t well_since; /* the turn after the last one that failed here */
 } nbcolli_slot;
 
-typedef struct nbcolli_peer {
-    nbcolli_link *link;
-    int address;     /* rank on the link */
-    int32_t credits; /* messages that we may still send unasked; may be below zero while the ranks agree */
-    uint32_t owed;   /* credits to give back */
+/* The windows between this rank and another one of the endpoint, whatever the communicator (credit.h). */
+typedef struct nbcolli_pair {
+    uint32_t credits; /* messages that we may still send unasked */
+    uint32_t owed;    /* credits to give back */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t seen, over; /* of its own: the last one that has come; up to which none waits any more */
+} nbcolli_pair;
+
+typedef struct nbcolli_peer {
+    nbcolli_link *link;
+    int address;        /* rank on the link */
+    nbcolli_pair *pair; /* the link's, of that rank */
     nbcolli_post *revoke; /* the last REVOKE to it that was refused: others may join it while it waits */
     uint8_t given_up; /* the other members have been told so */
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
@@ -118,7 +123,7 @@ struct nbcoll_comm {
     nbcoll_comm *sister, **sister_at; /* in the context's list */
     nbcoll_context *context;
     nbcolli_link *link;
-    uint64_t id; /* the first rank's address, then its serial number there */
+    uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
     uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
     uint64_t next_tag;
     uint64_t failed_floor; /* tags below it may have left messages behind */
@@ -140,8 +145,6 @@ struct nbcoll_comm {
     nbcolli_slot *slot;
     nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
     size_t queue_room, queued;
-    nbcolli_unexpected **unexpected; /* [unexpected_room], by hash: messages of operations that do not run here yet */
-    size_t unexpected_room;
     nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
     uint32_t pending_count;
     nbcolli_request *persistent;

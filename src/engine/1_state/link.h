@@ -38,9 +38,12 @@ struct nbcolli_link {
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
     nbcolli_area *memory; /* the program's */
     nbcolli_post *backlog, **backlog_end;
+    uint32_t credits;   /* that each rank gives to each other one */
+    nbcolli_pair *pair; /* [ranks] */
+    nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */
+    size_t unexpected_mask;
     nbcolli_unexpected *orphans; /* messages of communicators that are being made */
     nbcolli_tombstone *tombstones;
-    uint32_t credits;  /* of each peer */
     uint32_t creating; /* communicators that are being made */
     int unmade;        /* the making of one has failed: other ranks may have it */
     uint32_t serial; /* last one given to a communicator */

@@ -45,6 +45,8 @@ typedef struct nbcolli_header {
                          operations behind this one are revoked, too */
 } nbcolli_header;
 
+#define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */
+
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
 
 typedef enum nbcolli_where {

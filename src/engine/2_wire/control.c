@@ -83,6 +83,17 @@ nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header
     return nbcolli_control_with(post, link, peer, h);
 }
 
+void nbcolli_credits_send(nbcolli_link *link, int peer)
+{
+    uint32_t owed = link->pair[peer].owed;
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_CREDIT, .credits = (uint16_t)owed};
+
+    if (!owed)
+        return;
+    link->pair[peer].owed -= h.credits;
+    nbcolli_control(link, peer, &h);
+}
+
 /* Adds an operation to the REVOKE of those before it that still waits for room, so that what is said to a rank that
  * does not listen does not grow with the operations. 0 if there is none of that kind. */
 static int nbcolli_revoke_joins(nbcoll_comm *comm, int rank, uint64_t tag, nbcoll_status why, int cause)

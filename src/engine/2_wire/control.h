@@ -30,11 +30,11 @@ nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header
 /* A header from this rank to another of the communicator, with the credits that we owe it. */
 static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)
 {
-    nbcolli_peer *peer = &comm->peer[rank];
+    const nbcolli_peer *peer = &comm->peer[rank];
     nbcolli_header h = {.comm = comm->id, .tag = tag, .source = (uint32_t)comm->rank, .to = (uint32_t)rank,
                         .type = (uint8_t)type};
-    h.credits = (uint16_t)(peer->owed < UINT16_MAX ? peer->owed : UINT16_MAX);
-    peer->owed -= h.credits;
+    h.credits = (uint16_t)peer->pair->owed; /* a peer has no more of them */
+    peer->pair->owed -= h.credits;
     return h;
 }
 
@@ -46,23 +46,15 @@ static inline void nbcolli_control_to(nbcoll_comm *comm, int rank, const nbcolli
 /* Tells every other rank: REVOKE of one operation, or LOST for the communicator. `bytes` is as the header says. */
 void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll_status why, int cause, uint64_t bytes);
 
-/* Credits travel with whatever goes that way; alone only when half of them are owed, so that one-way traffic does not
- * stop. */
-static inline void nbcolli_credit_due(nbcoll_comm *comm, int rank)
-{
-    if (comm->peer[rank].owed > comm->link->credits / 2) {
-        nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
-        nbcolli_control_to(comm, rank, &h);
-    }
-}
+/* Sends the credits that we owe, if any. */
+void nbcolli_credits_send(nbcolli_link *link, int peer);
 
-/* A message has met its receive, or is refused: the credit that it took goes back. */
-static inline void nbcolli_credit_back(nbcoll_comm *comm, const nbcolli_header *m)
+/* A message has met its receive, or is refused: the credit that it took goes back. Credits travel with whatever goes
+ * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
+static inline void nbcolli_credit_back(nbcolli_link *link, int peer, const nbcolli_header *m)
 {
-    if (m->status != NBCOLL_OK)
-        return;
-    comm->peer[m->source].owed++;
-    nbcolli_credit_due(comm, (int)m->source);
+    if (m->status == NBCOLL_OK && ++link->pair[peer].owed > link->credits / 2)
+        nbcolli_credits_send(link, peer);
 }
 
 #endif

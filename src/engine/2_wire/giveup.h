@@ -8,8 +8,6 @@
 
 #include "../1_state/context.h"
 
-#define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id */
-
 /* Gives a rank up, whatever has happened to it. */
 void nbcolli_give_up(nbcolli_link *link, int peer);
 

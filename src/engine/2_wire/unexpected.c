@@ -5,6 +5,16 @@
 #include "control.h"
 #include "../../host/host.h"
 
+#define UNEXPECTED_MOST 1024u /* buckets; with more messages than that, some share one */
+
+size_t nbcolli_unexpected_room(uint32_t credits, int ranks)
+{
+    size_t messages = (size_t)credits * (size_t)ranks, room = 1;
+    while (room < messages && room < UNEXPECTED_MOST)
+        room *= 2;
+    return room;
+}
+
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                             const void *payload, size_t bytes)
 {
@@ -33,7 +43,7 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
 void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why)
 {
     int rank = (int)m->source;
-    nbcolli_credit_back(comm, m);
+    nbcolli_credit_back(comm->peer[rank].link, comm->peer[rank].address, m);
     if (m->type == NBCOLLI_RTS) {
         nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_FIN, m->tag);
         h.number = m->number;
@@ -44,10 +54,11 @@ void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status wh
 
 int nbcolli_has_unexpected(const nbcoll_comm *comm)
 {
-    size_t i = 0;
-    while (i < comm->unexpected_room && !comm->unexpected[i])
-        i++;
-    return i < comm->unexpected_room;
+    for (size_t i = 0; i <= comm->link->unexpected_mask; i++)
+        for (const nbcolli_unexpected *s = comm->link->unexpected[i]; s; s = s->next)
+            if (s->header.comm == comm->id)
+                return 1;
+    return 0;
 }
 
 /* Refuses and frees what is stored there for operations from `first` to `last`. */
@@ -56,7 +67,7 @@ static void nbcolli_unexpected_drop_at(nbcoll_comm *comm, nbcolli_unexpected **a
 {
     while (*at) {
         nbcolli_unexpected *s = *at;
-        if (s->header.tag < first || s->header.tag > last) {
+        if (s->header.comm != comm->id || s->header.tag < first || s->header.tag > last) {
             at = &s->next;
             continue;
         }
@@ -71,6 +82,6 @@ void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, n
     if (first == last)
         nbcolli_unexpected_drop_at(comm, nbcolli_unexpected_at(comm, first), first, last, why);
     else
-        for (size_t i = 0; i < comm->unexpected_room; i++)
-            nbcolli_unexpected_drop_at(comm, &comm->unexpected[i], first, last, why);
+        for (size_t i = 0; i <= comm->link->unexpected_mask; i++)
+            nbcolli_unexpected_drop_at(comm, &comm->link->unexpected[i], first, last, why);
 }

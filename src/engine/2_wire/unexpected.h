@@ -5,6 +5,9 @@
 
 #include "../1_state/context.h"
 
+/* Buckets for what the peers of a link can send before it is awaited; a power of two. */
+size_t nbcolli_unexpected_room(uint32_t credits, int ranks);
+
 /* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                             const void *payload, size_t bytes);
@@ -21,15 +24,17 @@ static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
  * operation is revoked, of which the sender is told too; ERR_MISMATCH if there is no such operation. */
 void nbcolli_refuse(nbcoll_comm *comm, const nbcolli_header *m, nbcoll_status why);
 
+/* Where those of an operation are, among others. */
 static inline nbcolli_unexpected **nbcolli_unexpected_at(const nbcoll_comm *comm, uint64_t tag)
 {
-    return &comm->unexpected[nbcolli_hash(tag) & (comm->unexpected_room - 1)];
+    const nbcolli_link *link = comm->link;
+    return &link->unexpected[nbcolli_hash(tag ^ comm->id) & link->unexpected_mask];
 }
 
 /* Is anything stored for the communicator? */
 int nbcolli_has_unexpected(const nbcoll_comm *comm);
 
-/* All that is stored for operations from `first` to `last`. */
+/* Refuses and frees all that is stored for operations from `first` to `last`. */
 void nbcolli_unexpected_drop(nbcoll_comm *comm, uint64_t first, uint64_t last, nbcoll_status why);
 
 #endif

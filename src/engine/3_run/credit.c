@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The window of a peer: see credit.h. */
+ * The window of a pair of ranks: see credit.h. */
 #include "credit.h"
 
 #include "step.h"
@@ -7,24 +7,24 @@
 
 void nbcolli_stall(nbcolli_op *op)
 {
-    nbcolli_peer *peer = nbcolli_op_peer(op);
+    nbcolli_pair *pair = nbcolli_op_pair(op);
 
     op->phase = NBCOLLI_STALLING;
     op->watch_next = NULL;
-    op->watch_at = peer->stalling ? peer->stalling_end : &peer->stalling;
+    op->watch_at = pair->stalling ? pair->stalling_end : &pair->stalling;
     *op->watch_at = op;
-    peer->stalling_end = &op->watch_next;
-    if (++peer->stalls == 0)
-        peer->stalls = 1;
+    pair->stalling_end = &op->watch_next;
+    if (++pair->stalls == 0)
+        pair->stalls = 1;
     nbcolli_op_send(op, NBCOLLI_STALLED, nbcolli_op_bytes(op), NULL, 0);
 }
 
 void nbcolli_unstall(nbcolli_op *op)
 {
-    nbcolli_peer *peer = nbcolli_op_peer(op);
+    nbcolli_pair *pair = nbcolli_op_pair(op);
 
     if (op->watch_at && !op->watch_next)
-        peer->stalling_end = op->watch_at;
+        pair->stalling_end = op->watch_at;
     nbcolli_unwatch(op);
 }
 

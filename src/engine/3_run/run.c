@@ -106,10 +106,10 @@ static void nbcolli_send_start(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     int rank = run->schedule->step[op->step].peer;
-    nbcolli_peer *peer = &run->comm->peer[rank];
+    nbcolli_pair *pair = run->comm->peer[rank].pair;
 
-    if (peer->credits > 0) {
-        peer->credits--;
+    if (pair->credits > 0) {
+        pair->credits--;
         nbcolli_send_go(op);
     } else if (nbcolli_has_departed(run->comm, rank))
         nbcolli_run_deserted(run, rank);
@@ -124,7 +124,7 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
 
     op->post.link = peer->link;
     op->post.peer = peer->address;
-    nbcolli_credit_back(op->run->comm, m);
+    nbcolli_credit_back(peer->link, peer->address, m);
     if (m->type == NBCOLLI_EAGER) {
         if (bytes) {
             memcpy(nbcolli_op_memory(op), payload, bytes);
@@ -323,7 +323,7 @@ void nbcolli_op_take_back(nbcolli_op *op)
     nbcolli_header h = nbcolli_unpack(&op->post.wire);
 
     nbcolli_backlog_remove(&op->post);
-    op->run->comm->peer[h.to].owed += h.credits;
+    op->run->comm->peer[h.to].pair->owed += h.credits;
 }
 
 void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
@@ -337,15 +337,13 @@ void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status)
     nbcolli_advance(op->run);
 }
 
-void nbcolli_credits_in(nbcoll_comm *comm, int rank, int32_t credits)
+void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
 {
-    nbcolli_peer *peer = &comm->peer[rank];
-
-    peer->credits += credits;
-    while (peer->stalling && peer->credits > 0) {
-        nbcolli_op *op = peer->stalling;
+    pair->credits += credits;
+    while (pair->stalling && pair->credits > 0) {
+        nbcolli_op *op = pair->stalling;
         if (op->run->status == NBCOLL_OK) {
-            peer->credits--;
+            pair->credits--;
             nbcolli_stall_end(op, NBCOLL_OK);
         } else
             nbcolli_unstall(op);

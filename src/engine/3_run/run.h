@@ -29,7 +29,7 @@ void nbcolli_op_take_back(nbcolli_op *op);
 void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status);
 
 /* Credits have come back: they are for those that stall. */
-void nbcolli_credits_in(nbcoll_comm *comm, int rank, int32_t credits);
+void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits);
 
 /* Looks again for what waits for shared memory. Returns how much went on; what has been delayed does not count. */
 int nbcolli_look_again(nbcoll_context *c);

@@ -31,7 +31,7 @@ static void nbcolli_op_unsend(nbcolli_op *op)
     nbcolli_op_take_back(op);
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
     if (sends && op->status == NBCOLL_OK)
-        nbcolli_credits_in(op->run->comm, op->run->schedule->step[op->step].peer, 1);
+        nbcolli_credits_in(nbcolli_op_pair(op), 1);
 }
 
 /* Once, when the run begins to settle: takes back what has not left, but for an owed FIN. */
@@ -40,6 +40,8 @@ static void nbcolli_op_stop(nbcolli_op *op)
     nbcolli_op_refuse_unexpected(op);
     if (op->phase == NBCOLLI_STALLING)
         nbcolli_unstall(op);
+    if (op->phase == NBCOLLI_STALLING && op->may_go && op->status == NBCOLL_OK)
+        nbcolli_credits_in(nbcolli_op_pair(op), 1);
     nbcolli_unwatch(op);
     if (op->phase == NBCOLLI_EXPOSED)
         nbcolli_exposure_recall(op);

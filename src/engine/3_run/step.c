@@ -46,14 +46,14 @@ void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const vo
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_peer *peer = &run->comm->peer[v->peer];
+    const nbcolli_peer *peer = &run->comm->peer[v->peer];
     nbcolli_header h = nbcolli_header_to(run->comm, v->peer, type, run->tag);
 
     h.number = v->number;
     h.fingerprint = run->schedule->fingerprint;
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
-    h.count = peer->stalling && type != NBCOLLI_STALLED ? 0 : peer->stalls;
+    h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
     if (type == NBCOLLI_RTS)
         h.key = op->key;
     op->post.wire = nbcolli_pack(&h);

@@ -6,11 +6,8 @@
 #include "area.h"
 #include "cache.h"
 #include "requests.h"
-#include "../2_wire/unexpected.h"
 #include "../3_run/pending.h"
 #include "../../host/host.h"
-
-#define UNEXPECTED_MOST 1024u /* buckets of the unexpected queue; with more of them than that, some share one */
 
 static uint32_t buckets_for(uint32_t entries)
 {
@@ -18,13 +15,6 @@ static uint32_t buckets_for(uint32_t entries)
     while (n < entries)
         n *= 2;
     return n;
-}
-
-/* For what its peers may send before it is awaited. */
-static size_t unexpected_room(const nbcolli_link *link, int most)
-{
-    size_t messages = (size_t)link->credits * (size_t)most;
-    return buckets_for(messages < UNEXPECTED_MOST ? (uint32_t)messages : UNEXPECTED_MOST);
 }
 
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id)
@@ -56,8 +46,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
-    size_t unexpected = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
-    size_t cache = unexpected + nbcolli_lines(unexpected_room(link, most) * sizeof(nbcolli_unexpected *));
+    size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
@@ -75,6 +64,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     nbcoll_comm *comm = (nbcoll_comm *)(void *)block;
     comm->context = c;
     comm->link = link;
+    comm->id = NBCOLLI_NO_COMM;
     comm->memory = memory;
     comm->config = *config;
     comm->failure.rank = -1;
@@ -85,8 +75,6 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
-    comm->unexpected = (nbcolli_unexpected **)(void *)(block + unexpected);
-    comm->unexpected_room = unexpected_room(link, most);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
@@ -141,12 +129,6 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     while (comm->persistent)
         nbcolli_request_release(c, comm->persistent);
     nbcolli_cache_clear(comm);
-    for (size_t i = 0; i < comm->unexpected_room; i++)
-        while (comm->unexpected[i]) {
-            nbcolli_unexpected *s = comm->unexpected[i];
-            comm->unexpected[i] = s->next;
-            nbcolli_unexpected_free(s);
-        }
     while (comm->pending_revokes)
         nbcolli_pending_drop(comm, comm->pending_revokes);
     nbcolli_free(&c->host, comm->queue, comm->queue_room * sizeof *comm->queue);

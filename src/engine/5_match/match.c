@@ -95,11 +95,9 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
 void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
-    nbcolli_peer *peer = &comm->peer[h->source];
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
-    if (nbcolli_is_later(h->count, peer->seen))
-        peer->seen = h->count;
+    nbcolli_stalls_seen(comm->peer[h->source].pair, h);
     if (!run || run->status != NBCOLL_OK)
         return;
     nbcolli_op *op = nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h);
@@ -184,7 +182,7 @@ void nbcolli_activate(nbcolli_run *run)
             nbcolli_push(run, s);
     for (nbcolli_unexpected **at = nbcolli_unexpected_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {
         nbcolli_unexpected *s = *at;
-        if (s->header.tag != run->tag) {
+        if (s->header.tag != run->tag || s->header.comm != comm->id) {
             at = &s->next;
             continue;
         }

@@ -12,32 +12,17 @@
 #include "../3_run/run.h"
 #include "../4_comm/comm.h"
 
-/* Keeps one STALLED of a sender, the last one: what it says of the sender is enough. True if there was another. */
-static int nbcolli_orphan_stalled(const nbcolli_incoming *in)
-{
-    for (nbcolli_unexpected *s = in->link->orphans; s; s = s->next)
-        if (s->header.type == NBCOLLI_STALLED && s->header.comm == in->header.comm && s->source == in->source) {
-            if (nbcolli_is_later(in->header.count, s->header.count))
-                s->header = in->header;
-            return 1;
-        }
-    return 0;
-}
-
 /* Stores a message of a communicator that is perhaps being made. 0: without memory none of those can be. */
 static int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
     nbcolli_unexpected *s = in->kept;
 
-    if (in->header.type == NBCOLLI_STALLED && nbcolli_orphan_stalled(in)) {
-        nbcolli_done_with(in);
-        return 1;
-    }
     if (!s)
         s = nbcolli_unexpected_keep(link, in->source, &in->header, in->payload, in->bytes);
     if (s) {
         in->kept = NULL;
+        s->header.credits = 0; /* they have been counted */
         s->next = link->orphans;
         link->orphans = s;
         return 1;
@@ -57,28 +42,38 @@ static void nbcolli_orphan_answer(const nbcolli_incoming *in, nbcolli_type type,
     nbcolli_control(in->link, in->source, &answer);
 }
 
+/* Does it take a credit, if it says so? */
+static int nbcolli_is_message(const nbcolli_header *h)
+{
+    return h->type == NBCOLLI_EAGER || h->type == NBCOLLI_RTS;
+}
+
+/* Messages that belong to the endpoint. */
+static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+
+    if (m->type == NBCOLLI_GIVE_UP && m->bytes)
+        nbcolli_give_up(in->link, in->source);
+    else if (m->type == NBCOLLI_GIVE_UP)
+        nbcolli_rejected_by(in->link, in->source);
+    else if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED)
+        nbcolli_shrink_in(NULL, in);
+    else
+        return m->type == NBCOLLI_CREDIT; /* which has nothing more to say */
+    return 1;
+}
+
 /* A message of a communicator that is unknown here: one that is being made, or one that was freed. Of those only the
  * ones with a tombstone can still be sent anything that wants an answer, and at once: its sender may join in the making
  * only when it has got that. An operation that was not started here before it was freed ends there: it never will be.
- */
+ * Of what stalls while something is being made nothing is kept: its sender asks where the operation is (ask.h). */
 static void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
-    if (m->type == NBCOLLI_GIVE_UP) {
-        if (m->bytes)
-            nbcolli_give_up(in->link, in->source);
-        else
-            nbcolli_rejected_by(in->link, in->source);
-        nbcolli_done_with(in);
-        return;
-    }
-    if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED) {
-        nbcolli_shrink_in(NULL, in);
-        return;
-    }
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(in->link, m->comm);
     int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
-    int is_data = m->type == NBCOLLI_EAGER || m->type == NBCOLLI_RTS || m->type == NBCOLLI_STALLED;
+    int is_message = nbcolli_is_message(m), is_data = is_message || m->type == NBCOLLI_STALLED;
     int is_freed = tombstone || !in->link->creating;
 
     if (m->type == NBCOLLI_QUERY) {
@@ -87,46 +82,45 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     }
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, nbcolli_revoke_reason(m));
-    if (in->link->creating && !tombstone && nbcolli_orphan_keep(in))
+    if (m->type == NBCOLLI_STALLED)
+        nbcolli_stalls_seen(&in->link->pair[in->source], m);
+    else if (!is_freed && nbcolli_orphan_keep(in))
         return;
     nbcoll_status why = has_failed || !is_freed || in->link->unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    if (is_message)
+        nbcolli_credit_back(in->link, in->source, m);
     if (m->type == NBCOLLI_RTS)
         nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
     if (m->type == NBCOLLI_REVOKE && m->bytes)
         nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
     if (is_data && is_freed && !has_failed)
         nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
+    if (m->type == NBCOLLI_STALLED)
+        nbcolli_credits_send(in->link, in->source);
     nbcolli_done_with(in);
 }
 
-void nbcolli_receive(nbcolli_incoming *in)
+static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
+    return h->source < (uint32_t)comm->size && h->to == (uint32_t)comm->rank &&
+           comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link;
+}
 
-    if (nbcolli_is_given_up(in->link, in->source)) {
-        nbcolli_done_with(in);
-        return;
-    }
-    if (!comm) {
-        nbcolli_orphan_in(in);
-        return;
-    }
-    if (h->source >= (uint32_t)comm->size || h->to != (uint32_t)comm->rank ||
-        comm->peer[h->source].address != in->source || comm->peer[h->source].link != in->link) {
-        nbcolli_done_with(in);
-        return;
-    }
-    if (h->credits)
-        nbcolli_credits_in(comm, (int)h->source, h->credits);
+/* A message of a communicator that is here, from a member. */
+static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+
     switch (h->type) {
     case NBCOLLI_EAGER:
     case NBCOLLI_RTS:
-        nbcolli_stalls_over(&comm->peer[h->source], h);
+        nbcolli_stalls_over(comm->peer[h->source].pair, h);
         nbcolli_message_in(comm, in);
         return;
     case NBCOLLI_STALLED:
         nbcolli_stalled_in(comm, h);
+        nbcolli_credits_send(in->link, in->source);
         break;
     case NBCOLLI_WANT:
         nbcolli_want_in(comm, h);
@@ -157,8 +151,35 @@ void nbcolli_receive(nbcolli_incoming *in)
     case NBCOLLI_WHERE:
         (h->type == NBCOLLI_QUERY ? nbcolli_ask_in : nbcolli_where_in)(comm, h);
         break;
-    default: /* CREDIT has said all */
+    default:
         break;
     }
     nbcolli_done_with(in);
+}
+
+void nbcolli_receive(nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, h->comm);
+
+    if (nbcolli_is_given_up(in->link, in->source)) {
+        nbcolli_done_with(in);
+        return;
+    }
+    if (h->credits)
+        nbcolli_credits_in(&in->link->pair[in->source], h->credits);
+    if (!comm) {
+        if (nbcolli_is_of_endpoint(in))
+            nbcolli_done_with(in);
+        else
+            nbcolli_orphan_in(in);
+        return;
+    }
+    if (!nbcolli_is_member(comm, in)) {
+        if (nbcolli_is_message(h))
+            nbcolli_credit_back(in->link, in->source, h);
+        nbcolli_done_with(in);
+        return;
+    }
+    nbcolli_comm_in(comm, in);
 }

@@ -38,7 +38,7 @@ static void settle_members(nbcoll_comm *comm)
             place += votes[j].colour == votes[i].colour &&
                      (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
         comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
-                                           .credits = (int32_t)comm->link->credits};
+                                           .pair = parent->peer[i].pair};
         nbcolli_area_find(comm, place, votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;

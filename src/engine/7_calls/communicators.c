@@ -3,21 +3,9 @@
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
 #include "../3_run/cells.h"
-#include "../3_run/credit.h"
 #include "../3_run/fail.h"
 #include "../4_comm/comm.h"
 #include "../6_progress/lock.h"
-
-/* Those who wait for a credit get enough for all that they may have: it goes nowhere. */
-static void release_stalled(nbcoll_comm *comm)
-{
-    for (int rank = 0; rank < comm->size; rank++)
-        if (nbcolli_is_later(comm->peer[rank].seen, comm->peer[rank].over)) {
-            nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_CREDIT, 0);
-            h.credits = UINT16_MAX;
-            nbcolli_control_to(comm, rank, &h);
-        }
-}
 
 nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
 {
@@ -36,7 +24,6 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
     if (awaits)
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
-    release_stalled(comm);
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }

@@ -90,10 +90,11 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
         nbcolli_link_drop(link);
         return s;
     }
+    comm->id = 0;
     comm->rank = ep->rank;
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
-        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .credits = (int32_t)link->credits};
+        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .pair = &link->pair[i]};
     nbcolli_comm_register(comm);
     s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {

@@ -12,6 +12,7 @@
 #include "link.h"
 
 #include "../2_wire/control.h"
+#include "../2_wire/unexpected.h"
 #include "../4_comm/area.h"
 #include "../5_match/agree.h"
 #include "../../host/host.h"
@@ -85,9 +86,11 @@ static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
     return poller_error(why);
 }
 
-static size_t link_memory(int ranks)
+/* Of a link and what lies behind it: the table of unexpected messages, the pairs, the losses. */
+static size_t link_memory(const nbcoll_context *c, int ranks)
 {
-    return sizeof(nbcolli_link) + (size_t)ranks;
+    size_t room = nbcolli_unexpected_room(c->credits, ranks) * sizeof(nbcolli_unexpected *);
+    return sizeof(nbcolli_link) + room + (size_t)ranks * (sizeof(nbcolli_pair) + 1);
 }
 
 static void farewells_free(nbcoll_context *c, nbcolli_link *link)
@@ -131,15 +134,20 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
 
     if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256)
         return NBCOLL_ERR_ABI;
-    link = nbcolli_alloc(&c->host, link_memory(ep->ranks), 64);
+    link = nbcolli_alloc(&c->host, link_memory(c, ep->ranks), 64);
     if (!link)
         return NBCOLL_ERR_MEMORY;
-    memset(link, 0, link_memory(ep->ranks));
+    memset(link, 0, link_memory(c, ep->ranks));
     link->context = c;
     link->endpoint = ep;
     link->backlog_end = &link->backlog;
     link->credits = c->credits;
-    link->loss = (uint8_t *)(link + 1);
+    link->unexpected = (nbcolli_unexpected **)(void *)(link + 1);
+    link->unexpected_mask = nbcolli_unexpected_room(c->credits, ep->ranks) - 1;
+    link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
+    link->loss = (uint8_t *)(link->pair + ep->ranks);
+    for (int peer = 0; peer < ep->ranks; peer++)
+        link->pair[peer].credits = link->credits;
     s = table_read(link);
     if (s == NBCOLL_OK)
         s = posts_reserve(c, link);
@@ -147,7 +155,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
         s = wakeup_add(c, link);
     if (s != NBCOLL_OK) {
         farewells_free(c, link);
-        nbcolli_free(&c->host, link, link_memory(ep->ranks));
+        nbcolli_free(&c->host, link, link_memory(c, ep->ranks));
         return s;
     }
     ep->owner = c;
@@ -169,6 +177,15 @@ static void areas_forget(nbcoll_context *c, nbcolli_area *area)
     }
 }
 
+static void unexpected_clear(nbcolli_unexpected **list)
+{
+    while (*list) {
+        nbcolli_unexpected *s = *list;
+        *list = s->next;
+        nbcolli_unexpected_free(s);
+    }
+}
+
 void nbcolli_link_drop(nbcolli_link *link)
 {
     nbcoll_context *c = link->context;
@@ -179,11 +196,9 @@ void nbcolli_link_drop(nbcolli_link *link)
             *at = link->next;
             break;
         }
-    while (link->orphans) {
-        nbcolli_unexpected *s = link->orphans;
-        link->orphans = s->next;
-        nbcolli_unexpected_free(s);
-    }
+    unexpected_clear(&link->orphans);
+    for (size_t i = 0; i <= link->unexpected_mask; i++)
+        unexpected_clear(&link->unexpected[i]);
     while (link->tombstones) {
         nbcolli_tombstone *tombstone = link->tombstones;
         link->tombstones = tombstone->next;
@@ -198,5 +213,5 @@ void nbcolli_link_drop(nbcolli_link *link)
     else
         c->silent_links--;
     ep->owner = NULL;
-    nbcolli_free(&c->host, link, link_memory(ep->ranks));
+    nbcolli_free(&c->host, link, link_memory(c, ep->ranks));
 }
