@@ -170,15 +170,15 @@ NBCOLL_API nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *b, int peer, nbco
 /* Copies bytes; regions do not overlap. */
 NBCOLL_API nbcoll_step nbcoll_add_copy(nbcoll_builder *b, nbcoll_addr to, nbcoll_addr from, size_t bytes);
 
-/* A host function over named regions: pieces[i] is where the i-th of them lies in this run, and its bytes; first those
+/* A host function over named regions: memory[i] is where the i-th of them lies in this run, and its bytes; first those
  * read, then those written. Returns NBCOLL_OK, or an error, which ends the operation everywhere with ERR_CALL. It must
  * not call the library. The regions are copied. */
-typedef struct nbcoll_piece {
+typedef struct nbcoll_memory {
     void *at;
     size_t bytes;
     nbcoll_type type; /* of the elements of a block that is bound, packed or not; else NBCOLL_BYTE */
-} nbcoll_piece;
-typedef nbcoll_status nbcoll_host_call(void *user, const nbcoll_piece pieces[]);
+} nbcoll_memory;
+typedef nbcoll_status nbcoll_host_call(void *user, const nbcoll_memory memory[]);
 NBCOLL_API nbcoll_step nbcoll_add_call(nbcoll_builder *b, nbcoll_host_call *function, void *user, size_t reads,
                                    const nbcoll_region read[], size_t writes, const nbcoll_region written[]);
 

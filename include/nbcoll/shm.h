@@ -52,7 +52,7 @@ typedef struct nbcoll_shm_allgather {
 } nbcoll_shm_allgather;
 
 /* Shm flags. The first two are for tests and comparisons; the ranks' flags may differ. */
-#define NBCOLL_SHM_NO_CMA 1u  /* do not read other processes' memory: large data travels in pieces */
+#define NBCOLL_SHM_NO_CMA 1u  /* do not read other processes' memory: large data travels in fragments */
 #define NBCOLL_SHM_NO_BULK 2u /* nor that of threads of this process */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
@@ -100,14 +100,14 @@ NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll
 typedef enum nbcoll_shm_path {
     NBCOLL_SHM_BY_REFERENCE, /* a copy inside this process */
     NBCOLL_SHM_BY_CMA,       /* process_vm_readv */
-    NBCOLL_SHM_BY_PIECES     /* messages */
+    NBCOLL_SHM_BY_FRAGMENTS     /* messages */
 } nbcoll_shm_path;
 
 typedef struct nbcoll_shm_peer {
     size_t size;
     int pid;
     nbcoll_shm_path path;
-    int error;       /* BY_PIECES: the errno of our own trial, or 0 */
+    int error;       /* BY_FRAGMENTS: the errno of our own trial, or 0 */
     const char *why; /* in words, why the path is not a better one; "" if there is none. Constant */
 } nbcoll_shm_peer;
 

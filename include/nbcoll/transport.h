@@ -83,7 +83,7 @@ typedef struct nbcoll_key {
 typedef struct nbcoll_bulk {
     size_t size;
     /* Makes [memory, memory + bytes) readable by `get` of `peer`. May fail, also for this peer alone: the core then
-     * sends the payload in pieces. OK or any error. */
+     * sends the payload in fragments. OK or any error. */
     nbcoll_status (*expose)(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out);
     /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
     void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);

@@ -38,7 +38,7 @@ static finding look(const nbcoll_endpoint *end, int peer)
     static const char *const names[] = {
         [NBCOLL_SHM_BY_REFERENCE] = "by reference",
         [NBCOLL_SHM_BY_CMA] = "process_vm_readv",
-        [NBCOLL_SHM_BY_PIECES] = "pieces",
+        [NBCOLL_SHM_BY_FRAGMENTS] = "fragments",
     };
     nbcoll_shm_peer is = {.size = sizeof is};
     finding f = {.status = nbcoll_shm_describe(end, peer, &is)};

@@ -7,27 +7,27 @@
 #include "select.h"
 
 /* The type is `user`, or, of a bound block, the run's: in an alltoallw that need not pack. */
-static nbcoll_status nbcolli_pack_pieces(const nbcoll_host_type *type, const nbcoll_piece pieces[], int unpacks)
+static nbcoll_status nbcolli_pack_memory(const nbcoll_host_type *type, const nbcoll_memory memory[], int unpacks)
 {
-    size_t bytes = pieces[!unpacks].bytes; /* packed */
+    size_t bytes = memory[!unpacks].bytes; /* packed */
 
-    type = type ? type : nbcolli_host_type(pieces[0].type);
+    type = type ? type : nbcolli_host_type(memory[0].type);
     if (!bytes)
         return NBCOLL_OK;
     if (type && type->packed)
-        return (unpacks ? type->unpack : type->pack)(type->user, pieces[0].at, pieces[1].at, bytes / type->packed);
-    memcpy(pieces[1].at, pieces[0].at, bytes);
+        return (unpacks ? type->unpack : type->pack)(type->user, memory[0].at, memory[1].at, bytes / type->packed);
+    memcpy(memory[1].at, memory[0].at, bytes);
     return NBCOLL_OK;
 }
 
-static nbcoll_status nbcolli_pack_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nbcolli_pack_call(void *user, const nbcoll_memory memory[])
 {
-    return nbcolli_pack_pieces(user, pieces, 0);
+    return nbcolli_pack_memory(user, memory, 0);
 }
 
-static nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nbcolli_unpack_call(void *user, const nbcoll_memory memory[])
 {
-    return nbcolli_pack_pieces(user, pieces, 1);
+    return nbcolli_pack_memory(user, memory, 1);
 }
 
 /* `count` elements between a buffer of the caller's, from element `first` on, and packed ones. */

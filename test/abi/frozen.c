@@ -298,10 +298,10 @@ OFFSET(nbcoll_builder_config, shares, 24);
 OFFSET(nbcoll_builder_config, shares_user, 32);
 OFFSET(nbcoll_builder_config, cells, 40);
 
-SIZE(nbcoll_piece, 24);
-OFFSET(nbcoll_piece, at, 0);
-OFFSET(nbcoll_piece, bytes, 8);
-OFFSET(nbcoll_piece, type, 16);
+SIZE(nbcoll_memory, 24);
+OFFSET(nbcoll_memory, at, 0);
+OFFSET(nbcoll_memory, bytes, 8);
+OFFSET(nbcoll_memory, type, 16);
 
 SIZE(nbcoll_part, 32);
 OFFSET(nbcoll_part, peer, 0);
@@ -700,7 +700,7 @@ VALUE(NBCOLL_SHM_NO_BULK, 2);
 VALUE(NBCOLL_SHM_ALLOW_PTRACER, 4);
 VALUE(NBCOLL_SHM_BY_REFERENCE, 0);
 VALUE(NBCOLL_SHM_BY_CMA, 1);
-VALUE(NBCOLL_SHM_BY_PIECES, 2);
+VALUE(NBCOLL_SHM_BY_FRAGMENTS, 2);
 
 SIZE(nbcoll_shm_id, 41);
 OFFSET(nbcoll_shm_id, text, 0);

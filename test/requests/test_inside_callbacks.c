@@ -237,10 +237,10 @@ static void everything_is_refused(void)
 
 static const uint32_t threading[] = {0, NBCOLL_ANY_THREAD};
 
-static nbcoll_status call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status call(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     everything_is_refused();
     return NBCOLL_OK;
 }

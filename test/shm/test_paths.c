@@ -82,7 +82,7 @@ static void describe(int rank, void *user)
         CHECK((is.pid == getpid()) == (peer < 2));
         CHECK(is.why && (is.path == NBCOLL_SHM_BY_REFERENCE) == (is.why[0] == 0));
         const nbcoll_bulk *bulk = ep->transport->bulk;
-        CHECK((bulk && bulk->reaches(ep, peer)) == (is.path != NBCOLL_SHM_BY_PIECES));
+        CHECK((bulk && bulk->reaches(ep, peer)) == (is.path != NBCOLL_SHM_BY_FRAGMENTS));
     }
     if (rank == 0) {
         nbcoll_shm_peer is = {.size = sizeof is};
@@ -102,9 +102,9 @@ static void the_path_to_each_peer_is_told(void **state)
         nbcoll_shm_path expected[3];
     } cases[] = {
         {0, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_CMA}},
-        {NBCOLL_SHM_NO_CMA, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_PIECES}},
-        {NBCOLL_SHM_NO_BULK, 0, {NBCOLL_SHM_BY_PIECES, NBCOLL_SHM_BY_PIECES, NBCOLL_SHM_BY_PIECES}},
-        {0, NBCOLL_SHM_NO_CMA, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_PIECES}},
+        {NBCOLL_SHM_NO_CMA, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_FRAGMENTS}},
+        {NBCOLL_SHM_NO_BULK, 0, {NBCOLL_SHM_BY_FRAGMENTS, NBCOLL_SHM_BY_FRAGMENTS, NBCOLL_SHM_BY_FRAGMENTS}},
+        {0, NBCOLL_SHM_NO_CMA, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_FRAGMENTS}},
         {NBCOLL_SHM_ALLOW_PTRACER, 0, {NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_REFERENCE, NBCOLL_SHM_BY_CMA}},
     };
     crew both = CREW(2, 1);

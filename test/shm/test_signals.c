@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Signals that the host handles, every hundred microseconds: they disturb neither the opening nor any collective. By
- * cells and by process_vm_readv, and in pieces; with SA_RESTART and without.
+ * cells and by process_vm_readv, and in fragments; with SA_RESTART and without.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -90,7 +90,7 @@ static void collectives_under_signals(void **state)
     try_all(0, SA_RESTART);
 }
 
-static void collectives_in_pieces_under_signals(void **state)
+static void collectives_in_fragments_under_signals(void **state)
 {
     (void)state;
     try_all(NBCOLL_SHM_NO_CMA, 0);
@@ -162,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_under_signals),
-        cmocka_unit_test(collectives_in_pieces_under_signals),
+        cmocka_unit_test(collectives_in_fragments_under_signals),
         cmocka_unit_test(collectives_without_bulk_under_signals),
         cmocka_unit_test(openings_under_signals),
         cmocka_unit_test(a_sleep_under_signals),

@@ -145,9 +145,9 @@ static void regions_are_right_for_equal_known_and_bound_blocks(void **state)
 
 /* ---- builders -------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status do_nothing(void *user, const nbcoll_piece pieces[])
+static nbcoll_status do_nothing(void *user, const nbcoll_memory memory[])
 {
-    (void)user, (void)pieces;
+    (void)user, (void)memory;
     return NBCOLL_OK;
 }
 

@@ -36,10 +36,10 @@ static nbcoll_builder *listened_to(heard *h, nbcoll_shares *shares)
 
 /* ---- mistakes -------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nothing(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nothing(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     return NBCOLL_OK;
 }
 

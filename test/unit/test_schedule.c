@@ -221,10 +221,10 @@ static void combine_keeps_its_operands_on_their_sides(void **state)
     nbcoll_schedule_free(s);
 }
 
-static nbcoll_status some_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status some_call(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     return NBCOLL_OK;
 }
 

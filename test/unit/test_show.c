@@ -97,10 +97,10 @@ static int same_parity(void *user, int peer)
     return *(int *)user % 2 == peer % 2;
 }
 
-static nbcoll_status nothing(void *user, const nbcoll_piece pieces[])
+static nbcoll_status nothing(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     return NBCOLL_OK;
 }
 

@@ -368,10 +368,10 @@ static void test_a_write_to_bytes_that_are_exposed(void **state)
     crew_at(&why, 1, 0, 4, nbcoll_span(crew_recv(4), 4));
 }
 
-static nbcoll_status call_nothing(void *user, const nbcoll_piece pieces[])
+static nbcoll_status call_nothing(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     return NBCOLL_OK;
 }
 

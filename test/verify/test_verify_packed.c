@@ -162,10 +162,10 @@ static void test_packing_is_proved_with_every_algorithm(void **state)
 
 /* ---- what is refuted ------------------------------------------------------------------------------------------- */
 
-static nbcoll_status no_call(void *user, const nbcoll_piece pieces[])
+static nbcoll_status no_call(void *user, const nbcoll_memory memory[])
 {
     (void)user;
-    (void)pieces;
+    (void)memory;
     return NBCOLL_OK;
 }
 

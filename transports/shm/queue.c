@@ -2,18 +2,18 @@
  *
  * Messages: a ring for each sender and receiver. The sender alone moves `tail`, the receiver alone `head`; each keeps
  * its own count and only looks at the other's, which must lie where it can: a counter or a length that cannot be marks
- * its writer as lost. An arrival is private but for its payload, which the core reads in its cell; the receiver's next
- * progress gives the cell back.
+ * its writer as lost. An arrival is private but for its payload, which the core reads in its entry; the receiver's next
+ * progress gives the entry back.
  */
 #include "shm.h"
 
-static struct shm_cell *shm_cell_at(const struct shm_home *h, struct shm_ring *r, uint64_t i)
+static struct shm_entry *shm_entry_at(const struct shm_home *h, struct shm_ring *r, uint64_t i)
 {
     size_t at = (size_t)(i & (h->layout.depth - 1)) * h->layout.stride;
-    return (struct shm_cell *)(void *)((unsigned char *)(r + 1) + at);
+    return (struct shm_entry *)(void *)((unsigned char *)(r + 1) + at);
 }
 
-/* DONE if there is a free cell. */
+/* DONE if there is a free entry. */
 static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
 {
     struct shm_peer *p = &e->peer[peer];
@@ -21,7 +21,7 @@ static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
 
     if (p->sent - p->done < depth)
         return NBCOLL_POST_DONE;
-    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire); /* the cells before it have been read */
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire); /* the entries before it have been read */
     if (head - p->done > p->sent - p->done) {
         nbcolli_shm_lose(e, peer);
         return NBCOLL_POST_LOST;
@@ -51,12 +51,12 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     }
     if (posted != NBCOLL_POST_DONE)
         return posted;
-    struct shm_cell *cell = shm_cell_at(e->home, r, p->sent);
-    cell->header = *header;
-    atomic_store_explicit(&cell->bytes, (uint32_t)bytes, memory_order_relaxed); /* published by `tail` */
+    struct shm_entry *entry = shm_entry_at(e->home, r, p->sent);
+    entry->header = *header;
+    atomic_store_explicit(&entry->bytes, (uint32_t)bytes, memory_order_relaxed); /* published by `tail` */
     if (bytes)
-        memcpy(cell->payload, payload, bytes);
-    atomic_store(&r->tail, ++p->sent); /* releases the cell to the receiver; seq_cst for the bell */
+        memcpy(entry->payload, payload, bytes);
+    atomic_store(&r->tail, ++p->sent); /* releases the entry to the receiver; seq_cst for the bell */
     nbcolli_shm_wake(e, peer);
     return NBCOLL_POST_DONE;
 }
@@ -66,7 +66,7 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
 {
     struct shm_peer *p = &e->peer[peer];
     struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the cells themselves */
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the entries themselves */
     int n = 0;
 
     if (tail - p->given > e->home->layout.depth || tail - p->given < p->taken - p->given) {
@@ -74,26 +74,26 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
         return 0;
     }
     for (; p->taken != tail && n < most && *bytes_left > 0; p->taken++, n++) {
-        struct shm_cell *cell = shm_cell_at(e->home, r, p->taken);
-        uint32_t bytes = atomic_load_explicit(&cell->bytes, memory_order_relaxed); /* once: it is not to be trusted */
+        struct shm_entry *entry = shm_entry_at(e->home, r, p->taken);
+        uint32_t bytes = atomic_load_explicit(&entry->bytes, memory_order_relaxed); /* once: it is not to be trusted */
         if (bytes > e->home->layout.payload) {
             nbcolli_shm_lose(e, peer);
             return n;
         }
-        arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, cell->header, cell->payload, bytes};
+        arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, entry->header, entry->payload, bytes};
         *bytes_left -= bytes;
     }
     return n;
 }
 
-/* Gives back the cells that were handed out. seq_cst on both sides: either we see that the sender sleeps until there is
- * room, or its second look sees the room. The exchange lets one ring suffice. */
+/* Gives back the entries that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
+ * is room, or its second look sees the room. The exchange lets one waking suffice. */
 static void shm_give_back(struct shm_end *e, int peer)
 {
     struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
 
     e->peer[peer].given = e->peer[peer].taken;
-    atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the cells are overwritten */
+    atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the entries are overwritten */
     if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
         nbcolli_shm_wake(e, peer);
 }

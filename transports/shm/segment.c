@@ -33,7 +33,7 @@ static size_t shm_up(size_t n, size_t to)
 
 static size_t shm_stride(uint32_t payload)
 {
-    return shm_up(sizeof(struct shm_cell) + payload, SHM_LINE);
+    return shm_up(sizeof(struct shm_entry) + payload, SHM_LINE);
 }
 
 size_t nbcoll_shm_quota(int ranks)

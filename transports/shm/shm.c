@@ -322,7 +322,7 @@ nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_sh
         return NBCOLL_ERR_RANK;
     const struct shm_end *e = (const struct shm_end *)(const void *)ep;
     const struct shm_peer *p = &e->peer[peer];
-    nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, NBCOLL_SHM_BY_PIECES, 0, nbcolli_shm_why(e, peer)};
+    nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, NBCOLL_SHM_BY_FRAGMENTS, 0, nbcolli_shm_why(e, peer)};
     if (p->reaches)
         all.path = all.pid == e->home->pid ? NBCOLL_SHM_BY_REFERENCE : NBCOLL_SHM_BY_CMA;
     else if (p->error > 0)

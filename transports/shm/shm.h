@@ -58,7 +58,7 @@ struct shm_seat {
     _Alignas(SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
 };
 
-/* Messages of one rank to one other. Cell i % depth holds message i. Each counter has one writer, which keeps its own
+/* Messages of one rank to one other. Entry i % depth holds message i. Each counter has one writer, which keeps its own
  * copy and never reads it back from here. */
 struct shm_ring {
     _Alignas(SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
@@ -66,7 +66,7 @@ struct shm_ring {
     _Alignas(SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
 };
 
-struct shm_cell {
+struct shm_entry {
     nbcoll_header header;
     _Atomic uint32_t bytes;
     uint32_t unused;

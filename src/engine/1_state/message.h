@@ -15,7 +15,7 @@ typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
 
 /* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can
  * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in
- * DATA pieces. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
+ * DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
  * tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no communicator. REVOKED answers a
  * REVOKE whose sender has lent memory through a cell: this rank will not read it. CREDIT only carries credits, as any
  * message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER or RTS waits for a
@@ -36,7 +36,7 @@ typedef struct nbcolli_header {
     uint8_t type;     /* nbcolli_type */
     uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused; EAGER, RTS: OK if it took a credit;
                          WHERE: nbcoll_position */
-    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this piece begins; REVOKE: 1 if an answer
+    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this fragment begins; REVOKE: 1 if an answer
                          is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
     nbcoll_key key;   /* RTS; WHERE: its first word is 1 if there is a fingerprint */

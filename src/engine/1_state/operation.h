@@ -12,11 +12,11 @@ typedef enum nbcolli_phase {
     NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
-    NBCOLLI_SENT_DATA,  /* send; again until all pieces went */
+    NBCOLLI_SENT_DATA,  /* send; again until all fragments went */
     NBCOLLI_POSTED,     /* receive: its message has not come */
     NBCOLLI_GETTING,    /* receive: a get */
     NBCOLLI_SENT_FIN,   /* receive */
-    NBCOLLI_SENT_CTS,   /* receive; then all pieces */
+    NBCOLLI_SENT_CTS,   /* receive; then all fragments */
     NBCOLLI_REUSING,    /* exposure: an earlier one's readers are not through */
     NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
     NBCOLLI_LOOKING,    /* fetch: its part is not there */
@@ -29,7 +29,7 @@ struct nbcolli_op {
     nbcolli_post post;
     nbcolli_run *run;
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
-    size_t moved;         /* bytes of pieces sent or arrived; pieces shown; where a get begins; bytes used */
+    size_t moved;         /* bytes of fragments sent or arrived; pieces shown; where a get begins; bytes used */
     const unsigned char *found; /* what is being used */
     nbcoll_key key;       /* of what we expose, or get */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
@@ -71,9 +71,9 @@ struct nbcolli_run {
     uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
-    nbcoll_piece *pieces; /* for the CALL with most regions */
+    nbcoll_memory *regions; /* for the CALL with most regions */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
-    nbcoll_piece *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
+    nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */

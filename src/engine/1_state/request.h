@@ -56,27 +56,27 @@ struct nbcolli_request {
 #define NBCOLLI_REQUEST_CHUNKS 24u
 
 /* Block i of a buffer as it travels, at `at`. */
-static inline nbcoll_piece nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
+static inline nbcoll_memory nbcolli_block_packed(const nbcolli_blocks *blocks, unsigned char *at, size_t i)
 {
     nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
-    return (nbcoll_piece){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
+    return (nbcoll_memory){at, (blocks->counts ? blocks->counts[i] : blocks->count) * nbcolli_packed_size(type), type};
 }
 
 /* Where block i of a buffer lies. */
-static inline nbcoll_piece nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
+static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned char *base, size_t i)
 {
     nbcoll_type type = blocks->types ? blocks->types[i] : blocks->type;
     size_t element = blocks->types ? nbcoll_type_size(type) : blocks->element;
     size_t bytes = (blocks->counts ? blocks->counts[i] : blocks->count) * element;
     size_t place = blocks->counts ? blocks->displs[i] * (blocks->types ? 1 : element) : 0;
-    return (nbcoll_piece){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
+    return (nbcoll_memory){bytes ? base + place : base, bytes, type}; /* nothing may lie nowhere */
 }
 
 /* Where a region of the schedule lies in this run, and its bytes. */
-static inline nbcoll_piece nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
+static inline nbcoll_memory nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
 {
     if (!nbcolli_is_block(r.at))
-        return (nbcoll_piece){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
+        return (nbcoll_memory){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
     int is_recv = nbcolli_is_recv_block(r.at);
     if (nbcolli_is_packed(r.at))
         return run->packed[is_recv][r.at.offset];

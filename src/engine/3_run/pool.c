@@ -59,9 +59,9 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
     size_t ops = nbcolli_lines(sizeof(nbcolli_run));
     size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
-    size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_piece));
+    size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_memory));
     size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
-    size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_piece));
+    size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
     size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
     size_t answered = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
     size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
@@ -77,8 +77,8 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     run->memory = memory;
     run->schedule = s;
     run->op = (nbcolli_op *)(void *)(block + ops);
-    run->pieces = (nbcoll_piece *)(void *)(block + pieces);
-    run->packed[0] = (nbcoll_piece *)(void *)(block + packed);
+    run->regions = (nbcoll_memory *)(void *)(block + pieces);
+    run->packed[0] = (nbcoll_memory *)(void *)(block + packed);
     run->packed[1] = run->packed[0] + sent;
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = (nbcoll_step *)(void *)(block + ready);
@@ -97,7 +97,7 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
 
 /* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
  * Without room they get their lengths only. */
-static size_t run_place(nbcoll_piece *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
+static size_t run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
                         size_t bytes)
 {
     for (size_t i = 0; i < n; i++) {

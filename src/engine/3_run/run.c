@@ -21,9 +21,9 @@ static void nbcolli_send_go(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_peer *peer = &run->comm->peer[v->peer];
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    nbcoll_piece piece = nbcolli_op_piece(op);
-    size_t bytes = piece.bytes;
-    void *memory = piece.at;
+    nbcoll_memory region = nbcolli_op_region(op);
+    size_t bytes = region.bytes;
+    void *memory = region.at;
 
     if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
@@ -63,8 +63,8 @@ static int nbcolli_op_turn(nbcolli_op *op)
         size_t limit = op->post.link->endpoint->limits.payload;
         op->moved += op->post.bytes;
         op->post.bytes = 0;
-        size_t piece = bytes - op->moved < limit ? bytes - op->moved : limit;
-        if (piece == 0) {
+        size_t fragment = bytes - op->moved < limit ? bytes - op->moved : limit;
+        if (fragment == 0) {
             nbcolli_op_end(op);
             return 0;
         }
@@ -72,8 +72,8 @@ static int nbcolli_op_turn(nbcolli_op *op)
             nbcolli_op_delay(op);
             return 0;
         }
-        nbcolli_spend(op->run, piece);
-        nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, piece);
+        nbcolli_spend(op->run, fragment);
+        nbcolli_op_send(op, NBCOLLI_DATA, op->moved, nbcolli_op_memory(op) + op->moved, fragment);
         return 1;
     }
     case NBCOLLI_FETCHING:
@@ -163,10 +163,10 @@ static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
     const nbcoll_step_view *v = &run->schedule->step[step];
 
     for (uint32_t i = 0; i < v->part_count; i++) {
-        run->pieces[i] = nbcolli_resolve(run, v->parts[i].region);
-        nbcolli_spend(run, run->pieces[i].bytes);
+        run->regions[i] = nbcolli_resolve(run, v->parts[i].region);
+        nbcolli_spend(run, run->regions[i].bytes);
     }
-    if (v->call(v->call_user, run->pieces) != NBCOLL_OK)
+    if (v->call(v->call_user, run->regions) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
     else
         nbcolli_step_end(run, step);
@@ -182,9 +182,9 @@ static void nbcolli_step_reached(nbcolli_run *run, nbcoll_step step, size_t plac
         nbcolli_step_end(run, step);
 }
 
-static unsigned char *nbcolli_behind(nbcoll_piece piece, size_t place)
+static unsigned char *nbcolli_behind(nbcoll_memory region, size_t place)
 {
-    return place ? (unsigned char *)piece.at + place : piece.at; /* nothing may lie nowhere */
+    return place ? (unsigned char *)region.at + place : region.at; /* nothing may lie nowhere */
 }
 
 static void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
@@ -205,7 +205,7 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
 static void nbcolli_copy_on(nbcolli_run *run, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
-    nbcoll_piece to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
+    nbcoll_memory to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
     size_t place = run->place;
 
     if (to.bytes != from.bytes || place > to.bytes) {

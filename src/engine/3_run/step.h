@@ -94,7 +94,7 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
             nbcolli_push(run, v->after[i]);
 }
 
-static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
+static inline nbcoll_memory nbcolli_op_region(const nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
     return nbcolli_resolve(op->run, v->kind == NBCOLL_SEND ? v->read[0] : v->write);
@@ -102,12 +102,12 @@ static inline nbcoll_piece nbcolli_op_piece(const nbcolli_op *op)
 
 static inline size_t nbcolli_op_bytes(const nbcolli_op *op)
 {
-    return nbcolli_op_piece(op).bytes;
+    return nbcolli_op_region(op).bytes;
 }
 
 static inline unsigned char *nbcolli_op_memory(const nbcolli_op *op)
 {
-    return nbcolli_op_piece(op).at;
+    return nbcolli_op_region(op).at;
 }
 
 /* Sends the op's next message: `bytes` of payload, and `field` as the header says for the type. */

@@ -19,7 +19,7 @@ void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h);
 /* FIN or CTS: an answer to our RTS. */
 void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h);
 
-/* A piece of what our CTS asked for. Pieces may come in any order. */
+/* A fragment of what our CTS asked for. Fragments may come in any order. */
 void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
 /* The run gets its slot. It may be over afterwards. */

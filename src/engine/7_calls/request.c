@@ -252,7 +252,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
 static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
 {
     if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
-        nbcoll_piece block = nbcolli_resolve(run, region);
+        nbcoll_memory block = nbcolli_resolve(run, region);
         region.at.offset = (size_t)((unsigned char *)block.at - run->base[NBCOLL_BUFFER_RECV]);
         region.bytes = block.bytes;
     } else if (region.at.buffer != NBCOLL_BUFFER_RECV)
@@ -271,7 +271,7 @@ static size_t recv_extent(const nbcolli_request *r)
     if (blocks.all != NBCOLLI_AS_COUNTED)
         return blocks.all * blocks.element > extent ? blocks.all * blocks.element : extent;
     for (int i = 0; i < r->comm->size; i++) {
-        nbcoll_piece block = nbcolli_block(&blocks, r->recv, (size_t)i);
+        nbcoll_memory block = nbcolli_block(&blocks, r->recv, (size_t)i);
         size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
         extent = end > extent ? end : extent;
     }
