@@ -17,8 +17,10 @@ typedef struct nbcolli_pending_revoke {
 
 /* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
 typedef struct nbcolli_slot {
-    nbcolli_run *active;
+    nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
     uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
+
+    /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
     struct nbcolli_slot *next_free; /* in the context's list */
     nbcoll_comm *comm;              /* while listed there */
     uint32_t listed;
@@ -29,25 +31,32 @@ typedef struct nbcolli_slot {
 
 /* The windows between this rank and another one of the endpoint, whatever the communicator (credit.h). */
 typedef struct nbcolli_pair {
+    /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
     uint32_t credits; /* messages that we may still send unasked */
     uint32_t owed;    /* credits to give back */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
-    uint32_t seen, over; /* of its own: the last one that has come; up to which none waits any more */
+
+    uint32_t seen, over; /* progress. Of its own: the last one that has come; up to which none waits any more */
 } nbcolli_pair;
 
 typedef struct nbcolli_peer {
+    /* Made. */
     nbcolli_link *link;
     int address;        /* rank on the link */
     nbcolli_pair *pair; /* the link's, of that rank */
-    nbcolli_post *revoke; /* the last REVOKE to it that was refused: others may join it while it waits */
+
+    /* Whoever revokes: the last REVOKE to it that was refused: others may join it while it waits. */
+    nbcolli_post *revoke;
+
+    /* Progress. */
     uint8_t given_up; /* the other members have been told so */
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;
 
 #define NBCOLLI_STARTED 16u /* operations that a rank remembers to have started: a pair of lines */
 
-/* What a rank knows of where another one is. */
+/* What a rank knows of where another one is. Progress writes it: rounds of asking, and what is heard of the other. */
 typedef struct nbcolli_told {
     uint64_t want; /* 1 + the lowest tag in which a run waits for it, in this round; 0: none */
     uint64_t tag;  /* of its last answer */
@@ -119,36 +128,20 @@ typedef struct nbcolli_tombstone {
 } nbcolli_tombstone;
 
 struct nbcoll_comm {
-    nbcoll_comm *next;                /* in its bucket of the link */
-    nbcoll_comm *sister, **sister_at; /* in the context's list */
+    /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
     nbcolli_link *link;
     uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
     uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
-    uint64_t next_tag;
-    uint64_t failed_floor; /* tags below it may have left messages behind */
-    size_t active, memory;
+    size_t memory;
     int rank, size;
-    nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
-                             are out of step */
-    nbcoll_failure failure; /* what broke it, or its last failed operation */
     int listed;           /* known to its link, under its id */
-    int departed;         /* some of its ranks have departed */
-    uint32_t shrinks;     /* started here */
     nbcolli_tombstone *tombstone;   /* its own, empty */
+    nbcolli_slot *slot; /* [config.slots]; who writes in them, and in the next two, is said there */
+    nbcolli_peer *peer; /* [size] */
+    nbcolli_told *told; /* [size] */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
-    nbcolli_peer *peer;
-    nbcolli_told *told; /* [size] */
-    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
-    _Atomic uint64_t started_here[NBCOLLI_STARTED];
-    nbcolli_slot *slot;
-    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
-    size_t queue_room, queued;
-    nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
-    uint32_t pending_count;
-    nbcolli_request *persistent;
-    nbcolli_cache cache;
     unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
@@ -156,15 +149,43 @@ struct nbcoll_comm {
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */
     nbcolli_area *offered; /* this rank's part */
     size_t offered_bytes;  /* what that takes, or would take */
+
+    /* Lists of communicators: calls that make and free; of one that is not made in the end, progress. */
+    nbcoll_comm *next;                /* in its bucket of the link */
+    nbcoll_comm *sister, **sister_at; /* in the context's list */
+
+    /* Calls: starts, and what is opened and cached for them. */
+    uint64_t next_tag;
+    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
+    _Atomic uint64_t started_here[NBCOLLI_STARTED];
+    uint32_t shrinks;     /* started here */
+    nbcolli_request *persistent;
+    nbcolli_cache cache;
+
+    /* A start adds, progress takes away; so does a call that cancels. */
+    size_t active;
+    nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
+    size_t queue_room, queued;
+
+    /* Progress adds; a start takes its own, and the end of the communicator all. */
+    nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
+    uint32_t pending_count;
+
+    /* Progress. Calls that cancel, and deadlines, note a failure, too. */
     uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
-    /* while it is being made */
+    uint64_t failed_floor; /* tags below it may have left messages behind */
+    nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
+                             are out of step */
+    nbcoll_failure failure; /* what broke it, or its last failed operation */
+    int departed;         /* some of its ranks have departed */
+
+    /* While it is being made: the call that begins it, then progress. */
     int making;            /* and it stays so if that fails */
     nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
     nbcoll_comm *parent;   /* null: the first of its link */
     nbcolli_vote *votes; /* [parent's size] */
-    nbcoll_schedule *agreement;
     nbcolli_shrink *shrink; /* that makes it */
-    nbcoll_comm **out;
+    nbcoll_comm **out;     /* a call whose deadline is over clears it */
 };
 
 /* Spreads what is found by tag: tags in use may be multiples of a power of two. */

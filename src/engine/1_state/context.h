@@ -5,37 +5,58 @@
 
 #include "link.h"
 
+/* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
+ * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
+ * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken with
+ * acquire and given back with release, or, in a context of one thread, that thread's order. Where another word passes
+ * something on, it is named. *Made*: written before anybody else knows the object, and only read from then on. */
 struct nbcoll_context {
+    /* Made. */
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer;
     uint32_t flags, credits;
+
+    /* Any thread, by atomic operations. */
     atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
+
+    /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_link *links;
     nbcoll_comm *comms;
     nbcoll_schedule *schedules; /* those whose runs are pooled for it */
-    nbcolli_post *controls;      /* pool */
-    uint32_t posts;              /* of the pool, used or not */
-    nbcolli_unexpected *unexpected_pools[2];   /* pools: without and with payload */
-    nbcolli_pending_revoke *pending_revokes;         /* pool */
+    int poller;       /* epoll descriptor over the wakeups; -1: there is none */
+    int silent_links; /* endpoints without a wakeup */
+    int crowded;      /* more ranks than cores: yield at once */
+
+    /* Pools: calls and progress. */
+    nbcolli_post *controls;
+    uint32_t posts;                            /* of that pool, used or not */
+    nbcolli_unexpected *unexpected_pools[2];   /* without and with payload */
+    nbcolli_pending_revoke *pending_revokes;
+
+    /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */
     nbcolli_slot *free_slots;    /* that others wait for */
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
+
+    /* Progress. A start sets `bytes_left`, too. */
     nbcolli_op *watched;         /* that wait for shared memory */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
-    nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* the request table: they never move */
-    atomic_uint chunks;          /* as a request's state */
-    nbcolli_request *free_requests;
-    size_t active;    /* requests */
-    int poller;       /* epoll descriptor over the wakeups; -1: there is none */
-    int silent_links; /* endpoints without a wakeup */
-    int crowded;      /* more ranks than cores: yield at once */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
+
+    /* The request table: calls. Losers of the try-lock read it, too: a new chunk is shown to them by `chunks`, stored
+     * with release. */
+    nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
+    atomic_uint chunks;
+    nbcolli_request *free_requests;
+
+    /* Calls and progress. */
+    size_t active;    /* requests: starts count up, progress counts down */
     nbcoll_failure failure;
 };
 

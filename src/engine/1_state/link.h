@@ -28,36 +28,48 @@ typedef enum nbcolli_loss {
 
 /* An endpoint in a context. */
 struct nbcolli_link {
-    nbcolli_link *next;
+    nbcolli_link *next; /* calls that make and free */
+
+    /* Made. */
     nbcoll_context *context;
     nbcoll_endpoint *endpoint;
     nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
     nbcoll_bulk bulk;
     nbcoll_wakeup wakeup;
     nbcoll_shared shared;
-    nbcolli_area *areas;  /* of freed communicators, which others may still use */
-    nbcolli_area *memory; /* the program's */
-    nbcolli_post *backlog, **backlog_end;
     uint32_t credits;   /* that each rank gives to each other one */
     nbcolli_pair *pair; /* [ranks] */
-    nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */
     size_t unexpected_mask;
-    nbcolli_unexpected *orphans; /* messages of communicators that are being made */
+
+    /* Calls that make and free; of a communicator that is not made in the end, progress. */
+    nbcolli_area *areas;  /* of freed communicators, which others may still use */
+    nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
-    uint32_t creating; /* communicators that are being made */
-    int unmade;        /* the making of one has failed: other ranks may have it */
-    uint32_t serial; /* last one given to a communicator */
+    nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
+
+    /* Whoever sends adds to these, in a call or in progress; progress takes away. */
+    nbcolli_post *backlog, **backlog_end;
     uint32_t lent;   /* work requests that the transport has */
     nbcolli_post *lent_controls; /* of those, the control messages */
+
+    /* Progress adds; a start takes its own, and the end of a communicator all of that. */
+    nbcolli_unexpected **unexpected; /* [unexpected_mask + 1], by hash: messages of operations that do not run yet */
+
+    /* A call begins to make a communicator; progress ends it. */
+    uint32_t creating; /* communicators that are being made */
+    uint32_t serial; /* last one given to a communicator */
+    nbcolli_shrink *shrinks; /* under way, or over and not known by all */
+    int unmade;        /* the making of one has failed: other ranks may have it */
+    nbcolli_unexpected *orphans; /* messages of communicators that are being made */
+
+    /* Whoever learns of it, mostly progress; a call that declares a rank lost. Progress tells the communicators. */
+    uint8_t *loss;   /* [ranks]: nbcolli_loss */
+    int losses;      /* changes there, of which the communicators have not been told */
     int untold;      /* ranks that are given up and have not been told */
     int rejected;    /* a rank has given us up */
-    nbcolli_shrink *shrinks; /* under way, or over and not known by all */
     int starved;     /* there was no memory for a message that another rank waits for: we have given us up */
     int unsaid;      /* ranks that do not know */
     nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
-    uint8_t *loss;   /* [ranks]: nbcolli_loss */
-    int losses;      /* changes there, of which the communicators have not been told */
-    nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS];
 };
 
 /* Will it touch nothing, and answer nothing, any more? */

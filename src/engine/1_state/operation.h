@@ -26,15 +26,18 @@ typedef enum nbcolli_phase {
 } nbcolli_phase;
 
 struct nbcolli_op {
+    /* Made with the run; the post's rest: whoever sends it, then, by `where`, the transport, till it returns it. */
     nbcolli_post post;
     nbcolli_run *run;
+    nbcoll_step step;
+
+    /* Set back when the run is taken; then progress: the phases of the step. */
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;         /* bytes of fragments sent or arrived; pieces shown; where a get begins; bytes used */
     const unsigned char *found; /* what is being used */
     nbcoll_key key;       /* of what we expose, or get */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
                                            those in the middle of something, or in its peer's of those that stall */
-    nbcoll_step step;
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
     uint8_t phase; /* nbcolli_phase */
@@ -55,33 +58,44 @@ typedef enum nbcolli_run_state {
 #define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
 
 struct nbcolli_run {
-    nbcolli_run *next;         /* in a pool */
-    nbcolli_run *next_failing; /* in the context's list of those to settle */
+    nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
+
+    /* Made: one block, with what the pointers point to. */
     nbcoll_schedule *schedule;
-    nbcoll_comm *comm;
-    nbcolli_request *request;
-    uint64_t tag;
-    unsigned char *base[NBCOLL_BUFFER_COUNT];
     size_t memory;
-    uint32_t remaining;  /* steps not ended; START and END not counted */
-    uint32_t head, tail; /* of ready[] */
-    size_t place;        /* bytes done of the COPY or REDUCE at the head */
-    nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
-    nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
     uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
     nbcoll_step *ready;  /* [steps]: each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
+    uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
+
+    /* Whoever takes it from the pool: a start, or the drain when the operation gets its slot. */
+    nbcoll_comm *comm;
+    nbcolli_request *request;
+    uint64_t tag;
+    unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;
-    uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
+
+    /* Who takes it sets these, and what the pointers above point to, back. From the moment when it has its slot all is
+     * progress's. */
+    uint32_t remaining;  /* steps not ended; START and END not counted */
+    uint32_t head, tail; /* of ready[] */
+    size_t place;        /* bytes done of the COPY or REDUCE at the head */
+    nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
+    nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
     uint32_t cells, parts; /* of those that this rank may write: used */
+    uint8_t state; /* nbcolli_run_state */
+
+    /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */
     nbcoll_status status;
     int cause;
-    uint8_t state; /* nbcolli_run_state */
     uint8_t listed; /* it is in the context's list of failing runs */
+    nbcolli_run *next_failing; /* in that list */
+
+    /* Likewise: progress, in its rounds of asking (ask.h). */
     uint32_t stuck; /* rounds since it moved last */
     uint32_t suspected; /* `stuck` when `suspect` was set */
     int suspect;    /* 1 + a rank that has ended the operation without what this one waits for, it seems, or 0 */

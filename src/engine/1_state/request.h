@@ -29,26 +29,37 @@ typedef struct nbcolli_blocks {
 #define NBCOLLI_AS_COUNTED SIZE_MAX
 
 struct nbcolli_request {
-    atomic_uint state, generation; /* written under the context's lock; read by losers of the try-lock */
-    uint32_t index;
+    /* Written inside, read by losers of the try-lock. `state` is the word by which the rest, and the program's buffers,
+     * change hands: a start stores ACTIVE, progress stores ENDED with release, a call that takes the end stores the
+     * others. The call that releases the request counts `generation` up. */
+    atomic_uint state, generation;
+    uint32_t index; /* made */
+
+    /* The call that releases it. */
     uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
     uint64_t reported;       /* bit i: a callback reported the end of the generation 1 + i before this one */
-    uint8_t persistent; /* from here on: zeroed when it is opened */
-    uint8_t detached; /* released by itself at its end */
-    uint8_t calling;  /* in the list of callbacks to run */
+
+    uint8_t persistent; /* the call that opens it. From here on: zeroed by that */
+    uint8_t detached; /* a call whose deadline is over: released by itself at its end */
+    uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
+
+    /* The start; while it is ACTIVE, progress. */
     nbcoll_status status;
     nbcolli_run *run; /* while active and not waiting for its slot */
     uint64_t tag;     /* of its last start */
+
+    /* The call that opens it. */
     nbcoll_schedule *schedule;
-    nbcoll_comm *comm;
+    nbcoll_comm *comm; /* progress, if that is not made in the end */
     const void *send;
     void *recv;
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks */
-    nbcoll_done *done;
-    void *user;
-    nbcoll_comm *creating;  /* the communicator that this request makes */
-    nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue */
     nbcolli_request *next_persistent;
+
+    nbcoll_done *done; /* these two: nbcoll_on_done */
+    void *user;
+    nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
+    nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue: whoever has it there */
 };
 
 /* Chunk i of the table holds 64 << i requests. */
