@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the library itself costs, on one thread: an empty start and test, a test that finds nothing, a broadcast of
- * 8 bytes between two stepped ranks; allocations after warm-up; bytes of a communicator and of a request. Medians of
- * batches of 1000. With an argument only that part runs, once, for an instruction count:
+ * What the library itself costs, on one thread: an empty start and test, of a new and of a persistent request, a test
+ * that finds nothing, a broadcast of 8 bytes between two stepped ranks; allocations after warm-up; bytes of a
+ * communicator and of a request. Medians of batches of 1000. With an argument only that part runs, once, for an
+ * instruction count:
  *
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_test*" bench/overhead test */
 #include <stdio.h>
@@ -95,6 +96,14 @@ static __attribute__((noinline)) void measured_start(ranks *r, nbcoll_schedule *
     }
 }
 
+static __attribute__((noinline)) void measured_persistent(nbcoll_request *request)
+{
+    for (int i = 0; i < BATCH; i++) {
+        must(nbcoll_start(request));
+        must(nbcoll_test(request));
+    }
+}
+
 static __attribute__((noinline)) void measured_test(ranks *r, nbcoll_request *request)
 {
     (void)r;
@@ -174,9 +183,9 @@ static void report_memory(ranks *r)
 int main(int argc, char **argv)
 {
     static ranks r;
-    double took[3][BATCHES], data = 0;
+    double took[4][BATCHES], data = 0;
     nbcoll_schedule *empty = empty_schedule();
-    nbcoll_request waiting;
+    nbcoll_request waiting, persistent;
     int only = argc > 1, batches = only ? 1 : BATCHES;
 
     open_ranks(&r);
@@ -200,6 +209,13 @@ int main(int argc, char **argv)
             measured_start(&r, empty);
         took[0][b] = (now() - at) / BATCH;
     }
+    must(nbcoll_schedule_init(empty, NULL, NULL, r.comm[0], &persistent));
+    for (int b = 0; b < batches; b++) {
+        double at = now();
+        if (!only || strcmp(argv[1], "persistent") == 0)
+            measured_persistent(&persistent);
+        took[3][b] = (now() - at) / BATCH;
+    }
     must(nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 1, r.comm[0], &waiting));
     for (int b = 0; b < batches; b++) {
         double at = now();
@@ -209,6 +225,7 @@ int main(int argc, char **argv)
     }
     if (!only) {
         report("an empty start and test", took[0], BATCHES);
+        report("the same of a persistent request", took[3], BATCHES);
         report("a test that finds nothing", took[1], BATCHES);
         report("a broadcast of 8 bytes, both ranks' work", took[2], BATCHES);
     }

@@ -88,8 +88,8 @@ function expand(path, where, i, line, file, depth, held)
         file = meant(line, path)
         if (file == "")
             print line
-        else if (file == "include/nbcoll/implementation.c")
-            print "/* It follows behind the last of the headers. */"
+        else if (!headers && file ~ /^include\/nbcoll\/(implementation\.c|inline\.h)$/)
+            print "/* at the end */"
         else if (!(file in seen) || index(where, seen[file]) != 1)
             if (headers && file ~ /^include\//) {
                 print "#include \"" substr(file, length("include/nbcoll/") + 1) "\""
@@ -120,6 +120,10 @@ BEGIN {
     }
     load("src/nbcoll.c")
     expand("src/nbcoll.c", ":" (++conditions) ":")
-    if (!headers)
+    if (!headers) {
+        print "#endif\n\n#ifdef NBCOLL_INLINE"
+        load("include/nbcoll/inline.h")
+        expand("include/nbcoll/inline.h", ":" (++conditions) ":")
         print "#endif"
+    }
 }

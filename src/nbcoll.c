@@ -16,6 +16,10 @@
 #define _GNU_SOURCE
 #endif
 
+#if defined NBCOLL_INLINE && !defined NBCOLL_IMPLEMENTATION
+#undef NBCOLL_INLINE /* it is for the host's code */
+#endif
+
 #ifndef NBCOLL_WITH_FAULT
 #define NBCOLL_WITH_FAULT 0
 #endif

@@ -50,7 +50,7 @@ size_t scan_wait(scan *s)
 size_t scan_free_buffer(const scan *s)
 {
     size_t i = 0;
-    while (i < s->in_flight && s->requests[i].context)
+    while (i < s->in_flight && s->requests[i].at)
         i++;
     return i;
 }

@@ -246,14 +246,35 @@ NBCOLL_API size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text,
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-/* One run of a schedule. A plain value: copy it, compare it, keep it anywhere. A released one is recognised. */
+/* How a request and a persistent one begin: what the inline functions read (see NBCOLL_INLINE). The library's, to be
+ * written by nobody else; NBCOLL_ABI is raised when they change. */
+typedef struct nbcoll_request_head {
+    uint64_t generation; /* a handle with another one is stale */
+    uint32_t state;      /* atomic: nbcolli_request_state */
+    uint32_t outcome;    /* nbcoll_status; in the state OVER: how it ended */
+} __attribute__((may_alias)) nbcoll_request_head;
+
+typedef struct nbcoll_start_block {
+    nbcoll_request_head head;
+    const volatile uint32_t *process; /* 1 in the process that made it, not in one that was forked off */
+} __attribute__((may_alias)) nbcoll_start_block;
+
+typedef enum nbcolli_request_state {
+    NBCOLLI_REQUEST_FREE,
+    NBCOLLI_REQUEST_INACTIVE, /* persistent, between runs */
+    NBCOLLI_REQUEST_ACTIVE,
+    NBCOLLI_REQUEST_ENDED, /* its end has not been reported */
+    NBCOLLI_REQUEST_OVER   /* the same, persistent, without callback, of one thread: whoever looks may report it */
+} nbcolli_request_state;
+
+/* One run of a schedule. A plain value: copy it, compare its members, keep it anywhere. A released one is recognised
+ * as long as its context exists. */
 typedef struct nbcoll_request {
-    nbcoll_context *context; /* null: no request */
-    uint32_t index;
-    uint32_t generation;
+    nbcoll_request_head *at; /* null: no request */
+    uint64_t generation;
 } nbcoll_request;
 #ifdef __cplusplus
-#define NBCOLL_REQUEST_NULL (nbcoll_request{nullptr, 0, 0})
+#define NBCOLL_REQUEST_NULL (nbcoll_request{nullptr, 0})
 #else
 #define NBCOLL_REQUEST_NULL ((nbcoll_request){0})
 #endif
@@ -297,7 +318,7 @@ NBCOLL_API nbcoll_status nbcoll_start(nbcoll_request *request);
  * the end: when it returns, a non-persistent request is released. Test, wait and cancel of such a request are OK
  * when it has ended, however it did and however long ago: a handle of it never becomes stale, and any and some pass
  * it over. (So a handle of another request is not always recognised as stale when more than 64 later ones had its
- * index, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
+ * place, some of them with callbacks.) Errors: ERR_NULL, ERR_REQUEST. */
 typedef void nbcoll_done(nbcoll_request request, nbcoll_status status, void *user);
 NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user);
 
@@ -880,6 +901,10 @@ NBCOLL_API nbcoll_status nbcoll_exscan(const void *send, void *recv, size_t coun
 
 #ifdef NBCOLL_IMPLEMENTATION
 #include "implementation.c"
+#endif
+
+#ifdef NBCOLL_INLINE
+#include "inline.h"
 #endif
 
 #elif defined NBCOLL_IMPLEMENTATION && !defined NBCOLLI_IMPLEMENTATION

@@ -155,9 +155,17 @@ OFFSET(nbcoll_failure, position, 24);
 OFFSET(nbcoll_failure, next, 32);
 
 SIZE(nbcoll_request, 16);
-OFFSET(nbcoll_request, context, 0);
-OFFSET(nbcoll_request, index, 8);
-OFFSET(nbcoll_request, generation, 12);
+OFFSET(nbcoll_request, at, 0);
+OFFSET(nbcoll_request, generation, 8);
+SIZE(nbcoll_request_head, 16);
+OFFSET(nbcoll_request_head, generation, 0);
+OFFSET(nbcoll_request_head, state, 8);
+OFFSET(nbcoll_request_head, outcome, 12);
+SIZE(nbcoll_start_block, 24);
+OFFSET(nbcoll_start_block, head, 0);
+OFFSET(nbcoll_start_block, process, 16);
+VALUE(NBCOLLI_REQUEST_INACTIVE, 1);
+VALUE(NBCOLLI_REQUEST_OVER, 4);
 
 SIZE(nbcoll_cells, 24);
 OFFSET(nbcoll_cells, size, 0);

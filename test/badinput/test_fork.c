@@ -56,7 +56,7 @@ static void call_requests(inherited *i)
     FORKED(nbcoll_cancel(q));
     FORKED(nbcoll_arrived(q, 0, 0));
     FORKED(nbcoll_request_free(&p));
-    wrong += q.context != i->active.context || p.context != i->inactive.context;
+    wrong += q.at != i->active.at || p.at != i->inactive.at;
 }
 
 static void call_contexts(inherited *i)

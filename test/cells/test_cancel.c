@@ -92,7 +92,7 @@ static void land(flight *f)
 /* One test of a rank's request, which progresses the rank. */
 static int look(flight *f, int r)
 {
-    int was = f->q[r].context != NULL;
+    int was = f->q[r].at != NULL;
     nbcoll_status s = nbcoll_test(&f->q[r]);
     if (was && s != NBCOLL_PENDING)
         take_away(f, r, s);
@@ -127,10 +127,10 @@ static int cancel_after(world *w, flight *f, int by, int looks)
 {
     for (int i = 0; i < looks; i++) {
         int r = (int)(world_random(&w->random) % RANKS);
-        if (f->q[r].context)
+        if (f->q[r].at)
             look(f, r);
     }
-    if (!f->q[by].context)
+    if (!f->q[by].at)
         return 0;
     EXPECT(OK, nbcoll_cancel(f->q[by]));
     return 1;
@@ -211,7 +211,7 @@ static int cancel_some_of_many(int variant, uint32_t slots, uint64_t seed)
         if (world_random(&w.random) % 2 && at[r] < MANY) {
             start(&w, &f[at[r]++], r);
             left--;
-        } else if (i < at[r] && f[i].q[r].context) {
+        } else if (i < at[r] && f[i].q[r].at) {
             if (victim[i] == r && world_random(&w.random) % 2)
                 EXPECT(OK, nbcoll_cancel(f[i].q[r]));
             look(&f[i], r);

@@ -130,17 +130,17 @@ static size_t grow(world *w, const growth *g)
         nbcoll_progress(w->context[world_random(&w->random) % (uint64_t)w->ranks]);
         for (int r = left = 0; r < w->ranks; r++) {
             nbcoll_request same = q[r];
-            if (q[r].context && r && !g->backwards && g->whole && nbcoll_arrived(same, 0, 1) == NBCOLL_OK) {
+            if (q[r].at && r && !g->backwards && g->whole && nbcoll_arrived(same, 0, 1) == NBCOLL_OK) {
                 size_t n = arrived(g, q[r], buffer[r], seed);
                 most = n < pieces_of(g) && n > most ? n : most;
             }
         }
         int r = (int)(world_random(&w->random) % (uint64_t)w->ranks);
-        if (q[r].context && nbcoll_test(&q[r]) == NBCOLL_OK)
+        if (q[r].at && nbcoll_test(&q[r]) == NBCOLL_OK)
             for (size_t i = 0; i < g->whole; i++)
                 assert_int_equal(buffer[r][i], byte_at(i, seed));
         for (r = 0; r < w->ranks; r++)
-            left += q[r].context != NULL;
+            left += q[r].at != NULL;
     }
     for (int r = 0; r < w->ranks; r++) {
         free(buffer[r]);

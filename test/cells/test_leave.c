@@ -63,7 +63,7 @@ static void leave_when_done(plan *p)
 
 static void look_at(plan *p, int r, int k)
 {
-    nbcoll_status s = p->request[r][k].context ? nbcoll_test(&p->request[r][k]) : NBCOLL_PENDING;
+    nbcoll_status s = p->request[r][k].at ? nbcoll_test(&p->request[r][k]) : NBCOLL_PENDING;
     if (s == NBCOLL_PENDING)
         return;
     if (s == NBCOLL_OK)

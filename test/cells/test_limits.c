@@ -54,7 +54,7 @@ static void a_start_beyond_the_limits_is_refused_and_takes_no_tag(void **state)
         nbcoll_schedule *s = exposes(w.comm[0], cases[i].exposures, cases[i].parts, cases[i].pieces);
         EXPECT(ERR_LIMIT, nbcoll_schedule_start(s, data, NULL, w.comm[0], &q));
         EXPECT(ERR_LIMIT, nbcoll_schedule_init(s, data, NULL, w.comm[0], &q));
-        assert_null(q.context);
+        assert_null(q.at);
         assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
         EXPECT(OK, nbcoll_schedule_free(s));
         works(&w);

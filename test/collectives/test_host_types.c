@@ -453,7 +453,7 @@ static void a_start_without_room_is_refused(void **state)
         memory.left = 0;
         EXPECT(ERR_MEMORY, nbcoll_ialltoallv(s[0].send, counts, displs, s[0].recv, counts, displs, t, w.comm[0],
                                              &refused));
-        assert_null(refused.context);
+        assert_null(refused.at);
         assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
         memory.left = SIZE_MAX;
         ON_ALL_RANKS(nbcoll_ialltoallv(s[r].send, counts, displs, s[r].recv, counts, displs, t, w.comm[r],

@@ -63,7 +63,7 @@ by_implementation()
         "$work/implementation"
     done <<END
 gcc -std=c11
-clang -std=gnu11 -DNBCOLL_PREFIX=acme_ -DNBCOLL_WITH_SHM=0
+clang -std=gnu11 -DNBCOLL_INLINE -DNBCOLL_PREFIX=acme_ -DNBCOLL_WITH_SHM=0
 END
     nm -g --defined-only "$work/implementation" >"$work/names"
     grep -q ' acme_nbcoll_iallreduce$' "$work/names"
@@ -75,6 +75,22 @@ END
     done <<END
 gcc -std=gnu11 -DNBCOLL_WITH_LOOPBACK=0 -DNBCOLL_WITH_TRACE=1
 clang -std=c11 -DNBCOLL_WITH_FAULT=1
+END
+}
+
+# by_inline flags-of-pkg-config...: NBCOLL_INLINE, in C and in C++, with the library.
+by_inline()
+{
+    while read -r compiler; do
+        # shellcheck disable=SC2046,SC2086 # words
+        $compiler -DNBCOLL_INLINE -Wall -Wextra -Wpedantic -Wshadow -Werror -o "$work/inline" \
+            $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll)
+        "$work/inline"
+    done <<END
+gcc -std=c11 $NBCOLL_SOURCE/test/consumer/program.c
+clang -std=gnu11 $NBCOLL_SOURCE/test/consumer/program.c
+g++ -std=c++17 $NBCOLL_SOURCE/test/consumer/inline.cpp
+clang++ -std=gnu++17 $NBCOLL_SOURCE/test/consumer/inline.cpp
 END
 }
 

@@ -11,6 +11,7 @@ trap 'rm -rf "$work"' EXIT
 installed OFF
 by_find_package
 by_pkg_config "$work/program" --static
+by_inline --static
 rm "$library"/lib*
 runs "$work/program"
 "$work/moved/bin/nbcoll" info

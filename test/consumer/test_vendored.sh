@@ -18,7 +18,7 @@ while read -r flags; do
     $flags $strict $with -I"$NBCOLL_SOURCE/include" "$unity" "$program" -o "$work/program"
     "$work/program"
 done <<END
-gcc -std=c11 -O2
+gcc -std=c11 -O2 -DNBCOLL_INLINE
 clang -std=gnu11 -O1 -DNBCOLL_PREFIX=acme_
 END
 
@@ -34,6 +34,6 @@ while read -r flags; do
     $flags $strict $with nbcoll.c program.c -o program
     ./program
 done <<END
-gcc -std=gnu11
+gcc -std=gnu11 -DNBCOLL_INLINE
 clang -std=c11 -DNBCOLL_PREFIX=acme_
 END

@@ -69,7 +69,7 @@ static void parts_of_a_ring_allgather_arrive_one_after_the_other(void **state)
         while (left)
             for (int r = 0; r < RANKS; r++) {
                 nbcoll_progress(w.context[r]);
-                if (!q[r].context)
+                if (!q[r].at)
                     continue;
                 seen[count_arrived(q[r], recv[r], has[r])]++;
                 left -= nbcoll_test(&q[r]) == NBCOLL_OK;

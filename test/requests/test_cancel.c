@@ -171,7 +171,7 @@ static void cancel_after(world *w, const operation *o, int looks, int rank)
         world_watchdog(w, rounds < 10000);
         world_step(w); /* also those that have ended: others may wait for their answers */
         for (int r = 0; r < w->ranks; r++) {
-            if (!q[r].context)
+            if (!q[r].at)
                 continue;
             nbcoll_status status = nbcoll_test(&q[r]);
             if (status == NBCOLL_PENDING)
@@ -260,7 +260,7 @@ static void look_at(plan *p, const world *w, runner *me, int rank, int k)
     const operation *o = &p->operation[k];
     nbcoll_status s;
 
-    if (!me->request[k].context)
+    if (!me->request[k].at)
         return;
     s = nbcoll_test(&me->request[k]);
     if (s == NBCOLL_PENDING)
@@ -274,7 +274,7 @@ static void look_at(plan *p, const world *w, runner *me, int rank, int k)
     else
         p->ended[s != NBCOLL_OK]++;
     share_free(&me->share[k]);
-    while (me->oldest < me->started && !me->request[me->oldest].context)
+    while (me->oldest < me->started && !me->request[me->oldest].at)
         me->oldest++;
 }
 
@@ -298,7 +298,7 @@ static void act(plan *p, world *w, runner runners[])
             look_at(p, w, me, rank, k);
         break;
     case 2:
-        if (k < me->started && p->victim[k] == rank && me->request[k].context)
+        if (k < me->started && p->victim[k] == rank && me->request[k].at)
             EXPECT(OK, nbcoll_cancel(me->request[k]));
         break;
     default:

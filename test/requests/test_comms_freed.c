@@ -66,7 +66,7 @@ static void write_program(play *p, int cancels)
 
 static void see_end(player *me, const event *e, int i)
 {
-    nbcoll_status s = me->request[i].context ? nbcoll_test(&me->request[i]) : NBCOLL_PENDING;
+    nbcoll_status s = me->request[i].at ? nbcoll_test(&me->request[i]) : NBCOLL_PENDING;
 
     if (s == NBCOLL_PENDING)
         return;

@@ -99,7 +99,7 @@ static void operations_that_wait_for_credits_can_be_cancelled(void **state)
             for (int i = 0; i < steps; i++)
                 world_step(&x.w);
             for (int i = 0; i < OPERATIONS; i += 2)
-                if (x.request[steps % 2 * OPERATIONS + i].context)
+                if (x.request[steps % 2 * OPERATIONS + i].at)
                     EXPECT(OK, nbcoll_cancel(x.request[steps % 2 * OPERATIONS + i]));
             world_settle(&x.w, 2 * OPERATIONS, x.request, ended);
             for (int i = 0; i < 2 * OPERATIONS; i++)

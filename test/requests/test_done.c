@@ -49,7 +49,7 @@ static void it_runs_from_progress_and_releases_the_request(void **state)
     EXPECT(OK, nbcoll_progress(w.context[0]));
     assert_int_equal(t.times, 1);
     EXPECT(OK, t.status);
-    assert_int_equal(t.request.index, q.index);
+    assert_ptr_equal(t.request.at, q.at);
     assert_int_equal(t.request.generation, q.generation);
     EXPECT(OK, nbcoll_test(&q));
     world_close(&w);
@@ -64,7 +64,7 @@ static void it_runs_from_test(void **state)
     nbcoll_request q = barrier_told_to(&w, &t);
     EXPECT(OK, nbcoll_test(&q));
     assert_int_equal(t.times, 1);
-    assert_null(q.context);
+    assert_null(q.at);
     world_close(&w);
 }
 
@@ -248,9 +248,9 @@ static void it_may_free_its_own_request(void **state)
     old = q;
     EXPECT(OK, nbcoll_progress(w.context[0]));
     EXPECT(ERR_REQUEST, nbcoll_test(&old));
-    assert_int_equal(freed_in_a_callback.index, old.index);
+    assert_ptr_equal(freed_in_a_callback.at, old.at);
     EXPECT(OK, nbcoll_test(&freed_in_a_callback));
-    assert_null(freed_in_a_callback.context);
+    assert_null(freed_in_a_callback.at);
     world_close(&w);
 }
 
@@ -357,7 +357,7 @@ static void waiting_for_it_is_ok_before_and_after_the_callback(void **state)
         copy = q;
         EXPECT(OK, nbcoll_wait(&q, 0));
         assert_int_equal(t.times, 1);
-        assert_null(q.context);
+        assert_null(q.at);
         EXPECT(OK, nbcoll_ibarrier(w.comm[0], &plain));
         q = plain;
         EXPECT(OK, nbcoll_wait(&q, 0));
@@ -371,9 +371,9 @@ static void waiting_for_it_is_ok_before_and_after_the_callback(void **state)
         EXPECT(OK, nbcoll_wait_any(1, &q, &index, 0));
         assert_int_equal(index, 1);
         EXPECT(OK, nbcoll_wait_all(1, &q, NULL, 0));
-        assert_null(q.context);
+        assert_null(q.at);
         EXPECT(OK, nbcoll_test(&copy));
-        assert_null(copy.context);
+        assert_null(copy.at);
     }
     world_close(&w);
 }

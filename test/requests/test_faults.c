@@ -62,7 +62,7 @@ static int run(world *w, const operation *o)
         world_watchdog(w, rounds < 5000);
         world_step(w);
         for (int r = 0; r < w->ranks; r++) {
-            nbcoll_status status = q[r].context ? nbcoll_test(&q[r]) : NBCOLL_PENDING;
+            nbcoll_status status = q[r].at ? nbcoll_test(&q[r]) : NBCOLL_PENDING;
             if (status == NBCOLL_PENDING)
                 continue;
             if (status == NBCOLL_OK)

@@ -56,14 +56,14 @@ static nbcoll_status start_work(play *p, int r)
 
 static void look(play *p, int r)
 {
-    if (p->making[r].context && (p->made_as[r] = nbcoll_test(&p->making[r])) == NBCOLL_OK) {
+    if (p->making[r].at && (p->made_as[r] = nbcoll_test(&p->making[r])) == NBCOLL_OK) {
         p->worked[r] = start_work(p, r);
         if (p->worked[r] == NBCOLL_OK)
             p->worked[r] = NBCOLL_PENDING;
         if (p->kind == DUP_OF_FREED)
             EXPECT(OK, nbcoll_comm_free(p->w.comm[r]));
     }
-    if (p->work[r].context)
+    if (p->work[r].at)
         p->worked[r] = nbcoll_test(&p->work[r]);
 }
 
@@ -92,7 +92,7 @@ static void settle(play *p)
         world_step(&p->w);
         for (int r = 0; r < RANKS; r++) {
             look(p, r);
-            left |= p->making[r].context != NULL || p->work[r].context != NULL;
+            left |= p->making[r].at != NULL || p->work[r].at != NULL;
         }
     }
 }
@@ -143,7 +143,7 @@ static int cancel_after(way kind, int variant, uint64_t seed, int canceller, int
         start_making(&p, r);
     for (int i = 0; i < passes; i++)
         look(&p, (int)(world_random(&p.w.random) % RANKS));
-    in_time = p.making[canceller].context != NULL;
+    in_time = p.making[canceller].at != NULL;
     if (in_time)
         EXPECT(OK, nbcoll_cancel(p.making[canceller]));
     look(&p, canceller);

@@ -225,7 +225,7 @@ static void everything_is_refused(void)
     nbcoll_endpoint_close(scene.w.endpoint[0]);
     EXPECT(ERR_BUSY, nbcoll_progress(c));
     EXPECT(ERR_BUSY, nbcoll_ibarrier(comm, &q));
-    if (!copy.context)
+    if (!copy.at)
         return;
     EXPECT(ERR_BUSY, nbcoll_request_free(&copy));
     EXPECT(ERR_BUSY, nbcoll_cancel(copy));

@@ -159,7 +159,7 @@ typedef struct plan {
 
 static void look_at(plan *p, world *w, int r, int k)
 {
-    nbcoll_status s = p->request[r][k].context ? nbcoll_test(&p->request[r][k]) : NBCOLL_PENDING;
+    nbcoll_status s = p->request[r][k].at ? nbcoll_test(&p->request[r][k]) : NBCOLL_PENDING;
     if (s == NBCOLL_PENDING)
         return;
     if (s == NBCOLL_OK)
@@ -350,7 +350,7 @@ static void cancel_with_one_away(int variant, const operation *o, int looks, int
     EXPECT(OK, operation_start(o, &s, w.comm[0], &q));
     if (is_before)
         leave(&w, LEAVER);
-    for (int i = 0; i < looks && q.context; i++)
+    for (int i = 0; i < looks && q.at; i++)
         nbcoll_progress(w.context[0]);
     EXPECT(OK, nbcoll_cancel(q));
     for (int i = 0; i < looks; i++)

@@ -197,11 +197,11 @@ static void step_counting(world *w, nbcoll_request q[], struct pair p[], size_t 
     for (int calls = 0; left; calls++) {
         int r = calls % w->ranks;
         assert_true(calls < 100000);
-        if (!q[r].context)
+        if (!q[r].at)
             continue;
         nbcoll_status s = calls / w->ranks % 2 ? nbcoll_progress(w->context[r]) : nbcoll_test(&q[r]);
         assert_true(s == NBCOLL_OK || s == NBCOLL_PENDING);
-        left -= !q[r].context;
+        left -= !q[r].at;
         if (pair_moved(&p[r]) > most)
             fail_msg("call %d moved more than %zu bytes", calls, most);
     }
@@ -299,7 +299,7 @@ static void messages_in_pieces_are_divided(void **state)
         open_place(&w, place, 2, NBCOLL_OPERATION_BCAST, "flat", NULL);
         for (int r = 0; r < 2; r++)
             EXPECT(OK, nbcoll_ibcast(r ? p[r].recv : p[r].send, BYTES, NBCOLL_BYTE, 0, w.comm[r], &q[r]));
-        for (; q[1].context; calls++) {
+        for (; q[1].at; calls++) {
             assert_true(calls < 1000);
             for (int i = 0; i < calls % 4; i++) { /* so that much is under way when the other looks */
                 posted = 0;

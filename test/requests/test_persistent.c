@@ -90,7 +90,7 @@ static void freeing_an_active_one_is_busy(void **state)
     EXPECT(OK, nbcoll_wait(&other, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_wait(&q, NBCOLL_FOREVER));
     EXPECT(OK, nbcoll_request_free(&q));
-    assert_null(q.context);
+    assert_null(q.at);
     EXPECT(ERR_REQUEST, nbcoll_request_free(&q));
     EXPECT(ERR_NULL, nbcoll_request_free(NULL));
     world_close(&w);

@@ -114,7 +114,7 @@ static int shrink_all(play *p)
     }
     for (int r = 0; r < p->w.ranks; r++)
         if (end_of(p, r) != NBCOLL_PENDING)
-            assert_true(p->comm[r] && !p->q[r].context);
+            assert_true(p->comm[r] && !p->q[r].at);
     for (int r = 0; r < p->w.ranks; r++) {
         mine[r] = INT64_C(1) << r;
         all[r] = 0;
@@ -147,7 +147,7 @@ static void play_close(play *p)
     p->stopped = 0;
     memset(p->due, 0, sizeof p->due);
     for (int r = 0; r < p->w.ranks; r++) {
-        if (!(stopped >> r & 1) || !p->q[r].context)
+        if (!(stopped >> r & 1) || !p->q[r].at)
             continue;
         if (!p->declared)
             EXPECT(OK, nbcoll_cancel(p->q[r]));

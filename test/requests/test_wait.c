@@ -21,7 +21,7 @@ static nbcoll_request start(world *w, int rank, int *value)
 
 static int same(nbcoll_request a, nbcoll_request b)
 {
-    return a.context == b.context && a.index == b.index && a.generation == b.generation;
+    return a.at == b.at && a.generation == b.generation;
 }
 
 static int is_null(nbcoll_request q)
@@ -90,7 +90,7 @@ static void a_stale_request_is_recognised_when_its_place_is_taken_again(void **s
     nbcoll_request old = start(&w, 0, &value[0]), copy = old;
     end_the_other(&w, &value[1], &old);
     nbcoll_request again = start(&w, 0, &value[2]);
-    assert_int_equal(again.index, copy.index);
+    assert_ptr_equal(again.at, copy.at);
     EXPECT(ERR_REQUEST, nbcoll_test(&copy));
     EXPECT(PENDING, nbcoll_test(&again));
     end_the_other(&w, &value[3], &again);

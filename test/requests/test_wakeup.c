@@ -91,7 +91,7 @@ static void ranks_that_only_poll_finish_every_transfer(void **state)
             if (sleepers == 3) /* then somebody must have been rung, or never will be */
                 assert_true(poll(p, 3, 0) > 0);
             for (int r = 0; r < 3; r++)
-                if (q[r].context)
+                if (q[r].at)
                     left -= nbcoll_test(&q[r]) == NBCOLL_OK;
                 else
                     nbcoll_progress(w.context[r]);

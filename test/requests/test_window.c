@@ -271,7 +271,7 @@ static void credits_of_cancelled_operations_come_back(void **state)
                 for (int i = 0; i < before / 4; i++)
                     nbcoll_progress(s.w.context[i % 2]);
             }
-            if (q[before / 2 % 2].context)
+            if (q[before / 2 % 2].at)
                 EXPECT(OK, nbcoll_cancel(q[before / 2 % 2]));
             settle(&s, 2, q);
             windows_are_whole(&s, s.dup[0]);
@@ -343,14 +343,14 @@ static void come_and_go(scene *s, int round, uint64_t *random)
         nbcoll_comm *on = world_random(random) % 2 && other[r] ? other[r] : s->dup[0][r];
         try_ahead(on, root, CREDITS, q + n);
         steps(s, (int)(world_random(random) % 3));
-        if (world_random(random) % 4 == 0 && q[n].context)
+        if (world_random(random) % 4 == 0 && q[n].at)
             EXPECT(OK, nbcoll_cancel(q[n]));
     }
     for (int r = 0; r < 2; r++)
         if (nbcoll_comm_free(other[r]) == NBCOLL_OK) /* else it is busy */
             other[r] = NULL;
     for (int i = 0; i < 2 * AHEAD; i++)
-        if (q[i].context)
+        if (q[i].at)
             EXPECT(OK, nbcoll_cancel(q[i]));
     settle(s, 2 * AHEAD, q);
     for (int r = 0; r < 2; r++)

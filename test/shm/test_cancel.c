@@ -111,7 +111,7 @@ static void look_at(struct runner *me, int k)
     nbcoll_request *q = &me->request[k % WINDOW];
     nbcoll_status s;
 
-    if (!q->context)
+    if (!q->at)
         return;
     s = random_of(&me->random) % 16 ? nbcoll_test(q) : nbcoll_wait(q, 1000000);
     if (s == NBCOLL_PENDING || s == NBCOLL_ERR_TIMEOUT || s == NBCOLL_ERR_NO_SLOT)
@@ -124,7 +124,7 @@ static void look_at(struct runner *me, int k)
     if (p->victim[k] >= 0)
         atomic_fetch_add(s == NBCOLL_OK ? &p->well : &p->cancelled, 1);
     take_away(me, k);
-    while (me->oldest < me->started && !me->request[me->oldest % WINDOW].context)
+    while (me->oldest < me->started && !me->request[me->oldest % WINDOW].at)
         me->oldest++;
 }
 
@@ -138,7 +138,7 @@ static void act(struct runner *me)
             start(me);
         break;
     case 1:
-        if (k < me->started && me->plan->victim[k] == me->rank && me->request[k % WINDOW].context)
+        if (k < me->started && me->plan->victim[k] == me->rank && me->request[k % WINDOW].at)
             CHECK_STATUS(NBCOLL_OK, nbcoll_cancel(me->request[k % WINDOW]));
         break;
     case 2:

@@ -73,7 +73,7 @@ static void work_until_someone_dies(int rank, void *user)
             if (rank == p->victim && left-- == 0)
                 die(p);
             s = rank % 2 && rank != p->victim ? nbcoll_wait(&request, 10 * SECOND) : NBCOLL_OK;
-            if (s == NBCOLL_OK && !request.context)
+            if (s == NBCOLL_OK && !request.at)
                 break;
         }
         if (rank == p->victim && left-- == 0)

@@ -192,7 +192,7 @@ static void read_during_exec(int rank, void *user)
     join(p, rank, &m);
     CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(data, BYTES, NBCOLL_BYTE, VICTIM, m.comm, &request));
     for (uint64_t start = clock_ns(); rank == VICTIM && clock_ns() - start < (uint64_t)p->delay_us * 1000;)
-        CHECK(!request.context || nbcoll_test(&request) <= NBCOLL_PENDING);
+        CHECK(!request.at || nbcoll_test(&request) <= NBCOLL_PENDING);
     if (rank == VICTIM)
         become_another(p);
     nbcoll_status s = nbcoll_wait(&request, 10 * SECOND);

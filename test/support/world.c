@@ -127,7 +127,7 @@ void world_settle(world *w, size_t n, nbcoll_request requests[], nbcoll_status s
         world_watchdog(w, rounds < 1000000); /* nothing here takes that long */
         left = 0;
         for (size_t k = 0, at = (size_t)(world_random(&w->random) % n); k < n; k++, at = (at + 1) % n) {
-            if (!requests[at].context)
+            if (!requests[at].at)
                 continue;
             nbcoll_status s = nbcoll_test(&requests[at]);
             if (s == NBCOLL_PENDING)

@@ -49,10 +49,9 @@ struct nbcoll_context {
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
 
-    /* The request table: calls. Losers of the try-lock read it, too: a new chunk is shown to them by `chunks`, stored
-     * with release. */
+    /* The request table: calls. */
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
-    atomic_uint chunks;
+    uint32_t chunks;
     nbcolli_request *free_requests;
 
     /* Calls and progress. */

@@ -8,13 +8,6 @@
 #include "operation.h"
 #include "../../reduce/reduce.h"
 
-typedef enum nbcolli_request_state {
-    NBCOLLI_REQUEST_FREE,
-    NBCOLLI_REQUEST_INACTIVE, /* persistent, between runs */
-    NBCOLLI_REQUEST_ACTIVE,
-    NBCOLLI_REQUEST_ENDED /* its end has not been reported */
-} nbcolli_request_state;
-
 /* The blocks of a buffer, one for each rank, as the call described them: the arrays are the caller's. */
 typedef struct nbcolli_blocks {
     const size_t *counts;     /* null: every block is the first `count` elements of the buffer */
@@ -29,11 +22,16 @@ typedef struct nbcolli_blocks {
 #define NBCOLLI_AS_COUNTED SIZE_MAX
 
 struct nbcolli_request {
-    /* Written inside, read by losers of the try-lock. `state` is the word by which the rest, and the program's buffers,
-     * change hands: a start stores ACTIVE, progress stores ENDED with release, a call that takes the end stores the
-     * others. The call that releases the request counts `generation` up. */
-    atomic_uint state, generation;
-    uint32_t index; /* made */
+    /* As nbcoll_request_head and nbcoll_start_block. Written inside, read by losers of the try-lock and by those who
+     * look without a call. `state` is the word by which the rest, and the program's buffers, change hands: a start
+     * stores ACTIVE, progress stores ENDED, or OVER, with release, a call that takes the end stores the others; who
+     * looks without a call makes OVER INACTIVE. The call that releases the request counts `generation` up. */
+    _Atomic uint64_t generation;
+    _Atomic uint32_t state;           /* nbcolli_request_state */
+    uint32_t outcome;                 /* progress */
+    const volatile uint32_t *process; /* made */
+
+    nbcoll_context *context; /* made */
 
     /* The call that releases it. */
     uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
@@ -61,6 +59,20 @@ struct nbcolli_request {
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
     nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue: whoever has it there */
 };
+
+_Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
+                   offsetof(nbcolli_request, state) == offsetof(nbcoll_request_head, state) &&
+                   offsetof(nbcolli_request, outcome) == offsetof(nbcoll_request_head, outcome) &&
+                   offsetof(nbcolli_request, process) == offsetof(nbcoll_start_block, process) &&
+                   offsetof(nbcolli_request, context) == sizeof(nbcoll_start_block) && sizeof(_Atomic uint64_t) == 8 &&
+                   sizeof(_Atomic uint32_t) == 4,
+               "a request begins as it is published");
+
+/* Has it ended, and has that not been reported? */
+static inline int nbcolli_is_unreported(unsigned state)
+{
+    return state >= NBCOLLI_REQUEST_ENDED;
+}
 
 /* Chunk i of the table holds 64 << i requests. */
 #define NBCOLLI_REQUEST_CHUNK 64u

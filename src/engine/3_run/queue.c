@@ -76,7 +76,10 @@ void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
         r->next = c->ended;
         c->ended = r;
     }
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ENDED, memory_order_release); /* publishes the buffers */
+    int is_over = r->persistent && !r->done && !(c->flags & NBCOLL_ANY_THREAD);
+    r->outcome = r->status;
+    atomic_store_explicit(&r->state, is_over ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
+                          memory_order_release); /* publishes the buffers */
 }
 
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)

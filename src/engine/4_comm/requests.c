@@ -8,14 +8,14 @@
 #include "../../host/host.h"
 
 /* Generations of different contexts begin apart, so that a request of another one is recognised. */
-static uint32_t first_generation(const nbcoll_context *c)
+static uint64_t first_generation(const nbcoll_context *c)
 {
-    return 1 + (uint32_t)((uintptr_t)c >> 6) * 2654435761u % 0x40000000u;
+    return ((uint64_t)(uintptr_t)c >> 6 << 32) + 1;
 }
 
 static nbcoll_status chunk_add(nbcoll_context *c)
 {
-    uint32_t chunks = atomic_load_explicit(&c->chunks, memory_order_relaxed); /* the lock orders it */
+    uint32_t chunks = c->chunks;
     size_t n = nbcolli_chunk_size(chunks);
     nbcolli_request *chunk;
 
@@ -26,33 +26,21 @@ static nbcoll_status chunk_add(nbcoll_context *c)
         return NBCOLL_ERR_MEMORY;
     memset(chunk, 0, n * sizeof *chunk);
     for (size_t i = n; i-- > 0;) {
-        chunk[i].index = (uint32_t)(NBCOLLI_REQUEST_CHUNK * ((1u << chunks) - 1) + i);
         chunk[i].generation = first_generation(c);
+        chunk[i].process = c->alive;
+        chunk[i].context = c;
         chunk[i].next = c->free_requests;
         c->free_requests = &chunk[i];
     }
     c->chunk[chunks] = chunk;
-    atomic_store_explicit(&c->chunks, chunks + 1, memory_order_release); /* shows the chunk to losers of the try-lock */
+    c->chunks = chunks + 1;
     return NBCOLL_OK;
-}
-
-/* The entry of a handle, whatever its generation, or null. */
-static nbcolli_request *entry_of(nbcoll_request request)
-{
-    uint32_t at = request.index / NBCOLLI_REQUEST_CHUNK + 1;
-    uint32_t chunk = 31 - (uint32_t)__builtin_clz(at);
-    nbcoll_context *c = request.context;
-
-    if (request.index / NBCOLLI_REQUEST_CHUNK == UINT32_MAX / NBCOLLI_REQUEST_CHUNK ||
-        chunk >= atomic_load_explicit(&c->chunks, memory_order_acquire)) /* sees the chunk */
-        return NULL;
-    return &c->chunk[chunk][request.index - NBCOLLI_REQUEST_CHUNK * ((1u << chunk) - 1)];
 }
 
 nbcolli_request *nbcolli_request_find(nbcoll_request request)
 {
-    nbcolli_request *r = entry_of(request);
-    return r && atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation && /* for itself */
+    nbcolli_request *r = nbcolli_entry_of(request);
+    return atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation &&   /* for itself */
                    atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE /* sees its run */
                ? r
                : NULL;
@@ -60,20 +48,16 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request)
 
 int nbcolli_was_reported(nbcoll_request request)
 {
-    const nbcolli_request *r = entry_of(request);
-    if (!r)
-        return 0;
-    uint32_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
-    if (age > now - first_generation(request.context))
-        return 0; /* there never was such a one */
-    if (age == 0) /* retired, or in use */
-        return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE && r->reported & 1;
+    const nbcolli_request *r = nbcolli_entry_of(request);
+    uint64_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
+    if (age == 0 || age > now - first_generation(r->context))
+        return 0; /* it is in use, or there never was such a one */
     return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
 }
 
-nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r)
+nbcoll_request nbcolli_request_handle(nbcolli_request *r)
 {
-    return (nbcoll_request){(nbcoll_context *)(uintptr_t)c, r->index, r->generation};
+    return (nbcoll_request){(nbcoll_request_head *)r, r->generation};
 }
 
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv)
@@ -109,9 +93,7 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
     if (r->schedule)
         nbcolli_schedule_release(r->schedule);
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
-    uint32_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
-    if (generation == UINT32_MAX)
-        return; /* retired: its handles would come round again */
+    uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* as above */
     r->next = c->free_requests;
     c->free_requests = r;
@@ -119,8 +101,8 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
 
 void nbcolli_requests_clear(nbcoll_context *c)
 {
-    for (uint32_t i = 0; i < atomic_load_explicit(&c->chunks, memory_order_relaxed); i++) /* the lock orders all */
-        for (size_t k = 0; k < nbcolli_chunk_size(i); k++)
+    for (uint32_t i = 0; i < c->chunks; i++)
+        for (size_t k = 0; k < nbcolli_chunk_size(i); k++) /* relaxed: the lock orders it */
             if (atomic_load_explicit(&c->chunk[i][k].state, memory_order_relaxed) != NBCOLLI_REQUEST_FREE)
                 nbcolli_request_release(c, &c->chunk[i][k]);
 }

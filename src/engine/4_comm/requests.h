@@ -5,7 +5,18 @@
 
 #include "../1_state/context.h"
 
-/* The request of a handle, or null if it is stale. */
+/* The entry of a handle that is not null, whatever its generation; and its context. */
+static inline nbcolli_request *nbcolli_entry_of(nbcoll_request request)
+{
+    return (nbcolli_request *)request.at;
+}
+
+static inline nbcoll_context *nbcolli_context_of(nbcoll_request request)
+{
+    return request.at ? nbcolli_entry_of(request)->context : NULL;
+}
+
+/* The request of a handle that is not null, or null if it is stale. */
 nbcolli_request *nbcolli_request_find(nbcoll_request request);
 
 /* Is it one that has been released by its callback, whose end that has reported? The lock is held. Known of the last 64
@@ -13,7 +24,7 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request);
 int nbcolli_was_reported(nbcoll_request request);
 
 /* The handle of a request. */
-nbcoll_request nbcolli_request_handle(const nbcoll_context *c, const nbcolli_request *r);
+nbcoll_request nbcolli_request_handle(nbcolli_request *r);
 
 /* An inactive request that holds `s`, or null without memory. */
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);

@@ -13,7 +13,7 @@ void nbcolli_report_ended(nbcoll_context *c)
             return;
         }
         c->ended = r->next;
-        nbcoll_request handle = nbcolli_request_handle(c, r);
+        nbcoll_request handle = nbcolli_request_handle(r);
         nbcoll_done *done = r->done;
         nbcoll_status status = r->status;
         void *user = r->user;

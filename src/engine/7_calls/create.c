@@ -60,7 +60,7 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     comm->link->creating++;
     if (over == comm) /* until the ranks have agreed */
         comm->config.slots = 1;
-    nbcoll_request handle = nbcolli_request_handle(c, r);
+    nbcoll_request handle = nbcolli_request_handle(r);
     s = nbcolli_request_start(r);
     if (s != NBCOLL_OK) {
         comm->link->creating--;

@@ -23,19 +23,20 @@ static int is_active(const nbcolli_request *r)
 
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 {
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcolli_request *r;
 
     *idle = 1;
-    if (!request->context)
+    if (!c)
         return NBCOLL_OK;
-    if (nbcolli_is_forked(request->context))
+    if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     r = nbcolli_request_find(*request);
     if (!r) {
-        nbcoll_status s = nbcolli_enter(request->context);
+        nbcoll_status s = nbcolli_enter(c);
         if (s != NBCOLL_OK)
             return s;
-        return nbcolli_leave(request->context, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
     }
     unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
     *idle = state == NBCOLLI_REQUEST_INACTIVE;
@@ -44,7 +45,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 
 nbcoll_status nbcolli_outcome(const nbcoll_request *request)
 {
-    nbcoll_context *c = request->context;
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_OK;
     nbcolli_request *r;
 
@@ -55,7 +56,9 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request)
     case NBCOLLI_REQUEST_FREE:
         return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
     case NBCOLLI_REQUEST_INACTIVE: return nbcolli_leave(c, NBCOLL_OK);
-    case NBCOLLI_REQUEST_ENDED: return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
+    case NBCOLLI_REQUEST_ENDED:
+    case NBCOLLI_REQUEST_OVER:
+        return nbcolli_leave(c, r->done ? NBCOLL_OK : r->status);
     default: return nbcolli_leave(c, NBCOLL_PENDING);
     }
 }
@@ -70,6 +73,7 @@ static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_requ
     case NBCOLLI_REQUEST_INACTIVE:
         return NBCOLL_OK;
     case NBCOLLI_REQUEST_ENDED:
+    case NBCOLLI_REQUEST_OVER:
         break;
     default:
         return NBCOLL_PENDING;
@@ -87,7 +91,7 @@ static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_requ
 
 nbcoll_status nbcoll_test(nbcoll_request *request)
 {
-    nbcoll_context *c = request ? request->context : NULL;
+    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
     nbcoll_status s;
     int idle;
 
@@ -118,7 +122,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 /* Why the request is not over: it waits for its slot, or for its peers. */
 static nbcoll_status expired(const nbcoll_request *request)
 {
-    nbcoll_context *c = request->context;
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = NBCOLL_ERR_TIMEOUT;
 
     if (nbcolli_enter(c) != NBCOLL_OK)
@@ -142,13 +146,14 @@ static nbcoll_status expired(const nbcoll_request *request)
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
+    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
     nbcolli_waiter w = {0};
 
     for (;;) {
         nbcoll_status s = nbcoll_test(request);
         if (s != NBCOLL_PENDING)
             return s;
-        if (!nbcolli_waiter_pause(&w, &request->context, 1, timeout))
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
             return expired(request);
     }
 }
@@ -164,7 +169,7 @@ static void request_cancel(nbcolli_request *r)
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
 {
-    nbcoll_context *c = request->context;
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = nbcoll_wait(request, timeout);
 
     if (s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT)
@@ -194,13 +199,12 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
 /* Into the context of a request that exists. */
 static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out)
 {
-    if (!request.context)
-        return NBCOLL_ERR_REQUEST;
-    nbcoll_status s = nbcolli_enter(request.context);
+    nbcoll_context *c = nbcolli_context_of(request);
+    nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
     if (s != NBCOLL_OK)
         return s;
     *out = nbcolli_request_find(request);
-    return *out ? NBCOLL_OK : nbcolli_leave(request.context, NBCOLL_ERR_REQUEST);
+    return *out ? NBCOLL_OK : nbcolli_leave(c, NBCOLL_ERR_REQUEST);
 }
 
 nbcoll_status nbcoll_start(nbcoll_request *request)
@@ -214,7 +218,7 @@ nbcoll_status nbcoll_start(nbcoll_request *request)
     s = atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE /* the lock orders it */
             ? nbcolli_request_start(r)
             : NBCOLL_ERR_REQUEST;
-    return nbcolli_leave(request->context, s);
+    return nbcolli_leave(r->context, s);
 }
 
 nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
@@ -227,15 +231,15 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
         return s;
     r->done = done;
     r->user = user;
-    if (atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ENDED) /* the lock orders it */
-        nbcolli_request_end(request.context, r);
-    nbcolli_unlock(request.context); /* the callback runs from the next progress */
+    if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+        nbcolli_request_end(r->context, r);
+    nbcolli_unlock(r->context); /* the callback runs from the next progress */
     return NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_cancel(nbcoll_request request)
 {
-    nbcoll_context *c = request.context;
+    nbcoll_context *c = nbcolli_context_of(request);
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
     if (s != NBCOLL_OK)
         return s;
@@ -309,7 +313,7 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
         s = region_final(r->run, offset, bytes);
     else if (r->status != NBCOLL_OK)
         s = NBCOLL_PENDING; /* it never will */
-    return nbcolli_leave(request.context, s);
+    return nbcolli_leave(r->context, s);
 }
 
 nbcoll_status nbcoll_request_free(nbcoll_request *request)
@@ -317,7 +321,7 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     nbcolli_request *r;
     if (!request)
         return NBCOLL_ERR_NULL;
-    nbcoll_context *c = request->context;
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = enter_request(*request, &r);
     if (s != NBCOLL_OK)
         return s;

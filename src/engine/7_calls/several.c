@@ -30,15 +30,16 @@ static void look(sight *v, size_t n, const nbcoll_request requests[])
     v->first = n;
     for (size_t i = 0; i < n; i++) {
         int idle;
+        nbcoll_context *c = nbcolli_context_of(requests[i]);
         nbcoll_status s = nbcolli_peek(&requests[i], &idle);
-        if (s == NBCOLL_PENDING && requests[i].context != last) {
-            last = requests[i].context;
+        if (s == NBCOLL_PENDING && c != last) {
+            last = c;
             nbcoll_progress(last);
             s = nbcolli_peek(&requests[i], &idle);
         }
         if (s == NBCOLL_PENDING) {
-            if (requests[i].context != added)
-                sight_add(v, added = requests[i].context);
+            if (c != added)
+                sight_add(v, added = c);
             v->active++;
         } else if (v->first == n && (!idle || s != NBCOLL_OK))
             v->first = i;

@@ -30,7 +30,7 @@ static nbcoll_status shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_r
     made->out = out;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
-    *request = nbcolli_request_handle(c, r);
+    *request = nbcolli_request_handle(r);
     nbcolli_shrink_start(s, comm, made, r);
     nbcolli_drain(c);
     return NBCOLL_OK;

@@ -72,7 +72,7 @@ nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, co
         return NBCOLL_ERR_MEMORY;
     if (blocks)
         memcpy(r->blocks, blocks, sizeof r->blocks);
-    handle = nbcolli_request_handle(comm->context, r);
+    handle = nbcolli_request_handle(r);
     if (persistent) {
         r->persistent = 1;
         r->next_persistent = comm->persistent;

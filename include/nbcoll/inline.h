@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With NBCOLL_INLINE defined before the first include, nbcoll_test and the first look of nbcoll_wait need no call where
+ * the request is null, or persistent and inactive, or persistent and ended, without a callback, in a context of one
+ * thread. They then do not progress either, run no callback of others, and answer so also inside a host function that
+ * the library has called. All else is a call of the functions of those names, which are there with and without: a test
+ * of an active request progresses, and stale and forked handles are recognised. nbcoll_start is a call.
+ */
+#include "nbcoll.h"
+
+#ifndef NBCOLL_INLINE_H
+#define NBCOLL_INLINE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a look at the request is enough for; NBCOLL_PENDING: a call. */
+static inline nbcoll_status nbcolli_inline_look(const nbcoll_request *request)
+{
+    nbcoll_request_head *at;
+    uint32_t state;
+
+    if (!request)
+        return NBCOLL_PENDING;
+    at = request->at;
+    if (!at)
+        return NBCOLL_OK;
+    state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE); /* sees the buffers of an ended one */
+    if ((state != NBCOLLI_REQUEST_INACTIVE && state != NBCOLLI_REQUEST_OVER) ||
+        __atomic_load_n(&at->generation, __ATOMIC_RELAXED) != request->generation || /* for itself */
+        *((const nbcoll_start_block *)at)->process != 1)
+        return NBCOLL_PENDING;
+    if (state == NBCOLLI_REQUEST_INACTIVE)
+        return NBCOLL_OK;
+    __atomic_store_n(&at->state, (uint32_t)NBCOLLI_REQUEST_INACTIVE, __ATOMIC_RELAXED); /* of one thread */
+    return (nbcoll_status)at->outcome;
+}
+
+static inline nbcoll_status nbcolli_inline_test(nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_inline_look(request);
+    return s == NBCOLL_PENDING ? nbcoll_test(request) : s;
+}
+
+static inline nbcoll_status nbcolli_inline_wait(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_status s = nbcolli_inline_look(request);
+    return s == NBCOLL_PENDING ? nbcoll_wait(request, timeout) : s;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef nbcoll_test /* which NBCOLL_PREFIX may have renamed, above */
+#undef nbcoll_wait
+#define nbcoll_test(request) nbcolli_inline_test(request)
+#define nbcoll_wait(request, timeout) nbcolli_inline_wait(request, timeout)
+
+#endif
