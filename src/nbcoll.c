@@ -91,6 +91,8 @@
 #include "engine/3_run/credit.c"
 #include "engine/3_run/expose.c"
 #include "engine/3_run/fail.c"
+#include "engine/3_run/lanes.c"
+#include "engine/3_run/observe.c"
 #include "engine/3_run/pending.c"
 #include "engine/3_run/pool.c"
 #include "engine/3_run/queue.c"

@@ -9,6 +9,9 @@ typedef struct nbcolli_run nbcolli_run;
 
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 
+/* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */
+#define NBCOLLI_LANES 3u
+
 /* A message step by its key, to find the step that a header means: ascending by (peer, number). */
 typedef struct nbcolli_message {
     int peer;
@@ -25,6 +28,10 @@ struct nbcoll_schedule {
     size_t extent[NBCOLL_BUFFER_COUNT];
     nbcoll_step_view *step; /* [steps] */
     uint32_t *before;       /* [steps]: the initial counters of a run, step[i].before */
+    nbcoll_step *ready;     /* [steps], behind them: the initial ready queues, one lane's behind the other's */
+    size_t armed;           /* bytes of both that a run copies */
+    uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
+    uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
     uint32_t sends, recvs, fetches;
@@ -42,6 +49,12 @@ struct nbcoll_schedule {
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
 };
+
+/* The lane whose queue a step enters. */
+static inline uint32_t nbcolli_lane_of(const nbcoll_step_view *v)
+{
+    return (uint32_t)v->lane < NBCOLLI_LANES ? (uint32_t)v->lane : NBCOLL_LANE_ANY;
+}
 
 /* Is it the index of a block that is bound at the start? */
 static inline int nbcolli_is_block(nbcoll_addr a)

@@ -57,6 +57,12 @@ typedef enum nbcolli_run_state {
 
 #define NBCOLLI_STEP_OVER UINT32_MAX /* a step's counter after its end */
 
+/* The ready steps of one lane: ready[head..tail-1] of their run. Who serves the lane takes from the head. */
+typedef struct nbcolli_ready {
+    uint32_t head, tail;
+    size_t place; /* bytes done of the COPY or REDUCE at the head */
+} nbcolli_ready;
+
 struct nbcolli_run {
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
 
@@ -64,7 +70,7 @@ struct nbcolli_run {
     nbcoll_schedule *schedule;
     size_t memory;
     uint32_t *before;    /* [steps]: ends each step still waits for, or NBCOLLI_STEP_OVER */
-    nbcoll_step *ready;  /* [steps]: each step enters once */
+    nbcoll_step *ready;  /* [steps], behind them: the lanes' queues; each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
@@ -82,10 +88,10 @@ struct nbcolli_run {
     /* Who takes it sets these, and what the pointers above point to, back. From the moment when it has its slot all is
      * progress's. */
     uint32_t remaining;  /* steps not ended; START and END not counted */
-    uint32_t head, tail; /* of ready[] */
-    size_t place;        /* bytes done of the COPY or REDUCE at the head */
+    nbcolli_ready lane[NBCOLLI_LANES];
     nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
     nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
+    nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for somebody else */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 

@@ -62,8 +62,7 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_memory));
     size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
-    size_t ready = before + nbcolli_lines(s->steps * sizeof(uint32_t));
-    size_t answered = ready + nbcolli_lines(s->steps * sizeof(nbcoll_step));
+    size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
     size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
 
     if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
@@ -81,7 +80,7 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
     run->packed[0] = (nbcoll_memory *)(void *)(block + packed);
     run->packed[1] = run->packed[0] + sent;
     run->before = (uint32_t *)(void *)(block + before);
-    run->ready = (nbcoll_step *)(void *)(block + ready);
+    run->ready = run->before + s->steps;
     run->answered = s->cells ? block + answered : NULL;
     run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
     run->bounce = block + fixed + nbcolli_lines(scratch);
@@ -146,7 +145,10 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
         s->idle = run;
         return NULL;
     }
-    memcpy(run->before, s->before, s->steps * sizeof *run->before);
+    memcpy(run->before, s->before, s->armed); /* the ready queues, too */
+    run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
+    for (uint32_t i = 1; s->crossed && i < NBCOLLI_LANES; i++)
+        run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
         op->moved = 0;
@@ -168,8 +170,6 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
     run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
     run->base[NBCOLL_BUFFER_RECV] = r->recv;
     run->remaining = s->steps - 2;
-    run->head = run->tail = 0;
-    run->place = 0;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;

@@ -173,11 +173,11 @@ static void nbcolli_call_start(nbcolli_run *run, nbcoll_step step)
 }
 
 /* The step at the head has been worked off up to `place` of `all` bytes: it ends, or stays there. */
-static void nbcolli_step_reached(nbcolli_run *run, nbcoll_step step, size_t place, size_t all)
+static void nbcolli_step_reached(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step, size_t place, size_t all)
 {
-    run->place = place < all ? place : 0;
+    lane->place = place < all ? place : 0;
     if (place < all)
-        run->head--;
+        lane->head--;
     else
         nbcolli_step_end(run, step);
 }
@@ -187,10 +187,10 @@ static unsigned char *nbcolli_behind(nbcoll_memory region, size_t place)
     return place ? (unsigned char *)region.at + place : region.at; /* nothing may lie nowhere */
 }
 
-static void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
+static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
-    size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = run->place;
+    size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = lane->place;
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
     if (bytes && nbcolli_reduce(v->reduction, nbcolli_behind(nbcolli_resolve(run, v->write), place),
@@ -198,15 +198,15 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcoll_step step)
                                 nbcolli_behind(nbcolli_resolve(run, v->read[1]), place), bytes / unit) != NBCOLL_OK)
         nbcolli_run_fail(run, NBCOLL_ERR_CALL, run->comm->rank, 1);
     else
-        nbcolli_step_reached(run, step, place + bytes, all);
+        nbcolli_step_reached(run, lane, step, place + bytes, all);
 }
 
 /* The two differ only if the caller's arrays have changed since they were checked. */
-static void nbcolli_copy_on(nbcolli_run *run, nbcoll_step step)
+static void nbcolli_copy_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
     nbcoll_memory to = nbcolli_resolve(run, v->write), from = nbcolli_resolve(run, v->read[0]);
-    size_t place = run->place;
+    size_t place = lane->place;
 
     if (to.bytes != from.bytes || place > to.bytes) {
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, run->comm->rank, 1);
@@ -215,16 +215,16 @@ static void nbcolli_copy_on(nbcolli_run *run, nbcoll_step step)
     size_t bytes = nbcolli_spend_piece(run, to.bytes - place, 1);
     if (bytes)
         memcpy(nbcolli_behind(to, place), nbcolli_behind(from, place), bytes);
-    nbcolli_step_reached(run, step, place + bytes, to.bytes);
+    nbcolli_step_reached(run, lane, step, place + bytes, to.bytes);
 }
 
-/* Starts a step, or goes on with a COPY or REDUCE. */
-static void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
+/* Starts a step that was at the head of this lane, or goes on with a COPY or REDUCE. */
+static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step step)
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
     nbcolli_op *op = run->schedule->op[step] == UINT32_MAX ? NULL : &run->op[run->schedule->op[step]];
 
-    if (!run->place)
+    if (!lane->place)
         nbcolli_observe(run, NBCOLL_STEP_STARTED, step);
     switch (v->kind) {
     case NBCOLL_SEND:
@@ -246,10 +246,10 @@ static void nbcolli_step_start(nbcolli_run *run, nbcoll_step step)
         nbcolli_call_start(run, step);
         return;
     case NBCOLL_COPY:
-        nbcolli_copy_on(run, step);
+        nbcolli_copy_on(run, lane, step);
         return;
     case NBCOLL_REDUCE:
-        nbcolli_reduce_on(run, step);
+        nbcolli_reduce_on(run, lane, step);
         return;
     default: /* JOIN */
         break;
@@ -263,11 +263,8 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (run->status == NBCOLL_OK) {
-        nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_END);
-        nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_END);
-    }
-    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_END);
+    if (comm->context->observer)
+        nbcolli_observe_end(run);
     if (run->schedule->cells)
         nbcolli_cells_withdraw(run);
     if (comm->area && run->status == NBCOLL_OK)
@@ -276,6 +273,8 @@ void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_cells_failed(run);
     if (run->delayed_at)
         nbcolli_run_undelay(run);
+    if (run->unserved_at)
+        nbcolli_lanes_leave(run);
     slot->active = NULL;
     nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);
@@ -285,17 +284,44 @@ void nbcolli_run_finish(nbcolli_run *run)
     nbcolli_operation_over(r, run->status);
 }
 
+/* The lane from which the next step is taken; null: none that is served has one. */
+static nbcolli_ready *nbcolli_next_lane(nbcolli_run *run)
+{
+    nbcolli_ready *any = &run->lane[NBCOLL_LANE_ANY];
+
+    if (run->schedule->crossed)
+        return nbcolli_lanes_next(run);
+    return any->head < any->tail ? any : NULL;
+}
+
 void nbcolli_advance(nbcolli_run *run)
 {
-    while (run->status == NBCOLL_OK && run->head < run->tail) {
+    nbcolli_ready *lane;
+
+    while (run->status == NBCOLL_OK && (lane = nbcolli_next_lane(run))) {
         if (!nbcolli_has_bytes(run)) {
             nbcolli_run_delay(run);
             return;
         }
-        nbcolli_step_start(run, run->ready[run->head++]);
+        nbcolli_step_start(run, lane, run->ready[lane->head++]);
     }
     if (run->status == NBCOLL_OK && run->remaining == 0)
         nbcolli_run_finish(run);
+}
+
+void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
+{
+    nbcolli_run *list = c->unserved;
+
+    c->serves = lanes;
+    c->unserved = NULL;
+    if (list)
+        list->unserved_at = &list;
+    while (list) {
+        nbcolli_run *run = list;
+        nbcolli_lanes_leave(run);
+        nbcolli_advance(run);
+    }
 }
 
 void nbcolli_run_go_on(nbcolli_run *run)

@@ -15,8 +15,13 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
 /* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
 void nbcolli_run_finish(nbcolli_run *run);
 
-/* Runs whatever is ready, as far as this pass goes. The run may be over afterwards. */
+/* Runs whatever is ready on lanes that are served, as far as this pass goes. The run may be over afterwards. */
 void nbcolli_advance(nbcolli_run *run);
+
+/* Who is inside the library serves these lanes from now on; what waits for one of them goes on, with the bytes that the
+ * pass has left. Drain afterwards. A context is born with all: its calls serve all lanes while no progress driver is
+ * registered. A driver will serve NBCOLLI_SERVES_PROGRESS, and leave NBCOLLI_SERVES_CALLER to the calls. */
+void nbcolli_serve(nbcoll_context *c, uint32_t lanes);
 
 /* The turn of a delayed run: what is ready, then what is in the middle of something. It may be over afterwards. */
 void nbcolli_run_go_on(nbcolli_run *run);

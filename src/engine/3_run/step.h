@@ -4,19 +4,10 @@
 #ifndef NBCOLLI_ENGINE_RUN_STEP_H
 #define NBCOLLI_ENGINE_RUN_STEP_H
 
-#include "../1_state/context.h"
+#include "lanes.h"
+#include "observe.h"
 
 #define NBCOLLI_LEAST_BYTES 4096u /* of what is divided */
-
-/* Tells the observer, if there is one. */
-static inline void nbcolli_observe(nbcolli_run *run, nbcoll_moment moment, nbcoll_step step)
-{
-    const nbcoll_observer *o = run->comm->context->observer;
-    if (o) {
-        nbcoll_event e = {moment, run->comm, run->tag, run->schedule, step};
-        o->event(o->user, &e);
-    }
-}
 
 /* The op waits for a change of shared memory: each pass looks again. */
 static inline void nbcolli_watch(nbcolli_op *op)
@@ -77,7 +68,7 @@ void nbcolli_op_delay(nbcolli_op *op);
 /* A step is ready. */
 static inline void nbcolli_push(nbcolli_run *run, nbcoll_step step)
 {
-    run->ready[run->tail++] = step;
+    run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = step;
     nbcolli_observe(run, NBCOLL_STEP_READY, step);
 }
 
@@ -88,6 +79,10 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
 
     nbcolli_observe(run, NBCOLL_STEP_ENDED, step);
     run->before[step] = NBCOLLI_STEP_OVER;
+    if (run->schedule->crossed) {
+        nbcolli_lanes_step_end(run, v);
+        return;
+    }
     run->remaining--;
     for (uint32_t i = 0; i < v->after_count; i++)
         if (--run->before[v->after[i]] == 0)

@@ -174,12 +174,8 @@ void nbcolli_activate(nbcolli_run *run)
 
     slot->active = run;
     run->state = NBCOLLI_RUN_ACTIVE;
-    nbcolli_observe(run, NBCOLL_STEP_READY, NBCOLL_START);
-    nbcolli_observe(run, NBCOLL_STEP_STARTED, NBCOLL_START);
-    nbcolli_observe(run, NBCOLL_STEP_ENDED, NBCOLL_START);
-    for (nbcoll_step s = NBCOLL_END + 1; s < run->schedule->steps; s++)
-        if (run->before[s] == 0)
-            nbcolli_push(run, s);
+    if (comm->context->observer)
+        nbcolli_observe_start(run);
     for (nbcolli_unexpected **at = nbcolli_unexpected_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {
         nbcolli_unexpected *s = *at;
         if (s->header.tag != run->tag || s->header.comm != comm->id) {

@@ -10,6 +10,7 @@
 
 #include "link.h"
 #include "../2_wire/giveup.h"
+#include "../3_run/lanes.h"
 #include "../3_run/pool.h"
 #include "../3_run/run.h"
 #include "../4_comm/comm.h"
@@ -94,6 +95,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->credits = config.credits;
     c->poller = -1;
     c->delayed_end = &c->delayed;
+    c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
     s = alive_open(c);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Schedules with lanes: see lanes.h. */
+#include "lanes.h"
+
+#include "observe.h"
+
+static int nbcolli_lanes_serves(const nbcolli_run *run, uint32_t lane)
+{
+    return run->comm->context->serves >> lane & 1;
+}
+
+/* A place in the queue first, then the step in it: who takes it looks for the step. */
+static void nbcolli_lanes_push(nbcolli_run *run, nbcoll_step step)
+{
+    nbcolli_ready *lane = &run->lane[nbcolli_lane_of(&run->schedule->step[step])];
+    uint32_t at = __atomic_fetch_add(&lane->tail, 1, __ATOMIC_RELAXED); /* only the place is agreed */
+
+    nbcolli_observe(run, NBCOLL_STEP_READY, step);
+    __atomic_store_n(&run->ready[at], step, __ATOMIC_RELEASE); /* shows what the steps before it have written */
+}
+
+void nbcolli_lanes_step_end(nbcolli_run *run, const nbcoll_step_view *v)
+{
+    __atomic_sub_fetch(&run->remaining, 1, __ATOMIC_ACQ_REL); /* who finds 0 sees what all steps have written */
+    for (uint32_t i = 0; i < v->after_count; i++) {
+        nbcoll_step later = v->after[i];
+        uint32_t left = run->schedule->crossed[later]
+                            ? __atomic_sub_fetch(&run->before[later], 1, __ATOMIC_ACQ_REL) /* as above */
+                            : --run->before[later];
+        if (left == 0)
+            nbcolli_lanes_push(run, later);
+    }
+}
+
+/* Steps of lanes that nobody serves here wait for somebody who does. */
+static void nbcolli_lanes_wait(nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (run->unserved_at)
+        return;
+    run->unserved = c->unserved;
+    run->unserved_at = &c->unserved;
+    if (run->unserved)
+        run->unserved->unserved_at = &run->unserved;
+    c->unserved = run;
+}
+
+void nbcolli_lanes_leave(nbcolli_run *run)
+{
+    *run->unserved_at = run->unserved;
+    if (run->unserved)
+        run->unserved->unserved_at = run->unserved_at;
+    run->unserved_at = NULL;
+}
+
+nbcolli_ready *nbcolli_lanes_next(nbcolli_run *run)
+{
+    int waits = 0;
+
+    for (uint32_t i = 0; i < NBCOLLI_LANES; i++) {
+        nbcolli_ready *lane = &run->lane[i];
+        uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
+        if (lane->head == tail || !__atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE)) /* sees its input */
+            continue;
+        if (nbcolli_lanes_serves(run, i))
+            return lane;
+        waits = 1;
+    }
+    if (waits)
+        nbcolli_lanes_wait(run);
+    return NULL;
+}
