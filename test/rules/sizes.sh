@@ -2,7 +2,7 @@
 #
 # sizes.sh <tree>: says which file or function of the tree is too long, and which line too wide: an algorithm file may
 # have 150 lines, a file of a transport 700, the body of a function 60 (one that begins and ends with a brace in the
-# first column), a line 120 characters.
+# first column), that of an inline function in a header of src 12, a line 120 characters.
 set -eu
 cd "$1"
 
@@ -12,10 +12,13 @@ while read -r file; do
     length($0) > 120 && file != "include/nbcoll/prefix.h" {
         print file ":" FNR ": the line has " length($0) " characters"
     }
+    /^[A-Za-z]/ { inline = /^static inline/ && file ~ /^src\/.*\.h$/ }
     /^{/ { start = FNR }
     /^}/ && start {
         if (FNR - start - 1 > 60)
             print file ":" start ": the function has " FNR - start - 1 " lines"
+        else if (inline && FNR - start - 1 > 12)
+            print file ":" start ": the inline function has " FNR - start - 1 " lines"
         start = 0
     }
     END {

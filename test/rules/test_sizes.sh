@@ -11,6 +11,9 @@ lines 701 'int x;' | refuses transports/wire/wire.c ': the file has 701 lines'
 { printf 'int f(void)\n{\n' && lines 60 '    g();' && echo '}'; } | accepts src/comm/good.c
 { printf 'int f(void)\n{\n' && lines 61 '    g();' && echo '}'; } |
     refuses src/comm/bad.c ':2: the function has 61 lines'
+{ printf 'static inline int f(void)\n{\n' && lines 12 '    g();' && echo '}'; } | accepts src/comm/good.h
+{ printf 'static inline int f(void)\n{\n' && lines 13 '    g();' && echo '}'; } |
+    refuses src/comm/bad.h ':2: the inline function has 13 lines'
 { printf 'struct big {\n' && lines 99 '    int x;' && echo '};'; } | accepts src/comm/good.c
 awk 'BEGIN { printf "%120s\n", "x" }' | accepts test/unit/test_good.cpp
 awk 'BEGIN { printf "%121s\n", "x" }' | refuses test/unit/test_bad.cpp ':1: the line has 121 characters'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators: slots, peers, votes, caches, and the memory of their cells. */
+ * Communicators: slots, peers, votes, caches, and the memory of their cells. Inline: look-ups. */
 #ifndef NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
 #define NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Links: endpoints in a context, and what has happened to their ranks. */
+ * Links: endpoints in a context, and what has happened to their ranks. Inline: look-ups. */
 #ifndef NBCOLLI_ENGINE_STATE_LINK_H
 #define NBCOLLI_ENGINE_STATE_LINK_H
 

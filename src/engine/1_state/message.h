@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What travels and what is kept of it: headers, posts, messages that came early. */
+ * What travels and what is kept of it: headers, posts, messages that came early.
+ * Inline: packing. */
 #ifndef NBCOLLI_ENGINE_STATE_MESSAGE_H
 #define NBCOLLI_ENGINE_STATE_MESSAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Requests, and where the regions of a schedule lie in the buffers of one. */
+ * Requests, and where the regions of a schedule lie in the buffers of one. Inline: look-ups. */
 #ifndef NBCOLLI_ENGINE_STATE_REQUEST_H
 #define NBCOLLI_ENGINE_STATE_REQUEST_H
 

@@ -13,7 +13,8 @@
  * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
  * last tag that used the slot are through: reuse is paid for when the slot comes round. The words in brackets at the
  * functions are the transitions of the model in test/model. What is read from shared memory is read once and checked.
- * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h). */
+ * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h).
+ * Inline: where things are, and what every exposure and fetch looks at. */
 #ifndef NBCOLLI_ENGINE_RUN_CELLS_H
 #define NBCOLLI_ENGINE_RUN_CELLS_H
 

@@ -14,7 +14,8 @@
  * taken for over.
  *
  * What stalls on a communicator that its receiver has freed, or not made, goes with the next credit, and is refused; or
- * its sender finds out where the other one is (ask.h). */
+ * its sender finds out where the other one is (ask.h). Inline:
+ * what every message and every receive asks. */
 #ifndef NBCOLLI_ENGINE_RUN_CREDIT_H
 #define NBCOLLI_ENGINE_RUN_CREDIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The engine: see run.h. */
+ * Running: see run.h. */
 #include "run.h"
 
 #include "cells.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The engine: runs of schedules. Steps become ready, start and end; messages go through their phases; a run that fails
+ * Running schedules. Steps become ready, start and end; messages go through their phases; a run that fails
  * settles. Nothing here calls itself: ends only push ready steps, and advance works them off in a loop. */
 #ifndef NBCOLLI_ENGINE_RUN_RUN_H
 #define NBCOLLI_ENGINE_RUN_RUN_H

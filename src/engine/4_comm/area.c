@@ -8,6 +8,11 @@
 #include "../3_run/cells.h"
 #include "../../host/host.h"
 
+size_t nbcolli_area_memory(int most)
+{
+    return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
+}
+
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
 {
     link->shared.release(link->endpoint, area->at);

@@ -33,9 +33,6 @@ void nbcolli_area_take(nbcoll_comm *comm);
 void nbcolli_area_leave(nbcoll_comm *comm);
 
 /* Bytes of an entry for so many ranks. */
-static inline size_t nbcolli_area_memory(int most)
-{
-    return sizeof(nbcolli_area) + (size_t)most * sizeof(uint32_t);
-}
+size_t nbcolli_area_memory(int most);
 
 #endif

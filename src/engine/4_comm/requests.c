@@ -13,6 +13,11 @@ static uint64_t first_generation(const nbcoll_context *c)
     return ((uint64_t)(uintptr_t)c >> 6 << 32) + 1;
 }
 
+size_t nbcolli_chunk_size(uint32_t chunk)
+{
+    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
+}
+
 static nbcoll_status chunk_add(nbcoll_context *c)
 {
     uint32_t chunks = c->chunks;

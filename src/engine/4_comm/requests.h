@@ -36,9 +36,6 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 void nbcolli_requests_clear(nbcoll_context *c);
 
 /* Requests in a chunk of the table. */
-static inline size_t nbcolli_chunk_size(uint32_t chunk)
-{
-    return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
-}
+size_t nbcolli_chunk_size(uint32_t chunk);
 
 #endif

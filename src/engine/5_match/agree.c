@@ -162,6 +162,11 @@ static int shrink_awaits(const nbcolli_shrink *s)
     return -1;
 }
 
+int nbcolli_is_shrink(const nbcolli_request *r)
+{
+    return r->creating && r->creating->shrink;
+}
+
 int nbcolli_shrink_awaited(const nbcolli_request *r)
 {
     return shrink_awaits(r->creating->shrink);

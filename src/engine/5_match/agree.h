@@ -47,9 +47,6 @@ void nbcolli_shrink_free(nbcolli_shrink *s);
 void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r);
 
 /* Does the request shrink? */
-static inline int nbcolli_is_shrink(const nbcolli_request *r)
-{
-    return r->creating && r->creating->shrink;
-}
+int nbcolli_is_shrink(const nbcolli_request *r);
 
 #endif
