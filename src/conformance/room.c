@@ -9,12 +9,16 @@
 
 #include "player.h"
 
-enum { FLOOD = 10000 };
+/* More than there is room for, where room ends; where posts are lent instead, each may cost more the more there are. */
+static int flood_of(const nbcoll_conformance *c)
+{
+    return c->promises & NBCOLL_CONFORMANCE_REFUSES ? 10000 : 2000;
+}
 
 /* Posts until the player may sleep with letters unposted or lent. False if the transport took them all. */
 static bool fill(struct player *p, int to)
 {
-    for (int k = 0; k < FLOOD; k++)
+    for (int k = flood_of(p->world->c); k > 0; k--)
         player_write(p, to, 10);
     do {
         case_waits("a rank without room to be let asleep");
@@ -48,7 +52,7 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
             player_progress(sender);
             player_send(sender);
         }
-        is_full = sender->letters - sender->posted + sender->lent > FLOOD / 2;
+        is_full = sender->letters - sender->posted + sender->lent > sender->letters / 2;
     }
     world_settle(w);
     world_close(w);
@@ -74,7 +78,7 @@ static void no_room_is_missed_between_two_sleepers(const nbcoll_conformance *c)
 {
     struct world *w = world_with_wakeups(c, 2);
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < FLOOD; k++)
+        for (int k = 0; k < flood_of(c); k++)
             player_write(&w->player[i], 1 - i, (size_t)k % 100);
     world_run(w, flood_main);
     world_close(w);
