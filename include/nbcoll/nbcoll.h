@@ -262,7 +262,8 @@ typedef struct nbcoll_start_block {
 typedef enum nbcolli_request_state {
     NBCOLLI_REQUEST_FREE,
     NBCOLLI_REQUEST_INACTIVE, /* persistent, between runs */
-    NBCOLLI_REQUEST_ACTIVE,
+    NBCOLLI_REQUEST_HANDED,   /* started */
+    NBCOLLI_REQUEST_ACTIVE,   /* the same, and taken by progress */
     NBCOLLI_REQUEST_ENDED, /* its end has not been reported */
     NBCOLLI_REQUEST_OVER   /* the same, persistent, without callback, of one thread: whoever looks may report it */
 } nbcolli_request_state;

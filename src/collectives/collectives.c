@@ -230,13 +230,13 @@ static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *
         return NBCOLL_ERR_FORKED;
     s = nbcolli_check(c, comm);
     if (s == NBCOLL_OK)
-        s = nbcolli_enter(comm->context);
+        s = nbcolli_enter_caller(comm->context);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_schedule(comm, &c->args, &schedule);
     if (s == NBCOLL_OK)
         s = nbcolli_begin(schedule, c->send, c->recv, c->blocks, comm, how.form == NBCOLLI_LATER, request);
-    s = nbcolli_leave(comm->context, s);
+    s = nbcolli_start_over(comm, s);
     return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
 }
 

@@ -165,7 +165,7 @@ SIZE(nbcoll_start_block, 24);
 OFFSET(nbcoll_start_block, head, 0);
 OFFSET(nbcoll_start_block, process, 16);
 VALUE(NBCOLLI_REQUEST_INACTIVE, 1);
-VALUE(NBCOLLI_REQUEST_OVER, 4);
+VALUE(NBCOLLI_REQUEST_OVER, 5);
 
 SIZE(nbcoll_cells, 24);
 OFFSET(nbcoll_cells, size, 0);

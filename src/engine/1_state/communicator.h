@@ -154,28 +154,33 @@ struct nbcoll_comm {
     nbcoll_comm *next;                /* in its bucket of the link */
     nbcoll_comm *sister, **sister_at; /* in the context's list */
 
-    /* Calls: starts, and what is opened and cached for them. */
-    uint64_t next_tag;
-    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
-    _Atomic uint64_t started_here[NBCOLLI_STARTED];
-    uint32_t shrinks;     /* started here */
+    /* The caller's side: starts, and what is opened and cached for them. */
+    uint64_t next_tag; /* of the next start */
     nbcolli_request *persistent;
     nbcolli_cache cache;
 
-    /* A start adds, progress takes away; so does a call that cancels. */
+    /* Progress, when it takes over what starts have handed to it. */
+    uint64_t taken; /* tags below it have been taken */
+    _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
+    _Atomic uint64_t started_here[NBCOLLI_STARTED];
+    uint32_t shrinks;     /* started here: the call */
+
+    /* Progress, and a call that cancels. */
     size_t active;
+    _Atomic uint64_t ended; /* operations that are over; read by starts, to which an older number is as good */
     nbcolli_request **queue; /* [queue_room], by hash: those that wait for their slot */
+    nbcolli_request *queue_here[1]; /* that table before there is a larger one, or without memory for one */
     size_t queue_room, queued;
 
-    /* Progress adds; a start takes its own, and the end of the communicator all. */
+    /* Progress adds, takes those of what is handed over, and at the end of the communicator all. */
     nbcolli_pending_revoke *pending_revokes, *last_pending; /* rising tags */
     uint32_t pending_count;
 
     /* Progress. Calls that cancel, and deadlines, note a failure, too. */
     uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
     uint64_t failed_floor; /* tags below it may have left messages behind */
-    nbcoll_status broken; /* ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the ranks
-                             are out of step */
+    atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
+                           ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
     int departed;         /* some of its ranks have departed */
 
@@ -187,6 +192,12 @@ struct nbcoll_comm {
     nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;     /* a call whose deadline is over clears it */
 };
+
+/* Why nothing starts on it any more, or OK. For a start it is one look: what comes later ends what was started. */
+static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
+{
+    return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */
+}
 
 /* Spreads what is found by tag: tags in use may be multiples of a power of two. */
 static inline size_t nbcolli_hash(uint64_t tag)

@@ -7,9 +7,11 @@
 
 /* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
  * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
- * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken with
- * acquire and given back with release, or, in a context of one thread, that thread's order. Where another word passes
- * something on, it is named. *Made*: written before anybody else knows the object, and only read from then on. */
+ * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken
+ * with acquire and given back with release, or, in a context of one thread, that thread's order. The *caller's side*
+ * is what a start touches: it changes hands by `caller` (caller.h), and an operation goes from there to progress by
+ * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
+ * and only read from then on. */
 struct nbcoll_context {
     /* Made. */
     nbcoll_host host;
@@ -19,12 +21,13 @@ struct nbcoll_context {
 
     /* Any thread, by atomic operations. */
     atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
+    atomic_uintptr_t caller; /* the same of the caller's side, where any may come: see caller.h */
+    _Atomic(nbcolli_request *) handed; /* operations that starts have handed over, the last one first */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
 
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_link *links;
     nbcoll_comm *comms;
-    nbcoll_schedule *schedules; /* those whose runs are pooled for it */
     int poller;       /* epoll descriptor over the wakeups; -1: there is none */
     int silent_links; /* endpoints without a wakeup */
     int crowded;      /* more ranks than cores: yield at once */
@@ -41,7 +44,7 @@ struct nbcoll_context {
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
 
-    /* Progress. A start sets `bytes_left`, too. */
+    /* Progress. */
     nbcolli_op *watched;         /* that wait for shared memory */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_run *unserved; /* runs with ready steps on lanes that nobody inside served */
@@ -51,13 +54,14 @@ struct nbcoll_context {
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
 
-    /* The request table: calls. */
+    /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
+    nbcoll_schedule *schedules;
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
     uint32_t chunks;
     nbcolli_request *free_requests;
 
     /* Calls and progress. */
-    size_t active;    /* requests: starts count up, progress counts down */
+    size_t active;    /* requests, but for those handed over and not taken */
     nbcoll_failure failure;
 };
 

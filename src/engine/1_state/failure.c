@@ -5,7 +5,7 @@
 void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f)
 {
     comm->context->failure = *f;
-    if (comm->broken == NBCOLL_OK)
+    if (nbcolli_broken(comm) == NBCOLL_OK)
         comm->failure = *f;
 }
 

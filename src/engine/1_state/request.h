@@ -24,7 +24,7 @@ typedef struct nbcolli_blocks {
 struct nbcolli_request {
     /* As nbcoll_request_head and nbcoll_start_block. Written inside, read by losers of the try-lock and by those who
      * look without a call. `state` is the word by which the rest, and the program's buffers, change hands: a start
-     * stores ACTIVE, progress stores ENDED, or OVER, with release, a call that takes the end stores the others; who
+     * stores HANDED, progress ACTIVE, then ENDED or OVER with release, a call that takes the end stores the others; who
      * looks without a call makes OVER INACTIVE. The call that releases the request counts `generation` up. */
     _Atomic uint64_t generation;
     _Atomic uint32_t state;           /* nbcolli_request_state */
@@ -37,27 +37,31 @@ struct nbcolli_request {
     uint8_t reported_before; /* callbacks reported ends of generations before those of `reported` */
     uint64_t reported;       /* bit i: a callback reported the end of the generation 1 + i before this one */
 
-    uint8_t persistent; /* the call that opens it. From here on: zeroed by that */
+    uint8_t persistent; /* the call that opens it. It sets what follows, but for `next` */
     uint8_t detached; /* a call whose deadline is over: released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
 
-    /* The start; while it is ACTIVE, progress. */
+    /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
+    uint64_t tag;       /* of its last start */
+    nbcolli_run *armed; /* taken for it, if a slot seemed free */
+
+    /* Progress. */
     nbcoll_status status;
     nbcolli_run *run; /* while active and not waiting for its slot */
-    uint64_t tag;     /* of its last start */
 
     /* The call that opens it. */
     nbcoll_schedule *schedule;
     nbcoll_comm *comm; /* progress, if that is not made in the end */
     const void *send;
     void *recv;
-    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks */
     nbcolli_request *next_persistent;
 
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request *next;  /* in the free list, the ended list, or its communicator's queue: whoever has it there */
+    nbcolli_request *next;  /* in the free list, of those handed over or ended, or its communicator's queue: whoever has
+                               it there */
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks: the call that opens it */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
@@ -67,6 +71,12 @@ _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_
                    offsetof(nbcolli_request, context) == sizeof(nbcoll_start_block) && sizeof(_Atomic uint64_t) == 8 &&
                    sizeof(_Atomic uint32_t) == 4,
                "a request begins as it is published");
+
+/* Has it been started, and not ended? */
+static inline int nbcolli_is_pending(unsigned state)
+{
+    return state == NBCOLLI_REQUEST_ACTIVE || state == NBCOLLI_REQUEST_HANDED;
+}
 
 /* Has it ended, and has that not been reported? */
 static inline int nbcolli_is_unreported(unsigned state)

@@ -27,7 +27,7 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
 {
     const nbcolli_peer *peer = &comm->peer[rank < 0 ? comm->rank : rank];
     int given_up = rank == comm->rank ? peer->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
-    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->next_tag, why, rank,
+    nbcolli_tell_all(comm, NBCOLLI_LOST, comm->taken, why, rank,
                      why == NBCOLL_ERR_MISMATCH ? comm->failure.tag : why == NBCOLL_ERR_PEER_LOST && given_up);
 }
 
@@ -37,7 +37,7 @@ int nbcolli_member_given_up(nbcoll_comm *comm, int rank)
     int rejected = (peer->link->loss[peer->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED;
     int lost = rejected ? comm->rank : rank;
 
-    if (!peer->given_up && comm->broken == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
+    if (!peer->given_up && nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST) { /* else it will break, which tells */
         peer->given_up = 1;
         nbcolli_tell_lost(comm, lost, NBCOLL_ERR_PEER_LOST);
     }

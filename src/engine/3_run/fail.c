@@ -44,11 +44,12 @@ void nbcolli_runs_fail(nbcoll_comm *comm, uint64_t from, nbcoll_status why, int 
 void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t tag)
 {
     nbcoll_status broken = why == NBCOLL_ERR_MISMATCH || why == NBCOLL_ERR_CANCELLED ? why : NBCOLL_ERR_PEER_LOST;
-    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->next_tag : 0;
+    uint64_t from = why == NBCOLL_ERR_MISMATCH ? comm->taken : 0;
 
-    if (comm->broken == broken || (comm->broken != NBCOLL_OK && comm->broken != NBCOLL_ERR_MISMATCH))
+    if (nbcolli_broken(comm) == broken ||
+        (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
         return;
-    comm->broken = broken;
+    atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
     comm->failure = (nbcoll_failure){why, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
     comm->context->failure = comm->failure;
     nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);

@@ -132,7 +132,7 @@ static int run_pack(nbcolli_run *run, const nbcolli_request *r)
     return 1;
 }
 
-nbcolli_run *nbcolli_run_take(nbcolli_request *r)
+nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
     nbcolli_run *run = s->idle ? s->idle : run_make(s);
@@ -166,7 +166,6 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
     run->comm = r->comm;
     run->request = r;
     run->tag = r->tag;
-    r->run = run;
     run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
     run->base[NBCOLL_BUFFER_RECV] = r->recv;
     run->remaining = s->steps - 2;
@@ -176,5 +175,13 @@ nbcolli_run *nbcolli_run_take(nbcolli_request *r)
     run->stuck = run->suspected = 0;
     run->suspect = 0;
     run->mark = 0;
+    return run;
+}
+
+nbcolli_run *nbcolli_run_take(nbcolli_request *r)
+{
+    nbcolli_caller_lock(r->comm->context);
+    nbcolli_run *run = nbcolli_run_arm(r);
+    nbcolli_caller_unlock(r->comm->context);
     return run;
 }

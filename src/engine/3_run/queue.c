@@ -10,36 +10,45 @@
 
 #define QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
 
-void nbcolli_queue_add(nbcolli_request *r)
+static void nbcolli_waiting_put(nbcolli_request *r)
 {
     nbcolli_request **at = nbcolli_queue_at(r->comm, r->tag);
     r->next = *at;
     *at = r;
-    r->comm->queued++;
 }
 
-nbcoll_status nbcolli_queue_reserve(nbcoll_comm *comm)
+/* A larger table. Without memory for it those there are take longer to be found. */
+static void nbcolli_waiting_grow(nbcoll_comm *comm)
 {
-    const nbcoll_host *host = &comm->context->host;
-    size_t room = comm->queue_room, more = room ? 2 * room : QUEUE_LEAST;
+    size_t room = comm->queue_room, more = room < QUEUE_LEAST ? QUEUE_LEAST : 2 * room;
     nbcolli_request **old = comm->queue, **table;
 
-    if (comm->queued < room)
-        return NBCOLL_OK;
-    table = nbcolli_alloc(host, more * sizeof *table, _Alignof(nbcolli_request *));
+    table = nbcolli_alloc(&comm->context->host, more * sizeof *table, _Alignof(nbcolli_request *));
     if (!table)
-        return NBCOLL_ERR_MEMORY;
+        return;
     memset(table, 0, more * sizeof *table);
     comm->queue = table;
     comm->queue_room = more;
-    comm->queued = 0;
     for (size_t i = 0; i < room; i++)
         for (nbcolli_request *r = old[i], *next; r; r = next) {
             next = r->next;
-            nbcolli_queue_add(r);
+            nbcolli_waiting_put(r);
         }
-    nbcolli_free(host, old, room * sizeof *old);
-    return NBCOLL_OK;
+    nbcolli_queue_drop(comm, old, room);
+}
+
+void nbcolli_queue_drop(nbcoll_comm *comm, nbcolli_request **table, size_t room)
+{
+    if (table != comm->queue_here)
+        nbcolli_free(&comm->context->host, table, room * sizeof *table);
+}
+
+void nbcolli_queue_add(nbcolli_request *r)
+{
+    if (r->comm->queued >= r->comm->queue_room)
+        nbcolli_waiting_grow(r->comm);
+    nbcolli_waiting_put(r);
+    r->comm->queued++;
 }
 
 void nbcolli_queue_remove(nbcolli_request *r)
@@ -56,7 +65,7 @@ void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
     nbcoll_context *c = comm->context;
 
     slot->next = 0;
-    for (tag += comm->config.slots; comm->queued && tag < comm->next_tag; tag += comm->config.slots)
+    for (tag += comm->config.slots; comm->queued && tag < comm->taken; tag += comm->config.slots)
         if (nbcolli_queue_find(comm, tag)) {
             slot->next = tag + 1;
             break;
@@ -91,6 +100,9 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
         comm->failed_floor = r->tag + 1;
     if (status != NBCOLL_OK)
         nbcolli_well_since(nbcolli_slot_of(comm, r->tag), r->tag / comm->config.slots);
+    /* relaxed: only we write it, and who starts wants a number, whatever its age */
+    uint64_t ended = atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1;
+    atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
     comm->active--;
     c->active--;
     r->status = status;

@@ -20,11 +20,11 @@ static inline nbcolli_request *nbcolli_queue_find(const nbcoll_comm *comm, uint6
     return r;
 }
 
-/* There is room. */
+/* It waits for its slot. */
 void nbcolli_queue_add(nbcolli_request *r);
 
-/* Room for one more request that waits for its slot. */
-nbcoll_status nbcolli_queue_reserve(nbcoll_comm *comm);
+/* Frees a table of those. */
+void nbcolli_queue_drop(nbcoll_comm *comm, nbcolli_request **table, size_t room);
 
 /* It need not wait any more. */
 void nbcolli_queue_remove(nbcolli_request *r);

@@ -278,10 +278,9 @@ void nbcolli_run_finish(nbcolli_run *run)
     slot->active = NULL;
     nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);
-    run->state = NBCOLLI_RUN_POOLED;
-    run->next = run->schedule->idle;
-    run->schedule->idle = run;
-    nbcolli_operation_over(r, run->status);
+    nbcoll_status status = run->status;
+    nbcolli_run_give(run);
+    nbcolli_operation_over(r, status);
 }
 
 /* The lane from which the next step is taken; null: none that is served has one. */

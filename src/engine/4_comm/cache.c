@@ -136,8 +136,10 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
     while (e && !(e->hash == hash && same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
-        age_unlink(cache, e);
-        age_newest(cache, e);
+        if (e->newer) {
+            age_unlink(cache, e);
+            age_newest(cache, e);
+        }
         *out = e->schedule;
         return NBCOLL_OK;
     }

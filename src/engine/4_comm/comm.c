@@ -74,6 +74,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;
+    comm->queue = comm->queue_here;
+    comm->queue_room = 1;
     comm->votes = (nbcolli_vote *)(void *)(block + ballot);
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
@@ -113,12 +115,12 @@ static void bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;
 
-    if (!comm->listed || !(comm->failed_floor || comm->broken)) {
+    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm))) {
         nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
         return;
     }
     *tombstone = (nbcolli_tombstone){comm->link->tombstones, comm->id,
-                                     comm->broken || comm->making ? UINT64_MAX : comm->failed_floor};
+                                     nbcolli_broken(comm) || comm->making ? UINT64_MAX : comm->failed_floor};
     comm->link->tombstones = tombstone;
 }
 
@@ -126,12 +128,14 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
 {
     nbcoll_context *c = comm->context;
 
+    nbcolli_caller_lock(c);
     while (comm->persistent)
-        nbcolli_request_release(c, comm->persistent);
+        nbcolli_request_retire(c, comm->persistent);
     nbcolli_cache_clear(comm);
+    nbcolli_caller_unlock(c);
     while (comm->pending_revokes)
         nbcolli_pending_drop(comm, comm->pending_revokes);
-    nbcolli_free(&c->host, comm->queue, comm->queue_room * sizeof *comm->queue);
+    nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
     if (comm->listed)
         unregister(comm);
     bury(comm);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The request table of a context: see requests.h. */
-#include <stddef.h>
-
 #include "requests.h"
 
 #include "../3_run/pool.h"
@@ -18,7 +16,7 @@ size_t nbcolli_chunk_size(uint32_t chunk)
     return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
 }
 
-static nbcoll_status chunk_add(nbcoll_context *c)
+static __attribute__((noinline)) nbcoll_status chunk_add(nbcoll_context *c)
 {
     uint32_t chunks = c->chunks;
     size_t n = nbcolli_chunk_size(chunks);
@@ -45,10 +43,7 @@ static nbcoll_status chunk_add(nbcoll_context *c)
 nbcolli_request *nbcolli_request_find(nbcoll_request request)
 {
     nbcolli_request *r = nbcolli_entry_of(request);
-    return atomic_load_explicit(&r->generation, memory_order_relaxed) == request.generation &&   /* for itself */
-                   atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE /* sees its run */
-               ? r
-               : NULL;
+    return nbcolli_is_of(r, request.generation) ? r : NULL;
 }
 
 int nbcolli_was_reported(nbcoll_request request)
@@ -65,7 +60,8 @@ nbcoll_request nbcolli_request_handle(nbcolli_request *r)
     return (nbcoll_request){(nbcoll_request_head *)r, r->generation};
 }
 
-nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv)
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
+                                      const nbcolli_blocks *blocks)
 {
     nbcoll_context *c = comm->context;
     nbcolli_request *r;
@@ -74,7 +70,16 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
         return NULL;
     r = c->free_requests;
     c->free_requests = r->next;
-    memset(&r->persistent, 0, sizeof *r - offsetof(nbcolli_request, persistent));
+    r->persistent = r->detached = r->calling = 0;
+    r->status = NBCOLL_OK;
+    r->tag = 0;
+    r->run = r->armed = NULL;
+    r->creating = NULL;
+    r->next_persistent = NULL;
+    r->done = NULL;
+    r->user = NULL;
+    r->blocks[0] = blocks ? blocks[0] : (nbcolli_blocks){0};
+    r->blocks[1] = blocks ? blocks[1] : (nbcolli_blocks){0};
     r->schedule = s;
     r->comm = comm;
     r->send = send;
@@ -85,7 +90,22 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     return r;
 }
 
-void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
+/* The entry is free from now on. */
+static inline void request_forget(nbcoll_context *c, nbcolli_request *r)
+{
+    if (r->schedule)
+        nbcolli_schedule_release(r->schedule);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
+    r->next = c->free_requests;
+    c->free_requests = r;
+}
+
+void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
+{
+    request_forget(c, r);
+}
+
+static inline void request_retire(nbcoll_context *c, nbcolli_request *r)
 {
     if (r->persistent)
         for (nbcolli_request **at = &r->comm->persistent; *at; at = &(*at)->next_persistent)
@@ -95,13 +115,21 @@ void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
             }
     r->reported_before |= r->reported >> 63;
     r->reported = r->reported << 1 | (r->done && !r->persistent);
-    if (r->schedule)
-        nbcolli_schedule_release(r->schedule);
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
-    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* as above */
-    r->next = c->free_requests;
-    c->free_requests = r;
+    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
+    request_forget(c, r);
+}
+
+void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
+{
+    request_retire(c, r);
+}
+
+void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcolli_caller_lock(c);
+    request_retire(c, r);
+    nbcolli_caller_unlock(c);
 }
 
 void nbcolli_requests_clear(nbcoll_context *c)

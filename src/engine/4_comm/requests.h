@@ -3,7 +3,7 @@
 #ifndef NBCOLLI_ENGINE_COMM_REQUESTS_H
 #define NBCOLLI_ENGINE_COMM_REQUESTS_H
 
-#include "../1_state/context.h"
+#include "../1_state/caller.h"
 
 /* The entry of a handle that is not null, whatever its generation; and its context. */
 static inline nbcolli_request *nbcolli_entry_of(nbcoll_request request)
@@ -16,6 +16,13 @@ static inline nbcoll_context *nbcolli_context_of(nbcoll_request request)
     return request.at ? nbcolli_entry_of(request)->context : NULL;
 }
 
+/* Is the entry the request of a handle with this generation? */
+static inline int nbcolli_is_of(const nbcolli_request *r, uint64_t generation)
+{
+    return atomic_load_explicit(&r->generation, memory_order_relaxed) == generation && /* for itself */
+           atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_REQUEST_FREE; /* sees its run */
+}
+
 /* The request of a handle that is not null, or null if it is stale. */
 nbcolli_request *nbcolli_request_find(nbcoll_request request);
 
@@ -26,10 +33,18 @@ int nbcolli_was_reported(nbcoll_request request);
 /* The handle of a request. */
 nbcoll_request nbcolli_request_handle(nbcolli_request *r);
 
-/* An inactive request that holds `s`, or null without memory. */
-nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv);
+/* An inactive request that holds `s`, or null without memory. `blocks`: those of the send and the receive buffer, or
+ * null. The caller's side is held, here and for the next two. */
+nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
+                                      const nbcolli_blocks *blocks);
 
-/* Ends what request_open began. */
+/* Undoes that, before anybody has its handle. */
+void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);
+
+/* Ends what request_open began. The lock is held, too. */
+void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r);
+
+/* The same for one who is inside, and does not hold the caller's side. */
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);
 
 /* Releases all of a context that runs nothing. */

@@ -130,7 +130,7 @@ static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status s
     s->request = NULL;
     s->comm = s->made = NULL;
     if (status != NBCOLL_OK)
-        nbcolli_note_failure(comm, status, cause, comm->next_tag);
+        nbcolli_note_failure(comm, status, cause, comm->taken);
     comm->active--;
     comm->context->active--;
     r->status = status;

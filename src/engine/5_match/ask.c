@@ -36,7 +36,7 @@ static rank_place place_here(nbcoll_comm *comm, uint64_t tag)
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     const nbcolli_request *queued = nbcolli_queue_find(comm, tag);
 
-    if (tag >= comm->next_tag)
+    if (tag >= comm->taken)
         p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (queued || (run && run->status == NBCOLL_OK))
         p = (rank_place){NBCOLL_POSITION_ACTIVE, 1, (queued ? queued->schedule : run->schedule)->fingerprint};
@@ -241,7 +241,7 @@ static void answer(nbcoll_comm *comm, int rank)
     h.status = (uint8_t)p.position;
     h.fingerprint = p.fingerprint;
     h.key.word[0] = (uint64_t)p.is_known;
-    h.bytes = comm->next_tag;
+    h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)late_in(run) : 0;
     comm->told[rank].owed = 0;

@@ -42,7 +42,7 @@ void nbcolli_member_gone(nbcoll_comm *comm, int rank)
     int lost = nbcolli_is_given_up(peer->link, peer->address) ? nbcolli_member_given_up(comm, rank) : rank;
 
     if (peer->link->loss[peer->address] & NBCOLLI_CUT)
-        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->next_tag);
+        nbcolli_comm_break(comm, lost, NBCOLL_ERR_PEER_LOST, comm->taken);
     else
         comm->departed = 1;
     for (uint32_t i = 0; i < comm->config.slots; i++) {

@@ -20,7 +20,7 @@ static nbcolli_unexpected *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
     if (!s)
         s = nbcolli_unexpected_keep(in->link, in->source, &in->header, in->payload, in->bytes);
     if (!s) {
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
         nbcolli_refuse(comm, &in->header, NBCOLL_ERR_CANCELLED); /* its sender must be able to end */
     }
     in->kept = NULL;
@@ -78,13 +78,13 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
         nbcolli_advance(run);
         return;
     }
-    int may_start = comm->broken == NBCOLL_OK && tag >= comm->next_tag && !nbcolli_is_revoked(comm, tag);
+    int may_start = nbcolli_broken(comm) == NBCOLL_OK && tag >= comm->taken && !nbcolli_is_revoked(comm, tag);
     if (may_start || nbcolli_queue_find(comm, tag)) {
         nbcolli_store(comm, in);
         return;
     }
     /* Did the operation end well here without this message? Then nobody knows what the ranks are doing. */
-    int stray = !run && tag < comm->next_tag && tag >= comm->failed_floor;
+    int stray = !run && tag < comm->taken && tag >= comm->failed_floor;
     if (stray) {
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, tag, NBCOLL_ERR_MISMATCH, (int)in->header.source, 0);
         nbcolli_comm_break(comm, (int)in->header.source, NBCOLL_ERR_MISMATCH, tag);

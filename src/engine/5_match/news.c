@@ -51,7 +51,7 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
     if (absent >= 0)
         comm->peer[absent].absent = 1;
     nbcolli_comm_break(comm, culprit < 0 ? absent : culprit,
-                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->next_tag);
+                       why == NBCOLL_ERR_PEER_LOST ? why : NBCOLL_ERR_CANCELLED, comm->taken);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         if (comm->slot[i].active && comm->slot[i].active->status != NBCOLL_OK)
             nbcolli_to_settle(comm->slot[i].active);
@@ -85,13 +85,13 @@ static void nbcolli_revoke_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         nbcolli_run_fail(run, why, (int)h->number, 0);
     else if (queued)
         nbcolli_queued_fail(queued, why, (int)h->number, 0);
-    else if (h->tag < comm->next_tag)
+    else if (h->tag < comm->taken)
         nbcolli_vote_revoked(comm, in, why);
-    if (h->tag < comm->next_tag)
+    if (h->tag < comm->taken)
         return;
     nbcoll_status s = nbcolli_pending_add(comm, h->tag, why, (int)h->number);
     if (s != NBCOLL_OK)
-        nbcolli_comm_break(comm, comm->rank, s, comm->next_tag);
+        nbcolli_comm_break(comm, comm->rank, s, comm->taken);
     else
         nbcolli_unexpected_drop(comm, h->tag, h->tag, NBCOLL_ERR_CANCELLED);
 }
@@ -120,5 +120,5 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
     else
         nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
-                           comm->next_tag);
+                           comm->taken);
 }

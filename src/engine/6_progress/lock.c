@@ -24,3 +24,28 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
     else
         sched_yield();
 }
+
+void nbcolli_unlock_shared(nbcoll_context *c)
+{
+    do
+        atomic_store_explicit(&c->lock, 0, memory_order_seq_cst); /* shows it to the next; before the look below */
+    while (nbcolli_is_handed(c) && nbcolli_try_lock(c));
+}
+
+nbcoll_status nbcolli_enter_caller_shared(nbcoll_context *c)
+{
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (nbcolli_is_inside(c))
+        return NBCOLL_ERR_BUSY;
+    for (uint64_t looks = 1; !nbcolli_caller_try(c); looks++)
+        nbcolli_pause(c, looks);
+    return NBCOLL_OK;
+}
+
+void nbcolli_leave_caller_shared(nbcoll_context *c)
+{
+    nbcolli_caller_unlock(c);
+    if (nbcolli_is_handed(c) && nbcolli_try_lock(c))
+        nbcolli_unlock(c);
+}

@@ -85,7 +85,7 @@ static void nbcolli_break_all(nbcolli_link *link)
 {
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
         for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
-            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->next_tag);
+            nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
 }
 
 /* Tells every communicator whose members are lost, then those whose members have left: they may have left because of
@@ -113,6 +113,7 @@ static void nbcolli_slot_fill(nbcolli_slot *slot)
 
     if (run) {
         nbcolli_queue_remove(r);
+        r->run = run;
         slot->next = 0;
         nbcolli_activate(run);
     } else if (r)
@@ -130,8 +131,19 @@ static void nbcolli_losses(nbcolli_link *link)
     } while (link->losses);
 }
 
+/* Is there nothing to drain? */
+static inline int nbcolli_is_drained(const nbcoll_context *c)
+{
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        if (link->losses || link->unsaid || link->shrinks)
+            return 0;
+    return !c->failing && !c->free_slots && !c->made;
+}
+
 void nbcolli_drain(nbcoll_context *c)
 {
+    if (nbcolli_is_drained(c))
+        return;
     for (;;) {
         for (nbcolli_link *link = c->links; link; link = link->next)
             if (link->losses || link->shrinks)

@@ -20,7 +20,7 @@ void nbcolli_report_ended(nbcoll_context *c)
         int persistent = r->persistent;
         if (persistent) { /* the callback may start it again, or free it */
             r->calling = 0;
-            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* the lock orders it */
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its start */
         }
         nbcolli_unlock(c);
         if (done)

@@ -16,14 +16,16 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     if (s != NBCOLL_OK)
         return s;
     int busy = comm->active > 0;
+    nbcolli_caller_lock(c);
     for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
         busy |= r->calling; /* its callback is still to be told */
+    nbcolli_caller_unlock(c);
     if (busy)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     int awaits = nbcolli_has_unexpected(comm); /* somebody waits for what will not be started here */
     nbcolli_unexpected_drop(comm, 0, UINT64_MAX, NBCOLL_ERR_MISMATCH);
     if (awaits)
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->next_tag);
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
     nbcolli_comm_destroy(comm);
     return nbcolli_leave(c, NBCOLL_OK);
 }

@@ -46,8 +46,10 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     s = ballot(over, &schedule);
     if (s != NBCOLL_OK)
         return s;
-    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes);
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes, NULL);
     if (!r) {
+        nbcolli_caller_unlock(c);
         nbcolli_schedule_delete(schedule);
         return NBCOLL_ERR_MEMORY;
     }
@@ -55,7 +57,6 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     r->creating = comm;
     comm->making = 1;
     comm->vote_comm = over->id;
-    comm->vote_tag = over->next_tag;
     comm->out = out;
     comm->link->creating++;
     if (over == comm) /* until the ranks have agreed */
@@ -64,11 +65,15 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
     s = nbcolli_request_start(r);
     if (s != NBCOLL_OK) {
         comm->link->creating--;
-        nbcolli_request_release(c, r);
-        return s;
+        nbcolli_request_discard(c, r);
     }
-    *request = handle;
-    return NBCOLL_OK;
+    nbcolli_caller_unlock(c);
+    if (s == NBCOLL_OK) {
+        *request = handle;
+        nbcolli_take_handed(c);
+    } else if (s == nbcolli_broken(over))
+        nbcolli_start_refused(over);
+    return s;
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */

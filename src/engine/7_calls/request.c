@@ -21,6 +21,15 @@ static int is_active(const nbcolli_request *r)
 
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
+/* Of a request that was not found: OK if its end has been reported. */
+static nbcoll_status peek_stale(const nbcoll_request *request, nbcoll_context *c)
+{
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
+}
+
 nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
@@ -32,15 +41,11 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     r = nbcolli_request_find(*request);
-    if (!r) {
-        nbcoll_status s = nbcolli_enter(c);
-        if (s != NBCOLL_OK)
-            return s;
-        return nbcolli_leave(c, nbcolli_was_reported(*request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    }
+    if (!r)
+        return peek_stale(request, c);
     unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
     *idle = state == NBCOLLI_REQUEST_INACTIVE;
-    return state == NBCOLLI_REQUEST_ACTIVE ? NBCOLL_PENDING : NBCOLL_OK;
+    return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_outcome(const nbcoll_request *request)
@@ -80,7 +85,7 @@ static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_requ
     }
     if (r->persistent) {
         if (!r->calling) /* else its callback is about to run, which may start it again */
-            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* as above */
+            atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its next start */
         return s;
     }
     if (!r->calling) /* else released after its callback */
@@ -93,21 +98,21 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 {
     nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
     nbcoll_status s;
-    int idle;
 
     if (!c)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
-    s = nbcolli_peek(request, &idle);
-    if (s != NBCOLL_OK && s != NBCOLL_PENDING)
-        return s;
-    if (s == NBCOLL_PENDING && !nbcolli_try_lock(c))
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_entry_of(*request);
+    int is_pending = nbcolli_is_of(r, request->generation) &&
+                     nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
+    if (is_pending && !nbcolli_try_lock(c))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
-    if (s == NBCOLL_PENDING)
+    if (is_pending)
         nbcolli_pass(c);
     else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
         return s;
-    nbcolli_request *r = nbcolli_request_find(*request);
-    if (r)
+    if (nbcolli_is_of(r, request->generation))
         s = take_end(c, r, request);
     else if (nbcolli_was_reported(*request)) {
         *request = (nbcoll_request){0};
@@ -209,16 +214,17 @@ static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out
 
 nbcoll_status nbcoll_start(nbcoll_request *request)
 {
-    nbcolli_request *r;
-    if (!request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = enter_request(*request, &r);
+    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
+    if (!c)
+        return request ? NBCOLL_ERR_REQUEST : NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_enter_caller(c);
     if (s != NBCOLL_OK)
         return s;
-    s = atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE /* the lock orders it */
-            ? nbcolli_request_start(r)
-            : NBCOLL_ERR_REQUEST;
-    return nbcolli_leave(r->context, s);
+    nbcolli_request *r = nbcolli_request_find(*request);
+    if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
+        return nbcolli_start_over(r->comm, nbcolli_request_start(r));
+    nbcolli_leave_caller(c);
+    return NBCOLL_ERR_REQUEST;
 }
 
 nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
@@ -325,13 +331,15 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     nbcoll_status s = enter_request(*request, &r);
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_caller_lock(c);
     if (!r->persistent)
         s = NBCOLL_ERR_REQUEST;
-    else if (is_active(r) || r->calling)
+    else if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) || r->calling) /* as the lock */
         s = NBCOLL_ERR_BUSY;
     else {
-        nbcolli_request_release(c, r);
+        nbcolli_request_retire(c, r);
         *request = (nbcoll_request){0};
     }
+    nbcolli_caller_unlock(c);
     return nbcolli_leave(c, s);
 }

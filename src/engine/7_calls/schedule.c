@@ -10,11 +10,14 @@ nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
 
     if (!s || status != NBCOLL_OK)
         return status;
-    if (c && s->users)
-        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     if (c) {
-        nbcolli_schedule_disown(s);
-        nbcolli_leave(c, NBCOLL_OK);
+        nbcolli_caller_lock(c);
+        int is_used = s->users > 0;
+        if (!is_used)
+            nbcolli_schedule_disown(s);
+        nbcolli_caller_unlock(c);
+        if (nbcolli_leave(c, is_used ? NBCOLL_ERR_BUSY : NBCOLL_OK) != NBCOLL_OK)
+            return NBCOLL_ERR_BUSY;
     }
     nbcolli_schedule_delete(s);
     return NBCOLL_OK;

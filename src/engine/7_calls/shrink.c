@@ -19,7 +19,9 @@ static nbcoll_status shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_r
     if (status != NBCOLL_OK)
         return status;
     nbcolli_shrink *s = nbcolli_shrink_make(comm);
-    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL) : NULL;
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, NULL) : NULL;
+    nbcolli_caller_unlock(c);
     if (!r) {
         if (s)
             nbcolli_shrink_free(s);

@@ -13,65 +13,62 @@
 
 #define MOST_PARTS 65534u /* that a reader's word can count */
 
+/* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
+ * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
+ * schedule's runs; and the context's `handed`. */
 static nbcoll_status comm_can_start(const nbcoll_comm *comm)
 {
-    if (comm->broken != NBCOLL_OK) {
-        comm->context->failure = comm->failure;
-        comm->context->failure.status = comm->broken;
-        return comm->broken;
-    }
+    nbcoll_status broken = nbcolli_broken(comm);
+    if (broken != NBCOLL_OK)
+        return broken;
     /* A reader's word has 48 bits for the tag's turn in its slot. */
     return comm->next_tag / comm->config.slots >= UINT64_C(1) << 48 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
+/* With fewer operations under way than slots it arms a run, since it may get its slot at once. Else progress will find
+ * it one, or end it on all ranks. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, comm->next_tag);
-    nbcoll_status s = comm_can_start(comm), why = NBCOLL_OK;
-    nbcolli_run *run = NULL;
-    int cause = -1, is_revoked;
+    nbcoll_status s = comm_can_start(comm);
 
     if (s != NBCOLL_OK)
         return s;
     r->tag = comm->next_tag;
-    is_revoked = nbcolli_pending_take(comm, r->tag, &why, &cause);
-    if (is_revoked)
-        s = NBCOLL_OK; /* nothing is needed */
-    else if (slot->active || slot->next)
-        s = nbcolli_queue_reserve(comm);
-    else if (!(run = nbcolli_run_take(r)))
-        s = NBCOLL_ERR_MEMORY;
-    if (s != NBCOLL_OK)
-        return s;
+    /* relaxed: an older number is a smaller one */
+    if (r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) < comm->config.slots &&
+        !(r->armed = nbcolli_run_arm(r)))
+        return NBCOLL_ERR_MEMORY;
     comm->next_tag++;
-    nbcolli_note_started(r);
-    comm->active++;
-    comm->context->active++;
-    comm->context->bytes_left = NBCOLL_PASS_BYTES;
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
-    if (run)
-        nbcolli_activate(run);
-    else if (is_revoked)
-        nbcolli_runless_fail(r, why, cause, 0);
-    else
-        nbcolli_queue_add(r);
-    nbcolli_drain(comm->context);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+    nbcolli_hand(comm->context, r);
     return NBCOLL_OK;
+}
+
+void nbcolli_start_refused(nbcoll_comm *comm)
+{
+    comm->context->failure = comm->failure;
+    comm->context->failure.status = nbcolli_broken(comm);
+}
+
+nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
+{
+    if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
+        nbcolli_start_refused(comm);
+        nbcolli_unlock(comm->context);
+    }
+    return s;
 }
 
 nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
                             nbcoll_comm *comm, int persistent, nbcoll_request *request)
 {
-    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv);
+    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv, blocks);
     nbcoll_request handle;
     nbcoll_status status = NBCOLL_OK;
 
     if (!r)
         return NBCOLL_ERR_MEMORY;
-    if (blocks)
-        memcpy(r->blocks, blocks, sizeof r->blocks);
     handle = nbcolli_request_handle(r);
     if (persistent) {
         r->persistent = 1;
@@ -80,7 +77,7 @@ nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, co
     } else {
         status = nbcolli_request_start(r);
         if (status != NBCOLL_OK)
-            nbcolli_request_release(comm->context, r);
+            nbcolli_request_discard(comm->context, r);
     }
     if (status == NBCOLL_OK)
         *request = handle;
@@ -118,13 +115,13 @@ static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbc
 {
     if (!s || !comm || !request)
         return NBCOLL_ERR_NULL;
-    nbcoll_status status = nbcolli_enter(comm->context);
+    nbcoll_status status = nbcolli_enter_caller(comm->context);
     if (status != NBCOLL_OK)
         return status;
     status = suits(s, send, recv, comm);
     if (status == NBCOLL_OK)
         status = nbcolli_begin(s, send, recv, NULL, comm, persistent, request);
-    return nbcolli_leave(comm->context, status);
+    return nbcolli_start_over(comm, status);
 }
 
 nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,

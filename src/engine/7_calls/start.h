@@ -3,13 +3,25 @@
 #ifndef NBCOLLI_ENGINE_CALLS_START_H
 #define NBCOLLI_ENGINE_CALLS_START_H
 
-#include "../1_state/context.h"
+#include "../6_progress/lock.h"
 
-/* Starts it. Nothing has happened on an error. */
+/* Starts it: it is handed over to progress. Nothing has happened on an error. Touches the caller's side only, which is
+ * held. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 
-/* A request for a schedule that suits the communicator: started, or persistent and inactive. `blocks`: null, or those
- * of the send and the receive buffer. */
+/* Out of the caller's side, with the status of a start there. */
+nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
+static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
+{
+    nbcolli_leave_caller(comm->context);
+    return s == NBCOLL_OK ? s : nbcolli_start_failed(comm, s);
+}
+
+/* Notes why nothing starts any more on it, for one who is inside. */
+void nbcolli_start_refused(nbcoll_comm *comm);
+
+/* On the caller's side: a request for a schedule that suits the communicator, started, or persistent and inactive.
+ * `blocks`: null, or those of the send and the receive buffer. */
 nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
                             nbcoll_comm *comm, int persistent, nbcoll_request *request);
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that starts have handed over: see handed.h. */
+#include "handed.h"
+
+#include "progress.h"
+#include "../1_state/failure.h"
+#include "../3_run/pending.h"
+#include "../3_run/pool.h"
+#include "../3_run/queue.h"
+#include "../5_match/ask.h"
+#include "../5_match/match.h"
+
+/* The operation cannot have its slot: it ends at once, as *why says, or waits. */
+static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status why, int cause)
+{
+    if (r->armed)
+        nbcolli_run_give(r->armed);
+    r->armed = NULL;
+    if (is_over)
+        nbcolli_runless_fail(r, why, cause, why == NBCOLL_ERR_MEMORY);
+    else
+        nbcolli_queue_add(r);
+}
+
+/* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
+ * it. A start armed a run if a slot was free as far as it could see. */
+static void nbcolli_take_over(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    nbcoll_status why = nbcolli_broken(comm);
+    int cause = -1;
+
+    comm->taken = r->tag + 1;
+    comm->active++;
+    comm->context->active++;
+    nbcolli_note_started(r);
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    if (r->creating)
+        r->creating->vote_tag = r->tag;
+    if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
+        nbcolli_take_runless(r, 1, why, cause < 0 ? comm->failure.rank : cause);
+        return;
+    }
+    if (slot->active || slot->next) {
+        nbcolli_take_runless(r, 0, NBCOLL_OK, -1);
+        return;
+    }
+    nbcolli_run *run = r->armed ? r->armed : nbcolli_run_take(r);
+    if (!run) {
+        nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
+        return;
+    }
+    r->armed = NULL;
+    r->run = run;
+    nbcolli_activate(run);
+}
+
+/* In the order of their starts. */
+static nbcolli_request *nbcolli_reversed(nbcolli_request *newest)
+{
+    nbcolli_request *list = NULL;
+
+    while (newest) {
+        nbcolli_request *r = newest;
+        newest = r->next;
+        r->next = list;
+        list = r;
+    }
+    return list;
+}
+
+void nbcolli_take_handed(nbcoll_context *c)
+{
+    nbcolli_request *list, *newest;
+
+    if (c->flags & NBCOLL_ANY_THREAD)
+        newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire); /* sees what was handed */
+    else {
+        newest = atomic_load_explicit(&c->handed, memory_order_relaxed); /* of one thread */
+        atomic_store_explicit(&c->handed, NULL, memory_order_relaxed);
+    }
+    list = newest && newest->next ? nbcolli_reversed(newest) : newest;
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    while (list) {
+        nbcolli_request *r = list;
+        list = r->next;
+        nbcolli_take_over(r);
+    }
+    nbcolli_drain(c);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that starts have handed over: progress takes them from there. */
+#ifndef NBCOLLI_ENGINE_PROGRESS_HANDED_H
+#define NBCOLLI_ENGINE_PROGRESS_HANDED_H
+
+#include "../1_state/context.h"
+
+/* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order. */
+static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
+{
+    r->next = atomic_load_explicit(&c->handed, memory_order_relaxed);
+    if (c->flags & NBCOLL_ANY_THREAD)
+        while (!atomic_compare_exchange_weak_explicit(&c->handed, &r->next, r, memory_order_seq_cst,
+                                                      memory_order_relaxed))
+            ; /* seq_cst: before the look at the lock */
+    else
+        atomic_store_explicit(&c->handed, r, memory_order_release); /* shows the request, the run in it, its tag */
+}
+
+/* Has something been handed over? */
+static inline int nbcolli_is_handed(nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->handed, memory_order_seq_cst) != NULL; /* after the lock was given back */
+}
+
+/* Takes what has been handed over, as far as it goes. The lock is held. */
+void nbcolli_take_handed(nbcoll_context *c);
+
+#endif
