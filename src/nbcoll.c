@@ -176,6 +176,7 @@
 #endif
 
 #if NBCOLL_WITH_LOOPBACK
+#include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"
 #include "../transports/loopback/shared.c"
 #endif

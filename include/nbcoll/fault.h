@@ -22,7 +22,9 @@ extern "C" {
 /* Calls that can be made to fail. */
 #define NBCOLL_FAULT_POST 1u
 #define NBCOLL_FAULT_GET 2u
-#define NBCOLL_FAULT_EXPOSE 4u
+#define NBCOLL_FAULT_REGISTER 4u
+#define NBCOLL_FAULT_PUT 8u
+#define NBCOLL_FAULT_LINE 16u
 
 /* Fault flags. */
 #define NBCOLL_FAULT_REORDER 1u /* a held message does not hold back the ones after it */
@@ -47,16 +49,16 @@ typedef struct nbcoll_fault_config {
     const nbcoll_host *host; /* memory; may be null; copied. Read by open only */
     uint64_t seed;
     uint32_t flags;
-    uint32_t not_now; /* of 1000 posts and gets, how many are answered NOT_NOW; at most 999 */
+    uint32_t not_now; /* of 1000 posts, gets, puts and lines, how many are answered NOT_NOW; at most 999 */
     uint32_t hold;    /* of 1000 posts, how many are answered LENT and held; at most 1000 */
     uint32_t longest; /* a held message leaves in one of the next so many progresses; 0: 1 */
 
-    uint32_t fail;           /* which calls count: POST, GET, EXPOSE */
+    uint32_t fail;           /* which calls count: POST, GET, PUT, LINE, REGISTER */
     uint64_t fail_at;        /* the number of the one that fails, counted from 1; 0: none */
-    nbcoll_posted fail_with; /* FAILED: only that call. LOST: its peer is lost from then on (expose: as FAILED) */
+    nbcoll_posted fail_with; /* FAILED: only that call. LOST: its peer is lost from then on (register: as FAILED) */
 
-    /* The number of the progress, counted from 1, that reports rank `lost`; 0: none. Posts and gets to it then answer
-     * LOST; what it has sent may still arrive. */
+    /* The number of the progress, counted from 1, that reports rank `lost`; 0: none. Posts, gets and puts to it then
+     * answer LOST; what it has sent may still arrive. */
     uint64_t lost_at;
     int lost;
 

@@ -219,6 +219,12 @@ typedef enum nbcoll_position {
     NBCOLL_POSITION_FREED        /* it has freed the communicator */
 } nbcoll_position;
 
+/* Why a transport has lost a rank, or failed, in its own words. */
+typedef struct nbcoll_transport_error {
+    int32_t code;     /* an errno, or the number of the transport's maker; 0: none */
+    const char *text; /* what failed, which lives as long as the program: "process_vm_readv"; null: nothing is known */
+} nbcoll_transport_error;
+
 /* What an error was about. Operations are named by their tag: the number of operations started before on the
  * communicator, creations of others included. `rank` (in `comm`; -1 when none is concerned) is the one that was lost,
  * failed, cancelled or did something else than the others. After ERR_TIMEOUT, and after ERR_NO_SLOT in the operation
@@ -232,6 +238,7 @@ typedef struct nbcoll_failure {
     const nbcoll_comm *comm; /* compare only: it may have been freed */
     nbcoll_position position;
     uint64_t next;           /* the tag that `rank` starts next; 0 when it is not known */
+    nbcoll_transport_error reason; /* with ERR_PEER_LOST, where this rank's own transport noticed it */
 } nbcoll_failure;
 
 /* The most recent error on the context; and of one communicator: what broke it, else what its last operation that

@@ -12,21 +12,25 @@
 extern "C" {
 #endif
 
-/* Append-only. X(name, text). Each call is told when it has returned, but for CLOSE, which is told before. What a
- * progress brought is told after it, as if it were calls. */
+/* Append-only. X(name, text). Each call is told when it has returned, but for CLOSE and DEREGISTER, which are told
+ * before. What a progress brought is told after it, as if it were calls. */
 #define NBCOLL_TRACE_LIST(X)                                                                                           \
-    X(POST, "post")           /* peer, header, payload, bytes, work request, posted */                                 \
-    X(PROGRESS, "progress")   /* bytes: how many arrivals and work requests follow */                                  \
-    X(ARRIVED, "arrived")     /* peer: the sender; header, payload, bytes */                                           \
-    X(COMPLETED, "completed") /* work request; status: the work request's */                                           \
-    X(LOST, "lost")           /* peer */                                                                               \
-    X(CANCEL, "cancel")       /* work request */                                                                       \
-    X(EXPOSE, "expose")       /* key, payload, bytes; status */                                                        \
-    X(WITHDRAW, "withdraw")   /* key */                                                                                \
-    X(GET, "get")             /* peer, key, offset, bytes, work request, posted; payload: where to */                  \
-    X(ARM, "arm")             /* status */                                                                             \
+    X(POST, "post")             /* peer, header, payload, bytes, work request, posted */                               \
+    X(PROGRESS, "progress")     /* bytes: how many arrivals, lines and work requests follow */                         \
+    X(ARRIVED, "arrived")       /* peer: the sender; header, payload, bytes */                                         \
+    X(COMPLETED, "completed")   /* work request; status: the work request's */                                         \
+    X(LOST, "lost")             /* peer */                                                                             \
+    X(CANCEL, "cancel")         /* work request */                                                                     \
+    X(REGISTER, "register")     /* peer, payload, bytes, access; status; key, if it is OK */                           \
+    X(DEREGISTER, "deregister") /* key */                                                                              \
+    X(GET, "get")               /* peer, key, offset, bytes, work request, posted; payload: where to */                \
+    X(ARM, "arm")               /* status */                                                                           \
     X(CLOSE, "close")                                                                                                  \
-    X(LEFT, "left") /* peer */
+    X(LEFT, "left")                 /* peer */                                                                         \
+    X(PUT, "put")                   /* as get; payload: where from; header: the notice */                              \
+    X(LINE, "line")                 /* peer, line, work request, posted */                                             \
+    X(LINE_ARRIVED, "line arrived") /* peer: the sender; line */                                                       \
+    X(REASON, "reason")             /* peer, reason */
 typedef enum nbcoll_trace_call {
 #define NBCOLLI_TRACE_ENUM(name, text) NBCOLL_TRACE_##name,
     NBCOLL_TRACE_LIST(NBCOLLI_TRACE_ENUM)
@@ -47,8 +51,11 @@ typedef struct nbcoll_trace_event {
     const nbcoll_header *header;
     const void *payload;
     size_t bytes, offset;
-    nbcoll_key key;
+    const nbcoll_key *key;
     const nbcoll_work *work; /* compare only */
+    const nbcoll_line *line;
+    const nbcoll_transport_error *reason;
+    uint32_t access;
 } nbcoll_trace_event;
 
 typedef struct nbcoll_trace_config {

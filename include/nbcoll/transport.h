@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The transport contract. A transport moves bytes between the ranks of one endpoint set and knows nothing of
- * collectives: it delivers small messages (a fixed header and a bounded payload) and may move bulk data by descriptor.
- * Matching, eager and rendezvous, flow control and ordering are the core's: a transport may deliver messages in any
- * order, but delivers each exactly once, whole, or reports the peer as lost. A rank that has closed its end is not
- * lost: it has left, which is reported too, and what is posted to it goes nowhere.
+ * collectives: it delivers small messages (a fixed header and a bounded payload), and may move bulk data by descriptor
+ * (get, put), give the ranks shared memory, send single lines, and let a rank sleep. Matching, eager and rendezvous,
+ * flow control and ordering are the core's: a transport may deliver messages in any order, but delivers each exactly
+ * once, whole, or reports the peer as lost. A rank that has closed its end is not lost: it has left, which is reported
+ * too, and what is posted to it goes nowhere.
  *
  * A transport is a const table and a struct of its own whose first member is nbcoll_endpoint:
  *
@@ -12,8 +13,16 @@
  *     static const nbcoll_transport table = {NBCOLL_ABI, sizeof table, "wire", post, progress, cancel, close_, ...};
  *     nbcoll_status wire_open(const wire_config *config, nbcoll_endpoint **out);     an ordinary function
  *
+ * Required are post, progress, cancel and close; all else is optional and null where it is not offered. Tables, groups
+ * and limits carry their size and are append-only: the core takes what lies inside that size and treats the rest as
+ * null or 0, so a transport that was compiled against an older header works on.
+ *
  * Threads: the core calls an endpoint from one thread at a time, never from inside itself. What a transport shares
  * between endpoints it synchronises itself. No function may block.
+ *
+ * Room is left for a tagged group: posts and receives with the tag that names them, so that a transport which matches
+ * itself (UCX, libfabric, an MPI) places a payload straight where it belongs. It will be one more group at the end of
+ * the table; nothing here changes by it.
  */
 #include "nbcoll.h"
 
@@ -24,12 +33,15 @@
 extern "C" {
 #endif
 
+/* ---- messages -------------------------------------------------------------------------------------------------- */
+
 /* The fixed header of every message: the core's, carried as it is. A transport may read nothing of it. */
 typedef struct nbcoll_header {
-    uint64_t word[8];
+    uint64_t word[6];
 } nbcoll_header;
 
-/* Something lent to a transport. The core owns the memory; while lent, `next` and `scratch` are the transport's. */
+/* A work request: something lent to a transport. The core owns the memory; while lent, `next` and `scratch` are the
+ * transport's. */
 typedef struct nbcoll_work {
     struct nbcoll_work *next;
     nbcoll_status status; /* set by the transport when it comes back: OK, ERR_CANCELLED, ERR_PEER_LOST, ERR_TRANSPORT */
@@ -37,12 +49,16 @@ typedef struct nbcoll_work {
     uint64_t scratch[4];
 } nbcoll_work;
 
-/* What a post says. */
+/* What a post, get or put says; "a post" below means each of them.
+ *
+ * DONE is said only of what will be delivered also if this endpoint is closed at once: a transport that must live on
+ * for that (its own queue, a device that may have to send again) says LENT, and gives the work request back when the
+ * peer's side has acknowledged. So close, which is called with nothing lent, has nothing left to wait for. */
 typedef enum nbcoll_posted {
-    NBCOLL_POST_DONE,    /* finished: header, payload and work request are the caller's again. Also the answer, at the
-                            latest when its ring or queue is full, of a rank that has left: it goes nowhere */
-    NBCOLL_POST_LENT,    /* header, payload and work request stay as they are until the work request comes back, exactly
-                            once, from progress (also after cancel) */
+    NBCOLL_POST_DONE,    /* finished: all that was passed is the caller's again. Also the answer, at the latest when its
+                            ring or queue is full, of a rank that has left: it goes nowhere */
+    NBCOLL_POST_LENT,    /* header, payload, memory, key, registration and work request stay as they are until the work
+                            request comes back, exactly once, from progress (also after cancel) */
     NBCOLL_POST_NOT_NOW, /* no room: nothing happened; the core tries again after each progress, and may sleep until
                             there is room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
@@ -58,52 +74,89 @@ typedef struct nbcoll_arrival {
     size_t bytes;
 } nbcoll_arrival;
 
+/* One delivered line (see nbcoll_lines); whose it is and how long it can be read, as above. */
+typedef struct nbcoll_line_arrival nbcoll_line_arrival;
+
 /* What one progress call found. The core empties it before the call and handles it after it returned: a transport
- * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `left`. All
- * of it is handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
+ * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `departed`.
+ * All of it is handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
-    int lost; /* a rank newly found dead, or -1. Further ones wait for further calls */
+    /* A rank newly found dead, or -1. Further ones wait for further calls. From this report on nothing of it reads or
+     * writes this rank's memory. */
+    int lost;
     /* Another rank that has closed its end, or -1; further ones as above. Each is reported once, when all that it
      * posted to this rank has arrived, in this report or an earlier one, and never as lost. That is no failure: the
      * core ends what still needs it. Without the report that would wait until its deadline, so every transport that can
      * learn of a close reports it. */
     int departed;
+    nbcoll_line_arrival *lines;
 } nbcoll_completions;
-#define NBCOLL_COMPLETIONS_EMPTY {NULL, NULL, -1, -1}
+#define NBCOLL_COMPLETIONS_EMPTY {NULL, NULL, -1, -1, NULL}
 
 /* ---- bulk data (optional group) -------------------------------------------------------------------------------- */
 
-/* Names memory to a peer; carried inside headers. All zero is never valid. */
+/* Names registered memory to a peer: the first limits.key_bytes bytes travel in messages, the others are 0 at the
+ * peer. All zero is never valid. */
 typedef struct nbcoll_key {
-    uint64_t word[2];
+    uint64_t word[8];
 } nbcoll_key;
 
+/* What registered memory may be used for; several are or-ed. */
+#define NBCOLL_PEER_READS 1u  /* the peer gets from it */
+#define NBCOLL_PEER_WRITES 2u /* the peer puts into it */
+#define NBCOLL_LOCAL_END 4u   /* this rank gets into it, or puts from it */
+
+/* A registration: filled by register_memory, kept by the core at one place until deregister_memory. */
+typedef struct nbcoll_registration {
+    nbcoll_key key;   /* for the peer; all zero if only LOCAL_END was asked for */
+    uint64_t word[2]; /* the transport's own: a handle, a local key */
+} nbcoll_registration;
+
+/* Flags of the group. */
+#define NBCOLL_BULK_ANY_LOCAL 1u /* this rank's end of a get or put may be any memory: the core passes null for it */
+
+/* Moves large data between memories that are named by keys. The receiver gets, or the sender puts: a transport has get,
+ * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns). */
 typedef struct nbcoll_bulk {
     size_t size;
-    /* Makes [memory, memory + bytes) readable by `get` of `peer`. May fail, also for this peer alone: the core then
-     * sends the payload in fragments. OK or any error. */
-    nbcoll_status (*expose)(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out);
-    /* Takes it back. No peer reads it any more: the core knows that from the peers' messages. */
-    void (*withdraw)(nbcoll_endpoint *ep, nbcoll_key key);
-    /* Copies `bytes` bytes from `offset` behind what `peer` exposed as `key` to `to`. As post; a lent work request
-     * comes back when `to` is complete, or will no longer be written. Where the calling thread copies, it copies about
-     * NBCOLL_PASS_BYTES at most in a progress and the gets up to the next one: a get that is beyond is lent, and
-     * progress goes on with those that are, by turns. */
-    nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
+    uint32_t flags;
+    /* Registers [memory, memory + bytes), bytes > 0, for `access`, with `peer` as the other end; -1: with every rank.
+     * Valid from this call until deregister_memory, which comes after each get and put that uses it at either end has
+     * ended: the core knows that of its own from their work requests, and of the peers' from their messages. The
+     * memory exists, and stays where it is, as long. Registrations may overlap, and lie in each other. May fail, also
+     * for this peer alone: the core then sends in fragments. OK or any error. */
+    nbcoll_status (*register_memory)(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                     nbcoll_registration *out);
+    /* Ends it. A get or put that still comes with its key fails, or is a mistake of the core's that need not be found.
+     * Null where a registration holds nothing. */
+    void (*deregister_memory)(nbcoll_endpoint *ep, nbcoll_registration *registration);
+    /* Copies `bytes` bytes from `offset` behind what `peer` registered as `key` (PEER_READS) to `to`, which `local`
+     * (LOCAL_END; null by the flag) covers. A lent work request comes back when `to` is complete, or will no longer be
+     * written. A key that names no such memory is FAILED, or fails. Where the calling thread copies, it copies about
+     * NBCOLL_PASS_BYTES at most in a progress and the gets and puts up to the next one: what is beyond is lent, and
+     * progress goes on with it, by turns. */
+    nbcoll_posted (*get)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                         const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work);
+    /* Copies `bytes` bytes from `from`, which `local` covers as above, to `offset` behind what `peer` registered as
+     * `key` (PEER_WRITES); then delivers `notice` to the peer as a message without payload, when all bytes can be read
+     * there. A work request that comes back as ERR_CANCELLED: nothing more is written, and the notice was not and will
+     * not be delivered. As OK: it is delivered. DONE and all else as for post and get. */
+    nbcoll_posted (*put)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                         const nbcoll_registration *local, const void *from, size_t bytes, const nbcoll_header *notice,
                          nbcoll_work *work);
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
-    /* Where `bytes` bytes from `offset` behind what `peer` exposed lie for this rank, readable until they are
-     * withdrawn; null when they have no such place, or when the slot is. */
-    const void *(*view)(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes);
+    /* Where `bytes` bytes from `offset` behind what `peer` registered lie for this rank, readable until they are
+     * deregistered; null when they have no such place, or when the slot is. */
+    const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;
 
 /* ---- shared memory (optional group) ---------------------------------------------------------------------------- */
 
-/* Memory that all ranks of the endpoint read and write in place. With it, and with bulk data, exposures need no
- * messages. */
+/* Memory that all ranks of the endpoint read and write in place. With it, and with a bulk group that gets, has
+ * ANY_LOCAL, keys of at most 16 bytes and nothing to deregister, exposures need no messages. */
 typedef struct nbcoll_shared {
     size_t size;
     /* Takes `bytes` zeroed bytes for this rank, aligned to 128; *at names them to all. ERR_MEMORY when there are no
@@ -121,21 +174,91 @@ typedef struct nbcoll_shared {
 
 typedef struct nbcoll_wakeup {
     size_t size;
-    /* A descriptor that polls readable once armed and rung; the endpoint's. */
+    /* A descriptor that polls readable once armed and rung; the endpoint's. While it is not armed it may be readable or
+     * not: nobody looks then. */
     int (*fd)(nbcoll_endpoint *ep);
-    /* Announces that this rank is about to sleep: from now on whoever delivers to it or leaves rings, and so does a
-     * work request that can come back. Whoever makes room where a post or get was answered NOT_NOW since the last
-     * progress rings, too (a transport over descriptors then watches EPOLLOUT). OK, or AGAIN when something waits
-     * already, or there is room again (then nothing is armed). A transport that refuses where nobody will ring answers
-     * AGAIN. The core looks at shared memory once more after arming, so the arming is a seq_cst store. Each progress
-     * call disarms and silences the descriptor. */
+    /* Announces that this rank is about to sleep. From an OK on the descriptor becomes readable when a message or line
+     * comes, a rank is lost or leaves, a work request can come back, or there is room where a post was answered NOT_NOW
+     * since the last progress. Who makes that room sees to the ringing: the peer that takes something out of a full
+     * ring, or this rank's own completions where its send queue was full; a transport over descriptors watches
+     * EPOLLOUT. OK, or AGAIN when something of all this is there already (then nothing is armed). A transport that
+     * refuses where nobody will ring answers AGAIN.
+     *
+     * It may ring for nothing, but not for ever: each progress disarms, and takes from the descriptor what has rung, so
+     * that the next arming can sleep. The core looks at shared memory once more after arming, so the arming is a
+     * seq_cst store. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_wakeup;
 
+/* ---- single lines (optional group) ----------------------------------------------------------------------------- */
+
+#define NBCOLL_LINE_PAYLOAD 48
+
+/* 64 bytes: header and payload can share a cache line, and `turn`, written last, can be its flag. */
+typedef struct nbcoll_line {
+    uint64_t turn; /* counts the lines of the channel; never 0 */
+    uint32_t channel;
+    uint32_t bytes; /* of the payload: at most NBCOLL_LINE_PAYLOAD. The others need not be carried */
+    unsigned char payload[NBCOLL_LINE_PAYLOAD];
+} nbcoll_line;
+
+struct nbcoll_line_arrival {
+    struct nbcoll_line_arrival *next;
+    int source;              /* rank of the sender on this endpoint */
+    const nbcoll_line *line; /* as posted */
+};
+
+/* Messages of one line, for what a pair of ranks sends each other again and again: instead of the whole header a line
+ * has a *channel*, a number that sender and receiver have agreed on once, by messages. The cores count channels from 0
+ * for each (sender, receiver) and use less than limits.channels, so that a transport may give each a place of its own
+ * at the receiver. On a channel one line is under way at a time: the core posts the next one only when it knows that
+ * the last one has arrived. Each arrives exactly once; lines and messages may overtake each other. */
+typedef struct nbcoll_lines {
+    size_t size;
+    /* As nbcoll_transport.post. FAILED: no such channel, or more bytes than a line has. */
+    nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work);
+} nbcoll_lines;
+
+/* ---- promises and prices --------------------------------------------------------------------------------------- */
+
+/* Promises, and a cost model (Hockney with overhead), in the units given.
+ *
+ * `payload`: choose the size up to which copying a byte in and out of the transport's own buffers (eager_ps) costs less
+ * than announcing it does (one more exchange of messages, and get_ns or put_ns): a few KiB as a rule. More costs memory
+ * only: the core keeps unexpected messages in pieces of this size, some for each pair of ranks.
+ *
+ * Prices are medians between two idle ranks of the kind at hand, as `nbcoll bench` or the maker's tools show them; a
+ * transport may measure them when it opens. They choose algorithms, and whether to get or to put. What is wrong by a
+ * tenth changes little, and nothing but time depends on any of them. 0 is a price: it costs nothing. */
+typedef struct nbcoll_limits {
+    size_t size;          /* of this struct, as the transport knows it */
+    size_t payload;       /* bytes a message may carry beside its header; at least 256 */
+    uint32_t alpha_ns;    /* latency of a small message */
+    uint32_t beta_ps;     /* picoseconds a byte of bulk data */
+    uint32_t overhead_ns; /* processor time a post */
+    uint32_t get_ns;      /* processor time a get takes beside its bytes, with the registrations that it needs */
+    uint32_t gamma_ps;    /* picoseconds a byte that a rank copies or combines itself; 0: as beta_ps */
+    uint32_t eager_ps;    /* picoseconds that a byte in a message takes longer than a byte of bulk data */
+    uint32_t put_ns;      /* as get_ns, of a put */
+    uint32_t key_bytes;   /* bytes used of a key: 1 to 64; only with bulk data */
+    uint32_t channels;    /* from each rank to each; only with lines */
+    uint32_t unused;
+} nbcoll_limits;
+
+/* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,
+ * outside of all calls of that endpoint: they take no lock that the interrupted code may hold, call nothing that is not
+ * async-signal-safe, and neither take nor give back memory. */
+#define NBCOLL_SAFE_POST 1u
+#define NBCOLL_SAFE_PROGRESS 2u
+#define NBCOLL_SAFE_CANCEL 4u
+#define NBCOLL_SAFE_BULK 8u   /* get, put and view; never register_memory */
+#define NBCOLL_SAFE_WAKE 16u  /* of the shared group */
+#define NBCOLL_SAFE_LINES 32u /* post of the lines */
+
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-/* Append-only. The core copies the slots inside `size` over null ones and refuses a table whose `abi` is another one's
- * or that lacks a required slot (NBCOLL_ERR_ABI). Groups not offered are null. */
+/* Append-only. The core refuses a table whose `abi` is another one's or that lacks a required slot, or a slot that its
+ * group requires: all but those called optional or null above (NBCOLL_ERR_ABI). */
 typedef struct nbcoll_transport {
     uint32_t abi; /* NBCOLL_ABI */
     uint32_t size;
@@ -146,42 +269,41 @@ typedef struct nbcoll_transport {
     /* Moves what can move and reports what happened. What earlier calls reported as arrived is released. */
     void (*progress)(nbcoll_endpoint *ep, nbcoll_completions *found);
     /* Asks for a lent work request: it comes back soon from progress, with OK if it had finished, else ERR_CANCELLED (a
-     * message then is or is not delivered; a get writes nothing more). */
+     * message then is or is not delivered; a get writes nothing more; for a put see there). */
     void (*cancel)(nbcoll_endpoint *ep, nbcoll_work *work);
-    /* Frees the endpoint. No work request is lent. Messages already posted are still delivered; then the others report
-     * that this rank has left. */
+    /* Frees the endpoint. No work request is lent, and nothing is registered. Messages already posted are still
+     * delivered (see nbcoll_posted); then the others report that this rank has left. */
     void (*close)(nbcoll_endpoint *ep);
     /* optional groups */
     const nbcoll_bulk *bulk;
     const nbcoll_wakeup *wakeup;
     const nbcoll_shared *shared;
-    /* Optional: frees the endpoint of a rank that goes without having ended its operations. Records may be lent: they
-     * never come back, and the core leaves them and their memory as they are. The others report this rank as lost;
-     * what it had posted may still be delivered before. Null: close is called, also with work requests lent. */
+    /* Optional: frees the endpoint of a rank that goes without having ended its operations. Work requests may be lent:
+     * they never come back, and the core leaves them and their memory as they are, for good; what is registered ends
+     * with the endpoint. The others report this rank as lost; what it had posted may still be delivered before. Null:
+     * close is called, also with work requests lent. */
     void (*abandon)(nbcoll_endpoint *ep);
-    /* Optional, for transports where a rank reads the memory of another by itself: `peer` is given up, and may be
-     * alive. What it gets of this rank's memory from now on may be anything: such a get does not end with OK. It may
-     * be answered NOT_NOW for ever; the core of the peer is told by a message. */
+    /* Optional, for transports where a rank reads or writes the memory of another by itself: `peer` is given up, and
+     * may be alive. What it gets of this rank's memory from now on may be anything: such a get does not end with OK. It
+     * may be answered NOT_NOW for ever; the core of the peer is told by a message. And from the return on it writes
+     * nothing more to this rank's memory: such a put does not end with OK either, and its notice is not delivered. */
     void (*give_up)(nbcoll_endpoint *ep, int peer);
+    const nbcoll_lines *lines; /* optional group */
+    /* Optional: what is other with this peer than the endpoint's limits say, which are there for all. *out holds these
+     * when it is called. payload may be larger, channels too; prices may be any; key_bytes stays. Constant. */
+    void (*peer_limits)(nbcoll_endpoint *ep, int peer, nbcoll_limits *out);
+    /* Optional: why `peer` was reported lost, or why the last post, get, put or work request with it failed. Called
+     * soon after each such failure, from the same thread. The texts live as long as the program. */
+    void (*reason)(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out);
+    uint32_t signal_safe; /* NBCOLL_SAFE_*: what is promised */
 } nbcoll_transport;
-
-/* Promises, and a cost model (Hockney with overhead), in the units given. */
-typedef struct nbcoll_limits {
-    size_t payload;       /* bytes a message may carry beside its header; at least 256 */
-    uint32_t alpha_ns;    /* latency of a small message */
-    uint32_t beta_ps;     /* picoseconds a byte of bulk data */
-    uint32_t overhead_ns; /* processor time a post */
-    uint32_t get_ns;      /* processor time a get takes beside its bytes */
-    uint32_t gamma_ps;    /* picoseconds a byte that a rank copies or combines itself; 0: as beta_ps */
-    uint32_t eager_ps;    /* picoseconds that a byte in a message takes longer than a byte of bulk data */
-} nbcoll_limits;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */
 struct nbcoll_endpoint {
     const nbcoll_transport *transport;
     int rank, ranks;
-    nbcoll_limits limits;
     nbcoll_context *owner; /* the core's; null at first */
+    nbcoll_limits limits;
 };
 
 /* Closes an endpoint that no context owns. Null is accepted. One that a context owns stays as it is: it is closed when

@@ -153,14 +153,15 @@ static void await_all(struct player *p, atomic_int *ranks)
     }
 }
 
-static void read_one(struct player *p, int from, size_t offset, size_t bytes, unsigned char *to, unsigned char *wanted)
+static void read_one(struct player *p, int from, size_t offset, size_t bytes, unsigned char *to,
+                     const nbcoll_registration *local, unsigned char *wanted)
 {
     struct loan loan = {.work.owner = 0x6c6f616eu};
     const nbcoll_bulk *bulk = p->ep->transport->bulk;
-    nbcoll_key key = board->key[from][p->rank];
     nbcoll_posted said;
 
-    while ((said = bulk->get(p->ep, from, key, offset, to, bytes, &loan.work)) == NBCOLL_POST_NOT_NOW) {
+    while ((said = bulk->get(p->ep, from, &board->key[from][p->rank], offset, local, to, bytes, &loan.work)) ==
+           NBCOLL_POST_NOT_NOW) {
         player_progress(p);
         case_waits("a get that is not answered NOT_NOW");
     }
@@ -180,29 +181,36 @@ static void read_one(struct player *p, int from, size_t offset, size_t bytes, un
 static void expose_and_read(struct player *p)
 {
     unsigned char *memory = malloc(EXPOSED_AT_ONCE), *to = malloc(EXPOSED_AT_ONCE), *wanted = malloc(EXPOSED_AT_ONCE);
-    const nbcoll_bulk *bulk = p->ep->transport->bulk;
-    nbcoll_key *key = board->key[p->rank];
+    const nbcoll_bulk *bulk = p->ep->transport->bulk && p->ep->transport->bulk->get ? p->ep->transport->bulk : NULL;
+    nbcoll_registration lent[MAX_RANKS], mine[MAX_RANKS];
     uint64_t random = p->world->seed + (uint64_t)p->rank;
     int ranks = p->world->ranks;
 
     expected_payload(p->world, p->rank, 1, memory, EXPOSED_AT_ONCE);
-    for (int to_rank = 0; bulk && to_rank < ranks; to_rank++)
-        if ((!bulk->reaches || bulk->reaches(p->ep, to_rank)) &&
-            bulk->expose(p->ep, to_rank, memory, EXPOSED_AT_ONCE, &key[to_rank]) != NBCOLL_OK)
-            key[to_rank] = (nbcoll_key){{0, 0}};
+    for (int peer = 0; bulk && peer < ranks; peer++)
+        if (player_reaches(p, peer)) {
+            player_register(p, peer, memory, EXPOSED_AT_ONCE, NBCOLL_PEER_READS, &lent[peer]);
+            player_register(p, peer, to, EXPOSED_AT_ONCE, NBCOLL_LOCAL_END, &mine[peer]);
+            memcpy(&board->key[p->rank][peer], &lent[peer].key, p->ep->limits.key_bytes);
+        }
     await_all(p, &board->shown);
+    if (!bulk && p->ep->transport->bulk)
+        atomic_fetch_add(&board->reads, 1); /* it only puts */
     for (int k = 0; bulk && k < 40; k++) {
         int from = k % ranks;
-        const uint64_t *word = board->key[from][p->rank].word;
         size_t offset = random_next(&random) % EXPOSED_AT_ONCE, most = k % 3 ? 1000 : EXPOSED_AT_ONCE;
         size_t bytes = 1 + random_next(&random) % (EXPOSED_AT_ONCE - offset < most ? EXPOSED_AT_ONCE - offset : most);
-        if (word[0] | word[1])
-            read_one(p, from, offset, bytes, to, wanted), atomic_fetch_add(&board->reads, 1);
+        if (player_reaches(p, from)) {
+            read_one(p, from, offset, bytes, to, player_local(p, &mine[from]), wanted);
+            atomic_fetch_add(&board->reads, 1);
+        }
     }
     await_all(p, &board->done);
-    for (int to_rank = 0; to_rank < ranks; to_rank++)
-        if (key[to_rank].word[0] | key[to_rank].word[1])
-            bulk->withdraw(p->ep, key[to_rank]);
+    for (int peer = 0; bulk && peer < ranks; peer++)
+        if (player_reaches(p, peer)) {
+            player_deregister(p, &lent[peer]);
+            player_deregister(p, &mine[peer]);
+        }
     free(memory);
     free(to);
     free(wanted);

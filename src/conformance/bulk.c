@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cases of the bulk group: what is exposed can be read, in any part, by anyone, and by nobody else's key.
+ * Cases of the bulk group: what is registered can be read, in any part, by anyone, and by nobody else's key.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,56 +14,79 @@
 #define MARGIN 64
 #define BLANK 0x5a
 
-/* Ends the test when the transport has no bulk group and need not have one. */
+/* Ends the case when the transport has no get and need not have one. */
 static struct world *bulk_world(const nbcoll_conformance *c, int ranks)
 {
     struct world *w = world_open(c, ranks);
-    if (!w->player[0].ep->transport->bulk) {
-        CHECK(!(w->c->promises & NBCOLL_CONFORMANCE_BULK));
+    const nbcoll_bulk *bulk = w->player[0].ep->transport->bulk;
+    if (!bulk || !bulk->get) {
+        CHECK(bulk || !(w->c->promises & NBCOLL_CONFORMANCE_BULK));
         world_close(w);
-        case_is_skipped("it has no bulk group");
+        case_is_skipped("it has no get");
     }
     return w;
 }
 
-static nbcoll_key expose(struct player *p, int reader, const void *memory, size_t bytes)
+static bool player_reaches(const struct player *p, int peer)
 {
-    nbcoll_key key = {{0, 0}};
-    CHECK_EQUAL(p->ep->transport->bulk->expose(p->ep, reader, memory, bytes, &key), NBCOLL_OK);
-    CHECK(key.word[0] || key.word[1]);
-    return key;
+    const nbcoll_bulk *bulk = p->ep->transport->bulk;
+    return !bulk->reaches || bulk->reaches(p->ep, peer);
 }
 
-/* Starts a get; what is lent is in `loan`. */
-static void get_start(struct player *p, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                      struct loan *loan)
+static void player_register(struct player *p, int peer, void *memory, size_t bytes, uint32_t access,
+                            nbcoll_registration *out)
+{
+    const nbcoll_bulk *bulk = p->ep->transport->bulk;
+    const nbcoll_key none = {{0}};
+    *out = (nbcoll_registration){{{0}}, {0}};
+    if (access == NBCOLL_LOCAL_END && bulk->flags & NBCOLL_BULK_ANY_LOCAL)
+        return;
+    nbcoll_status s = bulk->register_memory(p->ep, peer, memory, bytes, access, out);
+    if (s != NBCOLL_OK)
+        player_is_wrong(p, "registering for access %u is answered %d", (unsigned)access, (int)s);
+    else if (access != NBCOLL_LOCAL_END && memcmp(&out->key, &none, p->ep->limits.key_bytes) == 0)
+        player_is_wrong(p, "a key is all zero");
+}
+
+static const nbcoll_registration *player_local(const struct player *p, const nbcoll_registration *r)
+{
+    return p->ep->transport->bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : r;
+}
+
+static void player_deregister(struct player *p, nbcoll_registration *r)
+{
+    const nbcoll_bulk *bulk = p->ep->transport->bulk;
+    if (bulk->deregister_memory && memcmp(r, &(nbcoll_registration){{{0}}, {0}}, sizeof *r) != 0)
+        bulk->deregister_memory(p->ep, r);
+}
+
+/* Starts a get of what is registered as `r` at `peer`. Only so much of its key travels as is used. */
+static void get_start(struct player *p, int peer, const nbcoll_registration *r, size_t offset, void *to, size_t bytes,
+                      struct transfer *t)
 {
     nbcoll_posted said;
-    memset(loan, 0, sizeof *loan);
-    loan->work.owner = 0x6c6f616eu;
-    while ((said = p->ep->transport->bulk->get(p->ep, peer, key, offset, to, bytes, &loan->work)) ==
-           NBCOLL_POST_NOT_NOW) {
+    memset(t, 0, sizeof *t);
+    memcpy(&t->key, &r->key, p->ep->limits.key_bytes);
+    t->loan.work.owner = 0x6c6f616eu;
+    player_register(p, peer, to, bytes, NBCOLL_LOCAL_END, &t->mine);
+    while ((said = p->ep->transport->bulk->get(p->ep, peer, &t->key, offset, player_local(p, &t->mine), to, bytes,
+                                               &t->loan.work)) == NBCOLL_POST_NOT_NOW) {
         for (int i = 0; i < p->world->ranks; i++)
             player_progress(&p->world->player[i]);
         case_waits("a get that is not answered NOT_NOW");
     }
     CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
-    loan->lent = said == NBCOLL_POST_LENT;
-    p->lent += loan->lent;
+    t->loan.lent = said == NBCOLL_POST_LENT;
+    p->lent += t->loan.lent;
 }
 
-static void get(struct player *p, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes)
+static void get(struct player *p, int peer, const nbcoll_registration *r, size_t offset, void *to, size_t bytes)
 {
-    struct loan loan;
-    get_start(p, peer, key, offset, to, bytes, &loan);
+    struct transfer t;
+    get_start(p, peer, r, offset, to, bytes, &t);
     player_await_works(p);
-    CHECK_EQUAL(loan.work.status, NBCOLL_OK);
-}
-
-static bool reaches(const struct player *p, int peer)
-{
-    const nbcoll_bulk *bulk = p->ep->transport->bulk;
-    return !bulk->reaches || bulk->reaches(p->ep, peer);
+    CHECK_EQUAL(t.loan.work.status, NBCOLL_OK);
+    player_deregister(p, &t.mine);
 }
 
 static void both_ranks_say_the_same_of_their_reach(const nbcoll_conformance *c)
@@ -72,67 +95,68 @@ static void both_ranks_say_the_same_of_their_reach(const nbcoll_conformance *c)
     for (int i = 0; i < w->ranks; i++)
         for (int k = 0; k < w->ranks; k++)
             for (int again = 0; again < 2; again++)
-                CHECK_EQUAL(reaches(&w->player[i], k), reaches(&w->player[k], i));
+                CHECK_EQUAL(player_reaches(&w->player[i], k), player_reaches(&w->player[k], i));
     world_close(w);
 }
 
-static void get_copies_any_part_of_what_is_exposed(const nbcoll_conformance *c)
+static void get_copies_any_part_of_what_is_registered(const nbcoll_conformance *c)
 {
     struct world *w = bulk_world(c, 3);
     unsigned char *memory = malloc(EXPOSED), *to = malloc(EXPOSED + 2 * MARGIN);
     const size_t lengths[] = {1, 7, 8, 63, 4096, 70001, EXPOSED};
     for (int pair = 0; pair < 9; pair++) {
         struct player *reader = &w->player[pair % 3], *owner = &w->player[pair / 3];
-        if (!reaches(reader, owner->rank))
+        if (!player_reaches(reader, owner->rank))
             continue;
         expected_payload(w, owner->rank, 1, memory, EXPOSED);
-        nbcoll_key key = expose(owner, reader->rank, memory, EXPOSED);
+        nbcoll_registration r;
+        player_register(owner, reader->rank, memory, EXPOSED, NBCOLL_PEER_READS, &r);
         for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
             size_t offset = random_next(&w->random) % (EXPOSED - lengths[k] + 1);
             memset(to, BLANK, EXPOSED + 2 * MARGIN);
-            get(reader, owner->rank, key, offset, to + MARGIN, lengths[k]);
+            get(reader, owner->rank, &r, offset, to + MARGIN, lengths[k]);
             CHECK(memcmp(to + MARGIN, memory + offset, lengths[k]) == 0);
             for (size_t i = 0; i < MARGIN; i++) {
                 CHECK_EQUAL(to[i], BLANK);
                 CHECK_EQUAL(to[MARGIN + lengths[k] + i], BLANK);
             }
         }
-        owner->ep->transport->bulk->withdraw(owner->ep, key);
+        player_deregister(owner, &r);
     }
     world_close(w);
     free(memory);
     free(to);
 }
 
-static void exposures_have_keys_of_their_own_and_can_be_withdrawn(const nbcoll_conformance *c)
+static void registrations_have_keys_of_their_own_and_end(const nbcoll_conformance *c)
 {
     enum { N = 16, BYTES = 500 };
     struct world *w = bulk_world(c, 2);
     struct player *owner = &w->player[0], *reader = &w->player[1];
     static unsigned char memory[N][BYTES], to[BYTES];
-    nbcoll_key key[N];
+    nbcoll_registration r[N];
     for (int i = 0; i < N; i++) {
         expected_payload(w, 0, (uint64_t)i, memory[i], BYTES);
-        key[i] = expose(owner, 1, memory[i], BYTES);
+        player_register(owner, 1, memory[i], BYTES, NBCOLL_PEER_READS, &r[i]);
         for (int k = 0; k < i; k++)
-            CHECK(memcmp(&key[i], &key[k], sizeof key[i]) != 0);
+            CHECK(memcmp(&r[i].key, &r[k].key, owner->ep->limits.key_bytes) != 0);
     }
     for (int round = 0; round < 3; round++) {
         for (int i = round % 2; i < N; i += 2)
-            owner->ep->transport->bulk->withdraw(owner->ep, key[i]);
+            player_deregister(owner, &r[i]);
         for (int i = 1 - round % 2; i < N; i += 2) {
-            get(reader, 0, key[i], 3, to, BYTES - 3);
+            get(reader, 0, &r[i], 3, to, BYTES - 3);
             CHECK(memcmp(to, memory[i] + 3, BYTES - 3) == 0);
         }
         for (int i = round % 2; i < N; i += 2) {
             memory[i][7]++; /* what is read is what is there now */
-            key[i] = expose(owner, 1, memory[i], BYTES);
-            get(reader, 0, key[i], 0, to, BYTES);
+            player_register(owner, 1, memory[i], BYTES, NBCOLL_PEER_READS, &r[i]);
+            get(reader, 0, &r[i], 0, to, BYTES);
             CHECK(memcmp(to, memory[i], BYTES) == 0);
         }
     }
     for (int i = 0; i < N; i++)
-        owner->ep->transport->bulk->withdraw(owner->ep, key[i]);
+        player_deregister(owner, &r[i]);
     world_close(w);
 }
 
@@ -141,19 +165,21 @@ static void a_cancelled_get_writes_nothing_more(const nbcoll_conformance *c)
     struct world *w = bulk_world(c, 2);
     struct player *reader = &w->player[0];
     unsigned char *memory = malloc(EXPOSED), *to = malloc(EXPOSED), *blank = malloc(EXPOSED);
-    struct loan loan;
+    struct transfer t;
+    nbcoll_registration r;
     bool lent = false;
     expected_payload(w, 1, 1, memory, EXPOSED);
     memset(blank, BLANK, EXPOSED);
-    nbcoll_key key = expose(&w->player[1], 0, memory, EXPOSED);
+    player_register(&w->player[1], 0, memory, EXPOSED, NBCOLL_PEER_READS, &r);
     for (int round = 0; round < 20; round++) {
-        get_start(reader, 1, key, 0, to, EXPOSED, &loan);
-        if (!loan.lent)
-            continue;
-        lent = loan.cancelled = true;
-        reader->ep->transport->cancel(reader->ep, &loan.work);
-        player_await_works(reader);
-        if (loan.work.status == NBCOLL_OK)
+        get_start(reader, 1, &r, 0, to, EXPOSED, &t);
+        if (t.loan.lent) {
+            lent = t.loan.cancelled = true;
+            reader->ep->transport->cancel(reader->ep, &t.loan.work);
+            player_await_works(reader);
+        }
+        player_deregister(reader, &t.mine);
+        if (t.loan.work.status == NBCOLL_OK)
             CHECK(memcmp(to, memory, EXPOSED) == 0);
         memset(to, BLANK, EXPOSED);
         for (int k = 0; k < 100; k++)
@@ -161,7 +187,7 @@ static void a_cancelled_get_writes_nothing_more(const nbcoll_conformance *c)
                 player_progress(&w->player[i]);
         CHECK(memcmp(to, blank, EXPOSED) == 0);
     }
-    w->player[1].ep->transport->bulk->withdraw(w->player[1].ep, key);
+    player_deregister(&w->player[1], &r);
     if (w->c->promises & NBCOLL_CONFORMANCE_LENDS)
         CHECK(lent);
     world_close(w);

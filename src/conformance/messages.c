@@ -17,7 +17,7 @@ static void the_table_and_the_endpoint_are_valid(const nbcoll_conformance *c)
         const nbcoll_transport *t = ep->transport;
         CHECK_EQUAL(ep->rank, i);
         CHECK_EQUAL(ep->ranks, w->ranks);
-        CHECK(ep->limits.payload >= 256);
+        CHECK(ep->limits.size > offsetof(nbcoll_limits, payload) && ep->limits.payload >= 256);
         CHECK_EQUAL(t->abi, NBCOLL_ABI);
         CHECK(t->size >= offsetof(nbcoll_transport, bulk));
         CHECK(t->name && t->name[0]);
@@ -25,8 +25,9 @@ static void the_table_and_the_endpoint_are_valid(const nbcoll_conformance *c)
         if (w->c->promises & NBCOLL_CONFORMANCE_BULK)
             CHECK(t->bulk);
         if (t->bulk) {
-            CHECK(t->bulk->size >= offsetof(nbcoll_bulk, reaches));
-            CHECK(t->bulk->expose && t->bulk->withdraw && t->bulk->get);
+            CHECK(t->bulk->size >= offsetof(nbcoll_bulk, put));
+            CHECK(t->bulk->register_memory && (t->bulk->get || t->bulk->put));
+            CHECK(ep->limits.key_bytes > 0 && ep->limits.key_bytes <= sizeof(nbcoll_key));
         }
         if (w->c->promises & NBCOLL_CONFORMANCE_WAKEUP)
             CHECK(t->wakeup);

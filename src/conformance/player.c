@@ -36,7 +36,7 @@ static nbcoll_header expected_header(const struct world *w, int from, uint64_t i
 {
     uint64_t random = letter_seed(w, from, index);
     nbcoll_header h = {{index}};
-    for (int i = 1; i < 8; i++)
+    for (size_t i = 1; i < sizeof h.word / sizeof h.word[0]; i++)
         h.word[i] = random_next(&random);
     return h;
 }

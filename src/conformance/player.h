@@ -102,6 +102,19 @@ static void player_await_works(struct player *p);
 /* The same where the others are threads or processes: it alone. */
 static void player_await_own_works(struct player *p);
 
+/* A get or put under way, with the key as it has travelled, and this rank's end. */
+struct transfer {
+    struct loan loan;
+    nbcoll_key key;
+    nbcoll_registration mine;
+};
+static bool player_reaches(const struct player *p, int peer);
+/* Registers; nothing, where the transport needs nothing for a local end: then player_local gives null. */
+static void player_register(struct player *p, int peer, void *memory, size_t bytes, uint32_t access,
+                            nbcoll_registration *out);
+static const nbcoll_registration *player_local(const struct player *p, const nbcoll_registration *r);
+static void player_deregister(struct player *p, nbcoll_registration *r);
+
 /* What bytes come at `offset` in the payload of letter `index` of `from`. */
 static void expected_payload(const struct world *w, int from, uint64_t index, unsigned char *out, size_t bytes);
 
@@ -124,8 +137,8 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(an_end_that_is_abandoned_is_reported_lost)                                                                       \
     X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
     X(both_ranks_say_the_same_of_their_reach)                                                                          \
-    X(get_copies_any_part_of_what_is_exposed)                                                                          \
-    X(exposures_have_keys_of_their_own_and_can_be_withdrawn)                                                           \
+    X(get_copies_any_part_of_what_is_registered)                                                                       \
+    X(registrations_have_keys_of_their_own_and_end)                                                                    \
     X(a_cancelled_get_writes_nothing_more)                                                                             \
     X(reserved_memory_is_zeroed_aligned_and_nobody_elses)                                                              \
     X(all_ranks_find_what_one_has_reserved)                                                                            \

@@ -50,13 +50,25 @@ static const char *deed_text(nbcoll_status status)
     }
 }
 
+/* What the transport said, to come behind the sentence. */
+static void reason_text(const nbcoll_failure *f, char *text, size_t bytes)
+{
+    text[0] = 0;
+    if (f->reason.text && f->reason.code)
+        snprintf(text, bytes, " (%s: error %d)", f->reason.text, (int)f->reason.code);
+    else if (f->reason.text)
+        snprintf(text, bytes, " (%s)", f->reason.text);
+}
+
 size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes)
 {
     nbcoll_failure f = failure ? *failure : (nbcoll_failure){0};
     const char *begin = f.status == NBCOLL_ERR_NO_SLOT ? "no slot is free: " : "", *deed = deed_text(f.status);
     unsigned long long tag = f.tag;
+    char reason[160];
     int n;
 
+    reason_text(&f, reason, sizeof reason);
     if (f.status == NBCOLL_ERR_TIMEOUT || f.status == NBCOLL_ERR_NO_SLOT) {
         if (f.rank < 0)
             n = snprintf(text, bytes, "%soperation %llu has not ended", begin, tag);
@@ -66,7 +78,7 @@ size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t byt
             n = snprintf(text, bytes, "%soperation %llu waits for rank %d, which %s", begin, tag, f.rank,
                          position_text(f.position));
     } else if (deed && f.rank >= 0)
-        n = snprintf(text, bytes, "rank %d %s operation %llu", f.rank, deed, tag);
+        n = snprintf(text, bytes, "rank %d %s operation %llu%s", f.rank, deed, tag, reason);
     else
         n = snprintf(text, bytes, "%s", failure ? nbcoll_status_text(f.status) : "");
     return n < 0 ? 0 : (size_t)n;

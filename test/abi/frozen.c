@@ -146,13 +146,18 @@ OFFSET(nbcoll_context_config, observer, 72);
 OFFSET(nbcoll_context_config, flags, 80);
 OFFSET(nbcoll_context_config, credits, 84);
 
-SIZE(nbcoll_failure, 40);
+SIZE(nbcoll_transport_error, 16);
+OFFSET(nbcoll_transport_error, code, 0);
+OFFSET(nbcoll_transport_error, text, 8);
+
+SIZE(nbcoll_failure, 56);
 OFFSET(nbcoll_failure, status, 0);
 OFFSET(nbcoll_failure, rank, 4);
 OFFSET(nbcoll_failure, tag, 8);
 OFFSET(nbcoll_failure, comm, 16);
 OFFSET(nbcoll_failure, position, 24);
 OFFSET(nbcoll_failure, next, 32);
+OFFSET(nbcoll_failure, reason, 40);
 
 SIZE(nbcoll_request, 16);
 OFFSET(nbcoll_request, at, 0);
@@ -459,7 +464,7 @@ VALUE(NBCOLL_POST_NOT_NOW, 2);
 VALUE(NBCOLL_POST_LOST, 3);
 VALUE(NBCOLL_POST_FAILED, 4);
 
-SIZE(nbcoll_header, 64);
+SIZE(nbcoll_header, 48);
 OFFSET(nbcoll_header, word, 0);
 
 SIZE(nbcoll_work, 48);
@@ -468,29 +473,40 @@ OFFSET(nbcoll_work, status, 8);
 OFFSET(nbcoll_work, owner, 12);
 OFFSET(nbcoll_work, scratch, 16);
 
-SIZE(nbcoll_arrival, 96);
+SIZE(nbcoll_arrival, 80);
 OFFSET(nbcoll_arrival, next, 0);
 OFFSET(nbcoll_arrival, source, 8);
 OFFSET(nbcoll_arrival, header, 16);
-OFFSET(nbcoll_arrival, payload, 80);
-OFFSET(nbcoll_arrival, bytes, 88);
+OFFSET(nbcoll_arrival, payload, 64);
+OFFSET(nbcoll_arrival, bytes, 72);
 
-SIZE(nbcoll_completions, 24);
+SIZE(nbcoll_completions, 32);
 OFFSET(nbcoll_completions, arrived, 0);
 OFFSET(nbcoll_completions, completed, 8);
 OFFSET(nbcoll_completions, lost, 16);
 OFFSET(nbcoll_completions, departed, 20);
+OFFSET(nbcoll_completions, lines, 24);
 
-SIZE(nbcoll_key, 16);
+SIZE(nbcoll_key, 64);
 OFFSET(nbcoll_key, word, 0);
 
-SIZE(nbcoll_bulk, 48);
+VALUE(NBCOLL_PEER_READS, 1);
+VALUE(NBCOLL_PEER_WRITES, 2);
+VALUE(NBCOLL_LOCAL_END, 4);
+VALUE(NBCOLL_BULK_ANY_LOCAL, 1);
+SIZE(nbcoll_registration, 80);
+OFFSET(nbcoll_registration, key, 0);
+OFFSET(nbcoll_registration, word, 64);
+
+SIZE(nbcoll_bulk, 64);
 OFFSET(nbcoll_bulk, size, 0);
-OFFSET(nbcoll_bulk, expose, 8);
-OFFSET(nbcoll_bulk, withdraw, 16);
-OFFSET(nbcoll_bulk, get, 24);
-OFFSET(nbcoll_bulk, reaches, 32);
-OFFSET(nbcoll_bulk, view, 40);
+OFFSET(nbcoll_bulk, flags, 8);
+OFFSET(nbcoll_bulk, register_memory, 16);
+OFFSET(nbcoll_bulk, deregister_memory, 24);
+OFFSET(nbcoll_bulk, get, 32);
+OFFSET(nbcoll_bulk, put, 40);
+OFFSET(nbcoll_bulk, reaches, 48);
+OFFSET(nbcoll_bulk, view, 56);
 
 SIZE(nbcoll_shared, 40);
 OFFSET(nbcoll_shared, size, 0);
@@ -504,7 +520,43 @@ OFFSET(nbcoll_wakeup, size, 0);
 OFFSET(nbcoll_wakeup, fd, 8);
 OFFSET(nbcoll_wakeup, arm, 16);
 
-SIZE(nbcoll_transport, 88);
+VALUE(NBCOLL_LINE_PAYLOAD, 48);
+SIZE(nbcoll_line, 64);
+OFFSET(nbcoll_line, turn, 0);
+OFFSET(nbcoll_line, channel, 8);
+OFFSET(nbcoll_line, bytes, 12);
+OFFSET(nbcoll_line, payload, 16);
+
+SIZE(nbcoll_line_arrival, 24);
+OFFSET(nbcoll_line_arrival, next, 0);
+OFFSET(nbcoll_line_arrival, source, 8);
+OFFSET(nbcoll_line_arrival, line, 16);
+
+SIZE(nbcoll_lines, 16);
+OFFSET(nbcoll_lines, size, 0);
+OFFSET(nbcoll_lines, post, 8);
+
+SIZE(nbcoll_limits, 56);
+OFFSET(nbcoll_limits, size, 0);
+OFFSET(nbcoll_limits, payload, 8);
+OFFSET(nbcoll_limits, alpha_ns, 16);
+OFFSET(nbcoll_limits, beta_ps, 20);
+OFFSET(nbcoll_limits, overhead_ns, 24);
+OFFSET(nbcoll_limits, get_ns, 28);
+OFFSET(nbcoll_limits, gamma_ps, 32);
+OFFSET(nbcoll_limits, eager_ps, 36);
+OFFSET(nbcoll_limits, put_ns, 40);
+OFFSET(nbcoll_limits, key_bytes, 44);
+OFFSET(nbcoll_limits, channels, 48);
+OFFSET(nbcoll_limits, unused, 52);
+
+VALUE(NBCOLL_SAFE_POST, 1);
+VALUE(NBCOLL_SAFE_PROGRESS, 2);
+VALUE(NBCOLL_SAFE_CANCEL, 4);
+VALUE(NBCOLL_SAFE_BULK, 8);
+VALUE(NBCOLL_SAFE_WAKE, 16);
+VALUE(NBCOLL_SAFE_LINES, 32);
+SIZE(nbcoll_transport, 120);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -517,22 +569,17 @@ OFFSET(nbcoll_transport, wakeup, 56);
 OFFSET(nbcoll_transport, shared, 64);
 OFFSET(nbcoll_transport, abandon, 72);
 OFFSET(nbcoll_transport, give_up, 80);
+OFFSET(nbcoll_transport, lines, 88);
+OFFSET(nbcoll_transport, peer_limits, 96);
+OFFSET(nbcoll_transport, reason, 104);
+OFFSET(nbcoll_transport, signal_safe, 112);
 
-SIZE(nbcoll_limits, 32);
-OFFSET(nbcoll_limits, payload, 0);
-OFFSET(nbcoll_limits, alpha_ns, 8);
-OFFSET(nbcoll_limits, beta_ps, 12);
-OFFSET(nbcoll_limits, overhead_ns, 16);
-OFFSET(nbcoll_limits, get_ns, 20);
-OFFSET(nbcoll_limits, gamma_ps, 24);
-OFFSET(nbcoll_limits, eager_ps, 28);
-
-SIZE(nbcoll_endpoint, 56);
+SIZE(nbcoll_endpoint, 80);
 OFFSET(nbcoll_endpoint, transport, 0);
 OFFSET(nbcoll_endpoint, rank, 8);
 OFFSET(nbcoll_endpoint, ranks, 12);
-OFFSET(nbcoll_endpoint, limits, 16);
-OFFSET(nbcoll_endpoint, owner, 48);
+OFFSET(nbcoll_endpoint, owner, 16);
+OFFSET(nbcoll_endpoint, limits, 24);
 
 /* ---- verify.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_PLACES, 8);
@@ -643,14 +690,18 @@ VALUE(NBCOLL_TRACE_ARRIVED, 2);
 VALUE(NBCOLL_TRACE_COMPLETED, 3);
 VALUE(NBCOLL_TRACE_LOST, 4);
 VALUE(NBCOLL_TRACE_CANCEL, 5);
-VALUE(NBCOLL_TRACE_EXPOSE, 6);
-VALUE(NBCOLL_TRACE_WITHDRAW, 7);
+VALUE(NBCOLL_TRACE_REGISTER, 6);
+VALUE(NBCOLL_TRACE_DEREGISTER, 7);
 VALUE(NBCOLL_TRACE_GET, 8);
 VALUE(NBCOLL_TRACE_ARM, 9);
 VALUE(NBCOLL_TRACE_CLOSE, 10);
 VALUE(NBCOLL_TRACE_LEFT, 11);
+VALUE(NBCOLL_TRACE_PUT, 12);
+VALUE(NBCOLL_TRACE_LINE, 13);
+VALUE(NBCOLL_TRACE_LINE_ARRIVED, 14);
+VALUE(NBCOLL_TRACE_REASON, 15);
 
-SIZE(nbcoll_trace_event, 80);
+SIZE(nbcoll_trace_event, 96);
 OFFSET(nbcoll_trace_event, call, 0);
 OFFSET(nbcoll_trace_event, rank, 4);
 OFFSET(nbcoll_trace_event, peer, 8);
@@ -661,7 +712,10 @@ OFFSET(nbcoll_trace_event, payload, 32);
 OFFSET(nbcoll_trace_event, bytes, 40);
 OFFSET(nbcoll_trace_event, offset, 48);
 OFFSET(nbcoll_trace_event, key, 56);
-OFFSET(nbcoll_trace_event, work, 72);
+OFFSET(nbcoll_trace_event, work, 64);
+OFFSET(nbcoll_trace_event, line, 72);
+OFFSET(nbcoll_trace_event, reason, 80);
+OFFSET(nbcoll_trace_event, access, 88);
 
 SIZE(nbcoll_trace_config, 32);
 OFFSET(nbcoll_trace_config, size, 0);
@@ -672,7 +726,9 @@ OFFSET(nbcoll_trace_config, event, 24);
 /* ---- fault.h ----------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_FAULT_POST, 1);
 VALUE(NBCOLL_FAULT_GET, 2);
-VALUE(NBCOLL_FAULT_EXPOSE, 4);
+VALUE(NBCOLL_FAULT_REGISTER, 4);
+VALUE(NBCOLL_FAULT_PUT, 8);
+VALUE(NBCOLL_FAULT_LINE, 16);
 VALUE(NBCOLL_FAULT_REORDER, 1);
 
 VALUE(NBCOLL_FAULT_KEEPS_ALL, 0);

@@ -230,6 +230,10 @@ static void transport_with_half_a_group(void **state)
     (void)state;
     table.bulk = &bulk;
     bulk.get = NULL;
+    bulk.put = NULL;
+    table_is_refused(&table);
+    bulk = *right.bulk;
+    bulk.register_memory = NULL;
     table_is_refused(&table);
     table = right;
     table.wakeup = &wakeup;
@@ -240,7 +244,7 @@ static void transport_with_half_a_group(void **state)
 static void endpoint_with_impossible_ranks_or_limits(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         nbcoll_endpoint saved;
         nbcoll_request q;
         world w;
@@ -250,8 +254,12 @@ static void endpoint_with_impossible_ranks_or_limits(void **state)
             w.endpoint[0]->rank = 2;
         else if (i == 1)
             w.endpoint[0]->ranks = 0;
-        else
+        else if (i == 2)
             w.endpoint[0]->limits.payload = 255;
+        else if (i == 3)
+            w.endpoint[0]->limits.size = offsetof(nbcoll_limits, payload); /* it is there, but not in that size */
+        else
+            w.endpoint[0]->limits.key_bytes = i == 4 ? 0 : 65;
         EXPECT(ERR_ABI, nbcoll_comm_icreate(w.context[0], w.endpoint[0], NULL, &w.comm[0], &q));
         *w.endpoint[0] = saved;
         for (int r = 0; r < 2; r++)

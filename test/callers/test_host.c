@@ -70,7 +70,13 @@ static const nbcoll_transport mailbox_table = {.abi = NBCOLL_ABI, .size = sizeof
 
 static void mailbox_open(mailbox *m, int rank, mailbox *peer)
 {
-    *m = (mailbox){{&mailbox_table, rank, 2, {256, 1000, 100, 100, 0, 0, 0}, NULL}, peer, NULL, &m->in, NULL};
+    *m =
+        (mailbox){.base = {.transport = &mailbox_table,
+                           .rank = rank,
+                           .ranks = 2,
+                           .limits = {.size = sizeof(nbcoll_limits), .payload = 256, .alpha_ns = 1000, .beta_ps = 100}},
+                  .peer = peer,
+                  .in_end = &m->in};
 }
 
 /* ---- the allocator --------------------------------------------------------------------------------------------- */

@@ -189,24 +189,24 @@ static void a_post_that_loses_its_peer_loses_it_for_good(void **state)
     three_close(&t);
 }
 
-static void the_nth_expose_or_get_fails(void **state)
+static void the_nth_registration_or_get_fails(void **state)
 {
-    struct three t = three_open(FAULT(.fail = NBCOLL_FAULT_EXPOSE, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
+    struct three t = three_open(FAULT(.fail = NBCOLL_FAULT_REGISTER, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
     nbcoll_endpoint *ep = t.end[0];
     const nbcoll_bulk *bulk = ep->transport->bulk;
     char memory[8] = "message", to[8];
-    nbcoll_key key;
+    nbcoll_registration r = {{{0}}, {0}};
     (void)state;
     assert_int_equal(post_word(ep, 1, 1, &t.work[0]), NBCOLL_POST_DONE); /* does not count */
-    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
-    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_ERR_TRANSPORT);
-    assert_int_equal(bulk->expose(ep, 0, memory, 8, &key), NBCOLL_OK);
+    assert_int_equal(bulk->register_memory(ep, 0, memory, 8, NBCOLL_PEER_READS, &r), NBCOLL_OK);
+    assert_int_equal(bulk->register_memory(ep, 0, memory, 8, NBCOLL_PEER_READS, &r), NBCOLL_ERR_TRANSPORT);
+    assert_int_equal(bulk->register_memory(ep, 0, memory, 8, NBCOLL_PEER_READS, &r), NBCOLL_OK);
     assert_int_equal(nbcoll_fault_calls(ep), 3);
     nbcoll_fault_set(
         ep, FAULT(.fail = NBCOLL_FAULT_GET | NBCOLL_FAULT_POST, .fail_at = 2, .fail_with = NBCOLL_POST_FAILED));
     assert_int_equal(post_word(ep, 1, 1, &t.work[0]), NBCOLL_POST_DONE);
-    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.work[0]), NBCOLL_POST_FAILED);
-    assert_int_equal(bulk->get(ep, 0, key, 0, to, 8, &t.work[0]), NBCOLL_POST_DONE);
+    assert_int_equal(bulk->get(ep, 0, &r.key, 0, NULL, to, 8, &t.work[0]), NBCOLL_POST_FAILED);
+    assert_int_equal(bulk->get(ep, 0, &r.key, 0, NULL, to, 8, &t.work[0]), NBCOLL_POST_DONE);
     assert_string_equal(to, memory);
     three_close(&t);
 }
@@ -249,7 +249,7 @@ static void a_bad_configuration_is_refused_and_changes_nothing(void **state)
         FAULT(.flags = 2),
         FAULT(.not_now = 1000),
         FAULT(.hold = 1001),
-        FAULT(.fail = 8),
+        FAULT(.fail = 32),
         FAULT(.fail_at = 1, .fail_with = NBCOLL_POST_FAILED),
         FAULT(.fail_at = 1, .fail = NBCOLL_FAULT_POST),
         FAULT(.fail_at = 1, .fail = NBCOLL_FAULT_POST, .fail_with = NBCOLL_POST_LENT),
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(a_held_message_can_be_cancelled),
         cmocka_unit_test(the_nth_post_fails_and_no_other),
         cmocka_unit_test(a_post_that_loses_its_peer_loses_it_for_good),
-        cmocka_unit_test(the_nth_expose_or_get_fails),
+        cmocka_unit_test(the_nth_registration_or_get_fails),
         cmocka_unit_test(a_rank_is_reported_lost_once_at_the_progress_named),
         cmocka_unit_test(a_message_held_for_a_lost_rank_comes_back_as_lost),
         cmocka_unit_test(a_bad_configuration_is_refused_and_changes_nothing),

@@ -93,7 +93,7 @@ static int live_with(int ranks, int variant, uint32_t what, uint64_t n)
         well = run(&w, &o);
     }
     int reached = nbcoll_fault_calls(w.endpoint[0]) >= n;
-    if (what == NBCOLL_FAULT_EXPOSE || !reached)
+    if (what == NBCOLL_FAULT_REGISTER || !reached)
         assert_true(well); /* without a key the payload goes in messages */
     for (int i = 0; !well && i < 30; i++)
         world_step(&w);
@@ -135,15 +135,15 @@ static void whichever_get_fails_all_ranks_learn_of_it(void **state)
 static void an_exposure_that_fails_changes_nothing_where_messages_replace_it(void **state)
 {
     (void)state;
-    whichever_call(NBCOLL_FAULT_EXPOSE, "exposures", WORLD_SHARED);
+    whichever_call(NBCOLL_FAULT_REGISTER, "registrations", WORLD_SHARED);
 }
 
 static void an_exposure_in_a_cell_that_fails_ends_the_operation_on_all_ranks(void **state)
 {
     (void)state;
     for (int variant = WORLD_SHARED; variant < WORLD_VARIANTS; variant++) {
-        const nbcoll_fault_config fault = {.size = sizeof fault, .fail = NBCOLL_FAULT_EXPOSE, .fail_at = 1,
-                                           .fail_with = NBCOLL_POST_FAILED};
+        const nbcoll_fault_config fault = {
+            .size = sizeof fault, .fail = NBCOLL_FAULT_REGISTER, .fail_at = 1, .fail_with = NBCOLL_POST_FAILED};
         const operation o = {.what = NBCOLL_OPERATION_BCAST, .count = 100, .how = {NBCOLL_INT64, NBCOLL_SUM}};
         nbcoll_request q[MOST];
         nbcoll_status status[MOST];

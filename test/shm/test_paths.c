@@ -44,7 +44,7 @@ static void progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 /* The next message from anyone; its payload is the key, if it has one. */
 static nbcoll_key await(nbcoll_endpoint *ep)
 {
-    nbcoll_key key = {{0, 0}};
+    nbcoll_key key = {{0}};
     nbcoll_completions found;
     do
         progress(ep, &found);
@@ -122,14 +122,13 @@ static void the_path_to_each_peer_is_told(void **state)
 static void own_large(nbcoll_endpoint *ep)
 {
     unsigned char *memory = malloc(BYTES);
-    nbcoll_key key;
+    nbcoll_registration r;
 
     for (size_t i = 0; i < BYTES; i++)
         memory[i] = byte(i);
-    CHECK_STATUS(NBCOLL_OK, ep->transport->bulk->expose(ep, 1, memory, BYTES, &key));
-    tell(ep, 1, &key);
+    CHECK_STATUS(NBCOLL_OK, ep->transport->bulk->register_memory(ep, 1, memory, BYTES, NBCOLL_PEER_READS, &r));
+    tell(ep, 1, &r.key);
     await(ep);
-    ep->transport->bulk->withdraw(ep, key);
     free(memory);
 }
 
@@ -150,11 +149,11 @@ static void get_large(nbcoll_endpoint *ep, nbcoll_key key)
     nbcoll_work work = {0};
     nbcoll_completions found;
 
-    CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &work) == NBCOLL_POST_LENT);
+    CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_LENT);
     finish(ep, &work, NBCOLL_OK);
     for (size_t i = 0; i < BYTES; i++)
         CHECK(to[i] == byte(i));
-    CHECK(bulk->get(ep, 0, key, 17, to, BYTES - 1000000, &work) == NBCOLL_POST_LENT);
+    CHECK(bulk->get(ep, 0, &key, 17, NULL, to, BYTES - 1000000, &work) == NBCOLL_POST_LENT);
     progress(ep, &found);
     CHECK(!found.completed);
     ep->transport->cancel(ep, &work);
@@ -199,27 +198,28 @@ static void bad_keys(int rank, void *user)
     nbcoll_endpoint *ep;
     unsigned char memory[1000];
     nbcoll_work work = {0};
+    nbcoll_registration r;
     nbcoll_key key;
 
     open_end(user, rank, &ep);
     const nbcoll_bulk *bulk = ep->transport->bulk;
     if (rank == 0) {
-        CHECK_STATUS(NBCOLL_ERR_BUFFER, bulk->expose(ep, 1, NULL, 1, &key));
-        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, 1, memory, sizeof memory, &key));
-        tell(ep, 1, &key);
+        CHECK_STATUS(NBCOLL_ERR_BUFFER, bulk->register_memory(ep, 1, NULL, 1, NBCOLL_PEER_READS, &r));
+        CHECK_STATUS(NBCOLL_OK, bulk->register_memory(ep, 1, memory, sizeof memory, NBCOLL_PEER_READS, &r));
+        tell(ep, 1, &r.key);
         await(ep);
     } else {
         key = await(ep);
         for (int bit = 0; bit < 128; bit++) {
             nbcoll_key bad = key;
             bad.word[bit / 64] ^= UINT64_C(1) << bit % 64;
-            CHECK(bulk->get(ep, 0, bad, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
+            CHECK(bulk->get(ep, 0, &bad, 0, NULL, memory, 10, &work) == NBCOLL_POST_FAILED);
         }
-        CHECK(bulk->get(ep, 0, (nbcoll_key){{0, 0}}, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 995, memory, 10, &work) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, SIZE_MAX, memory, 10, &work) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 7, key, 0, memory, 10, &work) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 990, memory, 10, &work) == NBCOLL_POST_DONE);
+        CHECK(bulk->get(ep, 0, &(nbcoll_key){{0}}, 0, NULL, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, &key, 995, NULL, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, &key, SIZE_MAX, NULL, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 7, &key, 0, NULL, memory, 10, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, &key, 990, NULL, memory, 10, &work) == NBCOLL_POST_DONE);
         tell(ep, 0, NULL);
     }
     nbcoll_endpoint_close(ep);
@@ -239,22 +239,23 @@ static void a_damaged_key_reads_nothing(void **state)
 static void vanished(int rank, void *user)
 {
     nbcoll_endpoint *ep;
+    nbcoll_registration r;
     nbcoll_key key;
 
     open_end(user, rank, &ep);
     const nbcoll_bulk *bulk = ep->transport->bulk;
     if (rank == 0) {
         char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK_STATUS(NBCOLL_OK, bulk->expose(ep, 1, memory, BYTES, &key));
+        CHECK_STATUS(NBCOLL_OK, bulk->register_memory(ep, 1, memory, BYTES, NBCOLL_PEER_READS, &r));
         munmap(memory + (1 << 20), BYTES - (1 << 20));
-        tell(ep, 1, &key);
+        tell(ep, 1, &r.key);
         await(ep);
     } else {
         unsigned char *to = malloc(BYTES);
         nbcoll_work work = {0};
         key = await(ep);
-        CHECK(bulk->get(ep, 0, key, 2 << 20, to, 1000, &work) == NBCOLL_POST_FAILED);
-        CHECK(bulk->get(ep, 0, key, 0, to, BYTES, &work) == NBCOLL_POST_LENT);
+        CHECK(bulk->get(ep, 0, &key, 2 << 20, NULL, to, 1000, &work) == NBCOLL_POST_FAILED);
+        CHECK(bulk->get(ep, 0, &key, 0, NULL, to, BYTES, &work) == NBCOLL_POST_LENT);
         finish(ep, &work, NBCOLL_ERR_TRANSPORT);
         tell(ep, 0, NULL);
         free(to);

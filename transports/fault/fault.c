@@ -13,8 +13,10 @@
 struct fault_end {
     nbcoll_endpoint base;
     nbcoll_transport table; /* ours: with the groups that the inner one has */
+    nbcoll_bulk bulk;       /* ours: with the slots that the inner one has */
     nbcoll_endpoint *inner;
-    nbcoll_transport call; /* the inner one's, completed */
+    nbcoll_transport call; /* the inner one's, completed; its bulk group is the next one */
+    nbcoll_bulk inner_bulk;
     nbcoll_host host;
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
@@ -66,7 +68,7 @@ static bool fault_fails(struct fault_end *e, uint32_t kind)
     return e->config.fail & kind && ++e->calls == e->config.fail_at;
 }
 
-/* What post and get have in common: DONE when the call shall go on. */
+/* What post, get, put and line have in common: DONE when the call shall go on. */
 static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
 {
     if (fault_fails(e, kind)) {
@@ -266,26 +268,28 @@ static void fault_give_up(nbcoll_endpoint *ep, int peer)
         e->call.give_up(e->inner, peer);
 }
 
-static nbcoll_status fault_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status fault_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                    nbcoll_registration *out)
 {
     struct fault_end *e = fault_end_of(ep);
-    return fault_fails(e, NBCOLL_FAULT_EXPOSE) ? NBCOLL_ERR_TRANSPORT
-                                               : e->call.bulk->expose(e->inner, peer, memory, bytes, out);
+    return fault_fails(e, NBCOLL_FAULT_REGISTER)
+               ? NBCOLL_ERR_TRANSPORT
+               : e->call.bulk->register_memory(e->inner, peer, memory, bytes, access, out);
 }
 
-static void fault_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
+static void fault_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
 {
     struct fault_end *e = fault_end_of(ep);
-    e->call.bulk->withdraw(e->inner, key);
+    e->call.bulk->deregister_memory(e->inner, registration);
 }
 
-static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                               nbcoll_work *work)
+static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     struct fault_end *e = fault_end_of(ep);
     nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_GET, peer);
     if (met == NBCOLL_POST_DONE)
-        met = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work);
+        met = e->call.bulk->get(e->inner, peer, key, offset, local, to, bytes, work);
     if (met == NBCOLL_POST_LENT) {
         e->getting = work;
         e->gets_to = to;
@@ -293,18 +297,48 @@ static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, si
     return met;
 }
 
+static nbcoll_posted fault_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, const void *from, size_t bytes,
+                               const nbcoll_header *notice, nbcoll_work *work)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_PUT, peer);
+    return met == NBCOLL_POST_DONE ? e->call.bulk->put(e->inner, peer, key, offset, local, from, bytes, notice, work)
+                                   : met;
+}
+
 static int fault_reaches(nbcoll_endpoint *ep, int peer)
 {
     struct fault_end *e = fault_end_of(ep);
-    const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < offsetof(nbcoll_bulk, view) || !bulk->reaches || bulk->reaches(e->inner, peer);
+    return e->call.bulk->reaches(e->inner, peer);
 }
 
-static const void *fault_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+static const void *fault_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
 {
     struct fault_end *e = fault_end_of(ep);
-    const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < sizeof *bulk || !bulk->view ? NULL : bulk->view(e->inner, peer, key, offset, bytes);
+    return e->call.bulk->view(e->inner, peer, key, offset, bytes);
+}
+
+static nbcoll_posted fault_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+{
+    struct fault_end *e = fault_end_of(ep);
+    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_LINE, peer);
+    return met == NBCOLL_POST_DONE ? e->call.lines->post(e->inner, peer, line, work) : met;
+}
+
+static void fault_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
+{
+    struct fault_end *e = fault_end_of(ep);
+    e->call.peer_limits(e->inner, peer, out);
+}
+
+static void fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+{
+    struct fault_end *e = fault_end_of(ep);
+    if (e->call.reason)
+        e->call.reason(e->inner, peer, out);
+    if (!out->code && !out->text)
+        out->text = "fault was told to fail";
 }
 
 /* Shared memory is the inner one's, unharmed. */
@@ -345,16 +379,50 @@ static nbcoll_status fault_arm(nbcoll_endpoint *ep)
     return fault_breaks(e, NBCOLL_FAULT_ARM_ALWAYS_OK) ? NBCOLL_OK : status;
 }
 
-static const nbcoll_bulk fault_bulk = {sizeof fault_bulk, fault_expose, fault_withdraw, fault_get, fault_reaches,
-                                       fault_view};
 static const nbcoll_shared fault_shared = {sizeof fault_shared, fault_shared_reserve, fault_shared_release,
                                            fault_shared_map, fault_shared_wake};
 static const nbcoll_wakeup fault_wakeup = {sizeof fault_wakeup, fault_fd, fault_arm};
+static const nbcoll_lines fault_lines = {sizeof fault_lines, fault_line};
+
+/* The groups, and the slots in them, that the inner one has. */
+static void fault_table_make(struct fault_end *e)
+{
+    const nbcoll_transport *in = &e->call;
+
+    e->table = (nbcoll_transport){.abi = NBCOLL_ABI,
+                                  .size = sizeof e->table,
+                                  .name = "fault",
+                                  .post = fault_post,
+                                  .progress = fault_progress,
+                                  .cancel = fault_cancel,
+                                  .close = fault_close,
+                                  .abandon = fault_abandon,
+                                  .give_up = fault_give_up};
+    if (in->bulk) {
+        memcpy(&e->inner_bulk, in->bulk, in->bulk->size < sizeof e->inner_bulk ? in->bulk->size : sizeof e->inner_bulk);
+        e->call.bulk = &e->inner_bulk;
+        e->bulk =
+            (nbcoll_bulk){.size = sizeof e->bulk, .flags = e->inner_bulk.flags, .register_memory = fault_register};
+        e->bulk.deregister_memory = e->inner_bulk.deregister_memory ? fault_deregister : NULL;
+        e->bulk.get = e->inner_bulk.get ? fault_get : NULL;
+        e->bulk.put = e->inner_bulk.put ? fault_put : NULL;
+        e->bulk.reaches = e->inner_bulk.reaches ? fault_reaches : NULL;
+        e->bulk.view = e->inner_bulk.view ? fault_view : NULL;
+        e->table.bulk = &e->bulk;
+    }
+    e->table.wakeup = in->wakeup ? &fault_wakeup : NULL;
+    e->table.shared = in->shared ? &fault_shared : NULL;
+    e->table.lines = in->lines ? &fault_lines : NULL;
+    e->table.peer_limits = in->peer_limits ? fault_peer_limits : NULL;
+    e->table.reason = fault_reason;
+    e->base.transport = &e->table;
+}
 
 /* Completes and checks a configuration, which may be null. */
 static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_config *from, int ranks)
 {
-    const uint32_t kinds = NBCOLL_FAULT_POST | NBCOLL_FAULT_GET | NBCOLL_FAULT_EXPOSE;
+    const uint32_t kinds =
+        NBCOLL_FAULT_POST | NBCOLL_FAULT_GET | NBCOLL_FAULT_REGISTER | NBCOLL_FAULT_PUT | NBCOLL_FAULT_LINE;
     nbcoll_status status = from ? nbcolli_copy_tagged(c, from, sizeof *c) : NBCOLL_OK;
     if (status != NBCOLL_OK)
         return status;
@@ -403,13 +471,7 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     e->host = host;
     e->held_end = &e->held;
     fault_begin(e, &c);
-    e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "fault", fault_post, fault_progress,
-                                  fault_cancel, fault_close,     NULL,    NULL,     NULL, fault_abandon,
-                                  fault_give_up};
-    e->table.bulk = call.bulk ? &fault_bulk : NULL;
-    e->table.wakeup = call.wakeup ? &fault_wakeup : NULL;
-    e->table.shared = call.shared ? &fault_shared : NULL;
-    e->base.transport = &e->table;
+    fault_table_make(e);
     *out = &e->base;
     return NBCOLL_OK;
 }

@@ -14,6 +14,7 @@
 
 #define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
 #define LOOPBACK_FLAGS (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED)
+#define LOOPBACK_CHANNELS 65536
 #define LOOPBACK_MAX_RANKS 1024
 #define LOOPBACK_MAX_DEPTH 65536
 
@@ -92,7 +93,7 @@ static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
     return e->ring[peer] = r;
 }
 
-/* Writes into a ring that has this one writer now; false without room. */
+/* Writes into a ring that has this one writer now; false without room. Without header it is a line. */
 static bool loopback_ring_write(struct loopback_end *e, struct loopback_ring *r, const nbcoll_header *header,
                                 const void *payload, size_t bytes)
 {
@@ -102,9 +103,10 @@ static bool loopback_ring_write(struct loopback_end *e, struct loopback_ring *r,
         return false;
     nbcoll_arrival *a = loopback_ring_place(e->world, r, tail);
     a->source = e->base.rank;
-    a->header = *header;
+    if (header)
+        a->header = *header;
     a->payload = a + 1;
-    a->bytes = bytes;
+    a->bytes = header ? bytes : LOOPBACK_IS_LINE;
     if (bytes)
         memcpy(a + 1, payload, bytes);
     atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_wake */
@@ -123,8 +125,8 @@ static bool loopback_common_write(struct loopback_end *e, int peer, const nbcoll
     return written;
 }
 
-static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const nbcoll_header *header,
-                                       const void *payload, size_t bytes)
+nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
+                                     size_t bytes)
 {
     struct loopback_port *port = &e->world->port[peer];
     struct loopback_ring *r = loopback_ring_to(e, peer);
@@ -143,52 +145,11 @@ static nbcoll_posted loopback_ring_put(struct loopback_end *e, int peer, const n
     return NBCOLL_POST_NOT_NOW;
 }
 
-/* ---- ranks that others have given up ----------------------------------------------------------------------------- */
+/* ---- work requests lent ---------------------------------------------------------------------------------------- */
 
-/* Its memory is not to be read any more. */
-static _Atomic unsigned char *loopback_given_up(const nbcoll_endpoint *ep, int rank, int peer)
+nbcoll_posted nbcolli_loopback_defer(struct loopback_end *e, struct loopback_order order, nbcoll_work *work)
 {
-    const struct loopback_end *e = (const struct loopback_end *)ep;
-    return e->world->given_up + (size_t)rank * (size_t)ep->ranks + (size_t)peer;
-}
-
-static void loopback_give_up(nbcoll_endpoint *ep, int peer)
-{
-    atomic_store(loopback_given_up(ep, ep->rank, peer), 1); /* before our core does with its memory what it wants */
-}
-
-static bool loopback_is_given_up_by(const nbcoll_endpoint *ep, int peer)
-{
-    return atomic_load(loopback_given_up(ep, peer, ep->rank)) != 0;
-}
-
-/* ---- work requests lent (NBCOLL_LOOPBACK_LEND)
- * ----------------------------------------------------------------------- */
-
-/* scratch: what (LOOPBACK_PUT and the peer, or LOOPBACK_GET), source, destination, bytes */
-enum { LOOPBACK_PUT, LOOPBACK_GET };
-
-/* Copies as much of a get as this progress has left for it: NOT_NOW if that is not all. */
-static nbcoll_posted loopback_copy(struct loopback_end *e, nbcoll_work *work)
-{
-    size_t bytes = work->scratch[3], left = NBCOLL_PASS_BYTES - e->copied;
-    if (bytes > left)
-        bytes = left;
-    memcpy((void *)(uintptr_t)work->scratch[2], (const void *)(uintptr_t)work->scratch[1], bytes);
-    e->copied += bytes;
-    work->scratch[1] += bytes;
-    work->scratch[2] += bytes;
-    work->scratch[3] -= bytes;
-    return work->scratch[3] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
-}
-
-static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int peer, const void *from, void *to,
-                                    size_t bytes, nbcoll_work *work)
-{
-    work->scratch[0] = (uint64_t)what << 32 | (uint32_t)peer;
-    work->scratch[1] = (uintptr_t)from;
-    work->scratch[2] = (uintptr_t)to;
-    work->scratch[3] = bytes;
+    nbcolli_loopback_order_set(work, order);
     loopback_records_append(&e->deferred, work);
     e->untried = true;
     return NBCOLL_POST_LENT;
@@ -196,17 +157,15 @@ static nbcoll_posted loopback_defer(struct loopback_end *e, unsigned what, int p
 
 static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_work *work)
 {
-    const void *header = (const void *)(uintptr_t)work->scratch[1];
-    const void *payload = (const void *)(uintptr_t)work->scratch[2];
-    if (work->scratch[0] >> 32 == LOOPBACK_PUT)
-        return loopback_ring_put(e, (int)(uint32_t)work->scratch[0], header, payload, work->scratch[3]);
-    if (loopback_is_given_up_by(&e->base, (int)(uint32_t)work->scratch[0]))
-        return NBCOLL_POST_NOT_NOW;
-    return loopback_copy(e, work);
+    struct loopback_order o = nbcolli_loopback_order_of(work);
+
+    if (o.what == LOOPBACK_GET || o.what == LOOPBACK_PUT)
+        return nbcolli_loopback_copy(e, work);
+    return nbcolli_loopback_write(e, (int)o.peer, o.header, o.from, o.bytes);
 }
 
-/* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get, behind those
- * that had no turn. */
+/* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get or put,
+ * behind those that had no turn. */
 static void loopback_carry_out_deferred(struct loopback_end *e)
 {
     nbcoll_work *work = e->deferred.first;
@@ -217,15 +176,16 @@ static void loopback_carry_out_deferred(struct loopback_end *e)
     e->copied = 0;
     for (nbcoll_work *next; work; work = next) {
         next = work->next;
-        int is_get = work->scratch[0] >> 32 == LOOPBACK_GET;
+        unsigned what = nbcolli_loopback_order_of(work).what;
+        int is_copy = what == LOOPBACK_GET || what == LOOPBACK_PUT;
         size_t before = e->copied;
         nbcoll_posted posted = loopback_carry_out(e, work);
         work->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
-        loopback_records_append(posted != NBCOLL_POST_NOT_NOW   ? &e->finished
-                                : is_get && e->copied != before ? &begun
-                                                                : &e->deferred,
+        loopback_records_append(posted != NBCOLL_POST_NOT_NOW    ? &e->finished
+                                : is_copy && e->copied != before ? &begun
+                                                                 : &e->deferred,
                                 work);
-        e->untried |= posted == NBCOLL_POST_NOT_NOW && is_get;
+        e->untried |= posted == NBCOLL_POST_NOT_NOW && is_copy;
     }
     if (begun.first) {
         *e->deferred.end = begun.first;
@@ -242,8 +202,20 @@ static nbcoll_posted loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_h
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
         return NBCOLL_POST_FAILED;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
-        return loopback_defer(e, LOOPBACK_PUT, peer, header, (void *)(uintptr_t)payload, bytes, work);
-    return loopback_ring_put(e, peer, header, payload, bytes);
+        return nbcolli_loopback_defer(
+            e, (struct loopback_order){LOOPBACK_POST, (uint32_t)peer, header, payload, NULL, bytes}, work);
+    return nbcolli_loopback_write(e, peer, header, payload, bytes);
+}
+
+static nbcoll_posted loopback_post_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+{
+    struct loopback_end *e = loopback_end_of(ep);
+    if (peer < 0 || peer >= ep->ranks || line->channel >= ep->limits.channels || line->bytes > NBCOLL_LINE_PAYLOAD)
+        return NBCOLL_POST_FAILED;
+    if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
+        return nbcolli_loopback_defer(
+            e, (struct loopback_order){LOOPBACK_POST, (uint32_t)peer, NULL, line, NULL, sizeof *line}, work);
+    return nbcolli_loopback_write(e, peer, NULL, line, sizeof *line);
 }
 
 /* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
@@ -267,8 +239,19 @@ static void loopback_give_back(struct loopback_ring *r)
         loopback_wake(r->sender);
 }
 
-/* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
-static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
+/* A line that has arrived: it lies where a payload does, and its place in the report behind it. */
+static void loopback_deliver_line(nbcoll_arrival *a, nbcoll_line_arrival **lines)
+{
+    const nbcoll_line *line = (const nbcoll_line *)(const void *)(a + 1);
+    nbcoll_line_arrival *arrival = (nbcoll_line_arrival *)(void *)((unsigned char *)(a + 1) + sizeof *line);
+    *arrival = (nbcoll_line_arrival){*lines, a->source, line};
+    *lines = arrival;
+}
+
+/* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. Lines have no
+ * order.
+ */
+static nbcoll_arrival *loopback_deliver(struct loopback_end *e, nbcoll_line_arrival **lines)
 {
     const nbcoll_loopback *w = e->world;
     nbcoll_arrival *pile[LOOPBACK_PILES] = {NULL}, **end[LOOPBACK_PILES], *all = NULL;
@@ -281,6 +264,10 @@ static nbcoll_arrival *loopback_deliver(struct loopback_end *e)
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the messages themselves */
         for (; r->taken != tail; r->taken++) {
             nbcoll_arrival *a = loopback_ring_place(w, r, r->taken);
+            if (a->bytes == LOOPBACK_IS_LINE) {
+                loopback_deliver_line(a, lines);
+                continue;
+            }
             unsigned i = w->config.seed ? (unsigned)(loopback_random_next(&e->random) % LOOPBACK_PILES) : 0;
             *end[i] = a;
             end[i] = &a->next;
@@ -333,7 +320,7 @@ static void loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     loopback_carry_out_deferred(e);
     found->completed = e->finished.first;
     loopback_records_clear(&e->finished);
-    found->arrived = loopback_deliver(e);
+    found->arrived = loopback_deliver(e, &found->lines);
 }
 
 static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
@@ -372,49 +359,11 @@ static void loopback_abandon(nbcoll_endpoint *ep)
     loopback_close(ep);
 }
 
-static nbcoll_status loopback_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
+static void loopback_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
-    (void)ep;
-    (void)peer;
-    if (!memory)
-        return NBCOLL_ERR_BUFFER;
-    out->word[0] = (uintptr_t)memory;
-    out->word[1] = bytes;
-    return NBCOLL_OK;
-}
-
-static void loopback_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
-{
-    (void)ep;
-    (void)key;
-}
-
-static const void *loopback_locate(nbcoll_key key, size_t offset, size_t bytes)
-{
-    if (!key.word[0] || offset > key.word[1] || bytes > key.word[1] - offset)
-        return NULL;
-    return (const char *)(uintptr_t)key.word[0] + offset;
-}
-
-static const void *loopback_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
-{
-    return loopback_is_given_up_by(ep, peer) ? NULL : loopback_locate(key, offset, bytes);
-}
-
-static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                                  nbcoll_work *work)
-{
-    struct loopback_end *e = loopback_end_of(ep);
-    const void *from = loopback_locate(key, offset, bytes);
-    if (!from)
-        return NBCOLL_POST_FAILED;
-    if (loopback_is_given_up_by(ep, peer))
-        return NBCOLL_POST_NOT_NOW;
-    if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || bytes > NBCOLL_PASS_BYTES - e->copied)
-        return loopback_defer(e, LOOPBACK_GET, peer, from, to, bytes, work);
-    memcpy(to, from, bytes);
-    e->copied += bytes;
-    return NBCOLL_POST_DONE;
+    out->code = 0;
+    out->text =
+        loopback_end_of(ep)->world->port[peer].is_abandoned ? "the rank was abandoned" : "a key names no memory";
 }
 
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */
@@ -465,22 +414,22 @@ static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
     return NBCOLL_AGAIN;
 }
 
-static const nbcoll_bulk loopback_bulk = {sizeof loopback_bulk, loopback_expose, loopback_withdraw, loopback_get, NULL,
-                                          loopback_view};
 static const nbcoll_wakeup loopback_wakeup = {sizeof loopback_wakeup, loopback_fd, loopback_arm};
+static const nbcoll_lines loopback_lines = {sizeof loopback_lines, loopback_post_line};
 
-static const nbcoll_transport loopback_table = {NBCOLL_ABI,     sizeof loopback_table, "loopback",
-                                                loopback_post,  loopback_progress,     loopback_cancel,
-                                                loopback_close, &loopback_bulk,        &loopback_wakeup,
-                                                NULL,           loopback_abandon,      loopback_give_up};
-static const nbcoll_transport loopback_table_shared = {
-    NBCOLL_ABI,      sizeof loopback_table, "loopback",     loopback_post,      loopback_progress,
-    loopback_cancel, loopback_close,        &loopback_bulk, &loopback_wakeup, &nbcolli_loopback_shared,
-    loopback_abandon, loopback_give_up};
-static const nbcoll_transport loopback_table_without_bulk = {
-    NBCOLL_ABI,      sizeof loopback_table, "loopback", loopback_post,     loopback_progress,
-    loopback_cancel, loopback_close,        NULL,       &loopback_wakeup, NULL,
-    loopback_abandon, loopback_give_up};
+/* A world's first message to a rank takes memory for a ring, so post is not promised to be safe in a signal handler. */
+#define LOOPBACK_TABLE(bulk_group, shared_group)                                                                       \
+    {                                                                                                                  \
+        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "loopback", .post = loopback_post,                \
+        .progress = loopback_progress, .cancel = loopback_cancel, .close = loopback_close, .bulk = bulk_group,         \
+        .wakeup = &loopback_wakeup, .shared = shared_group, .abandon = loopback_abandon,                               \
+        .give_up = nbcolli_loopback_give_up, .lines = &loopback_lines, .reason = loopback_reason,                      \
+        .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE                                    \
+    }
+
+static const nbcoll_transport loopback_table = LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
+static const nbcoll_transport loopback_table_shared = LOOPBACK_TABLE(&nbcolli_loopback_bulk, &nbcolli_loopback_shared);
+static const nbcoll_transport loopback_table_without_bulk = LOOPBACK_TABLE(NULL, NULL);
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
@@ -525,9 +474,9 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
     }
-    w->given_up = (_Atomic unsigned char *)(w->common + (size_t)c.ranks * (sizeof(struct loopback_ring) + stride));
+    w->between = (_Atomic unsigned char *)(w->common + (size_t)c.ranks * (sizeof(struct loopback_ring) + stride));
     for (int i = 0; i < c.ranks * c.ranks; i++)
-        atomic_init(&w->given_up[i], 0);
+        atomic_init(&w->between[i], 0);
     *out = w;
     return NBCOLL_OK;
 }
@@ -557,7 +506,13 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
                                                                 : &loopback_table,
         .rank = rank,
         .ranks = w->config.ranks,
-        .limits = {.payload = w->config.payload, .alpha_ns = 300, .beta_ps = 150, .overhead_ns = 100},
+        .limits = {.size = sizeof(nbcoll_limits),
+                   .payload = w->config.payload,
+                   .alpha_ns = 300,
+                   .beta_ps = 150,
+                   .overhead_ns = 100,
+                   .key_bytes = LOOPBACK_KEY_BYTES,
+                   .channels = LOOPBACK_CHANNELS},
     };
     e->world = w;
     e->port = port;

@@ -3,7 +3,8 @@
  * What the files of the loopback transport share: the world that the ranks of one process have in common, its rings and
  * ports, and the end of one rank.
  *
- *     loopback.c    messages, bulk data, sleeping; the table; worlds and endpoints
+ *     loopback.c    messages, lines, sleeping; the table; worlds and endpoints
+ *     bulk.c        gets and puts
  *     shared.c      memory for the cells
  */
 #ifndef NBCOLLI_LOOPBACK_H
@@ -53,7 +54,7 @@ struct nbcoll_loopback {
     size_t stride; /* bytes of a place */
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
     _Alignas(LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
-    _Atomic unsigned char *given_up; /* [ranks][ranks]: the first one has given the second one up; behind `common` */
+    _Atomic unsigned char *between; /* [ranks][ranks]: loopback_between, in the first one's memory; behind `common` */
     struct loopback_port port[];
 };
 
@@ -68,11 +69,11 @@ struct loopback_end {
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
     struct loopback_records deferred; /* lent, to be carried out by progress */
     struct loopback_records finished; /* lent, to be returned by progress */
-    size_t copied;                    /* bytes of gets, in this progress and since */
+    size_t copied;                    /* bytes of gets and puts, in this progress and since */
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
     int departed;                      /* ranks whose leaving we have reported */
-    bool untried;                     /* something was deferred since the last progress, or a get goes on */
+    bool untried;                      /* something was deferred since the last progress, or a get or put goes on */
     int refusals;                     /* rings without room, since the last progress */
     bool ringless;                    /* no room for want of a ring of our own, since then */
     unsigned char *has_departed;          /* [ranks]: which; behind the rings */
@@ -92,6 +93,55 @@ static inline void loopback_wake(struct loopback_port *port)
     if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
         (void)!write(port->fd, &one, sizeof one); /* fails only when 2^64 - 1 rings are unread */
 }
+
+/* What is deferred: a message, or a line (without header), for a ring; or a get or put. Kept in a work request's
+ * scratch. */
+enum { LOOPBACK_POST, LOOPBACK_GET, LOOPBACK_PUT };
+
+struct loopback_order {
+    uint32_t what, peer;
+    const nbcoll_header *header;
+    const void *from;
+    void *to;
+    size_t bytes; /* left */
+};
+
+/* `bytes` of an arrival in a ring that is a line. */
+#define LOOPBACK_IS_LINE SIZE_MAX
+
+#define LOOPBACK_KEY_BYTES 16
+
+static inline struct loopback_order nbcolli_loopback_order_of(const nbcoll_work *work)
+{
+    const uint64_t *s = work->scratch;
+    struct loopback_order o = {(uint32_t)(s[0] & 3), (uint32_t)(s[0] >> 2 & 0xffff), NULL, NULL, NULL, 0};
+    o.header = (const nbcoll_header *)(uintptr_t)s[1];
+    o.from = (const void *)(uintptr_t)s[2];
+    o.to = (void *)(uintptr_t)s[3];
+    o.bytes = (size_t)(s[0] >> 18);
+    return o;
+}
+
+static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct loopback_order o)
+{
+    work->scratch[0] = (uint64_t)o.bytes << 18 | (uint64_t)o.peer << 2 | o.what; /* 46 bits: an address has no more */
+    work->scratch[1] = (uintptr_t)o.header;
+    work->scratch[2] = (uintptr_t)o.from;
+    work->scratch[3] = (uintptr_t)o.to;
+}
+
+/* loopback.c */
+/* Writes a message, or without header a line, into the ring to `peer`. DONE or NOT_NOW. */
+nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
+                                     size_t bytes);
+/* Keeps it for later progresses: LENT. */
+nbcoll_posted nbcolli_loopback_defer(struct loopback_end *e, struct loopback_order order, nbcoll_work *work);
+
+/* bulk.c */
+extern const nbcoll_bulk nbcolli_loopback_bulk;
+void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
+/* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
+nbcoll_posted nbcolli_loopback_copy(struct loopback_end *e, nbcoll_work *work);
 
 /* shared.c */
 extern const nbcoll_shared nbcolli_loopback_shared;

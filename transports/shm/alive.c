@@ -22,13 +22,14 @@
 #define SHM_LOOK_NS 100000000u
 #define SHM_LOOK_PASSES 32u /* progress calls between two looks at the clock, which costs as much as several of them */
 
-void nbcolli_shm_lose(struct shm_end *e, int peer)
+void nbcolli_shm_lose(struct shm_end *e, int peer, int code, const char *text)
 {
     uint32_t present = SHM_PRESENT;
 
     if (e->peer[peer].gone != SHM_HERE)
         return;
     e->peer[peer].gone = SHM_LOST;
+    e->peer[peer].reason = (nbcoll_transport_error){code, text};
     e->unreported++;
     if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, SHM_FAILED))
         nbcolli_shm_ring_all(e);
@@ -48,11 +49,11 @@ nbcoll_status nbcolli_shm_watch(struct shm_end *e)
     return NBCOLL_OK;
 }
 
-void nbcolli_shm_is_no_more(struct shm_end *e, int peer)
+void nbcolli_shm_is_no_more(struct shm_end *e, int peer, int code, const char *text)
 {
     /* acquire: a state written before the end of its process, or of its memory */
     if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != SHM_LEFT)
-        nbcolli_shm_lose(e, peer);
+        nbcolli_shm_lose(e, peer, code, text);
 }
 
 static void shm_look_at_processes(struct shm_end *e)
@@ -65,7 +66,7 @@ static void shm_look_at_processes(struct shm_end *e)
         if (peer == e->base.rank) /* our bell */
             continue;
         epoll_ctl(e->ready, EPOLL_CTL_DEL, e->home->place[peer].watch, NULL);
-        nbcolli_shm_is_no_more(e, peer);
+        nbcolli_shm_is_no_more(e, peer, 0, "its process has ended");
     }
 }
 
@@ -91,7 +92,7 @@ static void shm_look_at_locks(struct shm_end *e)
     e->looks = last + 1;
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (e->peer[peer].gone == SHM_HERE && h->place[peer].pid != h->pid && !shm_is_locked(h, h->place[peer].first))
-            nbcolli_shm_is_no_more(e, peer);
+            nbcolli_shm_is_no_more(e, peer, 0, "its process has called exec or ended");
 }
 
 /* A rank has left once all that it had posted is taken. */
@@ -100,7 +101,7 @@ void nbcolli_shm_look_at_seats(struct shm_end *e)
     for (int peer = 0; peer < e->base.ranks; peer++) {
         uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
         if (state == SHM_FAILED)
-            nbcolli_shm_lose(e, peer);
+            nbcolli_shm_lose(e, peer, 0, "another rank has found it lost, or it was abandoned");
         else if (state == SHM_LEFT && e->peer[peer].gone == SHM_HERE && nbcolli_shm_has_taken(e, peer)) {
             e->peer[peer].gone = SHM_AWAY;
             e->unreported++;

@@ -7,6 +7,9 @@
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
  * process of the same number.
+ *
+ * There is no put: process_vm_writev cannot look at the token first and write afterwards in one step, so that what is
+ * written after an exec would land in another program.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* process_vm_readv */
@@ -33,10 +36,11 @@ static uint64_t shm_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static nbcoll_key shm_key(const struct shm_end *e, uint64_t address, uint64_t bytes)
+static void shm_key(const struct shm_end *e, uint64_t address, uint64_t bytes, uint64_t out[2])
 {
     uint64_t check = shm_mix(shm_mix(address ^ e->home->secret) + bytes);
-    return (nbcoll_key){{address | check << SHM_KEY_BITS, bytes | (check >> 16) << SHM_KEY_BITS}};
+    out[0] = address | check << SHM_KEY_BITS;
+    out[1] = bytes | (check >> 16) << SHM_KEY_BITS;
 }
 
 static int bulk_reaches(nbcoll_endpoint *ep, int peer)
@@ -44,7 +48,8 @@ static int bulk_reaches(nbcoll_endpoint *ep, int peer)
     return peer >= 0 && peer < ep->ranks && nbcolli_shm_end(ep)->peer[peer].reaches;
 }
 
-static nbcoll_status bulk_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status bulk_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                   nbcoll_registration *out)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
     const struct shm_layout *l = &e->home->layout;
@@ -52,21 +57,17 @@ static nbcoll_status bulk_expose(nbcoll_endpoint *ep, int peer, const void *memo
 
     if (!memory)
         return NBCOLL_ERR_BUFFER;
+    if (access != NBCOLL_PEER_READS)
+        return NBCOLL_ERR_UNSUPPORTED;
     if ((uintptr_t)memory > SHM_KEY_MASK || bytes >= SHM_KEY_SEGMENT)
         return NBCOLL_ERR_LIMIT;
     if (at >= l->quotas && at <= l->bytes && bytes <= l->bytes - at)
-        *out = shm_key(e, at, bytes | SHM_KEY_SEGMENT);
+        shm_key(e, at, bytes | SHM_KEY_SEGMENT, out->key.word);
     else if (bulk_reaches(ep, peer))
-        *out = shm_key(e, (uintptr_t)memory, bytes);
+        shm_key(e, (uintptr_t)memory, bytes, out->key.word);
     else
         return NBCOLL_ERR_UNSUPPORTED;
     return NBCOLL_OK;
-}
-
-static void bulk_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
-{
-    (void)ep;
-    (void)key;
 }
 
 /* A place in a peer's memory. */
@@ -75,16 +76,16 @@ struct shm_there {
     bool here; /* it is one of this process */
 };
 
-static bool shm_locate(struct shm_end *e, int peer, nbcoll_key key, size_t offset, size_t bytes,
+static bool shm_locate(struct shm_end *e, int peer, const nbcoll_key *key, size_t offset, size_t bytes,
                        struct shm_there *out)
 {
     const struct shm_layout *l = &e->home->layout;
-    uint64_t address = key.word[0] & SHM_KEY_MASK, all = key.word[1] & SHM_KEY_MASK;
-    nbcoll_key good = shm_key(e, address, all);
+    uint64_t address = key->word[0] & SHM_KEY_MASK, all = key->word[1] & SHM_KEY_MASK, good[2];
     bool in_segment = all & SHM_KEY_SEGMENT;
 
+    shm_key(e, address, all, good);
     all &= ~SHM_KEY_SEGMENT;
-    if (peer < 0 || peer >= e->base.ranks || !address || memcmp(&good, &key, sizeof key) != 0 || offset > all ||
+    if (peer < 0 || peer >= e->base.ranks || !address || memcmp(good, key->word, sizeof good) != 0 || offset > all ||
         bytes > all - offset)
         return false;
     if (in_segment && (address > l->bytes || all > l->bytes - address))
@@ -108,7 +109,7 @@ static bool shm_is_given_up_by(const struct shm_end *e, int peer)
     return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) == SHM_GIVEN_UP;
 }
 
-static const void *bulk_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+static const void *bulk_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
 {
     struct shm_there there;
 
@@ -163,21 +164,27 @@ static nbcoll_posted shm_fetch(struct shm_end *e, int peer, struct shm_there the
     else
         error = shm_read(e, peer, there.address, to, bytes);
     if (error == ESRCH)
-        nbcolli_shm_is_no_more(e, peer);
+        nbcolli_shm_is_no_more(e, peer, ESRCH, "process_vm_readv no longer finds the memory of its process");
+    else if (error)
+        e->peer[peer].reason = (nbcoll_transport_error){error, "process_vm_readv"};
     if (error == 0 && shm_is_given_up_by(e, peer))
         return NBCOLL_POST_NOT_NOW;
     return error == 0 ? NBCOLL_POST_DONE : error == ESRCH ? NBCOLL_POST_LOST : NBCOLL_POST_FAILED;
 }
 
 /* A get under way: scratch is peer and whether it is here, from, to, bytes left. */
-static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                              nbcoll_work *work)
+static nbcoll_posted bulk_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                              const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     struct shm_end *e = nbcolli_shm_end(ep);
     struct shm_there there;
 
-    if (!shm_locate(e, peer, key, offset, bytes, &there))
+    (void)local;
+    if (!shm_locate(e, peer, key, offset, bytes, &there)) {
+        if (peer >= 0 && peer < ep->ranks)
+            e->peer[peer].reason = (nbcoll_transport_error){EKEYREJECTED, "a key names no memory"};
         return NBCOLL_POST_FAILED;
+    }
     if (e->peer[peer].gone != SHM_HERE)
         return NBCOLL_POST_LOST;
     if (bytes <= NBCOLL_PASS_BYTES - e->copied) {
@@ -281,5 +288,9 @@ const char *nbcolli_shm_why(const struct shm_end *e, int peer)
     }
 }
 
-const nbcoll_bulk nbcolli_shm_bulk = {sizeof nbcolli_shm_bulk, bulk_expose, bulk_withdraw, bulk_get, bulk_reaches,
-                                      bulk_view};
+const nbcoll_bulk nbcolli_shm_bulk = {.size = sizeof nbcolli_shm_bulk,
+                                      .flags = NBCOLL_BULK_ANY_LOCAL,
+                                      .register_memory = bulk_register,
+                                      .get = bulk_get,
+                                      .reaches = bulk_reaches,
+                                      .view = bulk_view};

@@ -5,6 +5,8 @@
  * its writer as lost. An arrival is private but for its payload, which the core reads in its entry; the receiver's next
  * progress gives the entry back.
  */
+#include <errno.h>
+
 #include "shm.h"
 
 static struct shm_entry *shm_entry_at(const struct shm_home *h, struct shm_ring *r, uint64_t i)
@@ -23,7 +25,7 @@ static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
         return NBCOLL_POST_DONE;
     uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire); /* the entries before it have been read */
     if (head - p->done > p->sent - p->done) {
-        nbcolli_shm_lose(e, peer);
+        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
         return NBCOLL_POST_LOST;
     }
     p->done = head;
@@ -70,14 +72,14 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
     int n = 0;
 
     if (tail - p->given > e->home->layout.depth || tail - p->given < p->taken - p->given) {
-        nbcolli_shm_lose(e, peer);
+        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
         return 0;
     }
     for (; p->taken != tail && n < most && *bytes_left > 0; p->taken++, n++) {
         struct shm_entry *entry = shm_entry_at(e->home, r, p->taken);
         uint32_t bytes = atomic_load_explicit(&entry->bytes, memory_order_relaxed); /* once: it is not to be trusted */
         if (bytes > e->home->layout.payload) {
-            nbcolli_shm_lose(e, peer);
+            nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
             return n;
         }
         arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, entry->header, entry->payload, bytes};

@@ -130,13 +130,23 @@ static void end_abandon(nbcoll_endpoint *ep)
     end_free(nbcolli_shm_end(ep), SHM_FAILED);
 }
 
-static const nbcoll_transport shm_table = {
-    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, &nbcolli_shm_bulk,
-    &nbcolli_shm_wakeup, &nbcolli_shm_shared, end_abandon,
-    nbcolli_shm_give_up};
-static const nbcoll_transport shm_table_without_bulk = {
-    NBCOLL_ABI, sizeof shm_table, "shm", end_post, end_progress, end_cancel, end_close, NULL, &nbcolli_shm_wakeup,
-    NULL, end_abandon, nbcolli_shm_give_up};
+static void end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+{
+    *out = nbcolli_shm_end(ep)->peer[peer].reason;
+}
+
+/* Progress reads the host's clock, of which nobody knows what it calls. */
+#define SHM_TABLE(bulk_group, shared_group)                                                                            \
+    {                                                                                                                  \
+        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = end_post,                          \
+        .progress = end_progress, .cancel = end_cancel, .close = end_close, .bulk = bulk_group,                        \
+        .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = end_abandon, .give_up = nbcolli_shm_give_up, \
+        .reason = end_reason,                                                                                          \
+        .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE                     \
+    }
+
+static const nbcoll_transport shm_table = SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
+static const nbcoll_transport shm_table_without_bulk = SHM_TABLE(NULL, NULL);
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */
 
@@ -261,7 +271,7 @@ static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
         .transport = c->flags & NBCOLL_SHM_NO_BULK ? &shm_table_without_bulk : &shm_table,
         .rank = c->rank,
         .ranks = c->ranks,
-        .limits = {.payload = b->layout.payload},
+        .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16},
     };
     end_prices(&e->base.limits, c->ranks);
     e->host = *b->host;

@@ -117,6 +117,7 @@ struct shm_peer {
     uint8_t refused;       /* a post to it, for lack of room, since the last progress */
     int error;             /* errno of our trial */
     uint64_t token;        /* where its process has its token, as the trial has shown */
+    nbcoll_transport_error reason; /* why it is lost, or what failed last */
 };
 
 /* Of its quota; offsets in the segment. */
@@ -258,8 +259,8 @@ nbcoll_status nbcolli_shm_watch(struct shm_end *e);
 void nbcolli_shm_look_at_seats(struct shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct shm_end *e);
 /* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
-void nbcolli_shm_lose(struct shm_end *e, int peer);
+void nbcolli_shm_lose(struct shm_end *e, int peer, int code, const char *text);
 /* The process of the peer, or its memory, is no more: the peer is lost unless it has left. */
-void nbcolli_shm_is_no_more(struct shm_end *e, int peer);
+void nbcolli_shm_is_no_more(struct shm_end *e, int peer, int code, const char *text);
 
 #endif

@@ -11,8 +11,10 @@
 struct trace_end {
     nbcoll_endpoint base;
     nbcoll_transport table; /* ours: with the groups that the inner one has */
+    nbcoll_bulk bulk;       /* ours: with the slots that the inner one has */
     nbcoll_endpoint *inner;
-    nbcoll_transport call; /* the inner one's, completed */
+    nbcoll_transport call; /* the inner one's, completed; its bulk group is the next one */
+    nbcoll_bulk inner_bulk;
     nbcoll_trace_config config;
     nbcoll_host host;
 };
@@ -62,6 +64,8 @@ static void trace_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
         follow++;
     for (const nbcoll_work *r = found->completed; r; r = r->next)
         follow++;
+    for (const nbcoll_line_arrival *l = found->lines; l; l = l->next)
+        follow++;
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_PROGRESS, .bytes = follow});
     for (const nbcoll_arrival *a = found->arrived; a; a = a->next)
         trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_ARRIVED,
@@ -69,6 +73,8 @@ static void trace_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
                                            .header = &a->header,
                                            .payload = a->payload,
                                            .bytes = a->bytes});
+    for (const nbcoll_line_arrival *l = found->lines; l; l = l->next)
+        trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE_ARRIVED, .peer = l->source, .line = l->line});
     for (const nbcoll_work *r = found->completed; r; r = r->next)
         trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_COMPLETED, .status = r->status, .work = r});
     if (found->lost >= 0)
@@ -108,31 +114,33 @@ static void trace_give_up(nbcoll_endpoint *ep, int peer)
         e->call.give_up(e->inner, peer);
 }
 
-static nbcoll_status trace_expose(nbcoll_endpoint *ep, int peer, const void *memory, size_t bytes, nbcoll_key *out)
+static nbcoll_status trace_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                    nbcoll_registration *out)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_status status = e->call.bulk->expose(e->inner, peer, memory, bytes, out);
-    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_EXPOSE,
+    nbcoll_status status = e->call.bulk->register_memory(e->inner, peer, memory, bytes, access, out);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_REGISTER,
                                        .peer = peer,
                                        .status = status,
                                        .payload = memory,
                                        .bytes = bytes,
-                                       .key = status == NBCOLL_OK ? *out : (nbcoll_key){{0, 0}}});
+                                       .key = status == NBCOLL_OK ? &out->key : NULL,
+                                       .access = access});
     return status;
 }
 
-static void trace_withdraw(nbcoll_endpoint *ep, nbcoll_key key)
+static void trace_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
 {
     struct trace_end *e = trace_end_of(ep);
-    e->call.bulk->withdraw(e->inner, key);
-    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_WITHDRAW, .key = key});
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_DEREGISTER, .key = &registration->key});
+    e->call.bulk->deregister_memory(e->inner, registration);
 }
 
-static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, void *to, size_t bytes,
-                               nbcoll_work *work)
+static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     struct trace_end *e = trace_end_of(ep);
-    nbcoll_posted posted = e->call.bulk->get(e->inner, peer, key, offset, to, bytes, work);
+    nbcoll_posted posted = e->call.bulk->get(e->inner, peer, key, offset, local, to, bytes, work);
     trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_GET,
                                        .peer = peer,
                                        .posted = posted,
@@ -144,19 +152,58 @@ static nbcoll_posted trace_get(nbcoll_endpoint *ep, int peer, nbcoll_key key, si
     return posted;
 }
 
+static nbcoll_posted trace_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                               const nbcoll_registration *local, const void *from, size_t bytes,
+                               const nbcoll_header *notice, nbcoll_work *work)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_posted posted = e->call.bulk->put(e->inner, peer, key, offset, local, from, bytes, notice, work);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_PUT,
+                                       .peer = peer,
+                                       .posted = posted,
+                                       .header = notice,
+                                       .payload = from,
+                                       .bytes = bytes,
+                                       .offset = offset,
+                                       .key = key,
+                                       .work = work});
+    return posted;
+}
+
 /* Constant, so not worth telling. */
 static int trace_reaches(nbcoll_endpoint *ep, int peer)
 {
     struct trace_end *e = trace_end_of(ep);
-    const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < offsetof(nbcoll_bulk, view) || !bulk->reaches || bulk->reaches(e->inner, peer);
+    return e->call.bulk->reaches(e->inner, peer);
 }
 
-static const void *trace_view(nbcoll_endpoint *ep, int peer, nbcoll_key key, size_t offset, size_t bytes)
+static const void *trace_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
 {
     struct trace_end *e = trace_end_of(ep);
-    const nbcoll_bulk *bulk = e->call.bulk;
-    return bulk->size < sizeof *bulk || !bulk->view ? NULL : bulk->view(e->inner, peer, key, offset, bytes);
+    return e->call.bulk->view(e->inner, peer, key, offset, bytes);
+}
+
+static nbcoll_posted trace_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+{
+    struct trace_end *e = trace_end_of(ep);
+    nbcoll_posted posted = e->call.lines->post(e->inner, peer, line, work);
+    trace_tell(
+        e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE, .peer = peer, .posted = posted, .line = line, .work = work});
+    return posted;
+}
+
+/* Constant, too. */
+static void trace_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.peer_limits(e->inner, peer, out);
+}
+
+static void trace_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+{
+    struct trace_end *e = trace_end_of(ep);
+    e->call.reason(e->inner, peer, out);
+    trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_REASON, .peer = peer, .reason = out});
 }
 
 /* Shared memory is the inner one's, untold. */
@@ -198,11 +245,44 @@ static nbcoll_status trace_arm(nbcoll_endpoint *ep)
     return status;
 }
 
-static const nbcoll_bulk trace_bulk = {sizeof trace_bulk, trace_expose, trace_withdraw, trace_get, trace_reaches,
-                                       trace_view};
 static const nbcoll_shared trace_shared = {sizeof trace_shared, trace_shared_reserve, trace_shared_release,
                                            trace_shared_map, trace_shared_ring};
 static const nbcoll_wakeup trace_wakeup = {sizeof trace_wakeup, trace_fd, trace_arm};
+static const nbcoll_lines trace_lines = {sizeof trace_lines, trace_line};
+
+/* The groups, and the slots in them, that the inner one has. */
+static void trace_table_make(struct trace_end *e)
+{
+    const nbcoll_transport *in = &e->call;
+
+    e->table = (nbcoll_transport){.abi = NBCOLL_ABI,
+                                  .size = sizeof e->table,
+                                  .name = "trace",
+                                  .post = trace_post,
+                                  .progress = trace_progress,
+                                  .cancel = trace_cancel,
+                                  .close = trace_close,
+                                  .abandon = trace_abandon,
+                                  .give_up = trace_give_up};
+    if (in->bulk) {
+        memcpy(&e->inner_bulk, in->bulk, in->bulk->size < sizeof e->inner_bulk ? in->bulk->size : sizeof e->inner_bulk);
+        e->call.bulk = &e->inner_bulk;
+        e->bulk =
+            (nbcoll_bulk){.size = sizeof e->bulk, .flags = e->inner_bulk.flags, .register_memory = trace_register};
+        e->bulk.deregister_memory = e->inner_bulk.deregister_memory ? trace_deregister : NULL;
+        e->bulk.get = e->inner_bulk.get ? trace_get : NULL;
+        e->bulk.put = e->inner_bulk.put ? trace_put : NULL;
+        e->bulk.reaches = e->inner_bulk.reaches ? trace_reaches : NULL;
+        e->bulk.view = e->inner_bulk.view ? trace_view : NULL;
+        e->table.bulk = &e->bulk;
+    }
+    e->table.wakeup = in->wakeup ? &trace_wakeup : NULL;
+    e->table.shared = in->shared ? &trace_shared : NULL;
+    e->table.lines = in->lines ? &trace_lines : NULL;
+    e->table.peer_limits = in->peer_limits ? trace_peer_limits : NULL;
+    e->table.reason = in->reason ? trace_reason : NULL;
+    e->base.transport = &e->table;
+}
 
 nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
 {
@@ -229,13 +309,7 @@ nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoi
     if (!e)
         return NBCOLL_ERR_MEMORY;
     *e = (struct trace_end){.base = *inner, .inner = inner, .call = call, .config = c, .host = host};
-    e->table = (nbcoll_transport){NBCOLL_ABI,   sizeof e->table, "trace", trace_post, trace_progress,
-                                  trace_cancel, trace_close,     NULL,    NULL,     NULL, trace_abandon,
-                                  trace_give_up};
-    e->table.bulk = call.bulk ? &trace_bulk : NULL;
-    e->table.wakeup = call.wakeup ? &trace_wakeup : NULL;
-    e->table.shared = call.shared ? &trace_shared : NULL;
-    e->base.transport = &e->table;
+    trace_table_make(e);
     *out = &e->base;
     return NBCOLL_OK;
 }

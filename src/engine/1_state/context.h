@@ -35,7 +35,7 @@ struct nbcoll_context {
     /* Pools: calls and progress. */
     nbcolli_post *controls;
     uint32_t posts;                            /* of that pool, used or not */
-    nbcolli_unexpected *unexpected_pools[2];   /* without and with payload */
+    nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
     nbcolli_pending_revoke *pending_revokes;
 
     /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */

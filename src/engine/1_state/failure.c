@@ -9,8 +9,17 @@ void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f)
         comm->failure = *f;
 }
 
+nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
+{
+    nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0, {0, NULL}};
+
+    if (s == NBCOLL_ERR_PEER_LOST && rank >= 0)
+        f.reason = comm->link->reason[comm->peer[rank].address];
+    return f;
+}
+
 void nbcolli_note_failure(nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
-    nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
     nbcolli_note(comm, &f);
 }

@@ -5,6 +5,9 @@
 
 #include "context.h"
 
+/* What failed, with what the transport said if it lost the rank. */
+nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag);
+
 /* The cause of a break stays the communicator's. */
 void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f);
 

@@ -34,9 +34,11 @@ struct nbcolli_link {
     nbcoll_context *context;
     nbcoll_endpoint *endpoint;
     nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
+    nbcoll_limits limits;       /* the endpoint's, completed */
     nbcoll_bulk bulk;
     nbcoll_wakeup wakeup;
     nbcoll_shared shared;
+    nbcoll_lines lines;
     uint32_t credits;   /* that each rank gives to each other one */
     nbcolli_pair *pair; /* [ranks] */
     size_t unexpected_mask;
@@ -64,6 +66,7 @@ struct nbcolli_link {
 
     /* Whoever learns of it, mostly progress; a call that declares a rank lost. Progress tells the communicators. */
     uint8_t *loss;   /* [ranks]: nbcolli_loss */
+    nbcoll_transport_error *reason; /* [ranks]: what the transport said when it lost one */
     int losses;      /* changes there, of which the communicators have not been told */
     int untold;      /* ranks that are given up and have not been told */
     int rejected;    /* a rank has given us up */

@@ -4,6 +4,7 @@
 #ifndef NBCOLLI_ENGINE_STATE_MESSAGE_H
 #define NBCOLLI_ENGINE_STATE_MESSAGE_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "nbcoll/transport.h"
@@ -14,14 +15,14 @@ typedef struct nbcolli_op nbcolli_op;
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
 
-/* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender, with a key if a peer can
- * get it; it is answered exactly once: by FIN (taken, or refused), or by CTS (clear to send), which asks for it in
- * DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that its rank is given up. GIVE_UP
- * tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no communicator. REVOKED answers a
- * REVOKE whose sender has lent memory through a cell: this rank will not read it. CREDIT only carries credits, as any
- * message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER or RTS waits for a
- * credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and WHERE says it (ask.h):
- * once for each QUERY. */
+/* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender; its own payload is an
+ * nbcolli_remote if the peer can get it. It is answered exactly once: by FIN (taken, or refused), or by CTS (clear to
+ * send), which asks for it in DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that its
+ * rank is given up. GIVE_UP tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no
+ * communicator. REVOKED answers a REVOKE whose sender has lent memory through a cell: this rank will not read it.
+ * CREDIT only carries credits, as any message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER
+ * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
+ * WHERE says it (ask.h): once for each QUERY. */
 typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
                             NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
                             NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT, NBCOLLI_QUERY, NBCOLLI_WHERE } nbcolli_type;
@@ -40,15 +41,28 @@ typedef struct nbcolli_header {
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this fragment begins; REVOKE: 1 if an answer
                          is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
-    nbcoll_key key;   /* RTS; WHERE: its first word is 1 if there is a fingerprint */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many
-                         operations behind this one are revoked, too */
+                         operations behind this one are revoked, too; WHERE: 1 if there is a fingerprint */
 } nbcolli_header;
 
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */
 
 _Static_assert(sizeof(nbcolli_header) == sizeof(nbcoll_header), "the header fills its words");
+
+/* Where data lies: behind a key, of which limits.key_bytes travel. */
+typedef struct nbcolli_remote {
+    uint64_t offset;
+    nbcoll_key key;
+} nbcolli_remote;
+
+/* Memory of this rank's; it begins as an nbcolli_remote does, which is sent to a peer. */
+typedef struct nbcolli_registered {
+    uint64_t offset;
+    nbcoll_registration registration;
+} nbcolli_registered;
+
+_Static_assert(offsetof(nbcolli_registered, registration.key) == offsetof(nbcolli_remote, key), "it begins so");
 
 typedef enum nbcolli_where {
     NBCOLLI_FREE,    /* not under way */

@@ -33,20 +33,22 @@ struct nbcolli_op {
 
     /* Set back when the run is taken; then progress: the phases of the step. */
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
-    size_t moved;         /* bytes of fragments sent or arrived; pieces shown; where a get begins; bytes used */
-    const unsigned char *found; /* what is being used */
-    nbcoll_key key;       /* of what we expose, or get */
+    size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
+    const unsigned char *found;     /* what is being used */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
                                            those in the middle of something, or in its peer's of those that stall */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
-    uint8_t keyed;             /* `key` is to be withdrawn */
+    uint8_t lent;              /* the peer has got `mine` */
+    uint8_t registered;        /* `mine` is to be deregistered */
     uint8_t recalled;          /* its lent post has been asked for */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
     int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
+    nbcolli_remote theirs;     /* what we get */
+    nbcolli_registered mine;   /* what we lend, or our end of what we get */
 };
 
 typedef enum nbcolli_run_state {

@@ -6,6 +6,8 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
 {
     if ((how & ~link->loss[peer]) == 0)
         return;
+    if (link->transport.reason && how & ~link->loss[peer] & NBCOLLI_CUT && (how & NBCOLLI_GIVEN_UP) != NBCOLLI_GIVEN_UP)
+        link->transport.reason(link->endpoint, peer, &link->reason[peer]);
     link->loss[peer] |= (uint8_t)how;
     link->losses++;
 }

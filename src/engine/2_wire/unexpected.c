@@ -19,8 +19,9 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
                                             const void *payload, size_t bytes)
 {
     nbcoll_context *c = link->context;
-    nbcolli_unexpected **pool = &c->unexpected_pools[bytes > 0], *s = *pool;
-    size_t limit = link->endpoint->limits.payload, capacity = bytes == 0 ? 0 : bytes < limit ? limit : bytes;
+    int is_large = bytes > NBCOLLI_UNEXPECTED_SMALL;
+    nbcolli_unexpected **pool = &c->unexpected_pools[is_large], *s = *pool;
+    size_t limit = is_large ? link->limits.payload : NBCOLLI_UNEXPECTED_SMALL, capacity = bytes < limit ? limit : bytes;
 
     if (s && s->capacity >= bytes)
         *pool = s->next;

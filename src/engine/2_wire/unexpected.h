@@ -8,6 +8,8 @@
 /* Buckets for what the peers of a link can send before it is awaited; a power of two. */
 size_t nbcolli_unexpected_room(uint32_t credits, int ranks);
 
+#define NBCOLLI_UNEXPECTED_SMALL sizeof(nbcolli_remote) /* bytes of payload: announcements, and what is as short */
+
 /* Keeps a copy. The message took a credit, so that what a peer can make us store is bounded. */
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                             const void *payload, size_t bytes);
@@ -15,7 +17,7 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
 /* Gives a kept message back to its pool. */
 static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
 {
-    nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > 0];
+    nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > NBCOLLI_UNEXPECTED_SMALL];
     s->next = *pool;
     *pool = s;
 }

@@ -140,21 +140,23 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         size_t bytes = nbcolli_part_bytes(v, i);
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
         reader[i] = (nbcolli_cell_reader)v->parts[i].peer;
-        part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {{0}}};
+        part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
         if (cell->inlined) {
-            part[i].key.word[0] = nbcolli_inline_at(v, i, &end);
+            part[i].key[0] = nbcolli_inline_at(v, i, &end);
             if (bytes)
-                memcpy(cell->payload + part[i].key.word[0], memory, bytes);
+                memcpy(cell->payload + part[i].key[0], memory, bytes);
             continue;
         }
         if (!bytes)
             continue; /* perhaps there is no memory either */
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
-        nbcoll_status s = peer->link->transport.bulk->expose(peer->link->endpoint, peer->address, memory, bytes,
-                                                             &part[i].key);
+        nbcoll_registration lent;
+        nbcoll_status s = peer->link->transport.bulk->register_memory(peer->link->endpoint, peer->address, memory,
+                                                                      bytes, NBCOLL_PEER_READS, &lent);
         if (s != NBCOLL_OK)
             return s;
+        memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = i + 1;
     }
     cell->fingerprint = run->schedule->fingerprint;
@@ -165,22 +167,6 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     op->cell = run->cells++;
     run->parts += v->part_count;
     return NBCOLL_OK;
-}
-
-void nbcolli_cells_withdraw(nbcolli_run *run)
-{
-    const nbcolli_cell_part *table = nbcolli_table(run->comm, run->tag, run->comm->rank);
-
-    for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        const nbcolli_op *op = &run->op[i];
-        const nbcoll_step_view *v = &run->schedule->step[op->step];
-        for (uint32_t k = 0; k < op->keys; k++) {
-            const nbcolli_peer *peer = &run->comm->peer[v->parts[k].peer];
-            nbcoll_key key = table[op->part + k].key;
-            if (key.word[0] | key.word[1])
-                peer->link->transport.bulk->withdraw(peer->link->endpoint, key);
-        }
-    }
 }
 
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
@@ -260,9 +246,11 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             if (atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
             if (bytes != (all - offset < piece ? all - offset : piece) ||
-                (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key.word[0] > NBCOLLI_CELL_INLINE - bytes)))
+                (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
-            *found = (nbcolli_found){inlined ? cell->payload + part.key.word[0] : NULL, part.key, offset};
+            found->payload = inlined ? cell->payload + part.key[0] : NULL;
+            if (!inlined)
+                found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;
         }
     }

@@ -34,10 +34,12 @@ struct nbcolli_cell {
     _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
 };
 
+#define NBCOLLI_CELL_KEY 2 /* words of a key: transports with longer ones have no cells */
+
 /* What one reader may fetch. Who that is stands beside: `readers` of the table, looked through by those who fetch. */
 typedef struct nbcolli_cell_part {
     uint64_t extent; /* bytes of all pieces, 48 bits, then the number of the first piece */
-    nbcoll_key key;
+    uint64_t key[NBCOLLI_CELL_KEY];
 } nbcolli_cell_part;
 
 typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
@@ -50,9 +52,8 @@ _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) == NBCOLLI_APART, "what a rank
 
 /* Where a FETCH finds its bytes. */
 typedef struct nbcolli_found {
-    const unsigned char *payload; /* in the cell; null: `key` is to be got */
-    nbcoll_key key;
-    size_t offset; /* behind the key */
+    const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
+    nbcolli_remote place;
 } nbcolli_found;
 
 static inline size_t nbcolli_apart(size_t bytes)
@@ -176,9 +177,6 @@ int nbcolli_fits_inline(const nbcoll_step_view *v);
 
 /* [WRITE] Fills the run's next cell. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
-
-/* The run is over: what its cells lent is the program's again. */
-void nbcolli_cells_withdraw(nbcolli_run *run);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);

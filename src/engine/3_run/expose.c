@@ -187,7 +187,7 @@ void nbcolli_fetch_next(nbcolli_op *op)
     }
     const void *there = found.payload;
     if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
-        there = bulk->view(peer->link->endpoint, peer->address, found.key, found.offset, v->write.bytes);
+        there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
         return;
@@ -197,8 +197,7 @@ void nbcolli_fetch_next(nbcolli_op *op)
         return;
     }
     op->phase = NBCOLLI_FETCHING;
-    op->key = found.key;
-    op->moved = found.offset;
+    op->theirs = found.place;
     op->post.link = peer->link;
     op->post.peer = peer->address;
     op->recalled = 0;

@@ -50,7 +50,7 @@ void nbcolli_comm_break(nbcoll_comm *comm, int rank, nbcoll_status why, uint64_t
         (nbcolli_broken(comm) != NBCOLL_OK && nbcolli_broken(comm) != NBCOLL_ERR_MISMATCH))
         return;
     atomic_store_explicit(&comm->broken, broken, memory_order_relaxed); /* starts read nothing else by it */
-    comm->failure = (nbcoll_failure){why, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    comm->failure = nbcolli_failure_of(comm, why, rank, tag);
     comm->context->failure = comm->failure;
     nbcolli_unexpected_drop(comm, from, UINT64_MAX, NBCOLL_ERR_CANCELLED);
     nbcolli_tell_lost(comm, rank, broken);

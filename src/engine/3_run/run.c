@@ -25,7 +25,7 @@ static void nbcolli_send_go(nbcolli_op *op)
     size_t bytes = region.bytes;
     void *memory = region.at;
 
-    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->endpoint->limits.payload)) {
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->limits.payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
         nbcolli_spend(run, bytes);
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
@@ -33,10 +33,8 @@ static void nbcolli_send_go(nbcolli_op *op)
         nbcolli_run_deserted(run, v->peer);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
-        op->keyed = bulk && bulk->expose(peer->link->endpoint, peer->address, memory, bytes, &op->key) == NBCOLL_OK;
-        if (!op->keyed)
-            op->key = (nbcoll_key){{0}}; /* not that of an earlier run */
-        nbcolli_op_send(op, NBCOLLI_RTS, bytes, NULL, 0);
+        op->lent = bulk && bulk->get && nbcolli_op_register(op, peer, NBCOLL_PEER_READS);
+        nbcolli_op_send(op, NBCOLLI_RTS, bytes, &op->mine, op->lent ? nbcolli_remote_bytes(peer->link) : 0);
     }
 }
 
@@ -60,7 +58,7 @@ static int nbcolli_op_turn(nbcolli_op *op)
         op->phase = NBCOLLI_SENT_DATA;
         /* fall through */
     case NBCOLLI_SENT_DATA: {
-        size_t limit = op->post.link->endpoint->limits.payload;
+        size_t limit = op->post.link->limits.payload;
         op->moved += op->post.bytes;
         op->post.bytes = 0;
         size_t fragment = bytes - op->moved < limit ? bytes - op->moved : limit;
@@ -118,6 +116,18 @@ static void nbcolli_send_start(nbcolli_op *op)
     nbcolli_op_next(op);
 }
 
+/* Does an RTS with this payload say where its data can be got? Then the op is prepared for that. */
+static int nbcolli_can_get(nbcolli_op *op, const nbcolli_peer *peer, const void *payload, size_t bytes)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+
+    if (!bulk || !bulk->get || bytes != nbcolli_remote_bytes(peer->link) || !nbcolli_op_register_end(op, peer))
+        return 0;
+    op->theirs = (nbcolli_remote){0};
+    memcpy(&op->theirs, payload, bytes);
+    return 1;
+}
+
 void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes)
 {
     const nbcolli_peer *peer = &op->run->comm->peer[m->source];
@@ -131,9 +141,8 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
             nbcolli_spend(op->run, bytes);
         }
         nbcolli_op_end(op);
-    } else if (peer->link->transport.bulk && (m->key.word[0] | m->key.word[1])) {
+    } else if (nbcolli_can_get(op, peer, payload, bytes)) {
         op->phase = NBCOLLI_GETTING;
-        op->key = m->key;
         nbcolli_op_get(op);
         nbcolli_op_next(op);
     } else if (nbcolli_has_departed(op->run->comm, (int)m->source)) {
@@ -265,8 +274,6 @@ void nbcolli_run_finish(nbcolli_run *run)
 
     if (comm->context->observer)
         nbcolli_observe_end(run);
-    if (run->schedule->cells)
-        nbcolli_cells_withdraw(run);
     if (comm->area && run->status == NBCOLL_OK)
         nbcolli_mark_end(comm, run->tag);
     else if (comm->area)

@@ -54,8 +54,6 @@ void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const vo
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
     h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
-    if (type == NBCOLLI_RTS)
-        h.key = op->key;
     op->post.wire = nbcolli_pack(&h);
     op->post.link = peer->link;
     op->post.peer = peer->address;
@@ -65,6 +63,19 @@ void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const vo
     nbcolli_post_send(&op->post);
 }
 
+int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access)
+{
+    const nbcoll_bulk *bulk = peer->link->transport.bulk;
+    nbcoll_memory region = nbcolli_op_region(op);
+
+    op->mine.offset = 0;
+    if (bulk->register_memory(peer->link->endpoint, peer->address, region.at, region.bytes, access,
+                              &op->mine.registration) != NBCOLL_OK)
+        return 0;
+    op->registered = bulk->deregister_memory != NULL;
+    return 1;
+}
+
 void nbcolli_op_get(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
@@ -72,8 +83,10 @@ void nbcolli_op_get(nbcolli_op *op)
         op->post.where = NBCOLLI_STUCK;
         if (!(link->loss[op->post.peer] & NBCOLLI_CUT))
             nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
-    } else
-        nbcolli_post_is(&op->post, link->transport.bulk->get(link->endpoint, op->post.peer, op->key, op->moved,
-                                                             nbcolli_get_to(op), nbcolli_op_bytes(op),
-                                                             &op->post.work));
+        return;
+    }
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+    nbcolli_post_is(&op->post, bulk->get(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                                         nbcolli_get_to(op), nbcolli_op_bytes(op), &op->post.work));
 }

@@ -112,9 +112,9 @@ void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const vo
 static inline void nbcolli_op_settled(nbcolli_op *op)
 {
     op->phase = NBCOLLI_SETTLED;
-    if (op->keyed) {
-        op->keyed = 0;
-        op->post.link->transport.bulk->withdraw(op->post.link->endpoint, op->key);
+    if (op->registered) {
+        op->registered = 0;
+        op->post.link->transport.bulk->deregister_memory(op->post.link->endpoint, &op->mine.registration);
     }
 }
 
@@ -141,7 +141,22 @@ static inline unsigned char *nbcolli_get_to(const nbcolli_op *op)
     return nbcolli_op_reduces(op) ? nbcolli_bounce(op) : nbcolli_op_memory(op);
 }
 
-/* Starts the op's get, from `moved` on. */
+/* Bytes of an nbcolli_remote as it travels. */
+static inline size_t nbcolli_remote_bytes(const nbcolli_link *link)
+{
+    return offsetof(nbcolli_remote, key) + link->limits.key_bytes;
+}
+
+/* Registers the op's memory for `access`; false if that cannot be. */
+int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access);
+
+/* This rank's end of a get, with the same answer. */
+static inline int nbcolli_op_register_end(nbcolli_op *op, const nbcolli_peer *peer)
+{
+    return peer->link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, peer, NBCOLL_LOCAL_END);
+}
+
+/* Starts the op's get of `theirs`. */
 void nbcolli_op_get(nbcolli_op *op);
 
 #endif

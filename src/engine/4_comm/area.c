@@ -60,12 +60,20 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
     return area;
 }
 
+int nbcolli_area_is_possible(const nbcolli_link *link)
+{
+    const nbcoll_bulk *bulk = link->transport.bulk;
+
+    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
+           bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
+}
+
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link;
 
     comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
-    if (!link->transport.shared || !link->transport.bulk || most > NBCOLLI_CELL_RANKS)
+    if (!nbcolli_area_is_possible(link) || most > NBCOLLI_CELL_RANKS)
         return 0;
     comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
     if (!comm->offered)

@@ -8,6 +8,10 @@
 
 #include "../1_state/context.h"
 
+/* Can communicators of this endpoint have cells? Those hold short keys of what is registered once and for all, and who
+ * fetches has nothing to register. */
+int nbcolli_area_is_possible(const nbcolli_link *link);
+
 /* Ends what area_reserve began. */
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
 

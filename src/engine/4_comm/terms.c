@@ -2,6 +2,7 @@
  * What a communicator says of itself to those who choose and build its schedules: see terms.h. */
 #include "terms.h"
 
+#include "area.h"
 #include "nbcoll/select.h"
 
 static int reaches(const nbcolli_peer *peer)
@@ -12,9 +13,7 @@ static int reaches(const nbcolli_peer *peer)
 
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)
 {
-    const nbcoll_transport *t = &over->link->transport;
-
-    if (!t->shared || !t->bulk)
+    if (!nbcolli_area_is_possible(over->link))
         return 0;
     for (int rank = 0; rank < over->size; rank++)
         if (!reaches(&over->peer[rank]))

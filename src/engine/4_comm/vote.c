@@ -48,15 +48,26 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
 {
     const nbcoll_endpoint *ep = comm->link->endpoint;
 
-    return (nbcolli_vote){
-        .abi = NBCOLL_ABI, .address = (uint32_t)ep->rank, .serial = comm->link->serial + 1,
-        .creation = creation, .colour = colour, .key = key, .slots = comm->config.slots,
-        .cells = comm->config.cells, .credits = comm->link->credits,
-        .alpha_ns = ep->limits.alpha_ns, .beta_ps = ep->limits.beta_ps, .overhead_ns = ep->limits.overhead_ns,
-        .get_ns = ep->limits.get_ns, .eager_ps = ep->limits.eager_ps,
-        .gamma_ps = ep->limits.gamma_ps ? ep->limits.gamma_ps : ep->limits.beta_ps,
-        .flags = comm->config.flags, .shares = nbcolli_area_shares(over), .large = comm->config.large,
-        .eager = vote_eager(comm->config.eager, ep->limits.payload),
-        .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
-        .area = nbcolli_area_offer(comm, over->size)};
+    return (nbcolli_vote){.abi = NBCOLL_ABI,
+                          .address = (uint32_t)ep->rank,
+                          .serial = comm->link->serial + 1,
+                          .creation = creation,
+                          .colour = colour,
+                          .key = key,
+                          .slots = comm->config.slots,
+                          .cells = comm->config.cells,
+                          .credits = comm->link->credits,
+                          .alpha_ns = comm->link->limits.alpha_ns,
+                          .beta_ps = comm->link->limits.beta_ps,
+                          .overhead_ns = comm->link->limits.overhead_ns,
+                          .get_ns = comm->link->limits.get_ns,
+                          .eager_ps = comm->link->limits.eager_ps,
+                          .gamma_ps =
+                              comm->link->limits.gamma_ps ? comm->link->limits.gamma_ps : comm->link->limits.beta_ps,
+                          .flags = comm->config.flags,
+                          .shares = nbcolli_area_shares(over),
+                          .large = comm->config.large,
+                          .eager = vote_eager(comm->config.eager, comm->link->limits.payload),
+                          .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
+                          .area = nbcolli_area_offer(comm, over->size)};
 }

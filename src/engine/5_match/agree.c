@@ -400,13 +400,13 @@ void nbcolli_shrinks_clear(nbcolli_link *link)
 
 int nbcolli_shrink_fits(const nbcoll_comm *comm)
 {
-    return shrink_payload_bytes(comm->size, 0) <= comm->link->endpoint->limits.payload;
+    return shrink_payload_bytes(comm->size, 0) <= comm->link->limits.payload;
 }
 
 nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 {
     nbcolli_link *link = comm->link;
-    size_t size = (size_t)comm->size, limit = link->endpoint->limits.payload;
+    size_t size = (size_t)comm->size, limit = link->limits.payload;
     int carries_areas = shrink_payload_bytes(comm->size, 1) <= limit;
     size_t bytes = shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
     size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(agreement_member));

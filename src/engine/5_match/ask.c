@@ -2,6 +2,7 @@
  * Who waits for whom, and where that rank is: see ask.h. */
 #include "ask.h"
 
+#include "../1_state/failure.h"
 #include "../2_wire/control.h"
 #include "../3_run/cells.h"
 #include "../3_run/fail.h"
@@ -148,7 +149,7 @@ static int late_in(const nbcolli_run *run)
 static nbcoll_failure describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
     const nbcolli_told *told = &comm->told[rank];
-    nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0};
+    nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
 
     if (comm->area) {
         f.position = place_by_words(comm, rank, tag).position;
@@ -163,7 +164,7 @@ static nbcoll_failure describe(const nbcoll_comm *comm, nbcoll_status s, int ran
 
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 {
-    nbcoll_failure f = {NBCOLL_ERR_TIMEOUT, -1, run->tag, run->comm, NBCOLL_POSITION_UNKNOWN, 0};
+    nbcoll_failure f = nbcolli_failure_of(run->comm, NBCOLL_ERR_TIMEOUT, -1, run->tag);
     int late = late_in(run), rank, lowest = -1;
     uint64_t tag;
 
@@ -240,7 +241,7 @@ static void answer(nbcoll_comm *comm, int rank)
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
     h.fingerprint = p.fingerprint;
-    h.key.word[0] = (uint64_t)p.is_known;
+    h.count = (uint32_t)p.is_known;
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)late_in(run) : 0;
@@ -279,7 +280,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    rank_place p = {NBCOLL_POSITION_UNKNOWN, h->key.word[0] == 1, h->fingerprint};
+    rank_place p = {NBCOLL_POSITION_UNKNOWN, h->count == 1, h->fingerprint};
 
     if (!told->asked)
         return;

@@ -42,7 +42,7 @@ static void abandon_lend(abandon_loan *l, const nbcolli_run *run, const void *at
 /* May a peer get what this op has announced? */
 static int abandon_is_announced(const nbcolli_op *op)
 {
-    return op->phase == NBCOLLI_SENT_RTS && op->keyed && !op->fin && !op->refused && !op->cts &&
+    return op->phase == NBCOLLI_SENT_RTS && op->lent && !op->fin && !op->refused && !op->cts &&
            op->post.where != NBCOLLI_BACKLOG && op->post.where != NBCOLLI_STUCK &&
            !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
 }

@@ -25,21 +25,31 @@ static void table_copy(void *to, size_t room, const void *from, size_t size)
     memcpy(to, from, size < room ? size : room);
 }
 
-/* The endpoint's table and groups over defaults, or ERR_ABI. */
+/* The endpoint's limits, table and groups over defaults, or ERR_ABI. */
 static nbcoll_status table_read(nbcolli_link *link)
 {
     const nbcoll_endpoint *ep = link->endpoint;
     nbcoll_transport *t = &link->transport;
+    nbcoll_limits *limits = &link->limits;
 
     if (!ep->transport || ep->transport->abi != NBCOLL_ABI)
         return NBCOLL_ERR_ABI;
     table_copy(t, sizeof *t, ep->transport, ep->transport->size);
-    if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close)
+    table_copy(limits, sizeof *limits, &ep->limits, ep->limits.size);
+    if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close ||
+        limits->payload < 256)
         return NBCOLL_ERR_ABI;
     if (t->bulk) {
         table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
         t->bulk = &link->bulk;
-        if (!link->bulk.expose || !link->bulk.withdraw || !link->bulk.get)
+        if (!link->bulk.register_memory || (!link->bulk.get && !link->bulk.put) || !limits->key_bytes ||
+            limits->key_bytes > sizeof(nbcoll_key))
+            return NBCOLL_ERR_ABI;
+    }
+    if (t->lines) {
+        table_copy(&link->lines, sizeof link->lines, t->lines, t->lines->size);
+        t->lines = &link->lines;
+        if (!link->lines.post)
             return NBCOLL_ERR_ABI;
     }
     if (t->wakeup) {
@@ -90,7 +100,7 @@ static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
 static size_t link_memory(const nbcoll_context *c, int ranks)
 {
     size_t room = nbcolli_unexpected_room(c->credits, ranks) * sizeof(nbcolli_unexpected *);
-    return sizeof(nbcolli_link) + room + (size_t)ranks * (sizeof(nbcolli_pair) + 1);
+    return sizeof(nbcolli_link) + room + (size_t)ranks * (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + 1);
 }
 
 static void farewells_free(nbcoll_context *c, nbcolli_link *link)
@@ -132,7 +142,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     nbcoll_status s;
     cpu_set_t cores;
 
-    if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks || ep->limits.payload < 256)
+    if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks)
         return NBCOLL_ERR_ABI;
     link = nbcolli_alloc(&c->host, link_memory(c, ep->ranks), 64);
     if (!link)
@@ -145,7 +155,8 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->unexpected = (nbcolli_unexpected **)(void *)(link + 1);
     link->unexpected_mask = nbcolli_unexpected_room(c->credits, ep->ranks) - 1;
     link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
-    link->loss = (uint8_t *)(link->pair + ep->ranks);
+    link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
+    link->loss = (uint8_t *)(link->reason + ep->ranks);
     for (int peer = 0; peer < ep->ranks; peer++)
         link->pair[peer].credits = link->credits;
     s = table_read(link);
