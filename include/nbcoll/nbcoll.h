@@ -504,13 +504,15 @@ NBCOLL_API size_t nbcoll_cells_bytes(const nbcoll_comm_config *config, int ranks
 /* Operations started and not yet ended here: those of requests, and those that a blocking call left at its timeout. */
 NBCOLL_API size_t nbcoll_comm_active(const nbcoll_comm *comm);
 
-/* Memory that other ranks read where it lies, where the transport shares memory: in a container, say, where no process
- * may read another's, large buffers of it are sent without copies through messages. It comes from what the transport
- * has for this rank (shm: its quota), of which the cells of communicators are taken, too: what is allocated here can
- * leave a later communicator without them. It is aligned to 128 bytes and zeroed. Freed before the context, and not
- * while an operation uses it (that is not looked for: a peer would read what lies there next, as of any memory that is
- * freed too early); what is not freed ends with the context. Errors of alloc: ERR_NULL, ERR_UNSUPPORTED (the transport
- * shares no memory), ERR_MEMORY; of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
+/* Memory for large buffers that are used often. Where the transport shares memory other ranks read it where it lies: in
+ * a container, say, where no process may read another's, it is sent without copies through messages. Elsewhere it is
+ * the host's, registered once for its lifetime, where other buffers are for each message. Shared memory comes from what
+ * the transport has for this rank (shm: its quota), of which the cells of communicators are taken, too: what is
+ * allocated here can leave a later communicator without them. It is aligned to 128 bytes and zeroed. Freed before the
+ * context, and not while an operation uses it (that is not looked for: a peer would read what lies there next, as of
+ * any memory that is freed too early); what is not freed ends with the context. Errors of alloc: ERR_NULL,
+ * ERR_UNSUPPORTED (the transport moves no bulk data), ERR_MEMORY, or what the transport says when it cannot register;
+ * of free, which accepts null memory: ERR_NULL (comm), ERR_BUFFER (not from here). */
 NBCOLL_API nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out);
 NBCOLL_API nbcoll_status nbcoll_mem_free(nbcoll_comm *comm, void *memory);
 

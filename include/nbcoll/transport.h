@@ -108,7 +108,7 @@ typedef struct nbcoll_key {
 #define NBCOLL_PEER_WRITES 2u /* the peer puts into it */
 #define NBCOLL_LOCAL_END 4u   /* this rank gets into it, or puts from it */
 
-/* A registration: filled by register_memory, kept by the core at one place until deregister_memory. */
+/* A registration: filled by register_memory. The core copies it as it likes. */
 typedef struct nbcoll_registration {
     nbcoll_key key;   /* for the peer; all zero if only LOCAL_END was asked for */
     uint64_t word[2]; /* the transport's own: a handle, a local key */

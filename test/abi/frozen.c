@@ -673,6 +673,7 @@ OFFSET(nbcoll_grid, only_visit, 64);
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
 VALUE(NBCOLL_LOOPBACK_LEND, 2);
 VALUE(NBCOLL_LOOPBACK_SHARED, 4);
+VALUE(NBCOLL_LOOPBACK_NO_GET, 8);
 
 SIZE(nbcoll_loopback_config, 48);
 OFFSET(nbcoll_loopback_config, size, 0);

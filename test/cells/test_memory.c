@@ -18,7 +18,7 @@
 
 static void the_calls_refuse_what_is_not_theirs(void **state)
 {
-    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0), not_shared = world_variant(0, 0);
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0), without_bulk = world_variant(1, 0);
     void *memory = NULL, *other = NULL;
     int mine;
     world w;
@@ -40,7 +40,7 @@ static void the_calls_refuse_what_is_not_theirs(void **state)
     EXPECT(OK, nbcoll_mem_free(w.comm[0], memory));
     EXPECT(ERR_BUFFER, nbcoll_mem_free(w.comm[0], memory));
     world_close(&w); /* `other` ends with its context */
-    world_open(&w, 2, &not_shared, NULL, NULL);
+    world_open(&w, 2, &without_bulk, NULL, NULL);
     EXPECT(ERR_UNSUPPORTED, nbcoll_mem_alloc(w.comm[0], 1, &memory));
     world_close(&w);
 }

@@ -132,6 +132,18 @@ static void whichever_get_fails_all_ranks_learn_of_it(void **state)
     whichever_call(NBCOLL_FAULT_GET, "gets", WORLD_VARIANTS);
 }
 
+static void whichever_put_fails_all_ranks_learn_of_it(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= MOST; ranks++)
+        for (int variant = WORLD_PUTS; variant < WORLD_SHARED; variant++) {
+            uint64_t n = 1;
+            while (live_with(ranks, variant, NBCOLL_FAULT_PUT, n))
+                n += EVERY;
+            assert_true(n > 1); /* some puts were made */
+        }
+}
+
 static void an_exposure_that_fails_changes_nothing_where_messages_replace_it(void **state)
 {
     (void)state;
@@ -285,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_post_fails_all_ranks_learn_of_it),
         cmocka_unit_test(whichever_get_fails_all_ranks_learn_of_it),
+        cmocka_unit_test(whichever_put_fails_all_ranks_learn_of_it),
         cmocka_unit_test(an_exposure_that_fails_changes_nothing_where_messages_replace_it),
         cmocka_unit_test(an_exposure_in_a_cell_that_fails_ends_the_operation_on_all_ranks),
         cmocka_unit_test(the_death_of_a_rank_ends_its_operations_with_its_name),

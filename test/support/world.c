@@ -38,6 +38,8 @@ nbcoll_loopback_config world_variant(int variant, uint64_t seed)
         {.seed = 1},
         {.seed = 1, .flags = NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_NO_BULK, .depth = 2, .payload = 512},
         {.depth = 1, .payload = 256},
+        {.flags = NBCOLL_LOOPBACK_NO_GET},
+        {.seed = 1, .flags = NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_NO_GET, .depth = 2, .payload = 512},
         {.flags = NBCOLL_LOOPBACK_SHARED},
         {.flags = NBCOLL_LOOPBACK_SHARED | NBCOLL_LOOPBACK_LEND},
         {.seed = 1, .flags = NBCOLL_LOOPBACK_SHARED, .depth = 2, .payload = 512},

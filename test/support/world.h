@@ -50,8 +50,8 @@ void world_threads(world *w, void (*main)(world *w, int rank, void *user), void 
 void world_expect(nbcoll_status wanted, nbcoll_status is, const char *call, const char *file, int line);
 
 /* Loopbacks from the comfortable one (0) to less comfortable ones: with and without bulk data, lending, reordering with
- * this seed, with room for one small message only; then some that share memory. */
-enum { WORLD_SHARED = 7, WORLD_VARIANTS = 10 };
+ * this seed, with room for one small message only; then some that put large data, and some that share memory. */
+enum { WORLD_PUTS = 7, WORLD_SHARED = 9, WORLD_VARIANTS = 12 };
 nbcoll_loopback_config world_variant(int variant, uint64_t seed);
 
 /* The next pseudo-random number of a state (splitmix64). */

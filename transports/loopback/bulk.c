@@ -143,3 +143,8 @@ const nbcoll_bulk nbcolli_loopback_bulk = {.size = sizeof nbcolli_loopback_bulk,
                                            .get = loopback_get,
                                            .put = loopback_put,
                                            .view = loopback_view};
+
+const nbcoll_bulk nbcolli_loopback_bulk_puts = {.size = sizeof nbcolli_loopback_bulk_puts,
+                                                .flags = NBCOLL_BULK_ANY_LOCAL,
+                                                .register_memory = loopback_register,
+                                                .put = loopback_put};

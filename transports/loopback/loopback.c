@@ -13,7 +13,8 @@
 #include "world.h"
 
 #define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
-#define LOOPBACK_FLAGS (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED)
+#define LOOPBACK_FLAGS                                                                                                 \
+    (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED | NBCOLL_LOOPBACK_NO_GET)
 #define LOOPBACK_CHANNELS 65536
 #define LOOPBACK_MAX_RANKS 1024
 #define LOOPBACK_MAX_DEPTH 65536
@@ -429,6 +430,7 @@ static const nbcoll_lines loopback_lines = {sizeof loopback_lines, loopback_post
 
 static const nbcoll_transport loopback_table = LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
 static const nbcoll_transport loopback_table_shared = LOOPBACK_TABLE(&nbcolli_loopback_bulk, &nbcolli_loopback_shared);
+static const nbcoll_transport loopback_table_puts = LOOPBACK_TABLE(&nbcolli_loopback_bulk_puts, NULL);
 static const nbcoll_transport loopback_table_without_bulk = LOOPBACK_TABLE(NULL, NULL);
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
@@ -503,6 +505,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     e->base = (nbcoll_endpoint){
         .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &loopback_table_without_bulk
                      : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &loopback_table_shared
+                     : w->config.flags & NBCOLL_LOOPBACK_NO_GET ? &loopback_table_puts
                                                                 : &loopback_table,
         .rank = rank,
         .ranks = w->config.ranks,

@@ -138,7 +138,7 @@ nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbc
 nbcoll_posted nbcolli_loopback_defer(struct loopback_end *e, struct loopback_order order, nbcoll_work *work);
 
 /* bulk.c */
-extern const nbcoll_bulk nbcolli_loopback_bulk;
+extern const nbcoll_bulk nbcolli_loopback_bulk, nbcolli_loopback_bulk_puts; /* the second one has no get */
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
 /* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
 nbcoll_posted nbcolli_loopback_copy(struct loopback_end *e, nbcoll_work *work);

@@ -29,8 +29,15 @@ typedef struct nbcolli_slot {
     uint64_t well_since; /* the turn after the last one that failed here */
 } nbcolli_slot;
 
+/* How large data comes to and goes from a peer: in fragments, by gets of the receiver, or by puts of the sender. */
+typedef enum nbcolli_way { NBCOLLI_BY_FRAGMENTS, NBCOLLI_BY_GET, NBCOLLI_BY_PUT } nbcolli_way;
+
 /* The windows between this rank and another one of the endpoint, whatever the communicator (credit.h). */
 typedef struct nbcolli_pair {
+    /* Made. */
+    size_t payload; /* bytes that a message may carry beside its header */
+    uint8_t way;    /* nbcolli_way */
+
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
     uint32_t credits; /* messages that we may still send unasked */
     uint32_t owed;    /* credits to give back */
@@ -108,6 +115,7 @@ typedef struct nbcolli_area {
     uint64_t at;
     unsigned char *base;
     size_t bytes;
+    nbcoll_registration registration; /* of the program's, where the transport shares no memory */
     int room;           /* of address[] */
     int ranks;          /* that will leave it, once its communicator is freed */
     uint32_t address[]; /* of those, on the link */

@@ -17,15 +17,34 @@ typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
 
 /* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender; its own payload is an
  * nbcolli_remote if the peer can get it. It is answered exactly once: by FIN (taken, or refused), or by CTS (clear to
- * send), which asks for it in DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that its
- * rank is given up. GIVE_UP tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no
+ * send), which asks for it in DATA fragments. REVOKE ends an operation, LOST a communicator; a LOST may also say that
+ * its rank is given up. GIVE_UP tells that rank so (giveup.h), or that its sender gives itself up, and belongs to no
  * communicator. REVOKED answers a REVOKE whose sender has lent memory through a cell: this rank will not read it.
  * CREDIT only carries credits, as any message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
- * WHERE says it (ask.h): once for each QUERY. */
-typedef enum nbcolli_type { NBCOLLI_EAGER, NBCOLLI_RTS, NBCOLLI_FIN, NBCOLLI_CTS, NBCOLLI_DATA, NBCOLLI_REVOKE,
-                            NBCOLLI_REVOKED, NBCOLLI_LOST, NBCOLLI_CREDIT, NBCOLLI_GIVE_UP, NBCOLLI_AGREE,
-                            NBCOLLI_DECIDED, NBCOLLI_STALLED, NBCOLLI_WANT, NBCOLLI_QUERY, NBCOLLI_WHERE } nbcolli_type;
+ * WHERE says it (ask.h): once for each QUERY.
+ *
+ * A CTS with an nbcolli_remote as payload lends its sender's memory, for a put. It is answered exactly once, by PUT: as
+ * the put's notice (OK); or by itself, when DATA follows instead (AGAIN), or nothing does (ERR_CANCELLED). */
+typedef enum nbcolli_type {
+    NBCOLLI_EAGER,
+    NBCOLLI_RTS,
+    NBCOLLI_FIN,
+    NBCOLLI_CTS,
+    NBCOLLI_DATA,
+    NBCOLLI_REVOKE,
+    NBCOLLI_REVOKED,
+    NBCOLLI_LOST,
+    NBCOLLI_CREDIT,
+    NBCOLLI_GIVE_UP,
+    NBCOLLI_AGREE,
+    NBCOLLI_DECIDED,
+    NBCOLLI_STALLED,
+    NBCOLLI_WANT,
+    NBCOLLI_QUERY,
+    NBCOLLI_WHERE,
+    NBCOLLI_PUT
+} nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
 typedef struct nbcolli_header {
@@ -36,8 +55,8 @@ typedef struct nbcolli_header {
     uint32_t fingerprint;
     uint16_t credits; /* given back */
     uint8_t type;     /* nbcolli_type */
-    uint8_t status;   /* REVOKE: why; FIN: OK if taken, else why it was refused; EAGER, RTS: OK if it took a credit;
-                         WHERE: nbcoll_position */
+    uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; EAGER, RTS: OK if it took
+                       a credit; WHERE: nbcoll_position */
     uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this fragment begins; REVOKE: 1 if an answer
                          is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */

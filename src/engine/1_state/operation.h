@@ -12,6 +12,8 @@ typedef enum nbcolli_phase {
     NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
+    NBCOLLI_PUTTING,    /* send: a put */
+    NBCOLLI_SENT_PUT,   /* send: the answer to a CTS that there is no put */
     NBCOLLI_SENT_DATA,  /* send; again until all fragments went */
     NBCOLLI_POSTED,     /* receive: its message has not come */
     NBCOLLI_GETTING,    /* receive: a get */
@@ -41,14 +43,15 @@ struct nbcolli_op {
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
+    uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
     uint8_t recalled;          /* its lent post has been asked for */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
     int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */
-    nbcolli_remote theirs;     /* what we get */
-    nbcolli_registered mine;   /* what we lend, or our end of what we get */
+    nbcolli_remote theirs;     /* what we get, or where we put */
+    nbcolli_registered mine;   /* what we lend, or our end of a get or put */
 };
 
 typedef enum nbcolli_run_state {

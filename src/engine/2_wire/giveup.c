@@ -81,8 +81,8 @@ void nbcolli_tell_given_up(nbcolli_link *link)
 
 /* ---- giving oneself up ------------------------------------------------------------------------------------------- */
 
-/* Has the transport a get of ours from its memory? */
-static int nbcolli_gets_from(const nbcolli_link *link, int peer)
+/* Has the transport a get of ours from its memory, or a put to it? */
+static int nbcolli_copies_with(const nbcolli_link *link, int peer)
 {
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
         for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
@@ -90,8 +90,9 @@ static int nbcolli_gets_from(const nbcolli_link *link, int peer)
                 const nbcolli_run *run = comm->slot[k].active;
                 for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
                     const nbcolli_op *op = &run->op[n];
-                    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
-                    if (gets && op->post.where == NBCOLLI_LENT && op->post.peer == peer)
+                    int copies =
+                        op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+                    if (copies && op->post.where == NBCOLLI_LENT && op->post.peer == peer)
                         return 1;
                 }
             }
@@ -103,7 +104,7 @@ void nbcolli_say_starved(nbcolli_link *link)
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = 1};
 
     for (int peer = 0; peer < link->endpoint->ranks; peer++)
-        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_gets_from(link, peer)) {
+        if (link->loss[peer] & NBCOLLI_UNSAID && !nbcolli_copies_with(link, peer)) {
             nbcolli_post *post = link->farewells;
             link->farewells = post->next;
             link->loss[peer] &= (uint8_t)~NBCOLLI_UNSAID;

@@ -156,7 +156,8 @@ nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
         op->keys = 0;
         op->post.where = NBCOLLI_FREE;
         op->phase = NBCOLLI_IDLE;
-        op->fin = op->refused = op->cts = op->lent = op->registered = op->recalled = op->may_go = op->status = 0;
+        op->fin = op->refused = op->cts = op->lent = op->put = 0;
+        op->registered = op->recalled = op->may_go = op->status = 0;
         op->suspect = 0;
     }
     if (run->answered)

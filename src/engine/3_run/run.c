@@ -20,12 +20,11 @@ static void nbcolli_send_go(nbcolli_op *op)
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_peer *peer = &run->comm->peer[v->peer];
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
     size_t bytes = region.bytes;
     void *memory = region.at;
 
-    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->link->limits.payload)) {
+    if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= peer->pair->payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
         nbcolli_spend(run, bytes);
         nbcolli_op_send(op, NBCOLLI_EAGER, bytes, memory, bytes);
@@ -33,7 +32,7 @@ static void nbcolli_send_go(nbcolli_op *op)
         nbcolli_run_deserted(run, v->peer);
     } else {
         op->phase = NBCOLLI_SENT_RTS;
-        op->lent = bulk && bulk->get && nbcolli_op_register(op, peer, NBCOLL_PEER_READS);
+        op->lent = peer->pair->way == NBCOLLI_BY_GET && nbcolli_op_register(op, peer, NBCOLL_PEER_READS);
         nbcolli_op_send(op, NBCOLLI_RTS, bytes, &op->mine, op->lent ? nbcolli_remote_bytes(peer->link) : 0);
     }
 }
@@ -55,10 +54,16 @@ static int nbcolli_op_turn(nbcolli_op *op)
         }
         if (!op->cts)
             return 0;
+        if (op->put) {
+            nbcolli_op_put_begin(op, &op->run->comm->peer[op->run->schedule->step[op->step].peer]);
+            return 1;
+        }
+        /* fall through */
+    case NBCOLLI_SENT_PUT:
         op->phase = NBCOLLI_SENT_DATA;
         /* fall through */
     case NBCOLLI_SENT_DATA: {
-        size_t limit = op->post.link->limits.payload;
+        size_t limit = nbcolli_op_pair(op)->payload;
         op->moved += op->post.bytes;
         op->post.bytes = 0;
         size_t fragment = bytes - op->moved < limit ? bytes - op->moved : limit;
@@ -82,9 +87,10 @@ static int nbcolli_op_turn(nbcolli_op *op)
         nbcolli_op_send(op, NBCOLLI_FIN, 0, NULL, 0);
         return 1;
     case NBCOLLI_SENT_CTS:
-        if (op->moved == bytes)
+        if (op->moved == bytes && (!op->lent || op->put))
             nbcolli_op_end(op);
         return 0;
+    case NBCOLLI_PUTTING:
     case NBCOLLI_SENT_EAGER:
     case NBCOLLI_SENT_FIN:
         nbcolli_op_end(op);
@@ -149,7 +155,8 @@ void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *pa
         nbcolli_run_deserted(op->run, (int)m->source);
     } else {
         op->phase = NBCOLLI_SENT_CTS;
-        nbcolli_op_send(op, NBCOLLI_CTS, 0, NULL, 0);
+        op->lent = peer->pair->way == NBCOLLI_BY_PUT && nbcolli_op_register(op, peer, NBCOLL_PEER_WRITES);
+        nbcolli_op_send(op, NBCOLLI_CTS, 0, &op->mine, op->lent ? nbcolli_remote_bytes(peer->link) : 0);
     }
 }
 

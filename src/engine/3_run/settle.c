@@ -29,6 +29,10 @@ static void nbcolli_op_unsend(nbcolli_op *op)
         return;
     }
     nbcolli_op_take_back(op);
+    if (op->phase == NBCOLLI_PUTTING)
+        op->put = 1; /* it is still to be answered */
+    if (op->phase == NBCOLLI_PUTTING)
+        return;
     op->phase = op->phase == NBCOLLI_SENT_CTS ? NBCOLLI_GETTING : NBCOLLI_SETTLED; /* an RTS is still to be answered */
     if (sends && op->status == NBCOLL_OK)
         nbcolli_credits_in(nbcolli_op_pair(op), 1);
@@ -45,17 +49,17 @@ static void nbcolli_op_stop(nbcolli_op *op)
     nbcolli_unwatch(op);
     if (op->phase == NBCOLLI_EXPOSED)
         nbcolli_exposure_recall(op);
-    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN)
+    if (op->post.where == NBCOLLI_BACKLOG && op->phase != NBCOLLI_SENT_FIN && op->phase != NBCOLLI_SENT_PUT)
         nbcolli_op_unsend(op);
 }
 
-/* Asks, once, for a get, or for what a peer that has left will not take. All else goes out: of a cancelled message
- * nobody could say whether its credits arrived. */
+/* Asks, once, for a get or put, or for what a peer that has left will not take. All else goes out: of a cancelled
+ * message nobody could say whether its credits arrived. */
 static void nbcolli_op_recall(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
-    int gets = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING;
-    if (!op->recalled && (gets || link->loss[op->post.peer] & NBCOLLI_DEPARTED)) {
+    int copies = op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
+    if (!op->recalled && (copies || link->loss[op->post.peer] & NBCOLLI_DEPARTED)) {
         op->recalled = 1;
         link->transport.cancel(link->endpoint, &op->post.work);
     }
@@ -67,6 +71,29 @@ static int nbcolli_op_owes_fin(const nbcolli_op *op)
     int stuck = op->post.where == NBCOLLI_STUCK;
     return !op->fin && (op->phase == NBCOLLI_GETTING ||
                         (stuck && (op->phase == NBCOLLI_SENT_CTS || op->phase == NBCOLLI_SENT_FIN)));
+}
+
+/* A put whose notice has not been and will not be delivered: the CTS is still to be answered, and the credits that were
+ * to go with it are ours again. */
+static void nbcolli_op_put_returned(nbcolli_op *op)
+{
+    if (op->phase != NBCOLLI_PUTTING || op->put ||
+        (op->post.where != NBCOLLI_STUCK && op->post.work.status != NBCOLL_ERR_CANCELLED))
+        return;
+    nbcolli_header h = nbcolli_unpack(&op->post.wire);
+    nbcolli_op_pair(op)->owed += h.credits;
+    op->put = 1;
+}
+
+/* Is an answer on its way that says that the op's memory is its own again? Of a peer that has left none is. */
+static int nbcolli_op_is_answered(const nbcolli_op *op)
+{
+    int waits = op->phase == NBCOLLI_SENT_RTS   ? !op->fin && !op->refused && !op->cts
+                : op->phase == NBCOLLI_SENT_CTS ? op->lent && !op->put
+                                                : 0;
+
+    return !waits || op->post.where == NBCOLLI_STUCK ||
+           nbcolli_has_departed(op->run->comm, op->run->schedule->step[op->step].peer);
 }
 
 /* Does somebody else still hold the op's memory? Ends what nobody holds. */
@@ -85,8 +112,14 @@ static int nbcolli_op_held(nbcolli_op *op)
         if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
             return 1;
     }
-    if (op->phase == NBCOLLI_SENT_RTS && op->post.where != NBCOLLI_STUCK && !op->fin && !op->refused && !op->cts &&
-        !nbcolli_has_departed(op->run->comm, op->run->schedule->step[op->step].peer))
+    nbcolli_op_put_returned(op);
+    if ((op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_PUTTING) && op->put) {
+        op->phase = NBCOLLI_SENT_PUT;
+        nbcolli_op_answer_put(op, NBCOLL_ERR_CANCELLED);
+        if (op->post.where == NBCOLLI_LENT || op->post.where == NBCOLLI_BACKLOG)
+            return 1;
+    }
+    if (!nbcolli_op_is_answered(op))
         return 1;
     if (op->phase == NBCOLLI_EXPOSED && nbcolli_exposure_is_held(op, &reader)) {
         nbcolli_watch(op);

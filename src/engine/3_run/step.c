@@ -42,7 +42,8 @@ void nbcolli_op_delay(nbcolli_op *op)
     nbcolli_run_delay(op->run);
 }
 
-void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+/* Makes the op's post its next message. */
+static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
@@ -60,7 +61,46 @@ void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const vo
     op->post.payload = payload;
     op->post.bytes = bytes;
     op->recalled = 0;
+}
+
+void nbcolli_op_send(nbcolli_op *op, nbcolli_type type, uint64_t field, const void *payload, size_t bytes)
+{
+    nbcolli_op_write(op, type, field, payload, bytes);
     nbcolli_post_send(&op->post);
+}
+
+void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status)
+{
+    op->put = 0;
+    op->status = (uint8_t)status;
+    nbcolli_op_send(op, NBCOLLI_PUT, 0, NULL, 0);
+}
+
+void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer)
+{
+    if (!peer->link->transport.bulk->put || !nbcolli_op_register_end(op, peer)) {
+        op->phase = NBCOLLI_SENT_PUT;
+        nbcolli_op_answer_put(op, NBCOLL_AGAIN);
+        return;
+    }
+    op->phase = NBCOLLI_PUTTING;
+    op->put = 0;
+    op->status = NBCOLL_OK;
+    nbcolli_op_write(op, NBCOLLI_PUT, 0, NULL, 0);
+    nbcolli_op_put(op);
+}
+
+/* Is it memory of nbcoll_mem_alloc that is registered already? */
+static int nbcolli_op_lies_in_area(nbcolli_op *op, const nbcolli_link *link, nbcoll_memory region)
+{
+    for (const nbcolli_area *area = link->transport.shared ? NULL : link->memory; area; area = area->next) {
+        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
+        if (offset > area->bytes || region.bytes > area->bytes - offset)
+            continue;
+        op->mine = (nbcolli_registered){offset, area->registration};
+        return 1;
+    }
+    return 0;
 }
 
 int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t access)
@@ -68,6 +108,8 @@ int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t acces
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
 
+    if (nbcolli_op_lies_in_area(op, peer->link, region))
+        return 1;
     op->mine.offset = 0;
     if (bulk->register_memory(peer->link->endpoint, peer->address, region.at, region.bytes, access,
                               &op->mine.registration) != NBCOLL_OK)
@@ -76,15 +118,37 @@ int nbcolli_op_register(nbcolli_op *op, const nbcolli_peer *peer, uint32_t acces
     return 1;
 }
 
+/* Is its peer gone, so that nothing can be got from there or put there? Then the op is stuck. */
+static int nbcolli_op_is_cut(nbcolli_op *op)
+{
+    uint8_t loss = op->post.link->loss[op->post.peer];
+
+    if (loss == NBCOLLI_HERE)
+        return 0;
+    op->post.where = NBCOLLI_STUCK;
+    if (!(loss & NBCOLLI_CUT))
+        nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
+    return 1;
+}
+
+void nbcolli_op_put(nbcolli_op *op)
+{
+    nbcolli_link *link = op->post.link;
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+
+    if (nbcolli_op_is_cut(op))
+        return;
+    op->post.work.status = NBCOLL_OK;
+    nbcolli_post_is(&op->post, bulk->put(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
+                                         nbcolli_op_memory(op), nbcolli_op_bytes(op), &op->post.wire, &op->post.work));
+}
+
 void nbcolli_op_get(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
-    if (link->loss[op->post.peer] != NBCOLLI_HERE) {
-        op->post.where = NBCOLLI_STUCK;
-        if (!(link->loss[op->post.peer] & NBCOLLI_CUT))
-            nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
+    if (nbcolli_op_is_cut(op))
         return;
-    }
     const nbcoll_bulk *bulk = link->transport.bulk;
     const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
     nbcolli_post_is(&op->post, bulk->get(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,

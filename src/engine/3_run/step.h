@@ -156,6 +156,15 @@ static inline int nbcolli_op_register_end(nbcolli_op *op, const nbcolli_peer *pe
     return peer->link->transport.bulk->flags & NBCOLL_BULK_ANY_LOCAL || nbcolli_op_register(op, peer, NBCOLL_LOCAL_END);
 }
 
+/* Answers the CTS that has lent `theirs`: with a put, or where that cannot be by saying that DATA follows. */
+void nbcolli_op_put_begin(nbcolli_op *op, const nbcolli_peer *peer);
+
+/* Answers it without a put. */
+void nbcolli_op_answer_put(nbcolli_op *op, nbcoll_status status);
+
+/* Starts the op's put, once its notice is written. */
+void nbcolli_op_put(nbcolli_op *op);
+
 /* Starts the op's get of `theirs`. */
 void nbcolli_op_get(nbcolli_op *op);
 

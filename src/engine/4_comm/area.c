@@ -15,8 +15,42 @@ size_t nbcolli_area_memory(int most)
 
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area)
 {
-    link->shared.release(link->endpoint, area->at);
-    nbcolli_free(&link->context->host, area, nbcolli_area_memory(area->room));
+    const nbcoll_host *host = &link->context->host;
+
+    if (link->transport.shared)
+        link->shared.release(link->endpoint, area->at);
+    else {
+        if (link->bulk.deregister_memory)
+            link->bulk.deregister_memory(link->endpoint, &area->registration);
+        nbcolli_free(host, area->base, area->bytes);
+    }
+    nbcolli_free(host, area, nbcolli_area_memory(area->room));
+}
+
+nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_area **out)
+{
+    const nbcoll_host *host = &link->context->host;
+    const nbcoll_bulk *bulk = &link->bulk;
+    uint32_t access = (bulk->get ? NBCOLL_PEER_READS : 0) | (bulk->put ? NBCOLL_PEER_WRITES : 0) |
+                      (bulk->flags & NBCOLL_BULK_ANY_LOCAL ? 0 : NBCOLL_LOCAL_END);
+    nbcolli_area *area = nbcolli_alloc(host, nbcolli_area_memory(0), _Alignof(nbcolli_area));
+    unsigned char *base = area && bytes < SIZE_MAX / 2 ? nbcolli_alloc(host, bytes, NBCOLLI_APART) : NULL;
+    nbcoll_status s = base ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+
+    if (base) {
+        memset(base, 0, bytes);
+        s = bulk->register_memory(link->endpoint, -1, base, bytes, access, &area->registration);
+    }
+    if (s != NBCOLL_OK) {
+        nbcolli_free(host, base, bytes);
+        nbcolli_free(host, area, nbcolli_area_memory(0));
+        return s;
+    }
+    area->base = base;
+    area->bytes = bytes;
+    area->room = area->ranks = 0;
+    *out = area;
+    return NBCOLL_OK;
 }
 
 static int area_is_left(const nbcolli_link *link, const nbcolli_area *area)
@@ -58,14 +92,6 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
     area->base = link->shared.map(link->endpoint, area->at, bytes);
     area->ranks = 0;
     return area;
-}
-
-int nbcolli_area_is_possible(const nbcolli_link *link)
-{
-    const nbcoll_bulk *bulk = link->transport.bulk;
-
-    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
-           bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
 }
 
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)

@@ -8,12 +8,11 @@
 
 #include "../1_state/context.h"
 
-/* Can communicators of this endpoint have cells? Those hold short keys of what is registered once and for all, and who
- * fetches has nothing to register. */
-int nbcolli_area_is_possible(const nbcolli_link *link);
-
-/* Ends what area_reserve began. */
+/* Ends what area_reserve or area_register began. */
 void nbcolli_area_release(nbcolli_link *link, nbcolli_area *area);
+
+/* Memory of the host's, zeroed and registered for every use and peer. ERR_MEMORY, or what the transport says. */
+nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_area **out);
 
 /* Shared memory of this rank's, for a communicator of at most `most` ranks, or null. */
 nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most);

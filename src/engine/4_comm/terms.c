@@ -2,13 +2,21 @@
  * What a communicator says of itself to those who choose and build its schedules: see terms.h. */
 #include "terms.h"
 
-#include "area.h"
+#include "../3_run/cells.h"
 #include "nbcoll/select.h"
 
 static int reaches(const nbcolli_peer *peer)
 {
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
     return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
+}
+
+int nbcolli_area_is_possible(const nbcolli_link *link)
+{
+    const nbcoll_bulk *bulk = link->transport.bulk;
+
+    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
+           bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
 }
 
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)

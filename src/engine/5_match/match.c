@@ -120,12 +120,26 @@ void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_stall_end(op, NBCOLL_AGAIN);
 }
 
-void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h)
+/* A CTS lends memory to a send that is not there: it is told so, as its sender waits for an answer. */
+static void nbcolli_put_refuse(nbcoll_comm *comm, const nbcolli_header *h)
 {
+    nbcolli_header answer = nbcolli_header_to(comm, (int)h->source, NBCOLLI_PUT, h->tag);
+
+    answer.number = h->number;
+    answer.status = NBCOLL_ERR_CANCELLED;
+    nbcolli_control_to(comm, (int)h->source, &answer);
+}
+
+void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    int lends = h->type == NBCOLLI_CTS && in->bytes == nbcolli_remote_bytes(in->link);
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
     nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->send, run->schedule->sends, h) : NULL;
 
-    if (!op || op->phase != NBCOLLI_SENT_RTS)
+    if (lends && !op)
+        nbcolli_put_refuse(comm, h);
+    if (!op || op->phase != NBCOLLI_SENT_RTS || op->cts)
         return;
     if (h->type == NBCOLLI_CTS)
         op->cts = 1;
@@ -133,12 +147,35 @@ void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h)
         op->fin = 1;
     else
         op->refused = 1; /* if it is revoked, word of that is on its way */
+    if (lends) {
+        op->put = 1;
+        op->theirs = (nbcolli_remote){0};
+        memcpy(&op->theirs, in->payload, in->bytes);
+    }
     if (h->type == NBCOLLI_FIN && h->status == NBCOLL_ERR_MISMATCH)
         nbcolli_run_fail(run, NBCOLL_ERR_MISMATCH, (int)h->source, 1);
     if (run->status != NBCOLL_OK) {
         nbcolli_to_settle(run);
         return;
     }
+    nbcolli_op_next(op);
+    nbcolli_advance(run);
+}
+
+void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    nbcolli_op *op = run ? nbcolli_find_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
+
+    if (!op || op->phase != NBCOLLI_SENT_CTS || !op->lent || op->put)
+        return;
+    op->put = 1;
+    if (run->status != NBCOLL_OK) {
+        nbcolli_to_settle(run);
+        return;
+    }
+    if (h->status == NBCOLL_OK) /* what else has come was not asked for */
+        op->moved = nbcolli_op_bytes(op);
     nbcolli_op_next(op);
     nbcolli_advance(run);
 }

@@ -17,7 +17,10 @@ void nbcolli_stalled_in(nbcoll_comm *comm, const nbcolli_header *h);
 void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h);
 
 /* FIN or CTS: an answer to our RTS. */
-void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_header *h);
+void nbcolli_answer_in(nbcoll_comm *comm, const nbcolli_incoming *in);
+
+/* The answer to our CTS that lent memory. */
+void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_header *h);
 
 /* A fragment of what our CTS asked for. Fragments may come in any order. */
 void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in);

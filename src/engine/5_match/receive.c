@@ -93,6 +93,8 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_orphan_answer(in, NBCOLLI_FIN, m->number, why);
     if (m->type == NBCOLLI_REVOKE && m->bytes)
         nbcolli_orphan_answer(in, NBCOLLI_REVOKED, m->number, NBCOLL_OK);
+    if (m->type == NBCOLLI_CTS && in->bytes) /* it lends memory */
+        nbcolli_orphan_answer(in, NBCOLLI_PUT, m->number, NBCOLL_ERR_CANCELLED);
     if (is_data && is_freed && !has_failed)
         nbcolli_orphan_answer(in, NBCOLLI_LOST, m->to, why);
     if (m->type == NBCOLLI_STALLED)
@@ -127,7 +129,10 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         break;
     case NBCOLLI_FIN:
     case NBCOLLI_CTS:
-        nbcolli_answer_in(comm, h);
+        nbcolli_answer_in(comm, in);
+        break;
+    case NBCOLLI_PUT:
+        nbcolli_put_in(comm, h);
         break;
     case NBCOLLI_DATA:
         nbcolli_data_in(comm, in);

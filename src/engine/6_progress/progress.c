@@ -71,6 +71,8 @@ static void nbcolli_backlog_retry(nbcolli_link *link)
         post->at = NULL;
         if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
             nbcolli_op_get(post->op);
+        else if (post->op && post->op->phase == NBCOLLI_PUTTING)
+            nbcolli_op_put(post->op);
         else
             nbcolli_post_send(post);
         if (!post->op)

@@ -39,10 +39,12 @@ static void abandon_lend(abandon_loan *l, const nbcolli_run *run, const void *at
         l->lent(l->user, (void *)(uintptr_t)at, bytes);
 }
 
-/* May a peer get what this op has announced? */
+/* May a peer get what this op has announced, or put where it said? */
 static int abandon_is_announced(const nbcolli_op *op)
 {
-    return op->phase == NBCOLLI_SENT_RTS && op->lent && !op->fin && !op->refused && !op->cts &&
+    int waits = op->phase == NBCOLLI_SENT_RTS ? !op->fin && !op->refused && !op->cts : !op->put;
+
+    return (op->phase == NBCOLLI_SENT_RTS || op->phase == NBCOLLI_SENT_CTS) && op->lent && waits &&
            op->post.where != NBCOLLI_BACKLOG && op->post.where != NBCOLLI_STUCK &&
            !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
 }
@@ -56,6 +58,8 @@ static void abandon_op(abandon_loan *l, const nbcolli_op *op)
         l->is_kept = 1; /* its work request */
         if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
             abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
+        else if (op->phase == NBCOLLI_PUTTING)
+            abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
         else
             abandon_lend(l, run, op->post.payload, op->post.bytes);
     }

@@ -17,6 +17,7 @@
 #include "../4_comm/requests.h"
 #include "../5_match/agree.h"
 #include "../5_match/ask.h"
+#include "../4_comm/area.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
 #include "../../host/host.h"
@@ -137,6 +138,11 @@ void nbcolli_context_end(nbcoll_context *c, int abandons)
     while (c->comms)
         nbcolli_comm_destroy(c->comms);
     while (c->links) {
+        while (c->links->memory && !c->links->transport.shared && !abandons) {
+            nbcolli_area *area = c->links->memory;
+            c->links->memory = area->next;
+            nbcolli_area_release(c->links, area);
+        }
         nbcoll_endpoint *ep = c->links->endpoint;
         void (*leave)(nbcoll_endpoint *) = c->links->transport.close;
         if (abandons && c->links->transport.abandon)

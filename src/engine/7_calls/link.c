@@ -67,6 +67,24 @@ static nbcoll_status table_read(nbcolli_link *link)
     return NBCOLL_OK;
 }
 
+/* What differs by peer. */
+static void pairs_make(nbcolli_link *link)
+{
+    const nbcoll_transport *t = &link->transport;
+
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        nbcoll_limits l = link->limits;
+        l.size = sizeof l;
+        if (t->peer_limits)
+            t->peer_limits(link->endpoint, peer, &l);
+        link->pair[peer].credits = link->credits;
+        link->pair[peer].payload = l.payload > link->limits.payload ? l.payload : link->limits.payload;
+        link->pair[peer].way = !t->bulk                                                 ? NBCOLLI_BY_FRAGMENTS
+                               : !t->bulk->get || (t->bulk->put && l.put_ns < l.get_ns) ? NBCOLLI_BY_PUT
+                                                                                        : NBCOLLI_BY_GET;
+    }
+}
+
 static nbcoll_status poller_error(int why)
 {
     if (why == ENOMEM)
@@ -157,9 +175,9 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
     link->loss = (uint8_t *)(link->reason + ep->ranks);
-    for (int peer = 0; peer < ep->ranks; peer++)
-        link->pair[peer].credits = link->credits;
     s = table_read(link);
+    if (s == NBCOLL_OK)
+        pairs_make(link);
     if (s == NBCOLL_OK)
         s = posts_reserve(c, link);
     if (s == NBCOLL_OK)

@@ -11,11 +11,15 @@ nbcoll_status nbcoll_mem_alloc(nbcoll_comm *comm, size_t bytes, void **out)
     if (s != NBCOLL_OK)
         return s;
     nbcolli_link *link = comm->link;
-    if (!link->transport.shared || !link->transport.bulk)
+    if (!link->transport.bulk)
         return nbcolli_leave(comm->context, NBCOLL_ERR_UNSUPPORTED);
-    nbcolli_area *area = nbcolli_area_reserve(link, bytes ? bytes : 1, 0);
-    if (!area)
-        return nbcolli_leave(comm->context, NBCOLL_ERR_MEMORY);
+    nbcolli_area *area = NULL;
+    if (!link->transport.shared)
+        s = nbcolli_area_register(link, bytes ? bytes : 1, &area);
+    else if (!(area = nbcolli_area_reserve(link, bytes ? bytes : 1, 0)))
+        s = NBCOLL_ERR_MEMORY;
+    if (s != NBCOLL_OK)
+        return nbcolli_leave(comm->context, s);
     area->next = link->memory;
     link->memory = area;
     *out = area->base;
