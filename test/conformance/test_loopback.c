@@ -22,7 +22,7 @@ static void a_bad_configuration_is_refused(void **state)
         {.size = sizeof bad[0], .ranks = 2, .payload = 255},
         {.size = sizeof bad[0], .ranks = 2, .payload = 65537},
         {.size = sizeof bad[0], .ranks = 2, .depth = 65537},
-        {.size = sizeof bad[0], .ranks = 2, .flags = 8},
+        {.size = sizeof bad[0], .ranks = 2, .flags = 16},
         {.size = sizeof bad[0], .ranks = 2, .host = &(const nbcoll_host){.size = 0}},
     };
     nbcoll_loopback *world = NULL;
