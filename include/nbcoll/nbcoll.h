@@ -27,8 +27,9 @@
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file, before its first include of a header of nbcoll
  * and before all system headers, and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the
  * transports loopback and shm; -DNBCOLL_WITH_LOOPBACK=0 and -DNBCOLL_WITH_SHM=0 leave them out, -DNBCOLL_WITH_TRACE=1
- * and -DNBCOLL_WITH_FAULT=1 bring the others. With -DNBCOLL_PREFIX=acme_ in all files that include nbcoll the linker
- * sees acme_nbcoll_ibcast, so that several copies can live in one program.
+ * and -DNBCOLL_WITH_FAULT=1 bring the others. Every name that it defines begins with nbcoll_, nbcolli_, NBCOLL_ or
+ * NBCOLLI_. With -DNBCOLL_PREFIX=acme_ in all files that include nbcoll the linker sees acme_nbcoll_ibcast, so that
+ * several copies can live in one program.
  *
  * Structs that begin with `size` are size-tagged: set it to sizeof the struct (the *_DEFAULTS initialisers do), so that
  * fields can be appended. Fields beyond `size` take their defaults.
@@ -290,7 +291,9 @@ typedef struct nbcoll_request {
 /* Timeouts are nanoseconds from the call on. 0 looks once. */
 #define NBCOLL_FOREVER UINT64_MAX
 
-/* test and wait progress the whole context. They return NBCOLL_PENDING (test) or an ERR_TIMEOUT or ERR_NO_SLOT (wait)
+/* With NBCOLL_INLINE defined they are inline where there is nothing to progress: see inline.h.
+ *
+ * test and wait progress the whole context. They return NBCOLL_PENDING (test) or an ERR_TIMEOUT or ERR_NO_SLOT (wait)
  * while the operation is active: the request then stays valid and its buffers lent. Any other value is how the
  * operation ended: a non-persistent request has been released and set to NBCOLL_REQUEST_NULL, a persistent one is
  * inactive and can be started again. The null request and an inactive persistent one are NBCOLL_OK at once.

@@ -7,9 +7,9 @@
 const char *nbcoll_status_name(nbcoll_status status)
 {
     static const char *const names[] = {
-#define STATUS_NAME(name, text) "NBCOLL_" #name,
-        NBCOLL_STATUS_LIST(STATUS_NAME)
-#undef STATUS_NAME
+#define NBCOLLI_STATUS_NAME(name, text) "NBCOLL_" #name,
+        NBCOLL_STATUS_LIST(NBCOLLI_STATUS_NAME)
+#undef NBCOLLI_STATUS_NAME
     };
     return (unsigned)status < NBCOLL_STATUS_COUNT ? names[status] : "NBCOLL_?";
 }
@@ -17,15 +17,15 @@ const char *nbcoll_status_name(nbcoll_status status)
 const char *nbcoll_status_text(nbcoll_status status)
 {
     static const char *const texts[] = {
-#define STATUS_TEXT(name, text) text,
-        NBCOLL_STATUS_LIST(STATUS_TEXT)
-#undef STATUS_TEXT
+#define NBCOLLI_STATUS_TEXT(name, text) text,
+        NBCOLL_STATUS_LIST(NBCOLLI_STATUS_TEXT)
+#undef NBCOLLI_STATUS_TEXT
     };
     return (unsigned)status < NBCOLL_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
 /* What a rank that is waited for does. */
-static const char *position_text(nbcoll_position position)
+static const char *nbcolli_position_text(nbcoll_position position)
 {
     switch (position) {
     case NBCOLL_POSITION_NOT_STARTED: return "has not started it";
@@ -38,7 +38,7 @@ static const char *position_text(nbcoll_position position)
 }
 
 /* What a rank did that ended an operation; null: more is not to be said. */
-static const char *deed_text(nbcoll_status status)
+static const char *nbcolli_deed_text(nbcoll_status status)
 {
     switch (status) {
     case NBCOLL_ERR_CANCELLED: return "cancelled";
@@ -51,7 +51,7 @@ static const char *deed_text(nbcoll_status status)
 }
 
 /* What the transport said, to come behind the sentence. */
-static void reason_text(const nbcoll_failure *f, char *text, size_t bytes)
+static void nbcolli_reason_text(const nbcoll_failure *f, char *text, size_t bytes)
 {
     text[0] = 0;
     if (f->reason.text && f->reason.code)
@@ -63,12 +63,12 @@ static void reason_text(const nbcoll_failure *f, char *text, size_t bytes)
 size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes)
 {
     nbcoll_failure f = failure ? *failure : (nbcoll_failure){0};
-    const char *begin = f.status == NBCOLL_ERR_NO_SLOT ? "no slot is free: " : "", *deed = deed_text(f.status);
+    const char *begin = f.status == NBCOLL_ERR_NO_SLOT ? "no slot is free: " : "", *deed = nbcolli_deed_text(f.status);
     unsigned long long tag = f.tag;
     char reason[160];
     int n;
 
-    reason_text(&f, reason, sizeof reason);
+    nbcolli_reason_text(&f, reason, sizeof reason);
     if (f.status == NBCOLL_ERR_TIMEOUT || f.status == NBCOLL_ERR_NO_SLOT) {
         if (f.rank < 0)
             n = snprintf(text, bytes, "%soperation %llu has not ended", begin, tag);
@@ -76,7 +76,7 @@ size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t byt
             n = snprintf(text, bytes, "%srank %d has not started operation %llu", begin, f.rank, tag);
         else
             n = snprintf(text, bytes, "%soperation %llu waits for rank %d, which %s", begin, tag, f.rank,
-                         position_text(f.position));
+                         nbcolli_position_text(f.position));
     } else if (deed && f.rank >= 0)
         n = snprintf(text, bytes, "rank %d %s operation %llu%s", f.rank, deed, tag, reason);
     else

@@ -131,14 +131,14 @@ NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)
 
 #define NBCOLLI_ALGORITHM_ENTRY(OPERATION, function, name, flags)                                                      \
     {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##function, flags},
-static const nbcoll_algorithm algorithm_table[] = {NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_ENTRY)};
+static const nbcoll_algorithm nbcolli_algorithm_table[] = {NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_ENTRY)};
 
 static const nbcoll_algorithm *const nbcolli_algorithm_end =
-    algorithm_table + sizeof algorithm_table / sizeof *algorithm_table;
+    nbcolli_algorithm_table + sizeof nbcolli_algorithm_table / sizeof *nbcolli_algorithm_table;
 
 const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned i)
 {
-    for (const nbcoll_algorithm *entry = algorithm_table; entry < nbcolli_algorithm_end; entry++)
+    for (const nbcoll_algorithm *entry = nbcolli_algorithm_table; entry < nbcolli_algorithm_end; entry++)
         if (entry->operation == operation && !i--)
             return entry;
     return NULL;
@@ -146,7 +146,7 @@ const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned
 
 const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name)
 {
-    for (const nbcoll_algorithm *entry = algorithm_table; name && entry < nbcolli_algorithm_end; entry++)
+    for (const nbcoll_algorithm *entry = nbcolli_algorithm_table; name && entry < nbcolli_algorithm_end; entry++)
         if (entry->operation == operation && !strcmp(entry->name, name))
             return entry;
     return NULL;

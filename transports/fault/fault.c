@@ -10,7 +10,7 @@
 
 #include "../../src/host/host.h"
 
-struct fault_end {
+struct nbcolli_fault_end {
     nbcoll_endpoint base;
     nbcoll_transport table; /* ours: with the groups that the inner one has */
     nbcoll_bulk bulk;       /* ours: with the slots that the inner one has */
@@ -29,18 +29,18 @@ struct fault_end {
     unsigned char *gets_to;
     unsigned char *overwrites; /* a cancelled get's, in so many progresses */
     int overwrites_in;
-    unsigned char peer[]; /* FAULT_LOST, FAULT_REFUSED */
+    unsigned char peer[]; /* NBCOLLI_FAULT_LOST, NBCOLLI_FAULT_REFUSED */
 };
 
-enum { FAULT_LOST = 1, FAULT_REFUSED = 2 };
+enum { NBCOLLI_FAULT_LOST = 1, NBCOLLI_FAULT_REFUSED = 2 };
 
-static struct fault_end *fault_end_of(nbcoll_endpoint *ep)
+static struct nbcolli_fault_end *nbcolli_fault_end_of(nbcoll_endpoint *ep)
 {
-    return (struct fault_end *)ep;
+    return (struct nbcolli_fault_end *)ep;
 }
 
 /* Keeps a work request for the next progress. `awake`: nobody will ring for it. */
-static void fault_hold(struct fault_end *e, nbcoll_work *work, bool awake)
+static void nbcolli_fault_hold(struct nbcolli_fault_end *e, nbcoll_work *work, bool awake)
 {
     work->next = NULL;
     *e->held_end = work;
@@ -49,7 +49,7 @@ static void fault_hold(struct fault_end *e, nbcoll_work *work, bool awake)
 }
 
 /* xorshift64*, of a state that is never 0 */
-static uint64_t fault_random(struct fault_end *e)
+static uint64_t nbcolli_fault_random(struct nbcolli_fault_end *e)
 {
     e->random ^= e->random >> 12;
     e->random ^= e->random << 25;
@@ -57,28 +57,28 @@ static uint64_t fault_random(struct fault_end *e)
     return (e->random * 0x2545f4914f6cdd1du) >> 16;
 }
 
-static bool fault_chance(struct fault_end *e, uint32_t of_1000)
+static bool nbcolli_fault_chance(struct nbcolli_fault_end *e, uint32_t of_1000)
 {
-    return of_1000 && fault_random(e) % 1000 < of_1000;
+    return of_1000 && nbcolli_fault_random(e) % 1000 < of_1000;
 }
 
 /* Counts a call of this kind. True when it is the one to fail. */
-static bool fault_fails(struct fault_end *e, uint32_t kind)
+static bool nbcolli_fault_fails(struct nbcolli_fault_end *e, uint32_t kind)
 {
     return e->config.fail & kind && ++e->calls == e->config.fail_at;
 }
 
 /* What post, get, put and line have in common: DONE when the call shall go on. */
-static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
+static nbcoll_posted nbcolli_fault_meets(struct nbcolli_fault_end *e, uint32_t kind, int peer)
 {
-    if (fault_fails(e, kind)) {
+    if (nbcolli_fault_fails(e, kind)) {
         if (e->config.fail_with == NBCOLL_POST_FAILED)
             return NBCOLL_POST_FAILED;
-        e->peer[peer] |= FAULT_LOST;
+        e->peer[peer] |= NBCOLLI_FAULT_LOST;
     }
-    if (e->peer[peer] & FAULT_LOST)
+    if (e->peer[peer] & NBCOLLI_FAULT_LOST)
         return NBCOLL_POST_LOST;
-    if (!fault_chance(e, e->config.not_now))
+    if (!nbcolli_fault_chance(e, e->config.not_now))
         return NBCOLL_POST_DONE;
     e->awake = true;
     return NBCOLL_POST_NOT_NOW;
@@ -86,26 +86,26 @@ static nbcoll_posted fault_meets(struct fault_end *e, uint32_t kind, int peer)
 
 /* ---- breaches -------------------------------------------------------------------------------------------------- */
 
-static bool fault_breaks(const struct fault_end *e, nbcoll_fault_breach clause)
+static bool nbcolli_fault_breaks(const struct nbcolli_fault_end *e, nbcoll_fault_breach clause)
 {
     return e->config.breach == clause;
 }
 
 /* The post of the endpoint inside. */
-static nbcoll_posted fault_inner_post(struct fault_end *e, int peer, const nbcoll_header *header, const void *payload,
-                                      size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_inner_post(struct nbcolli_fault_end *e, int peer, const nbcoll_header *header,
+                                              const void *payload, size_t bytes, nbcoll_work *work)
 {
-    if (fault_breaks(e, NBCOLL_FAULT_NOT_NOW_FOREVER) && e->peer[peer] & FAULT_REFUSED)
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_NOT_NOW_FOREVER) && e->peer[peer] & NBCOLLI_FAULT_REFUSED)
         return NBCOLL_POST_NOT_NOW;
-    if (fault_breaks(e, NBCOLL_FAULT_PAYLOAD_TRUNCATED) && bytes)
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_PAYLOAD_TRUNCATED) && bytes)
         bytes--;
     nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, work);
     if (posted == NBCOLL_POST_NOT_NOW)
-        e->peer[peer] |= FAULT_REFUSED;
+        e->peer[peer] |= NBCOLLI_FAULT_REFUSED;
     return posted;
 }
 
-static void fault_drop_arrivals(nbcoll_completions *found, int source)
+static void nbcolli_fault_drop_arrivals(nbcoll_completions *found, int source)
 {
     for (nbcoll_arrival **at = &found->arrived; *at;)
         if ((*at)->source == source)
@@ -115,22 +115,22 @@ static void fault_drop_arrivals(nbcoll_completions *found, int source)
 }
 
 /* What the endpoint inside has found becomes what a broken one would report. */
-static void fault_break_report(struct fault_end *e, nbcoll_completions *found)
+static void nbcolli_fault_break_report(struct nbcolli_fault_end *e, nbcoll_completions *found)
 {
-    if (fault_breaks(e, NBCOLL_FAULT_LOSS_UNREPORTED))
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_LOSS_UNREPORTED))
         found->lost = -1;
-    if (fault_breaks(e, NBCOLL_FAULT_CLOSE_DROPS) && found->departed >= 0)
-        fault_drop_arrivals(found, found->departed);
-    if (fault_breaks(e, NBCOLL_FAULT_LEAVE_UNREPORTED))
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_CLOSE_DROPS) && found->departed >= 0)
+        nbcolli_fault_drop_arrivals(found, found->departed);
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_LEAVE_UNREPORTED))
         found->departed = -1;
-    if (fault_breaks(e, NBCOLL_FAULT_WORK_DROPPED) && found->completed)
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_WORK_DROPPED) && found->completed)
         found->completed = found->completed->next;
-    if (fault_breaks(e, NBCOLL_FAULT_MESSAGE_TWICE) && found->arrived) {
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_MESSAGE_TWICE) && found->arrived) {
         e->twice = *found->arrived;
         e->twice.next = found->arrived;
         found->arrived = &e->twice;
     }
-    if (fault_breaks(e, NBCOLL_FAULT_WORK_TWICE)) {
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_WORK_TWICE)) {
         nbcoll_work *again = e->returned;
         e->returned = found->completed;
         if (again) {
@@ -145,9 +145,9 @@ static void fault_break_report(struct fault_end *e, nbcoll_completions *found)
 }
 
 /* A get is cancelled: it will write when its work request has come back. */
-static void fault_break_cancel(struct fault_end *e, const nbcoll_work *work)
+static void nbcolli_fault_break_cancel(struct nbcolli_fault_end *e, const nbcoll_work *work)
 {
-    if (!fault_breaks(e, NBCOLL_FAULT_CANCEL_WRITES) || work != e->getting)
+    if (!nbcolli_fault_breaks(e, NBCOLL_FAULT_CANCEL_WRITES) || work != e->getting)
         return;
     e->getting = NULL;
     e->overwrites = e->gets_to;
@@ -156,35 +156,35 @@ static void fault_break_cancel(struct fault_end *e, const nbcoll_work *work)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_posted fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                        size_t bytes, nbcoll_work *work)
 {
-    struct fault_end *e = fault_end_of(ep);
-    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_POST, peer);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
+    nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_POST, peer);
     if (met != NBCOLL_POST_DONE)
         return met;
     bool behind = e->held && !(e->config.flags & NBCOLL_FAULT_REORDER);
-    bool hold = fault_chance(e, e->config.hold);
+    bool hold = nbcolli_fault_chance(e, e->config.hold);
     if (!hold && !behind)
-        return fault_inner_post(e, peer, header, payload, bytes, work);
-    uint64_t wait = hold && e->config.longest ? fault_random(e) % e->config.longest : 0;
+        return nbcolli_fault_inner_post(e, peer, header, payload, bytes, work);
+    uint64_t wait = hold && e->config.longest ? nbcolli_fault_random(e) % e->config.longest : 0;
     work->scratch[0] = wait << 32 | (uint32_t)peer;
     work->scratch[1] = (uintptr_t)header;
     work->scratch[2] = (uintptr_t)payload;
     work->scratch[3] = bytes;
     work->status = NBCOLL_OK;
-    fault_hold(e, work, true);
+    nbcolli_fault_hold(e, work, true);
     return NBCOLL_POST_LENT;
 }
 
 /* Posts a message that was held. LENT: the inner endpoint has it now. DONE: its work request goes back. */
-static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_let_go(struct nbcolli_fault_end *e, nbcoll_work *work)
 {
     int peer = (int)(uint32_t)work->scratch[0];
     nbcoll_posted posted = NBCOLL_POST_LOST;
-    if (!(e->peer[peer] & FAULT_LOST))
-        posted = fault_inner_post(e, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
-                                  (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
+    if (!(e->peer[peer] & NBCOLLI_FAULT_LOST))
+        posted = nbcolli_fault_inner_post(e, peer, (const nbcoll_header *)(uintptr_t)work->scratch[1],
+                                          (const void *)(uintptr_t)work->scratch[2], (size_t)work->scratch[3], work);
     if (posted == NBCOLL_POST_LENT || posted == NBCOLL_POST_NOT_NOW)
         return posted;
     work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
@@ -194,7 +194,7 @@ static nbcoll_posted fault_let_go(struct fault_end *e, nbcoll_work *work)
 }
 
 /* One progress has passed for the held messages. */
-static void fault_release(struct fault_end *e, nbcoll_completions *found)
+static void nbcolli_fault_release(struct nbcolli_fault_end *e, nbcoll_completions *found)
 {
     nbcoll_work *work = e->held;
     e->held = NULL;
@@ -206,9 +206,9 @@ static void fault_release(struct fault_end *e, nbcoll_completions *found)
         bool stays = waits || (e->held && !(e->config.flags & NBCOLL_FAULT_REORDER));
         if (waits)
             work->scratch[0] -= UINT64_C(1) << 32;
-        nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : fault_let_go(e, work);
+        nbcoll_posted now = cancelled ? NBCOLL_POST_DONE : stays ? NBCOLL_POST_NOT_NOW : nbcolli_fault_let_go(e, work);
         if (now == NBCOLL_POST_NOT_NOW)
-            fault_hold(e, work, waits);
+            nbcolli_fault_hold(e, work, waits);
         else if (now == NBCOLL_POST_DONE) {
             work->next = found->completed;
             found->completed = work;
@@ -216,26 +216,26 @@ static void fault_release(struct fault_end *e, nbcoll_completions *found)
     }
 }
 
-static void fault_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+static void nbcolli_fault_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     e->call.progress(e->inner, found);
     e->awake = false;
-    fault_release(e, found);
+    nbcolli_fault_release(e, found);
     e->progresses++;
     if (e->config.lost_at && e->progresses >= e->config.lost_at && found->lost < 0) {
         found->lost = e->config.lost;
-        e->peer[e->config.lost] |= FAULT_LOST;
+        e->peer[e->config.lost] |= NBCOLLI_FAULT_LOST;
         e->config.lost_at = 0; /* told */
     }
-    fault_break_report(e, found);
+    nbcolli_fault_break_report(e, found);
 }
 
-static void fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
+static void nbcolli_fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_work *held = e->held;
-    fault_break_cancel(e, work);
+    nbcolli_fault_break_cancel(e, work);
     while (held && held != work)
         held = held->next;
     if (held) {
@@ -245,49 +245,49 @@ static void fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
         e->call.cancel(e->inner, work);
 }
 
-static void fault_close(nbcoll_endpoint *ep)
+static void nbcolli_fault_close(nbcoll_endpoint *ep)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_host host = e->host;
     e->call.close(e->inner);
     nbcolli_free(&host, e, sizeof *e + (size_t)e->base.ranks);
 }
 
-static void fault_abandon(nbcoll_endpoint *ep)
+static void nbcolli_fault_abandon(nbcoll_endpoint *ep)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     if (e->call.abandon)
         e->call.close = e->call.abandon;
-    fault_close(ep);
+    nbcolli_fault_close(ep);
 }
 
-static void fault_give_up(nbcoll_endpoint *ep, int peer)
+static void nbcolli_fault_give_up(nbcoll_endpoint *ep, int peer)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     if (e->call.give_up)
         e->call.give_up(e->inner, peer);
 }
 
-static nbcoll_status fault_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
-                                    nbcoll_registration *out)
+static nbcoll_status nbcolli_fault_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
+                                            nbcoll_registration *out)
 {
-    struct fault_end *e = fault_end_of(ep);
-    return fault_fails(e, NBCOLL_FAULT_REGISTER)
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
+    return nbcolli_fault_fails(e, NBCOLL_FAULT_REGISTER)
                ? NBCOLL_ERR_TRANSPORT
                : e->call.bulk->register_memory(e->inner, peer, memory, bytes, access, out);
 }
 
-static void fault_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
+static void nbcolli_fault_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     e->call.bulk->deregister_memory(e->inner, registration);
 }
 
-static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
-                               const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                                       const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
-    struct fault_end *e = fault_end_of(ep);
-    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_GET, peer);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
+    nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_GET, peer);
     if (met == NBCOLL_POST_DONE)
         met = e->call.bulk->get(e->inner, peer, key, offset, local, to, bytes, work);
     if (met == NBCOLL_POST_LENT) {
@@ -297,44 +297,44 @@ static nbcoll_posted fault_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *
     return met;
 }
 
-static nbcoll_posted fault_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
-                               const nbcoll_registration *local, const void *from, size_t bytes,
-                               const nbcoll_header *notice, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                                       const nbcoll_registration *local, const void *from, size_t bytes,
+                                       const nbcoll_header *notice, nbcoll_work *work)
 {
-    struct fault_end *e = fault_end_of(ep);
-    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_PUT, peer);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
+    nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_PUT, peer);
     return met == NBCOLL_POST_DONE ? e->call.bulk->put(e->inner, peer, key, offset, local, from, bytes, notice, work)
                                    : met;
 }
 
-static int fault_reaches(nbcoll_endpoint *ep, int peer)
+static int nbcolli_fault_reaches(nbcoll_endpoint *ep, int peer)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return e->call.bulk->reaches(e->inner, peer);
 }
 
-static const void *fault_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
+static const void *nbcolli_fault_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return e->call.bulk->view(e->inner, peer, key, offset, bytes);
 }
 
-static nbcoll_posted fault_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
 {
-    struct fault_end *e = fault_end_of(ep);
-    nbcoll_posted met = fault_meets(e, NBCOLL_FAULT_LINE, peer);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
+    nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_LINE, peer);
     return met == NBCOLL_POST_DONE ? e->call.lines->post(e->inner, peer, line, work) : met;
 }
 
-static void fault_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
+static void nbcolli_fault_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     e->call.peer_limits(e->inner, peer, out);
 }
 
-static void fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+static void nbcolli_fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     if (e->call.reason)
         e->call.reason(e->inner, peer, out);
     if (!out->code && !out->text)
@@ -342,84 +342,85 @@ static void fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *
 }
 
 /* Shared memory is the inner one's, unharmed. */
-static nbcoll_status fault_shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+static nbcoll_status nbcolli_fault_shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return e->call.shared->reserve(e->inner, bytes, at);
 }
 
-static void fault_shared_release(nbcoll_endpoint *ep, uint64_t at)
+static void nbcolli_fault_shared_release(nbcoll_endpoint *ep, uint64_t at)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     e->call.shared->release(e->inner, at);
 }
 
-static void *fault_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+static void *nbcolli_fault_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return e->call.shared->map(e->inner, at, bytes);
 }
 
-static void fault_shared_wake(nbcoll_endpoint *ep, int peer)
+static void nbcolli_fault_shared_wake(nbcoll_endpoint *ep, int peer)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     e->call.shared->wake(e->inner, peer);
 }
 
-static int fault_fd(nbcoll_endpoint *ep)
+static int nbcolli_fault_fd(nbcoll_endpoint *ep)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return e->call.wakeup->fd(e->inner);
 }
 
-static nbcoll_status fault_arm(nbcoll_endpoint *ep)
+static nbcoll_status nbcolli_fault_arm(nbcoll_endpoint *ep)
 {
-    struct fault_end *e = fault_end_of(ep);
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_status status = e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.wakeup->arm(e->inner);
-    return fault_breaks(e, NBCOLL_FAULT_ARM_ALWAYS_OK) ? NBCOLL_OK : status;
+    return nbcolli_fault_breaks(e, NBCOLL_FAULT_ARM_ALWAYS_OK) ? NBCOLL_OK : status;
 }
 
-static const nbcoll_shared fault_shared = {sizeof fault_shared, fault_shared_reserve, fault_shared_release,
-                                           fault_shared_map, fault_shared_wake};
-static const nbcoll_wakeup fault_wakeup = {sizeof fault_wakeup, fault_fd, fault_arm};
-static const nbcoll_lines fault_lines = {sizeof fault_lines, fault_line};
+static const nbcoll_shared nbcolli_fault_shared = {sizeof nbcolli_fault_shared, nbcolli_fault_shared_reserve,
+                                                   nbcolli_fault_shared_release, nbcolli_fault_shared_map,
+                                                   nbcolli_fault_shared_wake};
+static const nbcoll_wakeup nbcolli_fault_wakeup = {sizeof nbcolli_fault_wakeup, nbcolli_fault_fd, nbcolli_fault_arm};
+static const nbcoll_lines nbcolli_fault_lines = {sizeof nbcolli_fault_lines, nbcolli_fault_line};
 
 /* The groups, and the slots in them, that the inner one has. */
-static void fault_table_make(struct fault_end *e)
+static void nbcolli_fault_table_make(struct nbcolli_fault_end *e)
 {
     const nbcoll_transport *in = &e->call;
 
     e->table = (nbcoll_transport){.abi = NBCOLL_ABI,
                                   .size = sizeof e->table,
                                   .name = "fault",
-                                  .post = fault_post,
-                                  .progress = fault_progress,
-                                  .cancel = fault_cancel,
-                                  .close = fault_close,
-                                  .abandon = fault_abandon,
-                                  .give_up = fault_give_up};
+                                  .post = nbcolli_fault_post,
+                                  .progress = nbcolli_fault_progress,
+                                  .cancel = nbcolli_fault_cancel,
+                                  .close = nbcolli_fault_close,
+                                  .abandon = nbcolli_fault_abandon,
+                                  .give_up = nbcolli_fault_give_up};
     if (in->bulk) {
         memcpy(&e->inner_bulk, in->bulk, in->bulk->size < sizeof e->inner_bulk ? in->bulk->size : sizeof e->inner_bulk);
         e->call.bulk = &e->inner_bulk;
-        e->bulk =
-            (nbcoll_bulk){.size = sizeof e->bulk, .flags = e->inner_bulk.flags, .register_memory = fault_register};
-        e->bulk.deregister_memory = e->inner_bulk.deregister_memory ? fault_deregister : NULL;
-        e->bulk.get = e->inner_bulk.get ? fault_get : NULL;
-        e->bulk.put = e->inner_bulk.put ? fault_put : NULL;
-        e->bulk.reaches = e->inner_bulk.reaches ? fault_reaches : NULL;
-        e->bulk.view = e->inner_bulk.view ? fault_view : NULL;
+        e->bulk = (nbcoll_bulk){
+            .size = sizeof e->bulk, .flags = e->inner_bulk.flags, .register_memory = nbcolli_fault_register};
+        e->bulk.deregister_memory = e->inner_bulk.deregister_memory ? nbcolli_fault_deregister : NULL;
+        e->bulk.get = e->inner_bulk.get ? nbcolli_fault_get : NULL;
+        e->bulk.put = e->inner_bulk.put ? nbcolli_fault_put : NULL;
+        e->bulk.reaches = e->inner_bulk.reaches ? nbcolli_fault_reaches : NULL;
+        e->bulk.view = e->inner_bulk.view ? nbcolli_fault_view : NULL;
         e->table.bulk = &e->bulk;
     }
-    e->table.wakeup = in->wakeup ? &fault_wakeup : NULL;
-    e->table.shared = in->shared ? &fault_shared : NULL;
-    e->table.lines = in->lines ? &fault_lines : NULL;
-    e->table.peer_limits = in->peer_limits ? fault_peer_limits : NULL;
-    e->table.reason = fault_reason;
+    e->table.wakeup = in->wakeup ? &nbcolli_fault_wakeup : NULL;
+    e->table.shared = in->shared ? &nbcolli_fault_shared : NULL;
+    e->table.lines = in->lines ? &nbcolli_fault_lines : NULL;
+    e->table.peer_limits = in->peer_limits ? nbcolli_fault_peer_limits : NULL;
+    e->table.reason = nbcolli_fault_reason;
     e->base.transport = &e->table;
 }
 
 /* Completes and checks a configuration, which may be null. */
-static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_config *from, int ranks)
+static nbcoll_status nbcolli_fault_config(nbcoll_fault_config *c, const nbcoll_fault_config *from, int ranks)
 {
     const uint32_t kinds =
         NBCOLL_FAULT_POST | NBCOLL_FAULT_GET | NBCOLL_FAULT_REGISTER | NBCOLL_FAULT_PUT | NBCOLL_FAULT_LINE;
@@ -434,7 +435,7 @@ static nbcoll_status fault_config(nbcoll_fault_config *c, const nbcoll_fault_con
     return c->lost_at && (c->lost < 0 || c->lost >= ranks) ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
-static void fault_begin(struct fault_end *e, const nbcoll_fault_config *c)
+static void nbcolli_fault_begin(struct nbcolli_fault_end *e, const nbcoll_fault_config *c)
 {
     e->config = *c;
     e->random = (c->seed + (uint64_t)e->base.rank + 1) * 0x9e3779b97f4a7c15u | 1; /* each rank its own sequence */
@@ -449,7 +450,7 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     nbcoll_transport call = {0};
     if (!inner || !out)
         return NBCOLL_ERR_NULL;
-    nbcoll_status status = fault_config(&c, config, inner->ranks);
+    nbcoll_status status = nbcolli_fault_config(&c, config, inner->ranks);
     if (status == NBCOLL_OK && c.host)
         status = nbcolli_copy_tagged(&host, c.host, sizeof host);
     if (status != NBCOLL_OK)
@@ -461,7 +462,7 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
         return NBCOLL_ERR_ABI;
     if (inner->owner)
         return NBCOLL_ERR_BUSY;
-    struct fault_end *e = nbcolli_alloc(&host, sizeof *e + (size_t)inner->ranks, 64);
+    struct nbcolli_fault_end *e = nbcolli_alloc(&host, sizeof *e + (size_t)inner->ranks, 64);
     if (!e)
         return NBCOLL_ERR_MEMORY;
     memset(e, 0, sizeof *e + (size_t)inner->ranks);
@@ -470,8 +471,8 @@ nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoi
     e->call = call;
     e->host = host;
     e->held_end = &e->held;
-    fault_begin(e, &c);
-    fault_table_make(e);
+    nbcolli_fault_begin(e, &c);
+    nbcolli_fault_table_make(e);
     *out = &e->base;
     return NBCOLL_OK;
 }
@@ -481,15 +482,15 @@ nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_fault_config *c
     nbcoll_fault_config c = {0};
     if (!ep || !config)
         return NBCOLL_ERR_NULL;
-    if (ep->transport->close != fault_close)
+    if (ep->transport->close != nbcolli_fault_close)
         return NBCOLL_ERR_FOREIGN;
-    nbcoll_status status = fault_config(&c, config, ep->ranks);
+    nbcoll_status status = nbcolli_fault_config(&c, config, ep->ranks);
     if (status == NBCOLL_OK)
-        fault_begin(fault_end_of(ep), &c);
+        nbcolli_fault_begin(nbcolli_fault_end_of(ep), &c);
     return status;
 }
 
 uint64_t nbcoll_fault_calls(const nbcoll_endpoint *ep)
 {
-    return ep && ep->transport->close == fault_close ? ((const struct fault_end *)ep)->calls : 0;
+    return ep && ep->transport->close == nbcolli_fault_close ? ((const struct nbcolli_fault_end *)ep)->calls : 0;
 }

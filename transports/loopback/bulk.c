@@ -7,32 +7,32 @@
 #include "world.h"
 
 /* What one rank does to another's memory, and whether that one still lets it. */
-enum loopback_between { LOOPBACK_GIVEN_UP = 1, LOOPBACK_WRITES = 2 };
+enum nbcolli_loopback_between { NBCOLLI_LOOPBACK_GIVEN_UP = 1, NBCOLLI_LOOPBACK_WRITES = 2 };
 
-static _Atomic unsigned char *loopback_between(const nbcoll_endpoint *ep, int owner, int other)
+static _Atomic unsigned char *nbcolli_loopback_between(const nbcoll_endpoint *ep, int owner, int other)
 {
-    const struct loopback_end *e = (const struct loopback_end *)ep;
+    const struct nbcolli_loopback_end *e = (const struct nbcolli_loopback_end *)ep;
     return e->world->between + (size_t)owner * (size_t)ep->ranks + (size_t)other;
 }
 
 /* Waits for a piece of a put that another thread may be copying just now; it looks before the next one. */
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer)
 {
-    _Atomic unsigned char *between = loopback_between(ep, ep->rank, peer);
-    atomic_fetch_or(between, LOOPBACK_GIVEN_UP); /* before our core does with its memory what it wants */
-    while (atomic_load(between) & LOOPBACK_WRITES)
+    _Atomic unsigned char *between = nbcolli_loopback_between(ep, ep->rank, peer);
+    atomic_fetch_or(between, NBCOLLI_LOOPBACK_GIVEN_UP); /* before our core does with its memory what it wants */
+    while (atomic_load(between) & NBCOLLI_LOOPBACK_WRITES)
         ;
 }
 
-static bool loopback_is_given_up_by(const nbcoll_endpoint *ep, int peer)
+static bool nbcolli_loopback_is_given_up_by(const nbcoll_endpoint *ep, int peer)
 {
-    return atomic_load(loopback_between(ep, peer, ep->rank)) & LOOPBACK_GIVEN_UP;
+    return atomic_load(nbcolli_loopback_between(ep, peer, ep->rank)) & NBCOLLI_LOOPBACK_GIVEN_UP;
 }
 
 /* ---- registrations --------------------------------------------------------------------------------------------- */
 
-static nbcoll_status loopback_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
-                                       nbcoll_registration *out)
+static nbcoll_status nbcolli_loopback_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes,
+                                               uint32_t access, nbcoll_registration *out)
 {
     (void)ep;
     (void)peer;
@@ -44,46 +44,49 @@ static nbcoll_status loopback_register(nbcoll_endpoint *ep, int peer, void *memo
     return NBCOLL_OK;
 }
 
-static void *loopback_locate(const nbcoll_key *key, size_t offset, size_t bytes)
+static void *nbcolli_loopback_locate(const nbcoll_key *key, size_t offset, size_t bytes)
 {
     if (!key->word[0] || offset > key->word[1] || bytes > key->word[1] - offset)
         return NULL;
     return (char *)(uintptr_t)key->word[0] + offset;
 }
 
-static const void *loopback_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
+static const void *nbcolli_loopback_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                                         size_t bytes)
 {
-    return loopback_is_given_up_by(ep, peer) ? NULL : loopback_locate(key, offset, bytes);
+    return nbcolli_loopback_is_given_up_by(ep, peer) ? NULL : nbcolli_loopback_locate(key, offset, bytes);
 }
 
 /* ---- copying --------------------------------------------------------------------------------------------------- */
 
 /* A piece of a get or put. False if the peer does not let us any more. */
-static bool loopback_copy_piece(struct loopback_end *e, const struct loopback_order *o, size_t bytes)
+static bool nbcolli_loopback_copy_piece(struct nbcolli_loopback_end *e, const struct nbcolli_loopback_order *o,
+                                        size_t bytes)
 {
-    _Atomic unsigned char *between = loopback_between(&e->base, (int)o->peer, e->base.rank);
-    if (o->what == LOOPBACK_GET) {
-        if (atomic_load(between) & LOOPBACK_GIVEN_UP)
+    _Atomic unsigned char *between = nbcolli_loopback_between(&e->base, (int)o->peer, e->base.rank);
+    if (o->what == NBCOLLI_LOOPBACK_GET) {
+        if (atomic_load(between) & NBCOLLI_LOOPBACK_GIVEN_UP)
             return false;
         memcpy(o->to, o->from, bytes);
         return true;
     }
-    bool may = !(atomic_fetch_or(between, LOOPBACK_WRITES) & LOOPBACK_GIVEN_UP); /* one of us sees the other's */
+    bool may = !(atomic_fetch_or(between, NBCOLLI_LOOPBACK_WRITES) &
+                 NBCOLLI_LOOPBACK_GIVEN_UP); /* one of us sees the other's */
     /* acquire: with the rank its memory may have gone */
-    bool has_left = atomic_load_explicit(&e->world->port[o->peer].state, memory_order_acquire) >= LOOPBACK_LEFT;
+    bool has_left = atomic_load_explicit(&e->world->port[o->peer].state, memory_order_acquire) >= NBCOLLI_LOOPBACK_LEFT;
     if (may && !has_left)
         memcpy(o->to, o->from, bytes);
-    atomic_fetch_and(between, (unsigned char)~LOOPBACK_WRITES); /* what was written comes before */
+    atomic_fetch_and(between, (unsigned char)~NBCOLLI_LOOPBACK_WRITES); /* what was written comes before */
     return may;
 }
 
-nbcoll_posted nbcolli_loopback_copy(struct loopback_end *e, nbcoll_work *work)
+nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work *work)
 {
-    struct loopback_order o = nbcolli_loopback_order_of(work);
+    struct nbcolli_loopback_order o = nbcolli_loopback_order_of(work);
     size_t left = NBCOLL_PASS_BYTES - e->copied, bytes = o.bytes < left ? o.bytes : left;
 
     if (bytes) {
-        if (!loopback_copy_piece(e, &o, bytes))
+        if (!nbcolli_loopback_copy_piece(e, &o, bytes))
             return NBCOLL_POST_NOT_NOW;
         e->copied += bytes;
         o.from = (const char *)o.from + bytes;
@@ -93,58 +96,62 @@ nbcoll_posted nbcolli_loopback_copy(struct loopback_end *e, nbcoll_work *work)
     }
     if (o.bytes)
         return NBCOLL_POST_NOT_NOW;
-    return o.what == LOOPBACK_GET ? NBCOLL_POST_DONE : nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0);
+    return o.what == NBCOLLI_LOOPBACK_GET ? NBCOLL_POST_DONE
+                                          : nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0);
 }
 
 /* Now, if it is allowed to and fits in what this progress has left; else it is deferred. */
-static nbcoll_posted loopback_begin(struct loopback_end *e, struct loopback_order o, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_begin(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order o,
+                                            nbcoll_work *work)
 {
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND || o.bytes > NBCOLL_PASS_BYTES - e->copied)
         return nbcolli_loopback_defer(e, o, work);
-    if (!loopback_copy_piece(e, &o, o.bytes))
+    if (!nbcolli_loopback_copy_piece(e, &o, o.bytes))
         return NBCOLL_POST_NOT_NOW;
     e->copied += o.bytes;
     o.bytes = 0;
-    if (o.what == LOOPBACK_GET || nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0) == NBCOLL_POST_DONE)
+    if (o.what == NBCOLLI_LOOPBACK_GET || nbcolli_loopback_write(e, (int)o.peer, o.header, NULL, 0) == NBCOLL_POST_DONE)
         return NBCOLL_POST_DONE;
     return nbcolli_loopback_defer(e, o, work); /* the notice has no room */
 }
 
-static nbcoll_posted loopback_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
-                                  const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                                          const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
-    const void *from = loopback_locate(key, offset, bytes);
+    const void *from = nbcolli_loopback_locate(key, offset, bytes);
     (void)local;
     if (!from)
         return NBCOLL_POST_FAILED;
-    if (loopback_is_given_up_by(ep, peer))
+    if (nbcolli_loopback_is_given_up_by(ep, peer))
         return NBCOLL_POST_NOT_NOW;
-    return loopback_begin(loopback_end_of(ep),
-                          (struct loopback_order){LOOPBACK_GET, (uint32_t)peer, NULL, from, to, bytes}, work);
+    return nbcolli_loopback_begin(
+        nbcolli_loopback_end_of(ep),
+        (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_GET, (uint32_t)peer, NULL, from, to, bytes}, work);
 }
 
-static nbcoll_posted loopback_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
-                                  const nbcoll_registration *local, const void *from, size_t bytes,
-                                  const nbcoll_header *notice, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_put(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
+                                          const nbcoll_registration *local, const void *from, size_t bytes,
+                                          const nbcoll_header *notice, nbcoll_work *work)
 {
-    void *to = loopback_locate(key, offset, bytes);
+    void *to = nbcolli_loopback_locate(key, offset, bytes);
     (void)local;
     if (!to)
         return NBCOLL_POST_FAILED;
-    if (loopback_is_given_up_by(ep, peer))
+    if (nbcolli_loopback_is_given_up_by(ep, peer))
         return NBCOLL_POST_NOT_NOW;
-    return loopback_begin(loopback_end_of(ep),
-                          (struct loopback_order){LOOPBACK_PUT, (uint32_t)peer, notice, from, to, bytes}, work);
+    return nbcolli_loopback_begin(
+        nbcolli_loopback_end_of(ep),
+        (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_PUT, (uint32_t)peer, notice, from, to, bytes}, work);
 }
 
 const nbcoll_bulk nbcolli_loopback_bulk = {.size = sizeof nbcolli_loopback_bulk,
                                            .flags = NBCOLL_BULK_ANY_LOCAL,
-                                           .register_memory = loopback_register,
-                                           .get = loopback_get,
-                                           .put = loopback_put,
-                                           .view = loopback_view};
+                                           .register_memory = nbcolli_loopback_register,
+                                           .get = nbcolli_loopback_get,
+                                           .put = nbcolli_loopback_put,
+                                           .view = nbcolli_loopback_view};
 
 const nbcoll_bulk nbcolli_loopback_bulk_puts = {.size = sizeof nbcolli_loopback_bulk_puts,
                                                 .flags = NBCOLL_BULK_ANY_LOCAL,
-                                                .register_memory = loopback_register,
-                                                .put = loopback_put};
+                                                .register_memory = nbcolli_loopback_register,
+                                                .put = nbcolli_loopback_put};

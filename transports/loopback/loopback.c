@@ -12,25 +12,25 @@
 
 #include "world.h"
 
-#define LOOPBACK_PILES 8  /* a seeded delivery deals what is visible onto this many piles */
-#define LOOPBACK_FLAGS                                                                                                 \
+#define NBCOLLI_LOOPBACK_PILES 8 /* a seeded delivery deals what is visible onto this many piles */
+#define NBCOLLI_LOOPBACK_FLAGS                                                                                         \
     (NBCOLL_LOOPBACK_NO_BULK | NBCOLL_LOOPBACK_LEND | NBCOLL_LOOPBACK_SHARED | NBCOLL_LOOPBACK_NO_GET)
-#define LOOPBACK_CHANNELS 65536
-#define LOOPBACK_MAX_RANKS 1024
-#define LOOPBACK_MAX_DEPTH 65536
+#define NBCOLLI_LOOPBACK_CHANNELS 65536
+#define NBCOLLI_LOOPBACK_MAX_RANKS 1024
+#define NBCOLLI_LOOPBACK_MAX_DEPTH 65536
 
-static size_t loopback_end_bytes(const nbcoll_loopback *w)
+static size_t nbcolli_loopback_end_bytes(const nbcoll_loopback *w)
 {
-    return sizeof(struct loopback_end) + (size_t)w->config.ranks * (sizeof(struct loopback_ring *) + 1);
+    return sizeof(struct nbcolli_loopback_end) + (size_t)w->config.ranks * (sizeof(struct nbcolli_loopback_ring *) + 1);
 }
 
-static void loopback_records_clear(struct loopback_records *r)
+static void nbcolli_loopback_records_clear(struct nbcolli_loopback_records *r)
 {
     r->first = NULL;
     r->end = &r->first;
 }
 
-static void loopback_records_append(struct loopback_records *r, nbcoll_work *work)
+static void nbcolli_loopback_records_append(struct nbcolli_loopback_records *r, nbcoll_work *work)
 {
     work->next = NULL;
     *r->end = work;
@@ -38,7 +38,7 @@ static void loopback_records_append(struct loopback_records *r, nbcoll_work *wor
 }
 
 /* splitmix64 */
-static uint64_t loopback_random_next(uint64_t *state)
+static uint64_t nbcolli_loopback_random_next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -48,22 +48,24 @@ static uint64_t loopback_random_next(uint64_t *state)
 
 /* ---- rings ----------------------------------------------------------------------------------------------------- */
 
-static size_t loopback_ring_bytes(const nbcoll_loopback *w, size_t depth)
+static size_t nbcolli_loopback_ring_bytes(const nbcoll_loopback *w, size_t depth)
 {
-    return sizeof(struct loopback_ring) + depth * w->stride;
+    return sizeof(struct nbcolli_loopback_ring) + depth * w->stride;
 }
 
-static nbcoll_arrival *loopback_ring_place(const nbcoll_loopback *w, struct loopback_ring *r, uint64_t i)
+static nbcoll_arrival *nbcolli_loopback_ring_place(const nbcoll_loopback *w, struct nbcolli_loopback_ring *r,
+                                                   uint64_t i)
 {
     return (nbcoll_arrival *)(void *)(r->places + i % r->depth * w->stride);
 }
 
-static struct loopback_ring *loopback_ring_common(const nbcoll_loopback *w, int peer)
+static struct nbcolli_loopback_ring *nbcolli_loopback_ring_common(const nbcoll_loopback *w, int peer)
 {
-    return (struct loopback_ring *)(void *)(w->common + (size_t)peer * loopback_ring_bytes(w, 1));
+    return (struct nbcolli_loopback_ring *)(void *)(w->common + (size_t)peer * nbcolli_loopback_ring_bytes(w, 1));
 }
 
-static void loopback_ring_init(struct loopback_ring *r, struct loopback_port *sender, size_t depth)
+static void nbcolli_loopback_ring_init(struct nbcolli_loopback_ring *r, struct nbcolli_loopback_port *sender,
+                                       size_t depth)
 {
     atomic_init(&r->tail, 0);
     atomic_init(&r->head, 0);
@@ -77,66 +79,67 @@ static void loopback_ring_init(struct loopback_ring *r, struct loopback_port *se
 }
 
 /* The ring to `peer`, made and shown to its receiver at first use. Null without memory. */
-static struct loopback_ring *loopback_ring_to(struct loopback_end *e, int peer)
+static struct nbcolli_loopback_ring *nbcolli_loopback_ring_to(struct nbcolli_loopback_end *e, int peer)
 {
     if (e->ring[peer])
         return e->ring[peer];
     size_t depth = e->world->config.depth;
-    struct loopback_ring *r = nbcolli_alloc(e->world->config.host, loopback_ring_bytes(e->world, depth), LOOPBACK_LINE);
+    struct nbcolli_loopback_ring *r =
+        nbcolli_alloc(e->world->config.host, nbcolli_loopback_ring_bytes(e->world, depth), NBCOLLI_LOOPBACK_LINE);
     if (!r)
         return NULL;
-    struct loopback_port *port = &e->world->port[peer];
-    loopback_ring_init(r, e->port, depth);
+    struct nbcolli_loopback_port *port = &e->world->port[peer];
+    nbcolli_loopback_ring_init(r, e->port, depth);
     r->next = atomic_load_explicit(&port->rings, memory_order_relaxed); /* only compared and stored */
-    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see loopback_wake). */
+    /* seq_cst: it publishes the initialised ring, and comes before our look at `armed` (see nbcolli_loopback_wake). */
     while (!atomic_compare_exchange_weak(&port->rings, &r->next, r))
         ;
     return e->ring[peer] = r;
 }
 
 /* Writes into a ring that has this one writer now; false without room. Without header it is a line. */
-static bool loopback_ring_write(struct loopback_end *e, struct loopback_ring *r, const nbcoll_header *header,
-                                const void *payload, size_t bytes)
+static bool nbcolli_loopback_ring_write(struct nbcolli_loopback_end *e, struct nbcolli_loopback_ring *r,
+                                        const nbcoll_header *header, const void *payload, size_t bytes)
 {
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed); /* only we write it */
     /* acquire: the receiver has finished reading the place before we overwrite it */
     if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == r->depth)
         return false;
-    nbcoll_arrival *a = loopback_ring_place(e->world, r, tail);
+    nbcoll_arrival *a = nbcolli_loopback_ring_place(e->world, r, tail);
     a->source = e->base.rank;
     if (header)
         a->header = *header;
     a->payload = a + 1;
-    a->bytes = header ? bytes : LOOPBACK_IS_LINE;
+    a->bytes = header ? bytes : NBCOLLI_LOOPBACK_IS_LINE;
     if (bytes)
         memcpy(a + 1, payload, bytes);
-    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for loopback_wake */
+    atomic_store(&r->tail, tail + 1); /* releases the message to the receiver; seq_cst for nbcolli_loopback_wake */
     return true;
 }
 
 /* The same with the ring that is shared, if nobody else writes there just now. */
-static bool loopback_common_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
-                                  size_t bytes)
+static bool nbcolli_loopback_common_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
+                                          const void *payload, size_t bytes)
 {
-    struct loopback_ring *r = loopback_ring_common(e->world, peer);
+    struct nbcolli_loopback_ring *r = nbcolli_loopback_ring_common(e->world, peer);
     if (atomic_exchange_explicit(&r->taken_by_one, 1, memory_order_acquire)) /* sees what the last writer did */
         return false;
-    bool written = loopback_ring_write(e, r, header, payload, bytes);
+    bool written = nbcolli_loopback_ring_write(e, r, header, payload, bytes);
     atomic_store_explicit(&r->taken_by_one, 0, memory_order_release); /* shows it to the next */
     return written;
 }
 
-nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
-                                     size_t bytes)
+nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
+                                     const void *payload, size_t bytes)
 {
-    struct loopback_port *port = &e->world->port[peer];
-    struct loopback_ring *r = loopback_ring_to(e, peer);
-    if (r ? loopback_ring_write(e, r, header, payload, bytes)
-          : loopback_common_write(e, peer, header, payload, bytes)) {
-        loopback_wake(port);
+    struct nbcolli_loopback_port *port = &e->world->port[peer];
+    struct nbcolli_loopback_ring *r = nbcolli_loopback_ring_to(e, peer);
+    if (r ? nbcolli_loopback_ring_write(e, r, header, payload, bytes)
+          : nbcolli_loopback_common_write(e, peer, header, payload, bytes)) {
+        nbcolli_loopback_wake(port);
         return NBCOLL_POST_DONE;
     }
-    if (atomic_load_explicit(&port->state, memory_order_relaxed) >= LOOPBACK_LEFT) /* guards nothing */
+    if (atomic_load_explicit(&port->state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT) /* guards nothing */
         return NBCOLL_POST_DONE;
     if (r) {
         e->refusals += !r->refused;
@@ -148,44 +151,45 @@ nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbc
 
 /* ---- work requests lent ---------------------------------------------------------------------------------------- */
 
-nbcoll_posted nbcolli_loopback_defer(struct loopback_end *e, struct loopback_order order, nbcoll_work *work)
+nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order order,
+                                     nbcoll_work *work)
 {
     nbcolli_loopback_order_set(work, order);
-    loopback_records_append(&e->deferred, work);
+    nbcolli_loopback_records_append(&e->deferred, work);
     e->untried = true;
     return NBCOLL_POST_LENT;
 }
 
-static nbcoll_posted loopback_carry_out(struct loopback_end *e, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_carry_out(struct nbcolli_loopback_end *e, nbcoll_work *work)
 {
-    struct loopback_order o = nbcolli_loopback_order_of(work);
+    struct nbcolli_loopback_order o = nbcolli_loopback_order_of(work);
 
-    if (o.what == LOOPBACK_GET || o.what == LOOPBACK_PUT)
+    if (o.what == NBCOLLI_LOOPBACK_GET || o.what == NBCOLLI_LOOPBACK_PUT)
         return nbcolli_loopback_copy(e, work);
     return nbcolli_loopback_write(e, (int)o.peer, o.header, o.from, o.bytes);
 }
 
 /* Carries out what was deferred. A message without room stays deferred, and so does what is left of a get or put,
  * behind those that had no turn. */
-static void loopback_carry_out_deferred(struct loopback_end *e)
+static void nbcolli_loopback_carry_out_deferred(struct nbcolli_loopback_end *e)
 {
     nbcoll_work *work = e->deferred.first;
-    struct loopback_records begun;
-    loopback_records_clear(&e->deferred);
-    loopback_records_clear(&begun);
+    struct nbcolli_loopback_records begun;
+    nbcolli_loopback_records_clear(&e->deferred);
+    nbcolli_loopback_records_clear(&begun);
     e->untried = false;
     e->copied = 0;
     for (nbcoll_work *next; work; work = next) {
         next = work->next;
         unsigned what = nbcolli_loopback_order_of(work).what;
-        int is_copy = what == LOOPBACK_GET || what == LOOPBACK_PUT;
+        int is_copy = what == NBCOLLI_LOOPBACK_GET || what == NBCOLLI_LOOPBACK_PUT;
         size_t before = e->copied;
-        nbcoll_posted posted = loopback_carry_out(e, work);
+        nbcoll_posted posted = nbcolli_loopback_carry_out(e, work);
         work->status = posted == NBCOLL_POST_DONE ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
-        loopback_records_append(posted != NBCOLL_POST_NOT_NOW    ? &e->finished
-                                : is_copy && e->copied != before ? &begun
-                                                                 : &e->deferred,
-                                work);
+        nbcolli_loopback_records_append(posted != NBCOLL_POST_NOT_NOW    ? &e->finished
+                                        : is_copy && e->copied != before ? &begun
+                                                                         : &e->deferred,
+                                        work);
         e->untried |= posted == NBCOLL_POST_NOT_NOW && is_copy;
     }
     if (begun.first) {
@@ -196,32 +200,35 @@ static void loopback_carry_out_deferred(struct loopback_end *e)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_posted loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                                   size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header,
+                                           const void *payload, size_t bytes, nbcoll_work *work)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
         return NBCOLL_POST_FAILED;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
         return nbcolli_loopback_defer(
-            e, (struct loopback_order){LOOPBACK_POST, (uint32_t)peer, header, payload, NULL, bytes}, work);
+            e, (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_POST, (uint32_t)peer, header, payload, NULL, bytes},
+            work);
     return nbcolli_loopback_write(e, peer, header, payload, bytes);
 }
 
-static nbcoll_posted loopback_post_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_post_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line,
+                                                nbcoll_work *work)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     if (peer < 0 || peer >= ep->ranks || line->channel >= ep->limits.channels || line->bytes > NBCOLL_LINE_PAYLOAD)
         return NBCOLL_POST_FAILED;
     if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
         return nbcolli_loopback_defer(
-            e, (struct loopback_order){LOOPBACK_POST, (uint32_t)peer, NULL, line, NULL, sizeof *line}, work);
+            e, (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_POST, (uint32_t)peer, NULL, line, NULL, sizeof *line},
+            work);
     return nbcolli_loopback_write(e, peer, NULL, line, sizeof *line);
 }
 
 /* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
  * a later progress reads it. */
-static void loopback_silence(struct loopback_end *e)
+static void nbcolli_loopback_silence(struct nbcolli_loopback_end *e)
 {
     uint64_t rung;
     if (e->armed && !atomic_exchange(&e->port->armed, 0))
@@ -233,15 +240,15 @@ static void loopback_silence(struct loopback_end *e)
 
 /* Gives back the places that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
  * is room, or its second look sees the room. The exchange lets one ring suffice. */
-static void loopback_give_back(struct loopback_ring *r)
+static void nbcolli_loopback_give_back(struct nbcolli_loopback_ring *r)
 {
     atomic_store(&r->head, r->taken); /* our core's reads of the arrivals come before their being overwritten */
     if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
-        loopback_wake(r->sender);
+        nbcolli_loopback_wake(r->sender);
 }
 
 /* A line that has arrived: it lies where a payload does, and its place in the report behind it. */
-static void loopback_deliver_line(nbcoll_arrival *a, nbcoll_line_arrival **lines)
+static void nbcolli_loopback_deliver_line(nbcoll_arrival *a, nbcoll_line_arrival **lines)
 {
     const nbcoll_line *line = (const nbcoll_line *)(const void *)(a + 1);
     nbcoll_line_arrival *arrival = (nbcoll_line_arrival *)(void *)((unsigned char *)(a + 1) + sizeof *line);
@@ -252,29 +259,31 @@ static void loopback_deliver_line(nbcoll_arrival *a, nbcoll_line_arrival **lines
 /* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. Lines have no
  * order.
  */
-static nbcoll_arrival *loopback_deliver(struct loopback_end *e, nbcoll_line_arrival **lines)
+static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, nbcoll_line_arrival **lines)
 {
     const nbcoll_loopback *w = e->world;
-    nbcoll_arrival *pile[LOOPBACK_PILES] = {NULL}, **end[LOOPBACK_PILES], *all = NULL;
-    for (int i = 0; i < LOOPBACK_PILES; i++)
+    nbcoll_arrival *pile[NBCOLLI_LOOPBACK_PILES] = {NULL}, **end[NBCOLLI_LOOPBACK_PILES], *all = NULL;
+    for (int i = 0; i < NBCOLLI_LOOPBACK_PILES; i++)
         end[i] = &pile[i];
     /* acquire: the rings themselves */
-    for (struct loopback_ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire); r; r = r->next) {
+    for (struct nbcolli_loopback_ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire); r;
+         r = r->next) {
         if (atomic_load_explicit(&r->head, memory_order_relaxed) != r->taken) /* only we write it */
-            loopback_give_back(r);
+            nbcolli_loopback_give_back(r);
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the messages themselves */
         for (; r->taken != tail; r->taken++) {
-            nbcoll_arrival *a = loopback_ring_place(w, r, r->taken);
-            if (a->bytes == LOOPBACK_IS_LINE) {
-                loopback_deliver_line(a, lines);
+            nbcoll_arrival *a = nbcolli_loopback_ring_place(w, r, r->taken);
+            if (a->bytes == NBCOLLI_LOOPBACK_IS_LINE) {
+                nbcolli_loopback_deliver_line(a, lines);
                 continue;
             }
-            unsigned i = w->config.seed ? (unsigned)(loopback_random_next(&e->random) % LOOPBACK_PILES) : 0;
+            unsigned i =
+                w->config.seed ? (unsigned)(nbcolli_loopback_random_next(&e->random) % NBCOLLI_LOOPBACK_PILES) : 0;
             *end[i] = a;
             end[i] = &a->next;
         }
     }
-    for (int i = 0; i < LOOPBACK_PILES; i++) {
+    for (int i = 0; i < NBCOLLI_LOOPBACK_PILES; i++) {
         *end[i] = all;
         all = pile[i] ? pile[i] : all;
     }
@@ -282,12 +291,12 @@ static nbcoll_arrival *loopback_deliver(struct loopback_end *e, nbcoll_line_arri
 }
 
 /* A rank that has left and is not reported yet, or -1. */
-static int loopback_next_left(struct loopback_end *e)
+static int nbcolli_loopback_next_left(struct nbcolli_loopback_end *e)
 {
     for (int i = 0; i < e->base.ranks; i++)
         /* acquire: what it had posted before */
         if (!e->has_departed[i] &&
-            atomic_load_explicit(&e->world->port[i].state, memory_order_acquire) >= LOOPBACK_LEFT) {
+            atomic_load_explicit(&e->world->port[i].state, memory_order_acquire) >= NBCOLLI_LOOPBACK_LEFT) {
             e->has_departed[i] = 1;
             e->departed++;
             return i;
@@ -296,7 +305,7 @@ static int loopback_next_left(struct loopback_end *e)
 }
 
 /* What was refused is tried again, or given up. */
-static void loopback_forget_refusals(struct loopback_end *e)
+static void nbcolli_loopback_forget_refusals(struct nbcolli_loopback_end *e)
 {
     for (int i = 0; i < e->base.ranks; i++)
         if (e->ring[i])
@@ -304,29 +313,29 @@ static void loopback_forget_refusals(struct loopback_end *e)
     e->refusals = 0;
 }
 
-static void loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     if (atomic_load_explicit(&e->world->departed, memory_order_relaxed) != e->departed) /* the states say who */
-        found->departed = loopback_next_left(e); /* before we look what it had posted: deliver takes all */
+        found->departed = nbcolli_loopback_next_left(e); /* before we look what it had posted: deliver takes all */
     if (found->departed >= 0 && e->world->port[found->departed].is_abandoned) {
         found->lost = found->departed;
         found->departed = -1;
     }
     if (e->armed || e->owed)
-        loopback_silence(e);
+        nbcolli_loopback_silence(e);
     if (e->refusals)
-        loopback_forget_refusals(e);
+        nbcolli_loopback_forget_refusals(e);
     e->ringless = false;
-    loopback_carry_out_deferred(e);
+    nbcolli_loopback_carry_out_deferred(e);
     found->completed = e->finished.first;
-    loopback_records_clear(&e->finished);
-    found->arrived = loopback_deliver(e, &found->lines);
+    nbcolli_loopback_records_clear(&e->finished);
+    found->arrived = nbcolli_loopback_deliver(e, &found->lines);
 }
 
-static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
+static void nbcolli_loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     nbcoll_work **at = &e->deferred.first;
     while (*at && *at != work)
         at = &(*at)->next;
@@ -336,49 +345,49 @@ static void loopback_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
     if (!*at)
         e->deferred.end = at;
     work->status = NBCOLL_ERR_CANCELLED;
-    loopback_records_append(&e->finished, work);
+    nbcolli_loopback_records_append(&e->finished, work);
 }
 
-static void loopback_close(nbcoll_endpoint *ep)
+static void nbcolli_loopback_close(nbcoll_endpoint *ep)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     nbcoll_loopback *w = e->world;
-    struct loopback_port *port = e->port;
+    struct nbcolli_loopback_port *port = e->port;
     atomic_store(&port->armed, 0);
-    nbcolli_free(w->config.host, e, loopback_end_bytes(w));
-    atomic_store_explicit(&port->state, LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
-    atomic_fetch_add(&w->departed, 1); /* seq_cst for loopback_wake */
+    nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));
+    atomic_store_explicit(&port->state, NBCOLLI_LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
+    atomic_fetch_add(&w->departed, 1); /* seq_cst for nbcolli_loopback_wake */
     for (int i = 0; i < w->config.ranks; i++)
-        loopback_wake(&w->port[i]);
+        nbcolli_loopback_wake(&w->port[i]);
     /* release: all we did comes before the world is freed */
-    atomic_store_explicit(&port->state, LOOPBACK_CLOSED, memory_order_release);
+    atomic_store_explicit(&port->state, NBCOLLI_LOOPBACK_CLOSED, memory_order_release);
 }
 
-static void loopback_abandon(nbcoll_endpoint *ep)
+static void nbcolli_loopback_abandon(nbcoll_endpoint *ep)
 {
-    loopback_end_of(ep)->port->is_abandoned = true;
-    loopback_close(ep);
+    nbcolli_loopback_end_of(ep)->port->is_abandoned = true;
+    nbcolli_loopback_close(ep);
 }
 
-static void loopback_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+static void nbcolli_loopback_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
     out->code = 0;
-    out->text =
-        loopback_end_of(ep)->world->port[peer].is_abandoned ? "the rank was abandoned" : "a key names no memory";
+    out->text = nbcolli_loopback_end_of(ep)->world->port[peer].is_abandoned ? "the rank was abandoned"
+                                                                            : "a key names no memory";
 }
 
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */
 
-static int loopback_fd(nbcoll_endpoint *ep)
+static int nbcolli_loopback_fd(nbcoll_endpoint *ep)
 {
-    return loopback_end_of(ep)->port->fd;
+    return nbcolli_loopback_end_of(ep)->port->fd;
 }
 
 /* Also a ring full of arrivals that our core may still read: its sender could not post, and so not ring, before the
- * next progress. seq_cst loads: the second look of loopback_wake's bargain. */
-static bool loopback_something_waits(struct loopback_end *e)
+ * next progress. seq_cst loads: the second look of nbcolli_loopback_wake's bargain. */
+static bool nbcolli_loopback_something_waits(struct nbcolli_loopback_end *e)
 {
-    for (struct loopback_ring *r = atomic_load(&e->port->rings); r; r = r->next) {
+    for (struct nbcolli_loopback_ring *r = atomic_load(&e->port->rings); r; r = r->next) {
         uint64_t tail = atomic_load(&r->tail);
         uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed); /* only we write it */
         if (tail != r->taken || tail - head == e->world->config.depth)
@@ -388,11 +397,11 @@ static bool loopback_something_waits(struct loopback_end *e)
 }
 
 /* Asks for a ring wherever there was no room. True if there is some: the second look of give_back's bargain. */
-static bool loopback_has_room(struct loopback_end *e)
+static bool nbcolli_loopback_has_room(struct nbcolli_loopback_end *e)
 {
     bool room = false;
     for (int i = 0; e->refusals && i < e->base.ranks; i++) {
-        struct loopback_ring *r = e->ring[i];
+        struct nbcolli_loopback_ring *r = e->ring[i];
         if (!r || !r->refused)
             continue;
         atomic_store(&r->hungry, 1);
@@ -402,43 +411,47 @@ static bool loopback_has_room(struct loopback_end *e)
     return room;
 }
 
-static nbcoll_status loopback_arm(nbcoll_endpoint *ep)
+static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
 {
-    struct loopback_end *e = loopback_end_of(ep);
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     if (!e->armed) {
         atomic_store(&e->port->armed, 1);
         e->armed = true;
     }
-    if (!loopback_something_waits(e) && !loopback_has_room(e) && !e->ringless) /* who shares a ring is not rung */
+    if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
+        !e->ringless) /* who shares a ring is not rung */
         return NBCOLL_OK;
-    loopback_silence(e);
+    nbcolli_loopback_silence(e);
     return NBCOLL_AGAIN;
 }
 
-static const nbcoll_wakeup loopback_wakeup = {sizeof loopback_wakeup, loopback_fd, loopback_arm};
-static const nbcoll_lines loopback_lines = {sizeof loopback_lines, loopback_post_line};
+static const nbcoll_wakeup nbcolli_loopback_wakeup = {sizeof nbcolli_loopback_wakeup, nbcolli_loopback_fd,
+                                                      nbcolli_loopback_arm};
+static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_lines, nbcolli_loopback_post_line};
 
 /* A world's first message to a rank takes memory for a ring, so post is not promised to be safe in a signal handler. */
-#define LOOPBACK_TABLE(bulk_group, shared_group)                                                                       \
+#define NBCOLLI_LOOPBACK_TABLE(bulk_group, shared_group)                                                               \
     {                                                                                                                  \
-        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "loopback", .post = loopback_post,                \
-        .progress = loopback_progress, .cancel = loopback_cancel, .close = loopback_close, .bulk = bulk_group,         \
-        .wakeup = &loopback_wakeup, .shared = shared_group, .abandon = loopback_abandon,                               \
-        .give_up = nbcolli_loopback_give_up, .lines = &loopback_lines, .reason = loopback_reason,                      \
-        .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE                                    \
+        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "loopback", .post = nbcolli_loopback_post,        \
+        .progress = nbcolli_loopback_progress, .cancel = nbcolli_loopback_cancel, .close = nbcolli_loopback_close,     \
+        .bulk = bulk_group, .wakeup = &nbcolli_loopback_wakeup, .shared = shared_group,                                \
+        .abandon = nbcolli_loopback_abandon, .give_up = nbcolli_loopback_give_up, .lines = &nbcolli_loopback_lines,    \
+        .reason = nbcolli_loopback_reason, .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE \
     }
 
-static const nbcoll_transport loopback_table = LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
-static const nbcoll_transport loopback_table_shared = LOOPBACK_TABLE(&nbcolli_loopback_bulk, &nbcolli_loopback_shared);
-static const nbcoll_transport loopback_table_puts = LOOPBACK_TABLE(&nbcolli_loopback_bulk_puts, NULL);
-static const nbcoll_transport loopback_table_without_bulk = LOOPBACK_TABLE(NULL, NULL);
+static const nbcoll_transport nbcolli_loopback_table = NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
+static const nbcoll_transport nbcolli_loopback_table_shared =
+    NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk, &nbcolli_loopback_shared);
+static const nbcoll_transport nbcolli_loopback_table_puts = NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk_puts, NULL);
+static const nbcoll_transport nbcolli_loopback_table_without_bulk = NBCOLLI_LOOPBACK_TABLE(NULL, NULL);
 
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
-static size_t loopback_bytes(int ranks, size_t stride)
+static size_t nbcolli_loopback_bytes(int ranks, size_t stride)
 {
     size_t n = (size_t)ranks;
-    return sizeof(nbcoll_loopback) + n * (sizeof(struct loopback_port) + sizeof(struct loopback_ring) + stride) + n * n;
+    return sizeof(nbcoll_loopback) +
+           n * (sizeof(struct nbcolli_loopback_port) + sizeof(struct nbcolli_loopback_ring) + stride) + n * n;
 }
 
 nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcoll_loopback **out)
@@ -454,11 +467,12 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         return status;
     c.depth = c.depth ? c.depth : 16;
     c.payload = c.payload ? c.payload : 4096;
-    if (c.ranks < 1 || c.ranks > LOOPBACK_MAX_RANKS || c.depth > LOOPBACK_MAX_DEPTH || c.payload < 256 ||
-        c.payload > 65536 || c.flags & ~LOOPBACK_FLAGS)
+    if (c.ranks < 1 || c.ranks > NBCOLLI_LOOPBACK_MAX_RANKS || c.depth > NBCOLLI_LOOPBACK_MAX_DEPTH ||
+        c.payload < 256 || c.payload > 65536 || c.flags & ~NBCOLLI_LOOPBACK_FLAGS)
         return NBCOLL_ERR_CONFIG;
-    size_t stride = (sizeof(nbcoll_arrival) + c.payload + LOOPBACK_LINE - 1) / LOOPBACK_LINE * LOOPBACK_LINE;
-    nbcoll_loopback *w = nbcolli_alloc(&memory, loopback_bytes(c.ranks, stride), LOOPBACK_LINE);
+    size_t stride = (sizeof(nbcoll_arrival) + c.payload + NBCOLLI_LOOPBACK_LINE - 1) / NBCOLLI_LOOPBACK_LINE *
+                    NBCOLLI_LOOPBACK_LINE;
+    nbcoll_loopback *w = nbcolli_alloc(&memory, nbcolli_loopback_bytes(c.ranks, stride), NBCOLLI_LOOPBACK_LINE);
     if (!w)
         return NBCOLL_ERR_MEMORY;
     w->config = c;
@@ -468,15 +482,16 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     w->stride = stride;
     w->common = (unsigned char *)&w->port[c.ranks];
     for (int i = 0; i < c.ranks; i++) {
-        loopback_ring_init(loopback_ring_common(w, i), NULL, 1);
-        atomic_init(&w->port[i].rings, loopback_ring_common(w, i));
+        nbcolli_loopback_ring_init(nbcolli_loopback_ring_common(w, i), NULL, 1);
+        atomic_init(&w->port[i].rings, nbcolli_loopback_ring_common(w, i));
         w->port[i].areas = NULL;
         w->port[i].is_abandoned = false;
-        atomic_init(&w->port[i].state, LOOPBACK_UNOPENED);
+        atomic_init(&w->port[i].state, NBCOLLI_LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
         w->port[i].fd = -1;
     }
-    w->between = (_Atomic unsigned char *)(w->common + (size_t)c.ranks * (sizeof(struct loopback_ring) + stride));
+    w->between =
+        (_Atomic unsigned char *)(w->common + (size_t)c.ranks * (sizeof(struct nbcolli_loopback_ring) + stride));
     for (int i = 0; i < c.ranks * c.ranks; i++)
         atomic_init(&w->between[i], 0);
     *out = w;
@@ -489,24 +504,25 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
         return NBCOLL_ERR_NULL;
     if (rank < 0 || rank >= w->config.ranks)
         return NBCOLL_ERR_RANK;
-    struct loopback_port *port = &w->port[rank];
-    int unopened = LOOPBACK_UNOPENED;
-    if (!atomic_compare_exchange_strong(&port->state, &unopened, LOOPBACK_OPEN))
+    struct nbcolli_loopback_port *port = &w->port[rank];
+    int unopened = NBCOLLI_LOOPBACK_UNOPENED;
+    if (!atomic_compare_exchange_strong(&port->state, &unopened, NBCOLLI_LOOPBACK_OPEN))
         return NBCOLL_ERR_BUSY;
-    struct loopback_end *e = nbcolli_alloc(w->config.host, loopback_end_bytes(w), LOOPBACK_LINE);
+    struct nbcolli_loopback_end *e =
+        nbcolli_alloc(w->config.host, nbcolli_loopback_end_bytes(w), NBCOLLI_LOOPBACK_LINE);
     port->fd = e ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
     if (port->fd < 0) {
         nbcoll_status status = e ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_MEMORY;
-        nbcolli_free(w->config.host, e, loopback_end_bytes(w));
-        atomic_store(&port->state, LOOPBACK_UNOPENED);
+        nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));
+        atomic_store(&port->state, NBCOLLI_LOOPBACK_UNOPENED);
         return status;
     }
-    memset(e, 0, loopback_end_bytes(w));
+    memset(e, 0, nbcolli_loopback_end_bytes(w));
     e->base = (nbcoll_endpoint){
-        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &loopback_table_without_bulk
-                     : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &loopback_table_shared
-                     : w->config.flags & NBCOLL_LOOPBACK_NO_GET ? &loopback_table_puts
-                                                                : &loopback_table,
+        .transport = w->config.flags & NBCOLL_LOOPBACK_NO_BULK  ? &nbcolli_loopback_table_without_bulk
+                     : w->config.flags & NBCOLL_LOOPBACK_SHARED ? &nbcolli_loopback_table_shared
+                     : w->config.flags & NBCOLL_LOOPBACK_NO_GET ? &nbcolli_loopback_table_puts
+                                                                : &nbcolli_loopback_table,
         .rank = rank,
         .ranks = w->config.ranks,
         .limits = {.size = sizeof(nbcoll_limits),
@@ -514,15 +530,15 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
                    .alpha_ns = 300,
                    .beta_ps = 150,
                    .overhead_ns = 100,
-                   .key_bytes = LOOPBACK_KEY_BYTES,
-                   .channels = LOOPBACK_CHANNELS},
+                   .key_bytes = NBCOLLI_LOOPBACK_KEY_BYTES,
+                   .channels = NBCOLLI_LOOPBACK_CHANNELS},
     };
     e->world = w;
     e->port = port;
     e->has_departed = (unsigned char *)(e->ring + w->config.ranks);
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
-    loopback_records_clear(&e->deferred);
-    loopback_records_clear(&e->finished);
+    nbcolli_loopback_records_clear(&e->deferred);
+    nbcolli_loopback_records_clear(&e->finished);
     *out = &e->base;
     return NBCOLL_OK;
 }
@@ -533,20 +549,20 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
         return NBCOLL_OK;
     for (int i = 0; i < w->config.ranks; i++) {
         int state = atomic_load_explicit(&w->port[i].state, memory_order_acquire);
-        if (state == LOOPBACK_OPEN || state == LOOPBACK_LEFT)
+        if (state == NBCOLLI_LOOPBACK_OPEN || state == NBCOLLI_LOOPBACK_LEFT)
             return NBCOLL_ERR_BUSY;
     }
     nbcoll_host memory = w->memory;
     for (int i = 0; i < w->config.ranks; i++) {
-        for (struct loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
+        for (struct nbcolli_loopback_ring *r = atomic_load(&w->port[i].rings), *next; r; r = next) {
             next = r->next;
             if (r->sender)
-                nbcolli_free(&memory, r, loopback_ring_bytes(w, r->depth));
+                nbcolli_free(&memory, r, nbcolli_loopback_ring_bytes(w, r->depth));
         }
         nbcolli_loopback_areas_free(w, i);
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }
-    nbcolli_free(&memory, w, loopback_bytes(w->config.ranks, w->stride));
+    nbcolli_free(&memory, w, nbcolli_loopback_bytes(w->config.ranks, w->stride));
     return NBCOLL_OK;
 }

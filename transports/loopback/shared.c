@@ -6,18 +6,18 @@
 #include "world.h"
 
 /* Before what is reserved. `at` is the address behind it: all ranks are in one process. */
-struct loopback_area {
-    _Alignas(LOOPBACK_LINE) struct loopback_area *next;
+struct nbcolli_loopback_area {
+    _Alignas(NBCOLLI_LOOPBACK_LINE) struct nbcolli_loopback_area *next;
     size_t bytes;
 };
 
-static nbcoll_status loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+static nbcoll_status nbcolli_loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
 {
-    struct loopback_end *e = loopback_end_of(ep);
-    if (bytes > SIZE_MAX - sizeof(struct loopback_area))
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
+    if (bytes > SIZE_MAX - sizeof(struct nbcolli_loopback_area))
         return NBCOLL_ERR_MEMORY;
-    bytes += sizeof(struct loopback_area);
-    struct loopback_area *area = nbcolli_alloc(e->world->config.host, bytes, LOOPBACK_LINE);
+    bytes += sizeof(struct nbcolli_loopback_area);
+    struct nbcolli_loopback_area *area = nbcolli_alloc(e->world->config.host, bytes, NBCOLLI_LOOPBACK_LINE);
     if (!area)
         return NBCOLL_ERR_MEMORY;
     memset(area, 0, bytes);
@@ -28,10 +28,10 @@ static nbcoll_status loopback_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_
     return NBCOLL_OK;
 }
 
-static void loopback_release(nbcoll_endpoint *ep, uint64_t at)
+static void nbcolli_loopback_release(nbcoll_endpoint *ep, uint64_t at)
 {
-    struct loopback_end *e = loopback_end_of(ep);
-    struct loopback_area **link = &e->port->areas, *area = (struct loopback_area *)(uintptr_t)at - 1;
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
+    struct nbcolli_loopback_area **link = &e->port->areas, *area = (struct nbcolli_loopback_area *)(uintptr_t)at - 1;
     while (*link && *link != area)
         link = &(*link)->next;
     if (!*link)
@@ -42,23 +42,24 @@ static void loopback_release(nbcoll_endpoint *ep, uint64_t at)
 
 void nbcolli_loopback_areas_free(nbcoll_loopback *w, int rank)
 {
-    for (struct loopback_area *area = w->port[rank].areas, *next; area; area = next) {
+    for (struct nbcolli_loopback_area *area = w->port[rank].areas, *next; area; area = next) {
         next = area->next;
         nbcolli_free(w->config.host, area, area->bytes);
     }
 }
 
-static void *loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+static void *nbcolli_loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 {
     (void)ep;
     (void)bytes;
     return (void *)(uintptr_t)at;
 }
 
-static void loopback_shared_wake(nbcoll_endpoint *ep, int peer)
+static void nbcolli_loopback_shared_wake(nbcoll_endpoint *ep, int peer)
 {
-    loopback_wake(&loopback_end_of(ep)->world->port[peer]);
+    nbcolli_loopback_wake(&nbcolli_loopback_end_of(ep)->world->port[peer]);
 }
 
-const nbcoll_shared nbcolli_loopback_shared = {sizeof nbcolli_loopback_shared, loopback_reserve, loopback_release,
-                                               loopback_map, loopback_shared_wake};
+const nbcoll_shared nbcolli_loopback_shared = {sizeof nbcolli_loopback_shared, nbcolli_loopback_reserve,
+                                               nbcolli_loopback_release, nbcolli_loopback_map,
+                                               nbcolli_loopback_shared_wake};

@@ -18,34 +18,42 @@
 #include "nbcoll/loopback.h"
 #include "../../src/host/host.h"
 
-#define LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
+#define NBCOLLI_LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 
 /* Messages of one sender to one receiver; or of those that have no ring. Place i % depth holds message i; [head, tail)
  * are under way. */
-struct loopback_ring {
-    struct loopback_ring *next; /* of the rings of the same receiver; constant once published, as is the sender */
-    struct loopback_port *sender;
+struct nbcolli_loopback_ring {
+    struct nbcolli_loopback_ring
+        *next; /* of the rings of the same receiver; constant once published, as is the sender */
+    struct nbcolli_loopback_port *sender;
     size_t depth;
     _Atomic int taken_by_one; /* of those that share it one is writing */
     bool refused; /* the sender's: it found no room since its last progress */
-    _Alignas(LOOPBACK_LINE) _Atomic uint64_t tail;
+    _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t tail;
     _Atomic int hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
-    _Alignas(LOOPBACK_LINE) _Atomic uint64_t head;
+    _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
-    _Alignas(LOOPBACK_LINE) unsigned char places[];
+    _Alignas(NBCOLLI_LOOPBACK_LINE) unsigned char places[];
 };
 
 /* LEFT: closing, and not done yet with the world. */
-enum loopback_state { LOOPBACK_UNOPENED, LOOPBACK_OPEN, LOOPBACK_LEFT, LOOPBACK_CLOSED };
+enum nbcolli_loopback_state {
+    NBCOLLI_LOOPBACK_UNOPENED,
+    NBCOLLI_LOOPBACK_OPEN,
+    NBCOLLI_LOOPBACK_LEFT,
+    NBCOLLI_LOOPBACK_CLOSED
+};
 
 /* What others may touch of a rank. */
-struct loopback_port {
-    _Alignas(LOOPBACK_LINE) _Atomic(struct loopback_ring *) rings; /* to this rank, the newest first; only grows */
+struct nbcolli_loopback_port {
+    _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic(struct nbcolli_loopback_ring *)
+        rings; /* to this rank, the newest first; only grows */
     _Atomic int state;
     int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
     bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
-    struct loopback_area *areas; /* the rank's; others may use them until the world is freed */
-    _Alignas(LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
+    struct nbcolli_loopback_area *areas; /* the rank's; others may use them until the world is freed */
+    _Alignas(
+        NBCOLLI_LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
 };
 
 struct nbcoll_loopback {
@@ -53,22 +61,22 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
-    _Alignas(LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
+    _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
     _Atomic unsigned char *between; /* [ranks][ranks]: loopback_between, in the first one's memory; behind `common` */
-    struct loopback_port port[];
+    struct nbcolli_loopback_port port[];
 };
 
-struct loopback_records {
+struct nbcolli_loopback_records {
     nbcoll_work *first, **end;
 };
 
-struct loopback_end {
+struct nbcolli_loopback_end {
     nbcoll_endpoint base;
     nbcoll_loopback *world;
-    struct loopback_port *port;
+    struct nbcolli_loopback_port *port;
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
-    struct loopback_records deferred; /* lent, to be carried out by progress */
-    struct loopback_records finished; /* lent, to be returned by progress */
+    struct nbcolli_loopback_records deferred; /* lent, to be carried out by progress */
+    struct nbcolli_loopback_records finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     bool armed;                       /* by us, and not yet disarmed by us */
     uint64_t owed;                    /* rings that a poster has promised and we have not read */
@@ -77,17 +85,17 @@ struct loopback_end {
     int refusals;                     /* rings without room, since the last progress */
     bool ringless;                    /* no room for want of a ring of our own, since then */
     unsigned char *has_departed;          /* [ranks]: which; behind the rings */
-    struct loopback_ring *ring[];     /* to each rank; null before the first message */
+    struct nbcolli_loopback_ring *ring[]; /* to each rank; null before the first message */
 };
 
-static inline struct loopback_end *loopback_end_of(nbcoll_endpoint *ep)
+static inline struct nbcolli_loopback_end *nbcolli_loopback_end_of(nbcoll_endpoint *ep)
 {
-    return (struct loopback_end *)ep;
+    return (struct nbcolli_loopback_end *)ep;
 }
 
 /* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
  * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
-static inline void loopback_wake(struct loopback_port *port)
+static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
 {
     static const uint64_t one = 1;
     if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
@@ -96,9 +104,9 @@ static inline void loopback_wake(struct loopback_port *port)
 
 /* What is deferred: a message, or a line (without header), for a ring; or a get or put. Kept in a work request's
  * scratch. */
-enum { LOOPBACK_POST, LOOPBACK_GET, LOOPBACK_PUT };
+enum { NBCOLLI_LOOPBACK_POST, NBCOLLI_LOOPBACK_GET, NBCOLLI_LOOPBACK_PUT };
 
-struct loopback_order {
+struct nbcolli_loopback_order {
     uint32_t what, peer;
     const nbcoll_header *header;
     const void *from;
@@ -107,14 +115,14 @@ struct loopback_order {
 };
 
 /* `bytes` of an arrival in a ring that is a line. */
-#define LOOPBACK_IS_LINE SIZE_MAX
+#define NBCOLLI_LOOPBACK_IS_LINE SIZE_MAX
 
-#define LOOPBACK_KEY_BYTES 16
+#define NBCOLLI_LOOPBACK_KEY_BYTES 16
 
-static inline struct loopback_order nbcolli_loopback_order_of(const nbcoll_work *work)
+static inline struct nbcolli_loopback_order nbcolli_loopback_order_of(const nbcoll_work *work)
 {
     const uint64_t *s = work->scratch;
-    struct loopback_order o = {(uint32_t)(s[0] & 3), (uint32_t)(s[0] >> 2 & 0xffff), NULL, NULL, NULL, 0};
+    struct nbcolli_loopback_order o = {(uint32_t)(s[0] & 3), (uint32_t)(s[0] >> 2 & 0xffff), NULL, NULL, NULL, 0};
     o.header = (const nbcoll_header *)(uintptr_t)s[1];
     o.from = (const void *)(uintptr_t)s[2];
     o.to = (void *)(uintptr_t)s[3];
@@ -122,7 +130,7 @@ static inline struct loopback_order nbcolli_loopback_order_of(const nbcoll_work 
     return o;
 }
 
-static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct loopback_order o)
+static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct nbcolli_loopback_order o)
 {
     work->scratch[0] = (uint64_t)o.bytes << 18 | (uint64_t)o.peer << 2 | o.what; /* 46 bits: an address has no more */
     work->scratch[1] = (uintptr_t)o.header;
@@ -132,16 +140,17 @@ static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct loopback
 
 /* loopback.c */
 /* Writes a message, or without header a line, into the ring to `peer`. DONE or NOT_NOW. */
-nbcoll_posted nbcolli_loopback_write(struct loopback_end *e, int peer, const nbcoll_header *header, const void *payload,
-                                     size_t bytes);
+nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
+                                     const void *payload, size_t bytes);
 /* Keeps it for later progresses: LENT. */
-nbcoll_posted nbcolli_loopback_defer(struct loopback_end *e, struct loopback_order order, nbcoll_work *work);
+nbcoll_posted nbcolli_loopback_defer(struct nbcolli_loopback_end *e, struct nbcolli_loopback_order order,
+                                     nbcoll_work *work);
 
 /* bulk.c */
 extern const nbcoll_bulk nbcolli_loopback_bulk, nbcolli_loopback_bulk_puts; /* the second one has no get */
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
 /* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
-nbcoll_posted nbcolli_loopback_copy(struct loopback_end *e, nbcoll_work *work);
+nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work *work);
 
 /* shared.c */
 extern const nbcoll_shared nbcolli_loopback_shared;

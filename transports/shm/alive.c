@@ -19,25 +19,26 @@
 
 #include "shm.h"
 
-#define SHM_LOOK_NS 100000000u
-#define SHM_LOOK_PASSES 32u /* progress calls between two looks at the clock, which costs as much as several of them */
+#define NBCOLLI_SHM_LOOK_NS 100000000u
+#define NBCOLLI_SHM_LOOK_PASSES                                                                                        \
+    32u /* progress calls between two looks at the clock, which costs as much as several of them */
 
-void nbcolli_shm_lose(struct shm_end *e, int peer, int code, const char *text)
+void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
-    uint32_t present = SHM_PRESENT;
+    uint32_t present = NBCOLLI_SHM_PRESENT;
 
-    if (e->peer[peer].gone != SHM_HERE)
+    if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
         return;
-    e->peer[peer].gone = SHM_LOST;
+    e->peer[peer].gone = NBCOLLI_SHM_LOST;
     e->peer[peer].reason = (nbcoll_transport_error){code, text};
     e->unreported++;
-    if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, SHM_FAILED))
+    if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, NBCOLLI_SHM_FAILED))
         nbcolli_shm_ring_all(e);
 }
 
-nbcoll_status nbcolli_shm_watch(struct shm_end *e)
+nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
 {
-    const struct shm_home *h = e->home;
+    const struct nbcolli_shm_home *h = e->home;
 
     for (int peer = 0; peer < e->base.ranks; peer++) {
         int mine = peer == e->base.rank, fd = mine ? h->place[peer].event : h->place[peer].watch;
@@ -49,14 +50,14 @@ nbcoll_status nbcolli_shm_watch(struct shm_end *e)
     return NBCOLL_OK;
 }
 
-void nbcolli_shm_is_no_more(struct shm_end *e, int peer, int code, const char *text)
+void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
     /* acquire: a state written before the end of its process, or of its memory */
-    if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != SHM_LEFT)
+    if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != NBCOLLI_SHM_LEFT)
         nbcolli_shm_lose(e, peer, code, text);
 }
 
-static void shm_look_at_processes(struct shm_end *e)
+static void nbcolli_shm_look_at_processes(struct nbcolli_shm_end *e)
 {
     struct epoll_event event[16];
     int n = epoll_wait(e->ready, event, sizeof event / sizeof event[0], 0);
@@ -71,17 +72,17 @@ static void shm_look_at_processes(struct shm_end *e)
 }
 
 /* Has someone locked this byte of the segment? True also where that is not to be known. */
-static bool shm_is_locked(const struct shm_home *h, int byte)
+static bool nbcolli_shm_is_locked(const struct nbcolli_shm_home *h, int byte)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
     return fcntl(h->memory, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 /* A look that another began after our last turn finds what went before that, and tells us. */
-static void shm_look_at_locks(struct shm_end *e)
+static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
 {
-    const struct shm_home *h = e->home;
-    _Atomic uint64_t *looks = &((struct shm_front *)(void *)h->segment)->looks;
+    const struct nbcolli_shm_home *h = e->home;
+    _Atomic uint64_t *looks = &((struct nbcolli_shm_front *)(void *)h->segment)->looks;
     uint64_t last = e->looks;
 
     /* relaxed: the count itself says all */
@@ -91,34 +92,36 @@ static void shm_look_at_locks(struct shm_end *e)
     }
     e->looks = last + 1;
     for (int peer = 0; peer < e->base.ranks; peer++)
-        if (e->peer[peer].gone == SHM_HERE && h->place[peer].pid != h->pid && !shm_is_locked(h, h->place[peer].first))
+        if (e->peer[peer].gone == NBCOLLI_SHM_HERE && h->place[peer].pid != h->pid &&
+            !nbcolli_shm_is_locked(h, h->place[peer].first))
             nbcolli_shm_is_no_more(e, peer, 0, "its process has called exec or ended");
 }
 
 /* A rank has left once all that it had posted is taken. */
-void nbcolli_shm_look_at_seats(struct shm_end *e)
+void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
         uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
-        if (state == SHM_FAILED)
+        if (state == NBCOLLI_SHM_FAILED)
             nbcolli_shm_lose(e, peer, 0, "another rank has found it lost, or it was abandoned");
-        else if (state == SHM_LEFT && e->peer[peer].gone == SHM_HERE && nbcolli_shm_has_taken(e, peer)) {
-            e->peer[peer].gone = SHM_AWAY;
+        else if (state == NBCOLLI_SHM_LEFT && e->peer[peer].gone == NBCOLLI_SHM_HERE &&
+                 nbcolli_shm_has_taken(e, peer)) {
+            e->peer[peer].gone = NBCOLLI_SHM_AWAY;
             e->unreported++;
         }
     }
 }
 
-void nbcolli_shm_look(struct shm_end *e)
+void nbcolli_shm_look(struct nbcolli_shm_end *e)
 {
-    if (!e->armed && ++e->passes % SHM_LOOK_PASSES != 0)
+    if (!e->armed && ++e->passes % NBCOLLI_SHM_LOOK_PASSES != 0)
         return;
     uint64_t now = nbcolli_now(&e->host);
-    if (now - e->looked >= SHM_LOOK_NS) {
+    if (now - e->looked >= NBCOLLI_SHM_LOOK_NS) {
         e->looked = now;
-        shm_look_at_locks(e);
+        nbcolli_shm_look_at_locks(e);
     } else if (!e->armed)
         return;
     nbcolli_shm_look_at_seats(e);
-    shm_look_at_processes(e);
+    nbcolli_shm_look_at_processes(e);
 }

@@ -16,7 +16,7 @@
 
 #include "socket.h"
 
-struct shm_guest {
+struct nbcolli_shm_guest {
     int socket;
     int rank; /* 0 until it has said hello */
     int pid;  /* as the kernel says */
@@ -25,24 +25,24 @@ struct shm_guest {
     bool heard, lost;
 };
 
-struct shm_hall {
-    struct shm_boot *boot;
+struct nbcolli_shm_hall {
+    struct nbcolli_shm_boot *boot;
     int listener, reserve; /* its place is for a guest to be told, when there are no more descriptors */
     int dismissed;         /* guests that have been told that something went wrong; they are no longer among these: */
     int guests;
     nbcoll_status verdict; /* the first thing that went wrong */
     uint64_t secret;
-    struct shm_guest guest[NBCOLL_SHM_RANKS];
+    struct nbcolli_shm_guest guest[NBCOLL_SHM_RANKS];
 };
 
-static void shm_close(int *fd)
+static void nbcolli_shm_close(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
 }
 
-static void shm_close_all(int fd[], int fds)
+static void nbcolli_shm_close_all(int fd[], int fds)
 {
     while (fds)
         close(fd[--fds]);
@@ -50,44 +50,44 @@ static void shm_close_all(int fd[], int fds)
 
 /* ---- the host: hearing ----------------------------------------------------------------------------------------- */
 
-static void hall_blame(struct shm_hall *hall, nbcoll_status s)
+static void nbcolli_shm_hall_blame(struct nbcolli_shm_hall *hall, nbcoll_status s)
 {
     if (hall->verdict == NBCOLL_OK)
         hall->verdict = s;
 }
 
-static void guest_close(struct shm_guest *g)
+static void nbcolli_shm_guest_close(struct nbcolli_shm_guest *g)
 {
-    shm_close(&g->socket);
-    shm_close(&g->event);
-    shm_close(&g->watch);
+    nbcolli_shm_close(&g->socket);
+    nbcolli_shm_close(&g->event);
+    nbcolli_shm_close(&g->watch);
 }
 
 /* Tells those that have come what went wrong, and frees their descriptors for those that come later. */
-static void hall_dismiss(struct shm_hall *hall)
+static void nbcolli_shm_hall_dismiss(struct nbcolli_shm_hall *hall)
 {
-    struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, hall->verdict);
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, hall->verdict);
 
     hall->dismissed += hall->guests;
     while (hall->guests) {
-        struct shm_guest *g = &hall->guest[--hall->guests];
+        struct nbcolli_shm_guest *g = &hall->guest[--hall->guests];
         nbcolli_shm_send(g->socket, &l, NULL, 0);
-        guest_close(g);
+        nbcolli_shm_guest_close(g);
     }
 }
 
 /* No guest can come in: gives up the reserve. */
-static void hall_make_room(struct shm_hall *hall, nbcoll_status s)
+static void nbcolli_shm_hall_make_room(struct nbcolli_shm_hall *hall, nbcoll_status s)
 {
-    hall_blame(hall, s);
+    nbcolli_shm_hall_blame(hall, s);
     if (s == NBCOLL_ERR_UNSUPPORTED) /* for good: the end of the listener is all that guests will see */
         hall->dismissed = (int)hall->boot->layout.ranks - 1;
     else if (hall->reserve < 0 && hall->guests == 0) /* others of this process have taken its place */
         nbcolli_shm_await(hall->boot, NULL, 0, 10);
-    shm_close(&hall->reserve);
+    nbcolli_shm_close(&hall->reserve);
 }
 
-static void hall_accept(struct shm_hall *hall)
+static void nbcolli_shm_hall_accept(struct nbcolli_shm_hall *hall)
 {
     nbcoll_status refused;
     int fd, pid;
@@ -96,27 +96,28 @@ static void hall_accept(struct shm_hall *hall)
     if (s == NBCOLL_PENDING)
         return;
     if (s != NBCOLL_OK) {
-        hall_make_room(hall, s);
+        nbcolli_shm_hall_make_room(hall, s);
         return;
     }
     if (refused == NBCOLL_ERR_ACCESS) { /* a stranger: not one of those we wait for */
-        struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, refused);
+        struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused);
         nbcolli_shm_send(fd, &l, NULL, 0);
         close(fd);
         return;
     }
-    hall->guest[hall->guests++] = (struct shm_guest){.socket = fd, .pid = pid, .event = -1, .watch = -1};
+    hall->guest[hall->guests++] = (struct nbcolli_shm_guest){.socket = fd, .pid = pid, .event = -1, .watch = -1};
     if (refused != NBCOLL_OK)
-        hall_blame(hall, refused);
+        nbcolli_shm_hall_blame(hall, refused);
 }
 
-static nbcoll_status hall_check_hello(const struct shm_hall *hall, const struct shm_guest *g,
-                                      const struct shm_letter *l, int fds)
+static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall *hall,
+                                                  const struct nbcolli_shm_guest *g, const struct nbcolli_shm_letter *l,
+                                                  int fds)
 {
-    const struct shm_layout *ours = &hall->boot->layout;
+    const struct nbcolli_shm_layout *ours = &hall->boot->layout;
     uint32_t space = nbcolli_shm_namespace("pid");
 
-    if (l->stage != SHM_HELLO)
+    if (l->stage != NBCOLLI_SHM_HELLO)
         return NBCOLL_ERR_ABI;
     if (l->self != g->pid || (l->pid_space && space && l->pid_space != space))
         return NBCOLL_ERR_NAMESPACE;
@@ -134,29 +135,29 @@ static nbcoll_status hall_check_hello(const struct shm_hall *hall, const struct 
     return NBCOLL_OK;
 }
 
-static void hall_hear(struct shm_hall *hall, struct shm_guest *g)
+static void nbcolli_shm_hall_hear(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g)
 {
-    int fd[SHM_LETTER_FDS], fds;
-    struct shm_letter l;
+    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
+    struct nbcolli_shm_letter l;
     nbcoll_status s = nbcolli_shm_receive(g->socket, &l, fd, &fds);
 
     if (s == NBCOLL_PENDING)
         return;
     g->heard = true;
     if (s == NBCOLL_OK)
-        s = hall_check_hello(hall, g, &l, fds);
+        s = nbcolli_shm_hall_check_hello(hall, g, &l, fds);
     if (s == NBCOLL_OK) {
         g->rank = l.rank;
         g->event = fd[0];
         g->watch = fd[1];
     } else {
-        shm_close_all(fd, fds);
-        hall_blame(hall, s);
+        nbcolli_shm_close_all(fd, fds);
+        nbcolli_shm_hall_blame(hall, s);
     }
 }
 
 /* Until as many guests as there are other ranks have been heard, or dismissed. */
-static void hall_gather(struct shm_hall *hall)
+static void nbcolli_shm_hall_gather(struct nbcolli_shm_hall *hall)
 {
     int others = (int)hall->boot->layout.ranks - 1;
 
@@ -170,30 +171,31 @@ static void hall_gather(struct shm_hall *hall)
         if (s == NBCOLL_PENDING)
             continue;
         if (s != NBCOLL_OK) {
-            hall_blame(hall, s);
+            nbcolli_shm_hall_blame(hall, s);
             return;
         }
         if (fd[n].revents)
-            hall_accept(hall);
+            nbcolli_shm_hall_accept(hall);
         heard = 0;
         for (int i = 0; i < n; i++) {
             if (fd[i].revents && !hall->guest[i].heard)
-                hall_hear(hall, &hall->guest[i]);
+                nbcolli_shm_hall_hear(hall, &hall->guest[i]);
             heard += hall->guest[i].heard;
         }
         if (hall->verdict != NBCOLL_OK) {
-            hall_dismiss(hall);
+            nbcolli_shm_hall_dismiss(hall);
             heard = 0;
         }
     }
 }
 
 /* Waits for the guest's answer of that stage. */
-static void hall_answer(struct shm_hall *hall, struct shm_guest *g, enum shm_stage stage)
+static void nbcolli_shm_hall_answer(struct nbcolli_shm_hall *hall, struct nbcolli_shm_guest *g,
+                                    enum nbcolli_shm_stage stage)
 {
     struct pollfd fd = {g->socket, POLLIN, 0};
-    int with[SHM_LETTER_FDS], fds = 0;
-    struct shm_letter l = {0};
+    int with[NBCOLLI_SHM_LETTER_FDS], fds = 0;
+    struct nbcolli_shm_letter l = {0};
     nbcoll_status s = NBCOLL_PENDING;
 
     while (s == NBCOLL_PENDING) {
@@ -201,17 +203,17 @@ static void hall_answer(struct shm_hall *hall, struct shm_guest *g, enum shm_sta
         if (s == NBCOLL_OK)
             s = nbcolli_shm_receive(g->socket, &l, with, &fds);
     }
-    shm_close_all(with, fds);
+    nbcolli_shm_close_all(with, fds);
     if (s == NBCOLL_OK)
         s = l.stage == (uint32_t)stage ? (nbcoll_status)l.status : NBCOLL_ERR_ABI;
     g->lost = s != NBCOLL_OK;
     g->home = l.home;
-    hall_blame(hall, s);
+    nbcolli_shm_hall_blame(hall, s);
 }
 
-static void hall_tell(struct shm_hall *hall, enum shm_stage stage)
+static void nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_shm_stage stage)
 {
-    struct shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, stage, hall->verdict);
 
     for (int i = 0; i < hall->guests; i++)
         nbcolli_shm_send(hall->guest[i].socket, &l, NULL, 0); /* who is lost is found out at the next stage */
@@ -219,43 +221,43 @@ static void hall_tell(struct shm_hall *hall, enum shm_stage stage)
 
 /* ---- the host: handing out ------------------------------------------------------------------------------------- */
 
-static nbcoll_status shm_take_seat(struct shm_end *e)
+static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 {
-    struct shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
+    struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
     nbcoll_status s = nbcolli_shm_watch(e);
 
     if (s != NBCOLL_OK)
         return s;
     atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
-    atomic_store(&seat->state, SHM_PRESENT);
+    atomic_store(&seat->state, NBCOLLI_SHM_PRESENT);
     return NBCOLL_OK;
 }
 
 /* The host's own home: from now on it owns the guests' descriptors. */
-static nbcoll_status hall_settle(struct shm_hall *hall, struct shm_end *e)
+static nbcoll_status nbcolli_shm_hall_settle(struct nbcolli_shm_hall *hall, struct nbcolli_shm_end *e)
 {
     int memory = -1;
     nbcoll_status s = nbcolli_shm_segment_make(&hall->boot->layout, &memory);
     if (s == NBCOLL_OK)
         s = nbcolli_shm_home_make(&hall->boot->layout, memory, true, &e->home);
     if (s != NBCOLL_OK) {
-        shm_close(&memory);
+        nbcolli_shm_close(&memory);
         return s;
     }
-    struct shm_home *h = e->home;
+    struct nbcolli_shm_home *h = e->home;
     h->secret = hall->secret;
-    h->place[0] = (struct shm_place){.pid = h->pid, .event = e->event, .watch = e->watch};
+    h->place[0] = (struct nbcolli_shm_place){.pid = h->pid, .event = e->event, .watch = e->watch};
     e->event = e->watch = -1;
     for (int i = 0; i < hall->guests; i++) {
-        struct shm_guest *g = &hall->guest[i];
-        h->place[g->rank] = (struct shm_place){.pid = g->pid, .event = g->event, .watch = g->watch};
+        struct nbcolli_shm_guest *g = &hall->guest[i];
+        h->place[g->rank] = (struct nbcolli_shm_place){.pid = g->pid, .event = g->event, .watch = g->watch};
         g->event = g->watch = -1;
     }
     s = nbcolli_shm_home_show(h, 0);
-    return s == NBCOLL_OK ? shm_take_seat(e) : s;
+    return s == NBCOLL_OK ? nbcolli_shm_take_seat(e) : s;
 }
 
-static struct shm_guest *hall_guest(struct shm_hall *hall, int rank)
+static struct nbcolli_shm_guest *nbcolli_shm_hall_guest(struct nbcolli_shm_hall *hall, int rank)
 {
     for (int i = 0; i < hall->guests; i++)
         if (hall->guest[i].rank == rank)
@@ -264,34 +266,36 @@ static struct shm_guest *hall_guest(struct shm_hall *hall, int rank)
 }
 
 /* The home of the guest's process, if a rank before it has one. */
-static uint64_t hall_home(struct shm_hall *hall, const struct shm_end *e, const struct shm_guest *g)
+static uint64_t nbcolli_shm_hall_home(struct nbcolli_shm_hall *hall, const struct nbcolli_shm_end *e,
+                                      const struct nbcolli_shm_guest *g)
 {
     if (g->pid == e->home->pid)
         return (uintptr_t)e->home;
     for (int rank = 1; rank < g->rank; rank++)
-        if (hall_guest(hall, rank)->pid == g->pid)
-            return hall_guest(hall, rank)->home;
+        if (nbcolli_shm_hall_guest(hall, rank)->pid == g->pid)
+            return nbcolli_shm_hall_guest(hall, rank)->home;
     return 0;
 }
 
 /* One guest after the other, so that few descriptors are under way at a time: the system counts them. */
-static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct shm_guest *g)
+static void nbcolli_shm_hall_welcome(struct nbcolli_shm_hall *hall, const struct nbcolli_shm_end *e,
+                                     struct nbcolli_shm_guest *g)
 {
     int ranks = (int)hall->boot->layout.ranks;
-    struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_WELCOME, NBCOLL_OK);
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_WELCOME, NBCOLL_OK);
     nbcoll_status s = NBCOLL_OK;
 
     l.secret = hall->secret;
-    l.home = hall_home(hall, e, g);
-    for (int first = 0; first < ranks && s == NBCOLL_OK; first += SHM_BATCH) {
-        int fd[SHM_LETTER_FDS], fds = 0;
+    l.home = nbcolli_shm_hall_home(hall, e, g);
+    for (int first = 0; first < ranks && s == NBCOLL_OK; first += NBCOLLI_SHM_BATCH) {
+        int fd[NBCOLLI_SHM_LETTER_FDS], fds = 0;
         l.rank = first;
         if (l.home && first)
             break;
         if (first == 0)
             fd[fds++] = e->home->memory;
-        for (int r = first; r < ranks && r < first + SHM_BATCH; r++) {
-            const struct shm_place *p = &e->home->place[r];
+        for (int r = first; r < ranks && r < first + NBCOLLI_SHM_BATCH; r++) {
+            const struct nbcolli_shm_place *p = &e->home->place[r];
             l.pid[r - first] = p->pid;
             fd[fds++] = p->event;
             fd[fds++] = p->watch;
@@ -299,42 +303,43 @@ static void hall_welcome(struct shm_hall *hall, const struct shm_end *e, struct 
         s = nbcolli_shm_send(g->socket, &l, fd, l.home ? 0 : fds);
     }
     if (s != NBCOLL_OK)
-        hall_blame(hall, s);
+        nbcolli_shm_hall_blame(hall, s);
     else
-        hall_answer(hall, g, SHM_MAPPED);
+        nbcolli_shm_hall_answer(hall, g, NBCOLLI_SHM_MAPPED);
 }
 
-static void hall_join(struct shm_hall *hall, struct shm_end *e)
+static void nbcolli_shm_hall_join(struct nbcolli_shm_hall *hall, struct nbcolli_shm_end *e)
 {
-    hall_blame(hall, hall_settle(hall, e));
+    nbcolli_shm_hall_blame(hall, nbcolli_shm_hall_settle(hall, e));
     for (int rank = 1; rank <= hall->guests && hall->verdict == NBCOLL_OK; rank++)
-        hall_welcome(hall, e, hall_guest(hall, rank));
-    hall_tell(hall, SHM_MAPPED);
+        nbcolli_shm_hall_welcome(hall, e, nbcolli_shm_hall_guest(hall, rank));
+    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_MAPPED);
     if (hall->verdict != NBCOLL_OK)
         return;
     nbcolli_shm_try(e);
     for (int i = 0; i < hall->guests; i++)
-        hall_answer(hall, &hall->guest[i], SHM_TRIED);
-    hall_tell(hall, SHM_TRIED);
+        nbcolli_shm_hall_answer(hall, &hall->guest[i], NBCOLLI_SHM_TRIED);
+    nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED);
     nbcolli_shm_tried(e);
 }
 
 /* Those that came too late, or once too often. */
-static void hall_turn_away(struct shm_hall *hall)
+static void nbcolli_shm_hall_turn_away(struct nbcolli_shm_hall *hall)
 {
     nbcoll_status refused, all = hall->verdict == NBCOLL_OK ? NBCOLL_ERR_DUPLICATE : hall->verdict;
     int fd, pid;
 
     while (nbcolli_shm_accept(hall->listener, &fd, &pid, &refused) == NBCOLL_OK) {
-        struct shm_letter l = nbcolli_shm_letter(hall->boot, SHM_HELLO, refused == NBCOLL_OK ? all : refused);
+        struct nbcolli_shm_letter l =
+            nbcolli_shm_letter(hall->boot, NBCOLLI_SHM_HELLO, refused == NBCOLL_OK ? all : refused);
         nbcolli_shm_send(fd, &l, NULL, 0);
         close(fd);
     }
 }
 
-nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own)
+nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
 {
-    struct shm_hall hall = {.boot = b, .verdict = own};
+    struct nbcolli_shm_hall hall = {.boot = b, .verdict = own};
     nbcoll_status s = nbcolli_shm_listen(&b->config->id, b->config->ranks, &hall.listener);
 
     if (s != NBCOLL_OK)
@@ -345,26 +350,26 @@ nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_sta
         return NBCOLL_ERR_TRANSPORT;
     }
     if (own == NBCOLL_OK)
-        hall_blame(&hall, nbcolli_shm_descriptors(e));
-    hall_blame(&hall, nbcolli_shm_random(&hall.secret, sizeof hall.secret));
-    hall_gather(&hall);
-    shm_close(&hall.reserve);
+        nbcolli_shm_hall_blame(&hall, nbcolli_shm_descriptors(e));
+    nbcolli_shm_hall_blame(&hall, nbcolli_shm_random(&hall.secret, sizeof hall.secret));
+    nbcolli_shm_hall_gather(&hall);
+    nbcolli_shm_close(&hall.reserve);
     if (hall.verdict == NBCOLL_OK)
-        hall_join(&hall, e);
+        nbcolli_shm_hall_join(&hall, e);
     else
-        hall_dismiss(&hall);
-    hall_turn_away(&hall);
+        nbcolli_shm_hall_dismiss(&hall);
+    nbcolli_shm_hall_turn_away(&hall);
     close(hall.listener);
     while (hall.guests)
-        guest_close(&hall.guest[--hall.guests]);
+        nbcolli_shm_guest_close(&hall.guest[--hall.guests]);
     return hall.verdict;
 }
 
 /* ---- a guest --------------------------------------------------------------------------------------------------- */
 
 /* The host's next letter, of that stage; or the verdict. */
-static nbcoll_status guest_receive(struct shm_boot *b, int socket, enum shm_stage stage, struct shm_letter *l, int fd[],
-                                   int *fds)
+static nbcoll_status nbcolli_shm_guest_receive(struct nbcolli_shm_boot *b, int socket, enum nbcolli_shm_stage stage,
+                                               struct nbcolli_shm_letter *l, int fd[], int *fds)
 {
     struct pollfd ready = {socket, POLLIN, 0};
     nbcoll_status s = NBCOLL_PENDING;
@@ -378,15 +383,16 @@ static nbcoll_status guest_receive(struct shm_boot *b, int socket, enum shm_stag
         return s;
     if (l->status == NBCOLL_OK && l->stage == (uint32_t)stage)
         return NBCOLL_OK;
-    shm_close_all(fd, *fds);
+    nbcolli_shm_close_all(fd, *fds);
     return l->status == NBCOLL_OK ? NBCOLL_ERR_ABI : (nbcoll_status)l->status;
 }
 
 /* Should the host have turned us away already, that is found in its answer. Returns `own`, or why our descriptors could
  * not be sent, which tells the host, too. */
-static nbcoll_status guest_hello(struct shm_boot *b, int socket, const struct shm_end *e, nbcoll_status own)
+static nbcoll_status nbcolli_shm_guest_hello(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
+                                             nbcoll_status own)
 {
-    struct shm_letter l = nbcolli_shm_letter(b, SHM_HELLO, own);
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, NBCOLLI_SHM_HELLO, own);
 
     l.pid_space = nbcolli_shm_namespace("pid");
     l.self = getpid();
@@ -401,96 +407,97 @@ static nbcoll_status guest_hello(struct shm_boot *b, int socket, const struct sh
 }
 
 /* Puts one letter's descriptors into the home, which then owns them. */
-static void guest_place(struct shm_home *h, const struct shm_letter *l, const int fd[])
+static void nbcolli_shm_guest_place(struct nbcolli_shm_home *h, const struct nbcolli_shm_letter *l, const int fd[])
 {
-    for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + SHM_BATCH; r++, fd += 2) {
-        h->place[r] = (struct shm_place){.pid = l->pid[r - l->rank], .event = fd[0], .watch = fd[1]};
+    for (int r = l->rank; r < (int)h->layout.ranks && r < l->rank + NBCOLLI_SHM_BATCH; r++, fd += 2) {
+        h->place[r] = (struct nbcolli_shm_place){.pid = l->pid[r - l->rank], .event = fd[0], .watch = fd[1]};
         if (h->place[r].pid == h->pid)
-            shm_close(&h->place[r].watch);
+            nbcolli_shm_close(&h->place[r].watch);
     }
 }
 
-static int guest_batch(const struct shm_boot *b, int first)
+static int nbcolli_shm_guest_batch(const struct nbcolli_shm_boot *b, int first)
 {
     int rest = (int)b->layout.ranks - first;
-    return 2 * (rest < SHM_BATCH ? rest : SHM_BATCH);
+    return 2 * (rest < NBCOLLI_SHM_BATCH ? rest : NBCOLLI_SHM_BATCH);
 }
 
 /* From the welcome to a home. */
-static nbcoll_status guest_settle(struct shm_boot *b, int socket, struct shm_end *e)
+static nbcoll_status nbcolli_shm_guest_settle(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e)
 {
-    int fd[SHM_LETTER_FDS], fds;
-    struct shm_letter l;
-    nbcoll_status s = guest_receive(b, socket, SHM_WELCOME, &l, fd, &fds);
+    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
+    struct nbcolli_shm_letter l;
+    nbcoll_status s = nbcolli_shm_guest_receive(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
 
     if (s != NBCOLL_OK)
         return s;
     if (l.home) {
-        shm_close_all(fd, fds);
-        e->home = (struct shm_home *)(uintptr_t)l.home;
+        nbcolli_shm_close_all(fd, fds);
+        e->home = (struct nbcolli_shm_home *)(uintptr_t)l.home;
         nbcolli_shm_home_join(e->home);
         return NBCOLL_OK;
     }
-    if (l.rank != 0 || fds != 1 + guest_batch(b, 0)) {
-        shm_close_all(fd, fds);
+    if (l.rank != 0 || fds != 1 + nbcolli_shm_guest_batch(b, 0)) {
+        nbcolli_shm_close_all(fd, fds);
         return NBCOLL_ERR_ABI;
     }
     s = nbcolli_shm_home_make(&b->layout, fd[0], false, &e->home);
     if (s != NBCOLL_OK) {
-        shm_close_all(fd, fds);
+        nbcolli_shm_close_all(fd, fds);
         return s;
     }
     e->home->secret = l.secret;
-    guest_place(e->home, &l, fd + 1);
-    for (int first = SHM_BATCH; first < b->config->ranks; first += SHM_BATCH) {
-        s = guest_receive(b, socket, SHM_WELCOME, &l, fd, &fds);
+    nbcolli_shm_guest_place(e->home, &l, fd + 1);
+    for (int first = NBCOLLI_SHM_BATCH; first < b->config->ranks; first += NBCOLLI_SHM_BATCH) {
+        s = nbcolli_shm_guest_receive(b, socket, NBCOLLI_SHM_WELCOME, &l, fd, &fds);
         if (s != NBCOLL_OK)
             return s;
-        if (l.rank != first || fds != guest_batch(b, first)) {
-            shm_close_all(fd, fds);
+        if (l.rank != first || fds != nbcolli_shm_guest_batch(b, first)) {
+            nbcolli_shm_close_all(fd, fds);
             return NBCOLL_ERR_ABI;
         }
-        guest_place(e->home, &l, fd);
+        nbcolli_shm_guest_place(e->home, &l, fd);
     }
     return nbcolli_shm_home_show(e->home, e->base.rank);
 }
 
 /* Says how a stage went here, and waits for the verdict on it. */
-static nbcoll_status guest_stage(struct shm_boot *b, int socket, const struct shm_end *e, enum shm_stage stage,
-                                 nbcoll_status own)
+static nbcoll_status nbcolli_shm_guest_stage(struct nbcolli_shm_boot *b, int socket, const struct nbcolli_shm_end *e,
+                                             enum nbcolli_shm_stage stage, nbcoll_status own)
 {
-    struct shm_letter l = nbcolli_shm_letter(b, stage, own);
-    int fd[SHM_LETTER_FDS], fds;
+    struct nbcolli_shm_letter l = nbcolli_shm_letter(b, stage, own);
+    int fd[NBCOLLI_SHM_LETTER_FDS], fds;
 
     l.home = (uintptr_t)e->home;
     nbcoll_status s = nbcolli_shm_send(socket, &l, NULL, 0);
-    return s == NBCOLL_OK ? guest_receive(b, socket, stage, &l, fd, &fds) : s;
+    return s == NBCOLL_OK ? nbcolli_shm_guest_receive(b, socket, stage, &l, fd, &fds) : s;
 }
 
-static nbcoll_status guest_join(struct shm_boot *b, int socket, struct shm_end *e, nbcoll_status own)
+static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int socket, struct nbcolli_shm_end *e,
+                                            nbcoll_status own)
 {
-    nbcoll_status verdict, s = guest_hello(b, socket, e, own);
+    nbcoll_status verdict, s = nbcolli_shm_guest_hello(b, socket, e, own);
 
     if (s != NBCOLL_OK)
         return s;
-    s = guest_settle(b, socket, e);
+    s = nbcolli_shm_guest_settle(b, socket, e);
     if (s == NBCOLL_OK) {
-        shm_close(&e->event);
-        shm_close(&e->watch);
-        s = shm_take_seat(e);
+        nbcolli_shm_close(&e->event);
+        nbcolli_shm_close(&e->watch);
+        s = nbcolli_shm_take_seat(e);
     } else if (s == NBCOLL_ERR_TIMEOUT || s == NBCOLL_ERR_PEER_LOST)
         return s;
-    verdict = guest_stage(b, socket, e, SHM_MAPPED, s);
+    verdict = nbcolli_shm_guest_stage(b, socket, e, NBCOLLI_SHM_MAPPED, s);
     if (s != NBCOLL_OK || verdict != NBCOLL_OK)
         return s != NBCOLL_OK ? s : verdict;
     nbcolli_shm_try(e);
-    verdict = guest_stage(b, socket, e, SHM_TRIED, NBCOLL_OK);
+    verdict = nbcolli_shm_guest_stage(b, socket, e, NBCOLLI_SHM_TRIED, NBCOLL_OK);
     if (verdict == NBCOLL_OK)
         nbcolli_shm_tried(e);
     return verdict;
 }
 
-nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own)
+nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own)
 {
     int socket;
     nbcoll_status refused, s = nbcolli_shm_connect(b, &b->config->id, &socket, &refused);
@@ -499,14 +506,14 @@ nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_sta
         return own == NBCOLL_OK ? s : own;
     if (own == NBCOLL_OK)
         own = refused == NBCOLL_OK ? nbcolli_shm_descriptors(e) : refused;
-    s = guest_join(b, socket, e, own); /* which tells the host, too */
+    s = nbcolli_shm_guest_join(b, socket, e, own); /* which tells the host, too */
     close(socket);
     return s;
 }
 
 /* ---- the host's allgather -------------------------------------------------------------------------------------- */
 
-struct shm_card {
+struct nbcolli_shm_card {
     uint64_t magic;
     uint32_t abi, version;
     int32_t rank, ranks;
@@ -514,9 +521,10 @@ struct shm_card {
     nbcoll_shm_id id; /* rank 0's counts */
 };
 
-static nbcoll_status card_check(const struct shm_card *first, const struct shm_card *c, int rank, int ranks)
+static nbcoll_status nbcolli_shm_card_check(const struct nbcolli_shm_card *first, const struct nbcolli_shm_card *c,
+                                            int rank, int ranks)
 {
-    if (c->magic != SHM_MAGIC || c->abi != NBCOLL_ABI || c->version != SHM_VERSION)
+    if (c->magic != NBCOLLI_SHM_MAGIC || c->abi != NBCOLL_ABI || c->version != NBCOLLI_SHM_VERSION)
         return NBCOLL_ERR_ABI;
     if (c->ranks != ranks)
         return NBCOLL_ERR_MISMATCH;
@@ -526,12 +534,15 @@ static nbcoll_status card_check(const struct shm_card *first, const struct shm_c
 }
 
 /* All ranks see the same cards, and come to the same end. */
-nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id)
+nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id)
 {
     const nbcoll_shm_allgather *ag = b->config->allgather;
-    struct shm_card all[NBCOLL_SHM_RANKS], mine = {
-        .magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .rank = b->config->rank,
-        .ranks = b->config->ranks, .net_space = nbcolli_shm_namespace("net")};
+    struct nbcolli_shm_card all[NBCOLL_SHM_RANKS], mine = {.magic = NBCOLLI_SHM_MAGIC,
+                                                           .abi = NBCOLL_ABI,
+                                                           .version = NBCOLLI_SHM_VERSION,
+                                                           .rank = b->config->rank,
+                                                           .ranks = b->config->ranks,
+                                                           .net_space = nbcolli_shm_namespace("net")};
     void *operation;
     nbcoll_status s;
 
@@ -547,7 +558,7 @@ nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id)
         }
     ag->free(ag->user, operation);
     for (int r = 0; r < b->config->ranks && s == NBCOLL_OK; r++)
-        s = card_check(&all[0], &all[r], r, b->config->ranks);
+        s = nbcolli_shm_card_check(&all[0], &all[r], r, b->config->ranks);
     *id = all[0].id;
     return s;
 }

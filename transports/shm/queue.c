@@ -9,16 +9,17 @@
 
 #include "shm.h"
 
-static struct shm_entry *shm_entry_at(const struct shm_home *h, struct shm_ring *r, uint64_t i)
+static struct nbcolli_shm_entry *nbcolli_shm_entry_at(const struct nbcolli_shm_home *h, struct nbcolli_shm_ring *r,
+                                                      uint64_t i)
 {
     size_t at = (size_t)(i & (h->layout.depth - 1)) * h->layout.stride;
-    return (struct shm_entry *)(void *)((unsigned char *)(r + 1) + at);
+    return (struct nbcolli_shm_entry *)(void *)((unsigned char *)(r + 1) + at);
 }
 
 /* DONE if there is a free entry. */
-static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
+static nbcoll_posted nbcolli_shm_room(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_ring *r)
 {
-    struct shm_peer *p = &e->peer[peer];
+    struct nbcolli_shm_peer *p = &e->peer[peer];
     uint64_t depth = e->home->layout.depth;
 
     if (p->sent - p->done < depth)
@@ -34,18 +35,18 @@ static nbcoll_posted shm_room(struct shm_end *e, int peer, struct shm_ring *r)
     return NBCOLL_POST_NOT_NOW;
 }
 
-nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
+nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes)
 {
-    struct shm_peer *p = &e->peer[peer];
-    struct shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
 
-    if (p->gone != SHM_HERE)
-        return p->gone == SHM_LOST ? NBCOLL_POST_LOST : NBCOLL_POST_DONE;
-    nbcoll_posted posted = shm_room(e, peer, r);
+    if (p->gone != NBCOLLI_SHM_HERE)
+        return p->gone == NBCOLLI_SHM_LOST ? NBCOLL_POST_LOST : NBCOLL_POST_DONE;
+    nbcoll_posted posted = nbcolli_shm_room(e, peer, r);
     /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
     if (posted == NBCOLL_POST_NOT_NOW &&
-        atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == SHM_LEFT)
+        atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == NBCOLLI_SHM_LEFT)
         return NBCOLL_POST_DONE;
     if (posted == NBCOLL_POST_NOT_NOW && !p->refused) {
         p->refused = 1;
@@ -53,7 +54,7 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
     }
     if (posted != NBCOLL_POST_DONE)
         return posted;
-    struct shm_entry *entry = shm_entry_at(e->home, r, p->sent);
+    struct nbcolli_shm_entry *entry = nbcolli_shm_entry_at(e->home, r, p->sent);
     entry->header = *header;
     atomic_store_explicit(&entry->bytes, (uint32_t)bytes, memory_order_relaxed); /* published by `tail` */
     if (bytes)
@@ -64,10 +65,11 @@ nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *
 }
 
 /* Hands out messages of one sender, to the end of the list, until *bytes_left are used up. Returns how many. */
-static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int most, ptrdiff_t *bytes_left)
+static int nbcolli_shm_take(struct nbcolli_shm_end *e, int peer, nbcoll_arrival *arrival, int most,
+                            ptrdiff_t *bytes_left)
 {
-    struct shm_peer *p = &e->peer[peer];
-    struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the entries themselves */
     int n = 0;
 
@@ -76,7 +78,7 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
         return 0;
     }
     for (; p->taken != tail && n < most && *bytes_left > 0; p->taken++, n++) {
-        struct shm_entry *entry = shm_entry_at(e->home, r, p->taken);
+        struct nbcolli_shm_entry *entry = nbcolli_shm_entry_at(e->home, r, p->taken);
         uint32_t bytes = atomic_load_explicit(&entry->bytes, memory_order_relaxed); /* once: it is not to be trusted */
         if (bytes > e->home->layout.payload) {
             nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
@@ -90,9 +92,9 @@ static int shm_take(struct shm_end *e, int peer, nbcoll_arrival *arrival, int mo
 
 /* Gives back the entries that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
  * is room, or its second look sees the room. The exchange lets one waking suffice. */
-static void shm_give_back(struct shm_end *e, int peer)
+static void nbcolli_shm_give_back(struct nbcolli_shm_end *e, int peer)
 {
-    struct shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
+    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
 
     e->peer[peer].given = e->peer[peer].taken;
     atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the entries are overwritten */
@@ -101,18 +103,18 @@ static void shm_give_back(struct shm_end *e, int peer)
 }
 
 /* Begins with another sender each time, so that none can fill every batch. */
-nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
+nbcoll_arrival *nbcolli_shm_deliver(struct nbcolli_shm_end *e)
 {
     int ranks = e->base.ranks, n = 0;
     ptrdiff_t bytes_left = NBCOLL_PASS_BYTES;
 
     for (int i = 0; i < ranks; i++) {
         int peer = e->next + i < ranks ? e->next + i : e->next + i - ranks;
-        struct shm_peer *p = &e->peer[peer];
+        struct nbcolli_shm_peer *p = &e->peer[peer];
         if (p->given != p->taken)
-            shm_give_back(e, peer);
-        if (p->gone == SHM_HERE && n < SHM_ARRIVALS)
-            n += shm_take(e, peer, e->arrival + n, SHM_ARRIVALS - n, &bytes_left);
+            nbcolli_shm_give_back(e, peer);
+        if (p->gone == NBCOLLI_SHM_HERE && n < NBCOLLI_SHM_ARRIVALS)
+            n += nbcolli_shm_take(e, peer, e->arrival + n, NBCOLLI_SHM_ARRIVALS - n, &bytes_left);
     }
     e->next = e->next + 1 < ranks ? e->next + 1 : 0;
     if (n == 0)
@@ -121,7 +123,7 @@ nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e)
     return e->arrival;
 }
 
-bool nbcolli_shm_has_taken(struct shm_end *e, int peer)
+bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)
 {
     /* relaxed: its state says that it puts nothing more, and was read before */
     return atomic_load_explicit(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail, memory_order_relaxed) ==
@@ -129,24 +131,24 @@ bool nbcolli_shm_has_taken(struct shm_end *e, int peer)
 }
 
 /* The seq_cst loads are the second look of the sleeper's bargain. */
-bool nbcolli_shm_waiting(struct shm_end *e)
+bool nbcolli_shm_waiting(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
-        const struct shm_peer *p = &e->peer[peer];
+        const struct nbcolli_shm_peer *p = &e->peer[peer];
         uint64_t tail = atomic_load(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail);
-        if (p->gone == SHM_HERE && (tail != p->taken || tail - p->given == e->home->layout.depth))
+        if (p->gone == NBCOLLI_SHM_HERE && (tail != p->taken || tail - p->given == e->home->layout.depth))
             return true;
     }
     return false;
 }
 
-/* The seq_cst loads are the second look of shm_give_back's bargain. A head that cannot be is put's to find. */
-bool nbcolli_shm_has_room(struct shm_end *e)
+/* The seq_cst loads are the second look of nbcolli_shm_give_back's bargain. A head that cannot be is put's to find. */
+bool nbcolli_shm_has_room(struct nbcolli_shm_end *e)
 {
     bool room = false;
 
     for (int peer = 0; e->refusals && peer < e->base.ranks; peer++) {
-        struct shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
+        struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
         if (!e->peer[peer].refused)
             continue;
         atomic_store(&r->hungry, 1);
@@ -155,7 +157,7 @@ bool nbcolli_shm_has_room(struct shm_end *e)
     return room;
 }
 
-void nbcolli_shm_forget_refusals(struct shm_end *e)
+void nbcolli_shm_forget_refusals(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
         e->peer[peer].refused = 0;

@@ -5,62 +5,62 @@
  */
 #include "shm.h"
 
-static nbcoll_status quota_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+static nbcoll_status nbcolli_shm_quota_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
 {
-    struct shm_end *e = nbcolli_shm_end(ep);
-    const struct shm_layout *l = &e->home->layout;
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+    const struct nbcolli_shm_layout *l = &e->home->layout;
     size_t begin = l->quotas + (size_t)ep->rank * l->quota, end = begin + l->quota;
-    struct shm_taken **next = &e->taken, *taken;
+    struct nbcolli_shm_taken **next = &e->taken, *taken;
 
     if (bytes == 0 || bytes > l->quota)
         return NBCOLL_ERR_MEMORY;
-    bytes = (bytes + SHM_LINE - 1) / SHM_LINE * SHM_LINE;
+    bytes = (bytes + NBCOLLI_SHM_LINE - 1) / NBCOLLI_SHM_LINE * NBCOLLI_SHM_LINE;
     for (; *next && (*next)->at - begin < bytes; next = &(*next)->next)
         begin = (*next)->at + (*next)->bytes;
     if (!*next && end - begin < bytes)
         return NBCOLL_ERR_MEMORY;
-    taken = nbcolli_alloc(&e->host, sizeof *taken, _Alignof(struct shm_taken));
+    taken = nbcolli_alloc(&e->host, sizeof *taken, _Alignof(struct nbcolli_shm_taken));
     if (!taken)
         return NBCOLL_ERR_MEMORY;
-    *taken = (struct shm_taken){*next, begin, bytes};
+    *taken = (struct nbcolli_shm_taken){*next, begin, bytes};
     *next = taken;
     memset(e->home->segment + begin, 0, bytes);
     *at = begin;
     return NBCOLL_OK;
 }
 
-static void quota_release(nbcoll_endpoint *ep, uint64_t at)
+static void nbcolli_shm_quota_release(nbcoll_endpoint *ep, uint64_t at)
 {
-    struct shm_end *e = nbcolli_shm_end(ep);
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    for (struct shm_taken **next = &e->taken; *next; next = &(*next)->next)
+    for (struct nbcolli_shm_taken **next = &e->taken; *next; next = &(*next)->next)
         if ((*next)->at == at) {
-            struct shm_taken *taken = *next;
+            struct nbcolli_shm_taken *taken = *next;
             *next = taken->next;
             nbcolli_free(&e->host, taken, sizeof *taken);
             return;
         }
 }
 
-void nbcolli_shm_release_all(struct shm_end *e)
+void nbcolli_shm_release_all(struct nbcolli_shm_end *e)
 {
     while (e->taken)
-        quota_release(&e->base, e->taken->at);
+        nbcolli_shm_quota_release(&e->base, e->taken->at);
 }
 
-static void *quota_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
+static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
 {
-    const struct shm_home *h = nbcolli_shm_end(ep)->home;
+    const struct nbcolli_shm_home *h = nbcolli_shm_end(ep)->home;
 
-    if (at < h->layout.quotas || at > h->layout.bytes || bytes > h->layout.bytes - at || at % SHM_LINE)
+    if (at < h->layout.quotas || at > h->layout.bytes || bytes > h->layout.bytes - at || at % NBCOLLI_SHM_LINE)
         return NULL;
     return h->segment + at;
 }
 
-static void quota_ring(nbcoll_endpoint *ep, int peer)
+static void nbcolli_shm_quota_ring(nbcoll_endpoint *ep, int peer)
 {
     nbcolli_shm_wake(nbcolli_shm_end(ep), peer);
 }
 
-const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, quota_reserve, quota_release, quota_map,
-                                          quota_ring};
+const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, nbcolli_shm_quota_reserve,
+                                          nbcolli_shm_quota_release, nbcolli_shm_quota_map, nbcolli_shm_quota_ring};

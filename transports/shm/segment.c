@@ -16,85 +16,86 @@
 
 #include "shm.h"
 
-#define SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
-#define SHM_QUOTA (1u << 20)
-#define SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
-#define SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
-#define SHM_MOST_QUOTA (1u << 30)
-#define SHM_MOST_DEPTH 4096u
-#define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define NBCOLLI_SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
+#define NBCOLLI_SHM_QUOTA (1u << 20)
+#define NBCOLLI_SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
+#define NBCOLLI_SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
+#define NBCOLLI_SHM_MOST_QUOTA (1u << 30)
+#define NBCOLLI_SHM_MOST_DEPTH 4096u
+#define NBCOLLI_SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
 
-static size_t shm_up(size_t n, size_t to)
+static size_t nbcolli_shm_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
 
-static size_t shm_stride(uint32_t payload)
+static size_t nbcolli_shm_stride(uint32_t payload)
 {
-    return shm_up(sizeof(struct shm_entry) + payload, SHM_LINE);
+    return nbcolli_shm_up(sizeof(struct nbcolli_shm_entry) + payload, NBCOLLI_SHM_LINE);
 }
 
 size_t nbcoll_shm_quota(int ranks)
 {
     if (ranks < 1 || ranks > NBCOLL_SHM_RANKS)
         return 0;
-    size_t least = SHM_COMMS * nbcoll_cells_bytes(NULL, ranks), usual = SHM_QUOTAS / (size_t)ranks;
-    usual = usual < SHM_QUOTA ? usual : SHM_QUOTA;
-    return shm_up(usual > least ? usual : least, SHM_PAGE);
+    size_t least = NBCOLLI_SHM_COMMS * nbcoll_cells_bytes(NULL, ranks), usual = NBCOLLI_SHM_QUOTAS / (size_t)ranks;
+    usual = usual < NBCOLLI_SHM_QUOTA ? usual : NBCOLLI_SHM_QUOTA;
+    return nbcolli_shm_up(usual > least ? usual : least, NBCOLLI_SHM_PAGE);
 }
 
 /* Cannot overflow: 2^16 rings of 2^12 cells of less than 2^17 bytes, and 2^8 quotas of 2^30. */
-nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *out)
+nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out)
 {
-    struct shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
-    size_t share = SHM_RECEIVER / l.ranks;
+    struct nbcolli_shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
+    size_t share = NBCOLLI_SHM_RECEIVER / l.ranks;
     uint32_t wanted = l.depth;
 
-    if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > SHM_MOST_DEPTH || c->quota > SHM_MOST_QUOTA)
+    if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > NBCOLLI_SHM_MOST_DEPTH ||
+        c->quota > NBCOLLI_SHM_MOST_QUOTA)
         return NBCOLL_ERR_CONFIG;
     if (!l.payload) /* room for eight cells in each ring */
-        l.payload = share / 8 >= 4096 ? 4096 : (uint32_t)(share / 8 - SHM_LINE);
-    l.stride = shm_stride(l.payload);
+        l.payload = share / 8 >= 4096 ? 4096 : (uint32_t)(share / 8 - NBCOLLI_SHM_LINE);
+    l.stride = nbcolli_shm_stride(l.payload);
     if (!wanted)
         wanted = share / l.stride > 32 ? 32 : share / l.stride < 4 ? 4 : (uint32_t)(share / l.stride);
     for (l.depth = 1; 2 * l.depth <= wanted; l.depth *= 2)
         ;
     if (l.depth < c->depth) /* what the host asks for is rounded up, the default down */
         l.depth *= 2;
-    l.quota = c->quota ? shm_up(c->quota, SHM_PAGE) : nbcoll_shm_quota(c->ranks);
-    l.ring = sizeof(struct shm_ring) + l.depth * l.stride;
-    l.seats = SHM_PAGE; /* after the front */
-    l.reach = l.seats + l.ranks * sizeof(struct shm_seat);
-    l.rings = shm_up(l.reach + (size_t)l.ranks * l.ranks, SHM_PAGE);
-    l.quotas = shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, SHM_PAGE);
+    l.quota = c->quota ? nbcolli_shm_up(c->quota, NBCOLLI_SHM_PAGE) : nbcoll_shm_quota(c->ranks);
+    l.ring = sizeof(struct nbcolli_shm_ring) + l.depth * l.stride;
+    l.seats = NBCOLLI_SHM_PAGE; /* after the front */
+    l.reach = l.seats + l.ranks * sizeof(struct nbcolli_shm_seat);
+    l.rings = nbcolli_shm_up(l.reach + (size_t)l.ranks * l.ranks, NBCOLLI_SHM_PAGE);
+    l.quotas = nbcolli_shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, NBCOLLI_SHM_PAGE);
     l.bytes = l.quotas + l.ranks * l.quota;
     *out = l;
     return NBCOLL_OK;
 }
 
-struct shm_seat *nbcolli_shm_seat(const struct shm_home *h, int rank)
+struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank)
 {
-    return (struct shm_seat *)(void *)(h->segment + h->layout.seats) + rank;
+    return (struct nbcolli_shm_seat *)(void *)(h->segment + h->layout.seats) + rank;
 }
 
-_Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of)
+_Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of)
 {
     return (_Atomic uint8_t *)(h->segment + h->layout.reach) + (size_t)rank * h->layout.ranks + (size_t)of;
 }
 
 /* The rings of one receiver lie together. */
-struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to)
+struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to)
 {
     size_t i = (size_t)to * h->layout.ranks + (size_t)from;
-    return (struct shm_ring *)(void *)(h->segment + h->layout.rings + i * h->layout.ring);
+    return (struct nbcolli_shm_ring *)(void *)(h->segment + h->layout.rings + i * h->layout.ring);
 }
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
 /* Would reserving so much end in the out-of-memory killer or a signal, which no status can tell? */
-static nbcoll_status shm_is_too_much(size_t bytes)
+static nbcoll_status nbcolli_shm_is_too_much(size_t bytes)
 {
     struct sysinfo machine;
     struct rlimit file;
@@ -107,7 +108,7 @@ static nbcoll_status shm_is_too_much(size_t bytes)
 }
 
 /* By and by, since a signal undoes the call that it interrupts. */
-static nbcoll_status shm_reserve(int fd, size_t bytes)
+static nbcoll_status nbcolli_shm_reserve(int fd, size_t bytes)
 {
     size_t piece = bytes, done = 0;
 
@@ -116,16 +117,16 @@ static nbcoll_status shm_reserve(int fd, size_t bytes)
         if (fallocate(fd, 0, (off_t)done, (off_t)n) == 0)
             done += n;
         else if (errno == EINTR)
-            piece = shm_up(piece / 2, SHM_PAGE);
+            piece = nbcolli_shm_up(piece / 2, NBCOLLI_SHM_PAGE);
         else
             return nbcolli_shm_status(errno);
     }
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
+nbcoll_status nbcolli_shm_segment_make(const struct nbcolli_shm_layout *l, int *out)
 {
-    nbcoll_status s = shm_is_too_much(l->bytes);
+    nbcoll_status s = nbcolli_shm_is_too_much(l->bytes);
     int fd;
 
     if (s != NBCOLL_OK)
@@ -133,8 +134,8 @@ nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
     fd = memfd_create("nbcoll", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return nbcolli_shm_status(errno);
-    s = shm_reserve(fd, l->bytes);
-    if (s == NBCOLL_OK && fcntl(fd, F_ADD_SEALS, SHM_SEALS) != 0)
+    s = nbcolli_shm_reserve(fd, l->bytes);
+    if (s == NBCOLL_OK && fcntl(fd, F_ADD_SEALS, NBCOLLI_SHM_SEALS) != 0)
         s = nbcolli_shm_status(errno);
     if (s == NBCOLL_OK)
         *out = fd;
@@ -143,14 +144,20 @@ nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *out)
     return s;
 }
 
-static struct shm_head shm_head_of(const struct shm_layout *l)
+static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layout *l)
 {
-    return (struct shm_head){.magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .ranks = l->ranks,
-                             .payload = l->payload, .depth = l->depth, .quota = l->quota, .bytes = l->bytes};
+    return (struct nbcolli_shm_head){.magic = NBCOLLI_SHM_MAGIC,
+                                     .abi = NBCOLL_ABI,
+                                     .version = NBCOLLI_SHM_VERSION,
+                                     .ranks = l->ranks,
+                                     .payload = l->payload,
+                                     .depth = l->depth,
+                                     .quota = l->quota,
+                                     .bytes = l->bytes};
 }
 
 /* Before mapping it: is it as large as we think, for good? */
-static nbcoll_status shm_segment_check(const struct shm_layout *l, int fd)
+static nbcoll_status nbcolli_shm_segment_check(const struct nbcolli_shm_layout *l, int fd)
 {
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -164,44 +171,46 @@ static nbcoll_status shm_segment_check(const struct shm_layout *l, int fd)
 /* ---- homes ----------------------------------------------------------------------------------------------------- */
 
 /* Behind it lies the page of the token. */
-static size_t shm_home_bytes(uint32_t ranks)
+static size_t nbcolli_shm_home_bytes(uint32_t ranks)
 {
-    return shm_up(sizeof(struct shm_home) + ranks * sizeof(struct shm_place), SHM_PAGE);
+    return nbcolli_shm_up(sizeof(struct nbcolli_shm_home) + ranks * sizeof(struct nbcolli_shm_place), NBCOLLI_SHM_PAGE);
 }
 
-static struct shm_home *shm_home_map(const struct shm_layout *l, int fd)
+static struct nbcolli_shm_home *nbcolli_shm_home_map(const struct nbcolli_shm_layout *l, int fd)
 {
-    size_t bytes = shm_home_bytes(l->ranks);
-    struct shm_home *h = mmap(NULL, bytes + SHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t bytes = nbcolli_shm_home_bytes(l->ranks);
+    struct nbcolli_shm_home *h =
+        mmap(NULL, bytes + NBCOLLI_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (h == MAP_FAILED)
         return NULL;
     h->segment = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (h->segment == MAP_FAILED) {
-        munmap(h, bytes + SHM_PAGE);
+        munmap(h, bytes + NBCOLLI_SHM_PAGE);
         return NULL;
     }
     h->token = (uint64_t *)(void *)((unsigned char *)h + bytes);
-    madvise(h->token, SHM_PAGE, MADV_WIPEONFORK); /* kernels that have pidfds have it */
+    madvise(h->token, NBCOLLI_SHM_PAGE, MADV_WIPEONFORK); /* kernels that have pidfds have it */
     return h;
 }
 
-nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out)
+nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_layout *l, int fd, bool fresh,
+                                    struct nbcolli_shm_home **out)
 {
-    nbcoll_status s = fresh ? NBCOLL_OK : shm_segment_check(l, fd);
-    struct shm_head head = shm_head_of(l);
-    struct shm_home *h;
+    nbcoll_status s = fresh ? NBCOLL_OK : nbcolli_shm_segment_check(l, fd);
+    struct nbcolli_shm_head head = nbcolli_shm_head_of(l);
+    struct nbcolli_shm_home *h;
 
     if (s != NBCOLL_OK)
         return s;
-    h = shm_home_map(l, fd);
+    h = nbcolli_shm_home_map(l, fd);
     if (!h)
         return nbcolli_shm_status(errno);
     h->memory = -1;
     h->layout = *l;
     h->pid = getpid();
     for (uint32_t r = 0; r < l->ranks; r++)
-        h->place[r] = (struct shm_place){.event = -1, .watch = -1};
+        h->place[r] = (struct nbcolli_shm_place){.event = -1, .watch = -1};
     if (fresh)
         memcpy(h->segment, &head, sizeof head);
     atomic_init(&h->users, 1);
@@ -214,7 +223,7 @@ nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fre
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_shm_home_show(struct shm_home *h, int rank)
+nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = rank, .l_len = 1};
     int ranks = (int)h->layout.ranks;
@@ -229,12 +238,12 @@ nbcoll_status nbcolli_shm_home_show(struct shm_home *h, int rank)
     return NBCOLL_OK;
 }
 
-void nbcolli_shm_home_join(struct shm_home *h)
+void nbcolli_shm_home_join(struct nbcolli_shm_home *h)
 {
     atomic_fetch_add_explicit(&h->users, 1, memory_order_acq_rel); /* sees it complete */
 }
 
-void nbcolli_shm_home_leave(struct shm_home *h)
+void nbcolli_shm_home_leave(struct nbcolli_shm_home *h)
 {
     uint32_t ranks = h->layout.ranks;
 
@@ -249,5 +258,5 @@ void nbcolli_shm_home_leave(struct shm_home *h)
     if (h->memory >= 0)
         close(h->memory); /* after the states of its ranks: who finds the lock gone looks at these */
     munmap(h->segment, h->layout.bytes);
-    munmap(h, shm_home_bytes(ranks) + SHM_PAGE);
+    munmap(h, nbcolli_shm_home_bytes(ranks) + NBCOLLI_SHM_PAGE);
 }

@@ -20,13 +20,13 @@
 #define PR_SET_PTRACER_ANY ((unsigned long)-1)
 #endif
 
-#define SHM_TIMEOUT 60000000000u
-#define SHM_FLAGS (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER)
+#define NBCOLLI_SHM_TIMEOUT 60000000000u
+#define NBCOLLI_SHM_FLAGS (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static nbcoll_posted end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
-                              size_t bytes, nbcoll_work *work)
+static nbcoll_posted nbcolli_shm_end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header,
+                                          const void *payload, size_t bytes, nbcoll_work *work)
 {
     (void)work;
     if (peer < 0 || peer >= ep->ranks || bytes > ep->limits.payload)
@@ -35,7 +35,7 @@ static nbcoll_posted end_post(nbcoll_endpoint *ep, int peer, const nbcoll_header
 }
 
 /* One that is gone in this way and not reported yet, or -1. */
-static int end_report(struct shm_end *e, enum shm_gone gone)
+static int nbcolli_shm_end_report(struct nbcolli_shm_end *e, enum nbcolli_shm_gone gone)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (e->peer[peer].gone == gone && !e->peer[peer].reported) {
@@ -46,9 +46,9 @@ static int end_report(struct shm_end *e, enum shm_gone gone)
     return -1;
 }
 
-static void end_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
-    struct shm_end *e = nbcolli_shm_end(ep);
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
     nbcolli_shm_look(e);
     if (e->armed || e->owed)
@@ -62,15 +62,15 @@ static void end_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     found->completed = e->finished.first;
     nbcolli_shm_clear(&e->finished);
     if (e->unreported) {
-        found->lost = end_report(e, SHM_LOST);
+        found->lost = nbcolli_shm_end_report(e, NBCOLLI_SHM_LOST);
         if (found->lost < 0) /* losses come first: for them others may have left */
-            found->departed = end_report(e, SHM_AWAY);
+            found->departed = nbcolli_shm_end_report(e, NBCOLLI_SHM_AWAY);
     }
 }
 
-static void end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
+static void nbcolli_shm_end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    struct shm_end *e = nbcolli_shm_end(ep);
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     nbcoll_work **at = &e->gets.first;
 
     while (*at && *at != work)
@@ -84,12 +84,12 @@ static void end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
     nbcolli_shm_append(&e->finished, work);
 }
 
-static size_t end_bytes(int ranks)
+static size_t nbcolli_shm_end_bytes(int ranks)
 {
-    return sizeof(struct shm_end) + (size_t)ranks * sizeof(struct shm_peer);
+    return sizeof(struct nbcolli_shm_end) + (size_t)ranks * sizeof(struct nbcolli_shm_peer);
 }
 
-static void end_close_descriptors(struct shm_end *e)
+static void nbcolli_shm_end_close_descriptors(struct nbcolli_shm_end *e)
 {
     int *const all[] = {&e->event, &e->watch, &e->ready};
 
@@ -101,13 +101,13 @@ static void end_close_descriptors(struct shm_end *e)
 }
 
 /* Frees what there is. `state`: what the others shall think; a child of fork is not the rank, and tells nothing. */
-static void end_free(struct shm_end *e, enum shm_state state)
+static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_state state)
 {
-    uint32_t present = SHM_PRESENT;
+    uint32_t present = NBCOLLI_SHM_PRESENT;
     nbcoll_host host = e->host;
 
     if (e->home) {
-        struct shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
+        struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
         if (getpid() == e->pid) {
             atomic_store(&seat->armed, 0);
             if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
@@ -116,37 +116,37 @@ static void end_free(struct shm_end *e, enum shm_state state)
         nbcolli_shm_release_all(e);
         nbcolli_shm_home_leave(e->home);
     }
-    end_close_descriptors(e);
-    nbcolli_free(&host, e, end_bytes(e->base.ranks));
+    nbcolli_shm_end_close_descriptors(e);
+    nbcolli_free(&host, e, nbcolli_shm_end_bytes(e->base.ranks));
 }
 
-static void end_close(nbcoll_endpoint *ep)
+static void nbcolli_shm_end_close(nbcoll_endpoint *ep)
 {
-    end_free(nbcolli_shm_end(ep), SHM_LEFT);
+    nbcolli_shm_end_free(nbcolli_shm_end(ep), NBCOLLI_SHM_LEFT);
 }
 
-static void end_abandon(nbcoll_endpoint *ep)
+static void nbcolli_shm_end_abandon(nbcoll_endpoint *ep)
 {
-    end_free(nbcolli_shm_end(ep), SHM_FAILED);
+    nbcolli_shm_end_free(nbcolli_shm_end(ep), NBCOLLI_SHM_FAILED);
 }
 
-static void end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
+static void nbcolli_shm_end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
     *out = nbcolli_shm_end(ep)->peer[peer].reason;
 }
 
 /* Progress reads the host's clock, of which nobody knows what it calls. */
-#define SHM_TABLE(bulk_group, shared_group)                                                                            \
+#define NBCOLLI_SHM_TABLE(bulk_group, shared_group)                                                                    \
     {                                                                                                                  \
-        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = end_post,                          \
-        .progress = end_progress, .cancel = end_cancel, .close = end_close, .bulk = bulk_group,                        \
-        .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = end_abandon, .give_up = nbcolli_shm_give_up, \
-        .reason = end_reason,                                                                                          \
+        .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = nbcolli_shm_end_post,              \
+        .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_end_cancel, .close = nbcolli_shm_end_close,        \
+        .bulk = bulk_group, .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = nbcolli_shm_end_abandon, \
+        .give_up = nbcolli_shm_give_up, .reason = nbcolli_shm_end_reason,                                              \
         .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE                     \
     }
 
-static const nbcoll_transport shm_table = SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
-static const nbcoll_transport shm_table_without_bulk = SHM_TABLE(NULL, NULL);
+static const nbcoll_transport nbcolli_shm_table = NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
+static const nbcoll_transport nbcolli_shm_table_without_bulk = NBCOLLI_SHM_TABLE(NULL, NULL);
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */
 
@@ -192,7 +192,7 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
 }
 
 /* The socket of another network namespace would only never be found. */
-static nbcoll_status id_check(const nbcoll_shm_id *id)
+static nbcoll_status nbcolli_shm_id_check(const nbcoll_shm_id *id)
 {
     uint32_t here = nbcolli_shm_namespace("net"), there = 0;
 
@@ -208,8 +208,8 @@ static nbcoll_status id_check(const nbcoll_shm_id *id)
     return here && there && here != there ? NBCOLL_ERR_NAMESPACE : NBCOLL_OK;
 }
 
-static nbcoll_status config_check(const nbcoll_shm_config *given, nbcoll_shm_config *c, nbcoll_host *host,
-                                  nbcoll_shm_allgather *ag)
+static nbcoll_status nbcolli_shm_config_check(const nbcoll_shm_config *given, nbcoll_shm_config *c, nbcoll_host *host,
+                                              nbcoll_shm_allgather *ag)
 {
     nbcoll_status s = nbcolli_copy_tagged(c, given, sizeof *c);
 
@@ -223,12 +223,12 @@ static nbcoll_status config_check(const nbcoll_shm_config *given, nbcoll_shm_con
     }
     if (s != NBCOLL_OK)
         return s;
-    if (c->ranks < 1 || c->ranks > NBCOLL_SHM_RANKS || c->flags & ~SHM_FLAGS)
+    if (c->ranks < 1 || c->ranks > NBCOLL_SHM_RANKS || c->flags & ~NBCOLLI_SHM_FLAGS)
         return NBCOLL_ERR_CONFIG;
     return c->rank < 0 || c->rank >= c->ranks ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_shm_descriptors(struct shm_end *e)
+nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
 {
     nbcoll_status s;
 
@@ -240,13 +240,13 @@ nbcoll_status nbcolli_shm_descriptors(struct shm_end *e)
     if (e->ready >= 0)
         return NBCOLL_OK;
     s = nbcolli_shm_status(errno);
-    end_close_descriptors(e); /* telling the others takes one */
+    nbcolli_shm_end_close_descriptors(e); /* telling the others takes one */
     return s;
 }
 
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
  * on a core, all that one does waits for the others of its core, and a message for two switches between them. */
-static void end_prices(nbcoll_limits *limits, int ranks)
+static void nbcolli_shm_end_prices(nbcoll_limits *limits, int ranks)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t turns = cores > 0 && ranks > cores ? (uint32_t)((ranks + cores - 1) / cores) : 1;
@@ -259,21 +259,21 @@ static void end_prices(nbcoll_limits *limits, int ranks)
     limits->eager_ps = 180 * turns;
 }
 
-static nbcoll_status end_make(const struct shm_boot *b, struct shm_end **out)
+static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, struct nbcolli_shm_end **out)
 {
     const nbcoll_shm_config *c = b->config;
-    struct shm_end *e = nbcolli_alloc(b->host, end_bytes(c->ranks), SHM_LINE);
+    struct nbcolli_shm_end *e = nbcolli_alloc(b->host, nbcolli_shm_end_bytes(c->ranks), NBCOLLI_SHM_LINE);
 
     if (!e)
         return NBCOLL_ERR_MEMORY;
-    memset(e, 0, end_bytes(c->ranks));
+    memset(e, 0, nbcolli_shm_end_bytes(c->ranks));
     e->base = (nbcoll_endpoint){
-        .transport = c->flags & NBCOLL_SHM_NO_BULK ? &shm_table_without_bulk : &shm_table,
+        .transport = c->flags & NBCOLL_SHM_NO_BULK ? &nbcolli_shm_table_without_bulk : &nbcolli_shm_table,
         .rank = c->rank,
         .ranks = c->ranks,
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16},
     };
-    end_prices(&e->base.limits, c->ranks);
+    nbcolli_shm_end_prices(&e->base.limits, c->ranks);
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
@@ -289,20 +289,20 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     nbcoll_shm_config c = {0};
     nbcoll_host host = {0};
     nbcoll_shm_allgather ag = {0};
-    struct shm_boot b = {.config = &c, .host = &host};
-    struct shm_end *e = NULL;
+    struct nbcolli_shm_boot b = {.config = &c, .host = &host};
+    struct nbcolli_shm_end *e = NULL;
     nbcoll_status s;
 
     if (!config || !out)
         return NBCOLL_ERR_NULL;
-    s = config_check(config, &c, &host, &ag);
+    s = nbcolli_shm_config_check(config, &c, &host, &ag);
     if (s == NBCOLL_OK)
         s = nbcolli_shm_layout(&c, &b.layout);
     if (s == NBCOLL_OK && !c.allgather)
-        s = id_check(&c.id);
+        s = nbcolli_shm_id_check(&c.id);
     if (s != NBCOLL_OK)
         return s;
-    c.timeout = c.timeout ? c.timeout : SHM_TIMEOUT;
+    c.timeout = c.timeout ? c.timeout : NBCOLLI_SHM_TIMEOUT;
     b.deadline = nbcolli_now(&host);
     b.deadline = c.timeout < UINT64_MAX - b.deadline ? b.deadline + c.timeout : UINT64_MAX;
     if (c.allgather)
@@ -311,12 +311,12 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
         return s;
     if (c.flags & NBCOLL_SHM_ALLOW_PTRACER)
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails where there is no Yama, and no need */
-    s = end_make(&b, &e);
+    s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
     if (s == NBCOLL_OK)
         *out = &e->base;
     else if (e)
-        end_free(e, SHM_FAILED);
+        nbcolli_shm_end_free(e, NBCOLLI_SHM_FAILED);
     return s;
 }
 
@@ -326,12 +326,12 @@ nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_sh
         return NBCOLL_ERR_NULL;
     if (out->size < sizeof out->size)
         return NBCOLL_ERR_CONFIG;
-    if (ep->transport->post != end_post)
+    if (ep->transport->post != nbcolli_shm_end_post)
         return NBCOLL_ERR_FOREIGN;
     if (peer < 0 || peer >= ep->ranks)
         return NBCOLL_ERR_RANK;
-    const struct shm_end *e = (const struct shm_end *)(const void *)ep;
-    const struct shm_peer *p = &e->peer[peer];
+    const struct nbcolli_shm_end *e = (const struct nbcolli_shm_end *)(const void *)ep;
+    const struct nbcolli_shm_peer *p = &e->peer[peer];
     nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, NBCOLL_SHM_BY_FRAGMENTS, 0, nbcolli_shm_why(e, peer)};
     if (p->reaches)
         all.path = all.pid == e->home->pid ? NBCOLL_SHM_BY_REFERENCE : NBCOLL_SHM_BY_CMA;

@@ -24,18 +24,19 @@
 #include "nbcoll/shm.h"
 #include "../../src/host/host.h"
 
-#define SHM_LINE 128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
-#define SHM_PAGE 4096u
-#define SHM_ARRIVALS 64 /* at most, of one progress */
+#define NBCOLLI_SHM_LINE                                                                                               \
+    128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
+#define NBCOLLI_SHM_PAGE 4096u
+#define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress */
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define SHM_VERSION 3u
-#define SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
+#define NBCOLLI_SHM_VERSION 3u
+#define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
 
 /* Constant from before the segment is shown to anyone. */
-struct shm_head {
+struct nbcolli_shm_head {
     uint64_t magic;
     uint32_t abi, version;
     uint32_t ranks, payload, depth, unused;
@@ -43,30 +44,30 @@ struct shm_head {
 };
 
 /* The segment's first page. */
-struct shm_front {
-    struct shm_head head;
-    _Alignas(SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
+struct nbcolli_shm_front {
+    struct nbcolli_shm_head head;
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
 };
 
-enum shm_state { SHM_ABSENT, SHM_PRESENT, SHM_LEFT, SHM_FAILED };
+enum nbcolli_shm_state { NBCOLLI_SHM_ABSENT, NBCOLLI_SHM_PRESENT, NBCOLLI_SHM_LEFT, NBCOLLI_SHM_FAILED };
 
 /* What others look at in a rank. */
-struct shm_seat {
-    _Alignas(SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep: whoever sets this back to 0 rings */
-    _Atomic uint32_t state; /* shm_state: its own, but FAILED is written by whoever notices; on the line of `armed`,
-                               which posts read anyway */
-    _Alignas(SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
+struct nbcolli_shm_seat {
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep: whoever sets this back to 0 rings */
+    _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED is written by whoever notices; on the line of
+                               `armed`, which posts read anyway */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
 };
 
 /* Messages of one rank to one other. Entry i % depth holds message i. Each counter has one writer, which keeps its own
  * copy and never reads it back from here. */
-struct shm_ring {
-    _Alignas(SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
+struct nbcolli_shm_ring {
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
     _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
-    _Alignas(SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
 };
 
-struct shm_entry {
+struct nbcolli_shm_entry {
     nbcoll_header header;
     _Atomic uint32_t bytes;
     uint32_t unused;
@@ -74,7 +75,7 @@ struct shm_entry {
 };
 
 /* Where things are, computed by every rank from what the ranks agreed on. Offsets in bytes. */
-struct shm_layout {
+struct nbcolli_shm_layout {
     uint32_t ranks, payload, depth;
     size_t quota;
     size_t stride, ring; /* bytes of a cell, of a ring with its cells */
@@ -83,7 +84,7 @@ struct shm_layout {
 
 /* ---- a process's view ------------------------------------------------------------------------------------------ */
 
-struct shm_place {
+struct nbcolli_shm_place {
     int pid;
     int event; /* the eventfd of the rank */
     int watch; /* the pidfd of its process; -1 for this process */
@@ -92,26 +93,30 @@ struct shm_place {
 
 /* One for each process. In memory of its own, since which rank of the process goes last is not known. The first rank
  * makes it and the last one frees it. Constant but for `users`. */
-struct shm_home {
+struct nbcolli_shm_home {
     _Atomic uint32_t users; /* also shows what the first rank wrote to those that come after it */
     int pid;
     int memory;      /* the segment's descriptor. Closing any such descriptor drops this process's lock: it has one */
     uint64_t secret; /* known to the ranks, and not in the segment */
     uint64_t *token; /* in a page of its own, which is empty in a child of fork */
-    struct shm_layout layout;
+    struct nbcolli_shm_layout layout;
     unsigned char *segment;
-    struct shm_place place[];
+    struct nbcolli_shm_place place[];
 };
 
 /* ---- a rank's own ---------------------------------------------------------------------------------------------- */
 
-enum shm_gone { SHM_HERE, SHM_AWAY, SHM_LOST }; /* AWAY: it has left, and all its messages are taken */
+enum nbcolli_shm_gone {
+    NBCOLLI_SHM_HERE,
+    NBCOLLI_SHM_AWAY,
+    NBCOLLI_SHM_LOST
+}; /* AWAY: it has left, and all its messages are taken */
 
-struct shm_peer {
+struct nbcolli_shm_peer {
     uint64_t sent;         /* messages put to it */
     uint64_t done;         /* of those: done with, when we last looked */
     uint64_t taken, given; /* messages from it: handed to our core, and given back */
-    uint8_t gone;          /* shm_gone */
+    uint8_t gone;          /* nbcolli_shm_gone */
     uint8_t reported;      /* the core knows of that */
     uint8_t reaches;       /* bulk data moves, both ways */
     uint8_t refused;       /* a post to it, for lack of room, since the last progress */
@@ -121,19 +126,19 @@ struct shm_peer {
 };
 
 /* Of its quota; offsets in the segment. */
-struct shm_taken {
-    struct shm_taken *next;
+struct nbcolli_shm_taken {
+    struct nbcolli_shm_taken *next;
     size_t at, bytes;
 };
 
-struct shm_records {
+struct nbcolli_shm_records {
     nbcoll_work *first, **end;
 };
 
-struct shm_end {
+struct nbcolli_shm_end {
     nbcoll_endpoint base;
     nbcoll_host host; /* memory, clock */
-    struct shm_home *home; /* null until the rank has joined */
+    struct nbcolli_shm_home *home; /* null until the rank has joined */
     int pid;               /* of the process that opened it */
     int event, watch;      /* our descriptors until the home has them; then -1 */
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
@@ -147,24 +152,24 @@ struct shm_end {
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
-    struct shm_records gets, finished;
-    struct shm_taken *taken; /* in order of place */
-    nbcoll_arrival arrival[SHM_ARRIVALS];
-    struct shm_peer peer[];
+    struct nbcolli_shm_records gets, finished;
+    struct nbcolli_shm_taken *taken; /* in order of place */
+    nbcoll_arrival arrival[NBCOLLI_SHM_ARRIVALS];
+    struct nbcolli_shm_peer peer[];
 };
 
-static inline struct shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
+static inline struct nbcolli_shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
 {
-    return (struct shm_end *)(void *)ep;
+    return (struct nbcolli_shm_end *)(void *)ep;
 }
 
-static inline void nbcolli_shm_clear(struct shm_records *r)
+static inline void nbcolli_shm_clear(struct nbcolli_shm_records *r)
 {
     r->first = NULL;
     r->end = &r->first;
 }
 
-static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_work *work)
+static inline void nbcolli_shm_append(struct nbcolli_shm_records *r, nbcoll_work *work)
 {
     work->next = NULL;
     *r->end = work;
@@ -172,37 +177,38 @@ static inline void nbcolli_shm_append(struct shm_records *r, nbcoll_work *work)
 }
 
 /* segment.c */
-nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct shm_layout *out);
-struct shm_seat *nbcolli_shm_seat(const struct shm_home *h, int rank);
-struct shm_ring *nbcolli_shm_ring(const struct shm_home *h, int from, int to);
+nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out);
+struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
+struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
 /* Can `rank` read the memory of `of`? Or has it given that one up? Written by `rank`. */
-enum { SHM_REACHES = 1, SHM_GIVEN_UP = 2 };
-_Atomic uint8_t *nbcolli_shm_reach(const struct shm_home *h, int rank, int of);
+enum { NBCOLLI_SHM_REACHES = 1, NBCOLLI_SHM_GIVEN_UP = 2 };
+_Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of);
 /* A sealed memfd of the layout's size, its memory reserved. */
-nbcoll_status nbcolli_shm_segment_make(const struct shm_layout *l, int *fd);
+nbcoll_status nbcolli_shm_segment_make(const struct nbcolli_shm_layout *l, int *fd);
 /* A home with one user that maps the segment behind the descriptor, which it owns if this is OK, and has no other
  * descriptors yet. `fresh`: writes the segment's head; else checks it. */
-nbcoll_status nbcolli_shm_home_make(const struct shm_layout *l, int fd, bool fresh, struct shm_home **out);
+nbcoll_status nbcolli_shm_home_make(const struct nbcolli_shm_layout *l, int fd, bool fresh,
+                                    struct nbcolli_shm_home **out);
 /* By its first rank, when its descriptors and the secret are there: locks the byte of this rank. If OK, the home is
  * constant from now on, and other ranks of the process may join it. */
-nbcoll_status nbcolli_shm_home_show(struct shm_home *h, int rank);
-void nbcolli_shm_home_join(struct shm_home *h);
-void nbcolli_shm_home_leave(struct shm_home *h);
+nbcoll_status nbcolli_shm_home_show(struct nbcolli_shm_home *h, int rank);
+void nbcolli_shm_home_join(struct nbcolli_shm_home *h);
+void nbcolli_shm_home_leave(struct nbcolli_shm_home *h);
 
 /* bootstrap.c: joins the ranks, or says why not. `own` is the status of this rank so far; `e` may be null if that is
  * not OK. */
-struct shm_boot {
+struct nbcolli_shm_boot {
     const nbcoll_shm_config *config;
     const nbcoll_host *host;
-    struct shm_layout layout;
+    struct nbcolli_shm_layout layout;
     uint64_t deadline; /* of the host's clock; UINT64_MAX: none */
     uint64_t looks;
 };
 /* The id of rank 0, by the host's allgather. */
-nbcoll_status nbcolli_shm_agree(struct shm_boot *b, nbcoll_shm_id *id);
+nbcoll_status nbcolli_shm_agree(struct nbcolli_shm_boot *b, nbcoll_shm_id *id);
 /* Rank 0; the others. */
-nbcoll_status nbcolli_shm_host(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
-nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_status own);
+nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own);
+nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own);
 
 /* shm.c */
 /* The status of a system call that failed so: ERR_UNSUPPORTED (not here, or not permitted), ERR_MEMORY, or
@@ -210,57 +216,57 @@ nbcoll_status nbcolli_shm_join(struct shm_boot *b, struct shm_end *e, nbcoll_sta
 nbcoll_status nbcolli_shm_status(int error);
 nbcoll_status nbcolli_shm_random(void *to, size_t bytes);
 /* Makes the descriptors of a rank's own; on failure there are none. */
-nbcoll_status nbcolli_shm_descriptors(struct shm_end *e);
+nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e);
 
 /* queue.c */
-nbcoll_posted nbcolli_shm_put(struct shm_end *e, int peer, const nbcoll_header *header, const void *payload,
+nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes);
-/* Gives back what was handed out, and hands out what is there, at most SHM_ARRIVALS and about
+/* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS and about
  * NBCOLL_PASS_BYTES. */
-nbcoll_arrival *nbcolli_shm_deliver(struct shm_end *e);
+nbcoll_arrival *nbcolli_shm_deliver(struct nbcolli_shm_end *e);
 /* Is something there that was not handed out, or a ring so full of what was that its sender cannot ring? */
-bool nbcolli_shm_waiting(struct shm_end *e);
+bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
 /* Is everything taken that this peer has put? */
-bool nbcolli_shm_has_taken(struct shm_end *e, int peer);
+bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
 /* Asks for a ring wherever a post was refused. True if there is room already. */
-bool nbcolli_shm_has_room(struct shm_end *e);
+bool nbcolli_shm_has_room(struct nbcolli_shm_end *e);
 /* What was refused is tried again, or given up. */
-void nbcolli_shm_forget_refusals(struct shm_end *e);
+void nbcolli_shm_forget_refusals(struct nbcolli_shm_end *e);
 
 /* quota.c */
 extern const nbcoll_shared nbcolli_shm_shared;
-void nbcolli_shm_release_all(struct shm_end *e);
+void nbcolli_shm_release_all(struct nbcolli_shm_end *e);
 
 /* wakeup.c */
 extern const nbcoll_wakeup nbcolli_shm_wakeup;
-void nbcolli_shm_wake(struct shm_end *e, int peer);
-void nbcolli_shm_ring_all(struct shm_end *e);
-void nbcolli_shm_silence(struct shm_end *e);
+void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer);
+void nbcolli_shm_ring_all(struct nbcolli_shm_end *e);
+void nbcolli_shm_silence(struct nbcolli_shm_end *e);
 
 /* copy.c */
 extern const nbcoll_bulk nbcolli_shm_bulk;
 /* What others read in a process to know that it is the one that has joined. */
-uint64_t nbcolli_shm_token(const struct shm_home *h, int pid);
+uint64_t nbcolli_shm_token(const struct nbcolli_shm_home *h, int pid);
 /* Tries to read from every rank, and writes down for all what it can. */
-void nbcolli_shm_try(struct shm_end *e);
+void nbcolli_shm_try(struct nbcolli_shm_end *e);
 /* After all have: what moves both ways. */
-void nbcolli_shm_tried(struct shm_end *e);
+void nbcolli_shm_tried(struct nbcolli_shm_end *e);
 /* Goes on with the gets that are under way, by turns. */
-void nbcolli_shm_copy_some(struct shm_end *e);
+void nbcolli_shm_copy_some(struct nbcolli_shm_end *e);
 /* The peer may still read our memory, and shall know that it is not what it was. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer);
-const char *nbcolli_shm_why(const struct shm_end *e, int peer);
+const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
 
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */
-nbcoll_status nbcolli_shm_watch(struct shm_end *e);
+nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e);
 /* Now and then, and after each sleep, looks whose process has ended, who was found failed by others, who has left; and
  * whose process has become another program, but not after each sleep. */
-void nbcolli_shm_look_at_seats(struct shm_end *e); /* not at the processes */
-void nbcolli_shm_look(struct shm_end *e);
+void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e); /* not at the processes */
+void nbcolli_shm_look(struct nbcolli_shm_end *e);
 /* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
-void nbcolli_shm_lose(struct shm_end *e, int peer, int code, const char *text);
+void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char *text);
 /* The process of the peer, or its memory, is no more: the peer is lost unless it has left. */
-void nbcolli_shm_is_no_more(struct shm_end *e, int peer, int code, const char *text);
+void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text);
 
 #endif

@@ -14,11 +14,11 @@
 
 #include "socket.h"
 
-#define SHM_NAME "nbcoll-shm-"
+#define NBCOLLI_SHM_NAME "nbcoll-shm-"
 
-union shm_control {
+union nbcolli_shm_control {
     struct cmsghdr align;
-    unsigned char space[CMSG_SPACE(SHM_LETTER_FDS * sizeof(int))];
+    unsigned char space[CMSG_SPACE(NBCOLLI_SHM_LETTER_FDS * sizeof(int))];
 };
 
 uint32_t nbcolli_shm_namespace(const char *name)
@@ -30,15 +30,23 @@ uint32_t nbcolli_shm_namespace(const char *name)
     return stat(path, &st) == 0 ? (uint32_t)st.st_ino : 0;
 }
 
-struct shm_letter nbcolli_shm_letter(const struct shm_boot *b, enum shm_stage stage, nbcoll_status status)
+struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
+                                             nbcoll_status status)
 {
-    const struct shm_layout *l = &b->layout;
-    return (struct shm_letter){.magic = SHM_MAGIC, .abi = NBCOLL_ABI, .version = SHM_VERSION, .stage = stage,
-                               .status = status, .rank = b->config->rank, .ranks = l->ranks, .payload = l->payload,
-                               .depth = l->depth, .quota = l->quota};
+    const struct nbcolli_shm_layout *l = &b->layout;
+    return (struct nbcolli_shm_letter){.magic = NBCOLLI_SHM_MAGIC,
+                                       .abi = NBCOLL_ABI,
+                                       .version = NBCOLLI_SHM_VERSION,
+                                       .stage = stage,
+                                       .status = status,
+                                       .rank = b->config->rank,
+                                       .ranks = l->ranks,
+                                       .payload = l->payload,
+                                       .depth = l->depth,
+                                       .quota = l->quota};
 }
 
-nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n, int longest)
+nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest)
 {
     int ms = b->host->pause ? 0 : longest;
 
@@ -61,16 +69,16 @@ nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n
 
 /* ---- sockets --------------------------------------------------------------------------------------------------- */
 
-static socklen_t shm_address(const nbcoll_shm_id *id, struct sockaddr_un *out)
+static socklen_t nbcolli_shm_address(const nbcoll_shm_id *id, struct sockaddr_un *out)
 {
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(out->sun_path + 1, SHM_NAME, sizeof SHM_NAME - 1);
-    memcpy(out->sun_path + sizeof SHM_NAME, id->text, sizeof id->text - 1);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof SHM_NAME + sizeof id->text - 1);
+    memcpy(out->sun_path + 1, NBCOLLI_SHM_NAME, sizeof NBCOLLI_SHM_NAME - 1);
+    memcpy(out->sun_path + sizeof NBCOLLI_SHM_NAME, id->text, sizeof id->text - 1);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof NBCOLLI_SHM_NAME + sizeof id->text - 1);
 }
 
 /* May the process at the other end be a rank of ours? */
-static nbcoll_status shm_identify(int socket, int *pid)
+static nbcoll_status nbcolli_shm_identify(int socket, int *pid)
 {
     struct ucred cred;
     socklen_t bytes = sizeof cred;
@@ -86,7 +94,7 @@ static nbcoll_status shm_identify(int socket, int *pid)
 nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out)
 {
     struct sockaddr_un address;
-    socklen_t bytes = shm_address(id, &address);
+    socklen_t bytes = nbcolli_shm_address(id, &address);
     nbcoll_status s;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -108,15 +116,15 @@ nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status
     if (fd < 0)
         return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? NBCOLL_PENDING
                                                                           : nbcolli_shm_status(errno);
-    *refused = shm_identify(fd, pid);
+    *refused = nbcolli_shm_identify(fd, pid);
     *out = fd;
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, int *out, nbcoll_status *refused)
+nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_id *id, int *out, nbcoll_status *refused)
 {
     struct sockaddr_un address;
-    socklen_t bytes = shm_address(id, &address);
+    socklen_t bytes = nbcolli_shm_address(id, &address);
     nbcoll_status s = NBCOLL_PENDING;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), pid;
 
@@ -132,7 +140,7 @@ nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, i
         close(fd);
         return s;
     }
-    *refused = shm_identify(fd, &pid);
+    *refused = nbcolli_shm_identify(fd, &pid);
     *out = fd;
     return NBCOLL_OK;
 }
@@ -140,9 +148,9 @@ nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, i
 /* ---- letters --------------------------------------------------------------------------------------------------- */
 
 /* A letter without descriptors goes by send: where a system call filter refuses sendmsg, that can still be told. */
-nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int *fd, int fds)
+nbcoll_status nbcolli_shm_send(int socket, const struct nbcolli_shm_letter *l, const int *fd, int fds)
 {
-    union shm_control control = {0};
+    union nbcolli_shm_control control = {0};
     struct iovec part = {(void *)(uintptr_t)l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t bytes;
@@ -167,7 +175,7 @@ nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int
 }
 
 /* The descriptors that came with a message. */
-static int shm_descriptors(struct msghdr *m, int fd[])
+static int nbcolli_shm_descriptors_of(struct msghdr *m, int fd[])
 {
     int fds = 0;
 
@@ -180,9 +188,9 @@ static int shm_descriptors(struct msghdr *m, int fd[])
     return fds;
 }
 
-nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], int *fds)
+nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int fd[], int *fds)
 {
-    union shm_control control;
+    union nbcolli_shm_control control;
     struct iovec part = {l, sizeof *l};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
                        .msg_controllen = sizeof control.space};
@@ -196,9 +204,9 @@ nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], in
         return NBCOLL_PENDING;
     if (bytes <= 0)
         return bytes == 0 || errno == ECONNRESET ? NBCOLL_ERR_PEER_LOST : nbcolli_shm_status(errno);
-    *fds = shm_descriptors(&m, fd);
-    if (bytes != sizeof *l || m.msg_flags & MSG_TRUNC || l->magic != SHM_MAGIC || l->abi != NBCOLL_ABI ||
-        l->version != SHM_VERSION || l->status >= NBCOLL_STATUS_COUNT)
+    *fds = nbcolli_shm_descriptors_of(&m, fd);
+    if (bytes != sizeof *l || m.msg_flags & MSG_TRUNC || l->magic != NBCOLLI_SHM_MAGIC || l->abi != NBCOLL_ABI ||
+        l->version != NBCOLLI_SHM_VERSION || l->status >= NBCOLL_STATUS_COUNT)
         s = NBCOLL_ERR_ABI;
     else if (m.msg_flags & MSG_CTRUNC)
         s = NBCOLL_ERR_TRANSPORT;

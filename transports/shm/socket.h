@@ -8,21 +8,21 @@
 
 #include "shm.h"
 
-#define SHM_BATCH 64 /* ranks whose descriptors go in one letter: the system allows 253 descriptors */
-#define SHM_LETTER_FDS (2 + 2 * SHM_BATCH) /* even: what comes with a letter can never be more */
+#define NBCOLLI_SHM_BATCH 64 /* ranks whose descriptors go in one letter: the system allows 253 descriptors */
+#define NBCOLLI_SHM_LETTER_FDS (2 + 2 * NBCOLLI_SHM_BATCH) /* even: what comes with a letter can never be more */
 
-enum shm_stage {
-    SHM_HELLO,   /* to rank 0: who I am, my eventfd and my pidfd. Back only if it is refused */
-    SHM_WELCOME, /* from rank 0: everyone's, and the segment; or where a rank of your process has all that */
-    SHM_MAPPED,  /* to rank 0: I see the segment. Back when all do */
-    SHM_TRIED    /* to rank 0: I know whose memory I can read. Back when all do: then we are joined */
+enum nbcolli_shm_stage {
+    NBCOLLI_SHM_HELLO,   /* to rank 0: who I am, my eventfd and my pidfd. Back only if it is refused */
+    NBCOLLI_SHM_WELCOME, /* from rank 0: everyone's, and the segment; or where a rank of your process has all that */
+    NBCOLLI_SHM_MAPPED,  /* to rank 0: I see the segment. Back when all do */
+    NBCOLLI_SHM_TRIED    /* to rank 0: I know whose memory I can read. Back when all do: then we are joined */
 };
 
 /* The first four fields keep their places in every version. */
-struct shm_letter {
+struct nbcolli_shm_letter {
     uint64_t magic;
     uint32_t abi, version;
-    uint32_t stage;  /* shm_stage */
+    uint32_t stage;  /* nbcolli_shm_stage */
     uint32_t status; /* nbcoll_status: how it went for the writer; from rank 0: for all */
     int32_t rank;    /* HELLO: the writer's; WELCOME: the first of pid[] */
     uint32_t ranks, payload, depth;
@@ -31,29 +31,32 @@ struct shm_letter {
     int32_t self;       /* HELLO: the writer's process in it */
     uint64_t secret;    /* WELCOME */
     uint64_t home;      /* MAPPED: the writer's; WELCOME: that of the receiver's process, or 0 */
-    int32_t pid[SHM_BATCH]; /* WELCOME */
+    int32_t pid[NBCOLLI_SHM_BATCH]; /* WELCOME */
 };
 
-struct shm_letter nbcolli_shm_letter(const struct shm_boot *b, enum shm_stage stage, nbcoll_status status);
+struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, enum nbcolli_shm_stage stage,
+                                             nbcoll_status status);
 
 /* Inode of a namespace of the calling thread ("net", "pid"), 0 when that is not to be known. */
 uint32_t nbcolli_shm_namespace(const char *name);
 
 /* Waits for one of the descriptors (or none: passes some time), at most `longest` milliseconds and not beyond the
  * deadline. OK, PENDING, ERR_TIMEOUT, or what the system says. */
-nbcoll_status nbcolli_shm_await(struct shm_boot *b, struct pollfd *fds, nfds_t n, int longest);
+nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest);
 
 /* The socket of rank 0. ERR_DUPLICATE if there is one of that name. */
 nbcoll_status nbcolli_shm_listen(const nbcoll_shm_id *id, int ranks, int *out);
 /* The next connection: OK, PENDING, or what the system says. One that must not be here has *refused set. */
 nbcoll_status nbcolli_shm_accept(int listener, int *out, int *pid, nbcoll_status *refused);
 /* Connects to rank 0, as soon as it is there. As accept. */
-nbcoll_status nbcolli_shm_connect(struct shm_boot *b, const nbcoll_shm_id *id, int *out, nbcoll_status *refused);
+nbcoll_status nbcolli_shm_connect(struct nbcolli_shm_boot *b, const nbcoll_shm_id *id, int *out,
+                                  nbcoll_status *refused);
 
 /* OK, ERR_PEER_LOST (closed), or what the system says. */
-nbcoll_status nbcolli_shm_send(int socket, const struct shm_letter *l, const int *fd, int fds);
+nbcoll_status nbcolli_shm_send(int socket, const struct nbcolli_shm_letter *l, const int *fd, int fds);
 /* Takes a letter without waiting. OK, PENDING, ERR_PEER_LOST (closed), ERR_ABI (not one of ours), ERR_TRANSPORT (no
- * descriptors), or what else the system says. fd[SHM_LETTER_FDS] and *fds: what came with it; on an error, none. */
-nbcoll_status nbcolli_shm_receive(int socket, struct shm_letter *l, int fd[], int *fds);
+ * descriptors), or what else the system says. fd[NBCOLLI_SHM_LETTER_FDS] and *fds: what came with it; on an error,
+ * none. */
+nbcoll_status nbcolli_shm_receive(int socket, struct nbcolli_shm_letter *l, int fd[], int *fds);
 
 #endif

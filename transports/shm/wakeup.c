@@ -10,16 +10,16 @@
 #include "shm.h"
 
 /* The exchange lets one poster ring, once for each arming. */
-void nbcolli_shm_wake(struct shm_end *e, int peer)
+void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
     static const uint64_t one = 1;
-    struct shm_seat *seat = nbcolli_shm_seat(e->home, peer);
+    struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, peer);
 
     if (atomic_load(&seat->armed) && atomic_exchange(&seat->armed, 0))
         (void)!write(e->home->place[peer].event, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
 }
 
-void nbcolli_shm_ring_all(struct shm_end *e)
+void nbcolli_shm_ring_all(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (peer != e->base.rank)
@@ -29,7 +29,7 @@ void nbcolli_shm_ring_all(struct shm_end *e)
 /* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
  * a later progress reads it. The first reading after an arming is done in any case: it silences a bell that was rung
  * without a promise. */
-void nbcolli_shm_silence(struct shm_end *e)
+void nbcolli_shm_silence(struct nbcolli_shm_end *e)
 {
     uint64_t rung;
 
@@ -40,14 +40,14 @@ void nbcolli_shm_silence(struct shm_end *e)
         e->owed -= rung < e->owed ? rung : e->owed;
 }
 
-static int wakeup_fd(nbcoll_endpoint *ep)
+static int nbcolli_shm_wakeup_fd(nbcoll_endpoint *ep)
 {
     return nbcolli_shm_end(ep)->ready;
 }
 
-static nbcoll_status wakeup_arm(nbcoll_endpoint *ep)
+static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
 {
-    struct shm_end *e = nbcolli_shm_end(ep);
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
     if (!e->armed) {
         atomic_store(&nbcolli_shm_seat(e->home, ep->rank)->armed, 1);
@@ -60,4 +60,4 @@ static nbcoll_status wakeup_arm(nbcoll_endpoint *ep)
     return NBCOLL_AGAIN;
 }
 
-const nbcoll_wakeup nbcolli_shm_wakeup = {sizeof nbcolli_shm_wakeup, wakeup_fd, wakeup_arm};
+const nbcoll_wakeup nbcolli_shm_wakeup = {sizeof nbcolli_shm_wakeup, nbcolli_shm_wakeup_fd, nbcolli_shm_wakeup_arm};

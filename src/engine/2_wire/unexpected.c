@@ -5,12 +5,12 @@
 #include "control.h"
 #include "../../host/host.h"
 
-#define UNEXPECTED_MOST 1024u /* buckets; with more messages than that, some share one */
+#define NBCOLLI_UNEXPECTED_MOST 1024u /* buckets; with more messages than that, some share one */
 
 size_t nbcolli_unexpected_room(uint32_t credits, int ranks)
 {
     size_t messages = (size_t)credits * (size_t)ranks, room = 1;
-    while (room < messages && room < UNEXPECTED_MOST)
+    while (room < messages && room < NBCOLLI_UNEXPECTED_MOST)
         room *= 2;
     return room;
 }

@@ -44,7 +44,7 @@ void nbcolli_schedule_drop(nbcoll_schedule *s)
     nbcolli_schedule_delete(s);
 }
 
-static uint32_t most_parts(const nbcoll_schedule *s)
+static uint32_t nbcolli_most_parts(const nbcoll_schedule *s)
 {
     uint32_t most = 0;
     for (nbcoll_step i = 0; i < s->steps; i++)
@@ -54,12 +54,12 @@ static uint32_t most_parts(const nbcoll_schedule *s)
 }
 
 /* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, scratch. */
-static nbcolli_run *run_make(nbcoll_schedule *s)
+static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
     size_t ops = nbcolli_lines(sizeof(nbcolli_run));
     size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
-    size_t packed = pieces + nbcolli_lines(most_parts(s) * sizeof(nbcoll_memory));
+    size_t packed = pieces + nbcolli_lines(nbcolli_most_parts(s) * sizeof(nbcoll_memory));
     size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
     size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
@@ -96,8 +96,8 @@ static nbcolli_run *run_make(nbcoll_schedule *s)
 
 /* Gives the packed blocks of one side their places behind `bytes` bytes of `room`; returns the new end, or SIZE_MAX.
  * Without room they get their lengths only. */
-static size_t run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
-                        size_t bytes)
+static size_t nbcolli_run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *blocks, unsigned char *room,
+                                size_t bytes)
 {
     for (size_t i = 0; i < n; i++) {
         packed[i] = nbcolli_block_packed(blocks, room ? room + bytes : NULL, i);
@@ -107,18 +107,18 @@ static size_t run_place(nbcoll_memory *packed, size_t n, const nbcolli_blocks *b
     return bytes;
 }
 
-static size_t run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
+static size_t nbcolli_run_place_all(nbcolli_run *run, const nbcolli_request *r, unsigned char *room)
 {
     const size_t *n = &run->schedule->extent[NBCOLL_BUFFER_SEND_PACKED];
-    size_t bytes = run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
-    return bytes == SIZE_MAX ? bytes : run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
+    size_t bytes = nbcolli_run_place(run->packed[0], n[0], &r->blocks[0], room, 0);
+    return bytes == SIZE_MAX ? bytes : nbcolli_run_place(run->packed[1], n[1], &r->blocks[1], room, bytes);
 }
 
 /* Room for this start's packed blocks: 0 if there is none. What an earlier start needed is kept. */
-static int run_pack(nbcolli_run *run, const nbcolli_request *r)
+static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
 {
     const nbcoll_host *host = &run->schedule->host;
-    size_t bytes = run_place_all(run, r, NULL);
+    size_t bytes = nbcolli_run_place_all(run, r, NULL);
 
     if (bytes > run->room_bytes) {
         unsigned char *room = bytes == SIZE_MAX ? NULL : nbcolli_alloc(host, bytes, 64);
@@ -128,19 +128,19 @@ static int run_pack(nbcolli_run *run, const nbcolli_request *r)
         run->room = room;
         run->room_bytes = bytes;
     }
-    run_place_all(run, r, run->room);
+    nbcolli_run_place_all(run, r, run->room);
     return 1;
 }
 
 nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
-    nbcolli_run *run = s->idle ? s->idle : run_make(s);
+    nbcolli_run *run = s->idle ? s->idle : nbcolli_run_make(s);
 
     if (!run)
         return NULL;
     s->idle = run->next;
-    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !run_pack(run, r)) {
+    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
         run->next = s->idle;
         s->idle = run;
         return NULL;

@@ -8,7 +8,7 @@
 #include "../2_wire/unexpected.h"
 #include "../../host/host.h"
 
-#define QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
+#define NBCOLLI_QUEUE_LEAST 64u /* requests that wait for their slot, with the first table for them */
 
 static void nbcolli_waiting_put(nbcolli_request *r)
 {
@@ -20,7 +20,7 @@ static void nbcolli_waiting_put(nbcolli_request *r)
 /* A larger table. Without memory for it those there are take longer to be found. */
 static void nbcolli_waiting_grow(nbcoll_comm *comm)
 {
-    size_t room = comm->queue_room, more = room < QUEUE_LEAST ? QUEUE_LEAST : 2 * room;
+    size_t room = comm->queue_room, more = room < NBCOLLI_QUEUE_LEAST ? NBCOLLI_QUEUE_LEAST : 2 * room;
     nbcolli_request **old = comm->queue, **table;
 
     table = nbcolli_alloc(&comm->context->host, more * sizeof *table, _Alignof(nbcolli_request *));

@@ -53,7 +53,7 @@ nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_ar
     return NBCOLL_OK;
 }
 
-static int area_is_left(const nbcolli_link *link, const nbcolli_area *area)
+static int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
 {
     const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
 
@@ -65,11 +65,11 @@ static int area_is_left(const nbcolli_link *link, const nbcolli_area *area)
 }
 
 /* Gives back what nobody uses any more. */
-static void areas_sweep(nbcolli_link *link)
+static void nbcolli_areas_sweep(nbcolli_link *link)
 {
     for (nbcolli_area **at = &link->areas; *at;) {
         nbcolli_area *area = *at;
-        if (area_is_left(link, area)) {
+        if (nbcolli_area_is_left(link, area)) {
             *at = area->next;
             nbcolli_area_release(link, area);
         } else
@@ -79,7 +79,7 @@ static void areas_sweep(nbcolli_link *link)
 
 nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
 {
-    areas_sweep(link);
+    nbcolli_areas_sweep(link);
     nbcolli_area *area = nbcolli_alloc(&link->context->host, nbcolli_area_memory(most), _Alignof(nbcolli_area));
     if (!area)
         return NULL;
@@ -133,7 +133,7 @@ void nbcolli_area_keep(nbcoll_comm *comm)
     comm->offered = NULL;
 }
 
-static void area_log_lack(const nbcoll_comm *comm)
+static void nbcolli_area_log_lack(const nbcoll_comm *comm)
 {
     const nbcoll_host *host = &comm->context->host;
     char text[160];
@@ -154,7 +154,7 @@ void nbcolli_area_take(nbcoll_comm *comm)
     if (!comm->agreed.shares || comm->lacking >= 0) {
         nbcolli_area_return(comm);
         if (comm->lacking >= 0)
-            area_log_lack(comm);
+            nbcolli_area_log_lack(comm);
         return;
     }
     comm->area = comm->parts;
@@ -178,7 +178,7 @@ void nbcolli_area_leave(nbcoll_comm *comm)
 
     for (int owner = 0; comm->area && owner < comm->size; owner++)
         atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
-                              memory_order_release); /* area_is_left */
+                              memory_order_release); /* nbcolli_area_is_left */
     if (!mine)
         return;
     if (mine->ranks) {

@@ -6,49 +6,49 @@
 #include "../3_run/pool.h"
 #include "../../host/host.h"
 
-static uint32_t mix(uint32_t hash, uint64_t value)
+static uint32_t nbcolli_cache_mix(uint32_t hash, uint64_t value)
 {
     value *= 0x9e3779b97f4a7c15u;
     return (hash ^ (uint32_t)(value >> 32)) * 0x85ebca6bu;
 }
 
-static uint32_t mix_array(uint32_t hash, const size_t *array, int n)
+static uint32_t nbcolli_mix_array(uint32_t hash, const size_t *array, int n)
 {
     for (int i = 0; array && i < n; i++)
-        hash = mix(hash, array[i]);
+        hash = nbcolli_cache_mix(hash, array[i]);
     return hash;
 }
 
-static uint32_t hash_of(const nbcoll_args *a, int ranks)
+static uint32_t nbcolli_hash_of(const nbcoll_args *a, int ranks)
 {
-    uint32_t h = mix(0, a->count);
-    h = mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
-    h = mix(h, a->reduction.type);
-    h = mix(h, (uint64_t)a->reduction.op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
-    return mix_array(mix_array(h, a->counts, ranks), a->displs, ranks);
+    uint32_t h = nbcolli_cache_mix(0, a->count);
+    h = nbcolli_cache_mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
+    h = nbcolli_cache_mix(h, a->reduction.type);
+    h = nbcolli_cache_mix(h, (uint64_t)a->reduction.op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
+    return nbcolli_mix_array(nbcolli_mix_array(h, a->counts, ranks), a->displs, ranks);
 }
 
-static int same_array(const void *a, const void *b, size_t bytes)
+static int nbcolli_same_array(const void *a, const void *b, size_t bytes)
 {
     return a && b ? !memcmp(a, b, bytes) : !a && !b;
 }
 
-static int same(const nbcoll_args *a, const nbcoll_args *b, int ranks)
+static int nbcolli_cache_same(const nbcoll_args *a, const nbcoll_args *b, int ranks)
 {
     size_t bytes = (size_t)ranks * sizeof(size_t);
     return a->count == b->count && a->operation == b->operation && a->root == b->root &&
            a->reduction.type == b->reduction.type && a->reduction.op == b->reduction.op &&
-           !a->in_place == !b->in_place && !a->packs == !b->packs && same_array(a->counts, b->counts, bytes) &&
-           same_array(a->displs, b->displs, bytes) && same_array(a->types, b->types, bytes);
+           !a->in_place == !b->in_place && !a->packs == !b->packs && nbcolli_same_array(a->counts, b->counts, bytes) &&
+           nbcolli_same_array(a->displs, b->displs, bytes) && nbcolli_same_array(a->types, b->types, bytes);
 }
 
-static void age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
+static void nbcolli_age_unlink(nbcolli_cache *cache, nbcolli_cached *e)
 {
     *(e->newer ? &e->newer->older : &cache->newest) = e->older;
     *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
 }
 
-static void age_newest(nbcolli_cache *cache, nbcolli_cached *e)
+static void nbcolli_age_newest(nbcolli_cache *cache, nbcolli_cached *e)
 {
     e->newer = NULL;
     e->older = cache->newest;
@@ -56,14 +56,14 @@ static void age_newest(nbcolli_cache *cache, nbcolli_cached *e)
     cache->newest = e;
 }
 
-static void evict(nbcoll_comm *comm, nbcolli_cached *e)
+static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cached **at = &comm->cache.bucket[e->hash & (comm->cache.buckets - 1)];
 
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
-    age_unlink(&comm->cache, e);
+    nbcolli_age_unlink(&comm->cache, e);
     comm->cache.entries--;
     if (e->schedule->users)
         e->schedule->evicted = 1;
@@ -75,13 +75,13 @@ static void evict(nbcoll_comm *comm, nbcolli_cached *e)
 void nbcolli_cache_clear(nbcoll_comm *comm)
 {
     while (comm->cache.oldest)
-        evict(comm, comm->cache.oldest);
+        nbcolli_cache_evict(comm, comm->cache.oldest);
 }
 
 _Static_assert(sizeof(nbcoll_type) == sizeof(size_t), "the three arrays have elements of one size");
 
 /* Copies an array behind the entry, at *to. */
-static const void *keep_array(const void *array, size_t bytes, unsigned char **to)
+static const void *nbcolli_keep_array(const void *array, size_t bytes, unsigned char **to)
 {
     if (!array)
         return NULL;
@@ -91,7 +91,7 @@ static const void *keep_array(const void *array, size_t bytes, unsigned char **t
 }
 
 /* An entry for these arguments, without a schedule yet. */
-static nbcolli_cached *entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint32_t hash)
+static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint32_t hash)
 {
     size_t array = (size_t)comm->size * sizeof(size_t);
     size_t memory = sizeof(nbcolli_cached) + array * (!!a->counts + !!a->displs + !!a->types);
@@ -101,13 +101,13 @@ static nbcolli_cached *entry_make(nbcoll_comm *comm, const nbcoll_args *a, uint3
         return NULL;
     unsigned char *to = (unsigned char *)(e + 1);
     *e = (nbcolli_cached){.hash = hash, .memory = memory, .args = *a};
-    e->args.counts = keep_array(a->counts, array, &to);
-    e->args.displs = keep_array(a->displs, array, &to);
-    e->args.types = keep_array(a->types, array, &to);
+    e->args.counts = nbcolli_keep_array(a->counts, array, &to);
+    e->args.displs = nbcolli_keep_array(a->displs, array, &to);
+    e->args.types = nbcolli_keep_array(a->types, array, &to);
     return e;
 }
 
-static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e)
+static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
                                     .ranks = comm->size, .shares = nbcoll_comm_shares, .shares_user = comm,
@@ -130,32 +130,32 @@ static nbcoll_status build(nbcoll_comm *comm, nbcolli_cached *e)
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)
 {
     nbcolli_cache *cache = &comm->cache;
-    uint32_t hash = hash_of(a, comm->size);
+    uint32_t hash = nbcolli_hash_of(a, comm->size);
     nbcolli_cached **bucket = &cache->bucket[hash & (cache->buckets - 1)], *e = *bucket;
 
-    while (e && !(e->hash == hash && same(&e->args, a, comm->size)))
+    while (e && !(e->hash == hash && nbcolli_cache_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
         if (e->newer) {
-            age_unlink(cache, e);
-            age_newest(cache, e);
+            nbcolli_age_unlink(cache, e);
+            nbcolli_age_newest(cache, e);
         }
         *out = e->schedule;
         return NBCOLL_OK;
     }
-    e = entry_make(comm, a, hash);
+    e = nbcolli_entry_make(comm, a, hash);
     if (!e)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status s = build(comm, e);
+    nbcoll_status s = nbcolli_cache_build(comm, e);
     if (s != NBCOLL_OK) {
         nbcolli_free(&comm->context->host, e, e->memory);
         return s;
     }
     if (cache->entries == cache->limit)
-        evict(comm, cache->oldest);
+        nbcolli_cache_evict(comm, cache->oldest);
     e->next = *bucket;
     *bucket = e;
-    age_newest(cache, e);
+    nbcolli_age_newest(cache, e);
     cache->entries++;
     *out = e->schedule;
     return NBCOLL_OK;

@@ -9,7 +9,7 @@
 #include "../3_run/pending.h"
 #include "../../host/host.h"
 
-static uint32_t buckets_for(uint32_t entries)
+static uint32_t nbcolli_buckets_for(uint32_t entries)
 {
     uint32_t n = 1;
     while (n < entries)
@@ -41,7 +41,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
-    uint32_t buckets = buckets_for(config->schedules);
+    uint32_t buckets = nbcolli_buckets_for(config->schedules);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
     size_t told = peers + nbcolli_lines((size_t)most * sizeof(nbcolli_peer));
@@ -102,7 +102,7 @@ void nbcolli_comm_register(nbcoll_comm *comm)
     comm->listed = 1;
 }
 
-static void unregister(nbcoll_comm *comm)
+static void nbcolli_comm_unregister(nbcoll_comm *comm)
 {
     nbcoll_comm **at = &comm->link->bucket[(comm->id ^ comm->id >> 32) % NBCOLLI_COMM_BUCKETS];
     while (*at != comm)
@@ -111,7 +111,7 @@ static void unregister(nbcoll_comm *comm)
 }
 
 /* Where all went well nothing can come any more. Of one that was not made nothing will be started. */
-static void bury(nbcoll_comm *comm)
+static void nbcolli_comm_bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;
 
@@ -137,8 +137,8 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
         nbcolli_pending_drop(comm, comm->pending_revokes);
     nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
     if (comm->listed)
-        unregister(comm);
-    bury(comm);
+        nbcolli_comm_unregister(comm);
+    nbcolli_comm_bury(comm);
     nbcolli_area_leave(comm);
     *comm->sister_at = comm->sister;
     if (comm->sister)

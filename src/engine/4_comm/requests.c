@@ -6,7 +6,7 @@
 #include "../../host/host.h"
 
 /* Generations of different contexts begin apart, so that a request of another one is recognised. */
-static uint64_t first_generation(const nbcoll_context *c)
+static uint64_t nbcolli_first_generation(const nbcoll_context *c)
 {
     return ((uint64_t)(uintptr_t)c >> 6 << 32) + 1;
 }
@@ -16,7 +16,7 @@ size_t nbcolli_chunk_size(uint32_t chunk)
     return (size_t)NBCOLLI_REQUEST_CHUNK << chunk;
 }
 
-static __attribute__((noinline)) nbcoll_status chunk_add(nbcoll_context *c)
+static __attribute__((noinline)) nbcoll_status nbcolli_chunk_add(nbcoll_context *c)
 {
     uint32_t chunks = c->chunks;
     size_t n = nbcolli_chunk_size(chunks);
@@ -29,7 +29,7 @@ static __attribute__((noinline)) nbcoll_status chunk_add(nbcoll_context *c)
         return NBCOLL_ERR_MEMORY;
     memset(chunk, 0, n * sizeof *chunk);
     for (size_t i = n; i-- > 0;) {
-        chunk[i].generation = first_generation(c);
+        chunk[i].generation = nbcolli_first_generation(c);
         chunk[i].process = c->alive;
         chunk[i].context = c;
         chunk[i].next = c->free_requests;
@@ -50,7 +50,7 @@ int nbcolli_was_reported(nbcoll_request request)
 {
     const nbcolli_request *r = nbcolli_entry_of(request);
     uint64_t now = atomic_load_explicit(&r->generation, memory_order_relaxed), age = now - request.generation;
-    if (age == 0 || age > now - first_generation(r->context))
+    if (age == 0 || age > now - nbcolli_first_generation(r->context))
         return 0; /* it is in use, or there never was such a one */
     return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
 }
@@ -66,7 +66,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     nbcoll_context *c = comm->context;
     nbcolli_request *r;
 
-    if (!c->free_requests && chunk_add(c) != NBCOLL_OK)
+    if (!c->free_requests && nbcolli_chunk_add(c) != NBCOLL_OK)
         return NULL;
     r = c->free_requests;
     c->free_requests = r->next;
@@ -91,7 +91,7 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
 }
 
 /* The entry is free from now on. */
-static inline void request_forget(nbcoll_context *c, nbcolli_request *r)
+static inline void nbcolli_request_forget(nbcoll_context *c, nbcolli_request *r)
 {
     if (r->schedule)
         nbcolli_schedule_release(r->schedule);
@@ -102,10 +102,10 @@ static inline void request_forget(nbcoll_context *c, nbcolli_request *r)
 
 void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
 {
-    request_forget(c, r);
+    nbcolli_request_forget(c, r);
 }
 
-static inline void request_retire(nbcoll_context *c, nbcolli_request *r)
+static inline void nbcolli_request_give_back(nbcoll_context *c, nbcolli_request *r)
 {
     if (r->persistent)
         for (nbcolli_request **at = &r->comm->persistent; *at; at = &(*at)->next_persistent)
@@ -117,18 +117,18 @@ static inline void request_retire(nbcoll_context *c, nbcolli_request *r)
     r->reported = r->reported << 1 | (r->done && !r->persistent);
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */
     atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed); /* readers hold stale handles */
-    request_forget(c, r);
+    nbcolli_request_forget(c, r);
 }
 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
-    request_retire(c, r);
+    nbcolli_request_give_back(c, r);
 }
 
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)
 {
     nbcolli_caller_lock(c);
-    request_retire(c, r);
+    nbcolli_request_give_back(c, r);
     nbcolli_caller_unlock(c);
 }
 

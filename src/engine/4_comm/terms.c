@@ -5,7 +5,7 @@
 #include "../3_run/cells.h"
 #include "nbcoll/select.h"
 
-static int reaches(const nbcolli_peer *peer)
+static int nbcolli_terms_reaches(const nbcolli_peer *peer)
 {
     const nbcoll_bulk *bulk = peer->link->transport.bulk;
     return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
@@ -24,7 +24,7 @@ uint32_t nbcolli_area_shares(const nbcoll_comm *over)
     if (!nbcolli_area_is_possible(over->link))
         return 0;
     for (int rank = 0; rank < over->size; rank++)
-        if (!reaches(&over->peer[rank]))
+        if (!nbcolli_terms_reaches(&over->peer[rank]))
             return NBCOLLI_SHARES_WITH_SOME;
     return NBCOLLI_SHARES_WITH_ALL;
 }
@@ -35,7 +35,7 @@ int nbcoll_comm_shares(void *user, int peer)
 
     if (!comm || !comm->area || peer < 0 || peer >= comm->size)
         return 0;
-    return reaches(&comm->peer[peer]);
+    return nbcolli_terms_reaches(&comm->peer[peer]);
 }
 
 nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)

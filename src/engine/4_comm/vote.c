@@ -7,7 +7,7 @@
 #include "../../select/select.h"
 
 /* One rank is enough to ask, all are needed to promise. */
-static uint32_t agree_flags(uint32_t a, uint32_t b)
+static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
 {
     return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
 }
@@ -19,7 +19,7 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     *a = votes[0];
     for (int i = 1; i < n; i++) {
         const nbcolli_vote *v = &votes[i];
-        a->flags = agree_flags(a->flags, v->flags);
+        a->flags = nbcolli_agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
         a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
@@ -38,7 +38,7 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     comm->config.flags = a->flags;
 }
 
-static uint32_t vote_eager(size_t asked, size_t payload)
+static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
 {
     size_t least = asked < payload ? asked : payload;
     return least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
@@ -67,7 +67,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
                           .large = comm->config.large,
-                          .eager = vote_eager(comm->config.eager, comm->link->limits.payload),
+                          .eager = nbcolli_vote_eager(comm->config.eager, comm->link->limits.payload),
                           .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
                           .area = nbcolli_area_offer(comm, over->size)};
 }

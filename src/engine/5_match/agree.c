@@ -13,11 +13,16 @@
 
 /* Why a rank is gone. Of one that is given up somebody has only said so: it may be alive, and may have decided
  * otherwise before it was lost. */
-enum { GONE_NOT, GONE_GIVEN_UP, GONE_LEFT, GONE_DEAD };
+enum { NBCOLLI_GONE_NOT, NBCOLLI_GONE_GIVEN_UP, NBCOLLI_GONE_LEFT, NBCOLLI_GONE_DEAD };
 
-typedef enum agreement_state { AGREEING, DECIDED, CANCELLED, LOST } agreement_state;
+typedef enum nbcolli_agreement_state {
+    NBCOLLI_AGREEING,
+    NBCOLLI_AGREE_DECIDED,
+    NBCOLLI_AGREE_CANCELLED,
+    NBCOLLI_AGREE_LOST
+} nbcolli_agreement_state;
 
-typedef struct agreement_member {
+typedef struct nbcolli_agreement_member {
     nbcolli_post post;
     unsigned char *payload; /* of the post */
     int address;
@@ -27,7 +32,7 @@ typedef struct agreement_member {
     uint8_t untold; /* something is to be sent to it */
     uint8_t knows;  /* it has decided, or cancelled */
     uint8_t recalled; /* its lent post has been asked for */
-} agreement_member;
+} nbcolli_agreement_member;
 
 struct nbcolli_shrink {
     nbcolli_shrink *next; /* of its link */
@@ -37,21 +42,21 @@ struct nbcolli_shrink {
     nbcoll_comm *comm, *made;
     size_t memory, bytes; /* its own; of a payload */
     int size, rank;       /* in the communicator */
-    agreement_state state;
+    nbcolli_agreement_state state;
     int carries_areas;
     nbcolli_vote vote;  /* ours; DECIDED: the terms of the new communicator, with the address and serial of its id */
     uint64_t *area;     /* [size]: DECIDED: the parts of its cells */
-    agreement_member member[];
+    nbcolli_agreement_member member[];
 };
 
 /* ---- payloads: the vote, [size] areas, [size] who is gone -------------------------------------------------------- */
 
-static size_t shrink_payload_bytes(int size, int carries_areas)
+static size_t nbcolli_shrink_payload_bytes(int size, int carries_areas)
 {
     return sizeof(nbcolli_vote) + (size_t)size * (carries_areas ? sizeof(uint64_t) + 1 : 1);
 }
 
-static void shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
+static void nbcolli_shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
 {
     memcpy(to, &s->vote, sizeof s->vote);
     to += sizeof s->vote;
@@ -64,40 +69,40 @@ static void shrink_payload_write(const nbcolli_shrink *s, unsigned char *to)
 }
 
 /* Who is gone, at the end of a payload; read once. */
-static uint8_t shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
+static uint8_t nbcolli_shrink_payload_gone(const void *payload, size_t bytes, int size, int rank)
 {
     uint8_t gone = ((const uint8_t *)payload)[bytes - (size_t)size + (size_t)rank];
-    return gone > GONE_DEAD ? GONE_GIVEN_UP : gone;
+    return gone > NBCOLLI_GONE_DEAD ? NBCOLLI_GONE_GIVEN_UP : gone;
 }
 
 /* ---- who is gone ------------------------------------------------------------------------------------------------- */
 
 /* What another says of a rank counts on the whole endpoint, unless it has only left. */
-static void shrink_learn(nbcolli_link *link, int address, uint8_t gone)
+static void nbcolli_shrink_learn(nbcolli_link *link, int address, uint8_t gone)
 {
-    if (gone == GONE_GIVEN_UP)
+    if (gone == NBCOLLI_GONE_GIVEN_UP)
         nbcolli_give_up(link, address);
-    else if (gone == GONE_DEAD)
+    else if (gone == NBCOLLI_GONE_DEAD)
         nbcolli_mark_lost(link, address, NBCOLLI_DEAD);
 }
 
 /* How this rank sees another. One that is cut off is given up now: all will do without it. */
-static uint8_t shrink_gone_here(nbcolli_link *link, int address)
+static uint8_t nbcolli_shrink_gone_here(nbcolli_link *link, int address)
 {
     int loss = link->loss[address];
 
     if (loss == NBCOLLI_HERE || (loss & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
-        return GONE_NOT; /* or it is we */
+        return NBCOLLI_GONE_NOT; /* or it is we */
     if (!(loss & NBCOLLI_CUT))
-        return GONE_LEFT;
+        return NBCOLLI_GONE_LEFT;
     if (loss & NBCOLLI_OVER)
-        return GONE_DEAD;
+        return NBCOLLI_GONE_DEAD;
     if (!nbcolli_is_dead(link, address))
         nbcolli_give_up(link, address);
-    return nbcolli_is_given_up(link, address) ? GONE_GIVEN_UP : GONE_DEAD;
+    return nbcolli_is_given_up(link, address) ? NBCOLLI_GONE_GIVEN_UP : NBCOLLI_GONE_DEAD;
 }
 
-static void shrink_tell_members(nbcolli_shrink *s)
+static void nbcolli_shrink_tell_members(nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++)
         s->member[i].untold = i != s->rank && !s->member[i].gone;
@@ -105,22 +110,22 @@ static void shrink_tell_members(nbcolli_shrink *s)
 
 /* One more is gone: all that was heard is of a smaller set. Should it be alive it may have decided upon what we have
  * said until now: the new communicator gets another id, and no memory that it might write. */
-static void shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
+static void nbcolli_shrink_add_gone(nbcolli_shrink *s, int rank, uint8_t gone)
 {
     s->member[rank].gone = gone;
     for (int i = 0; i < s->size; i++)
         s->member[i].agrees = 0;
     s->vote.serial = ++s->link->serial;
-    if (gone == GONE_GIVEN_UP && s->vote.area) {
+    if (gone == NBCOLLI_GONE_GIVEN_UP && s->vote.area) {
         nbcolli_area_keep(s->made);
         s->vote.area = 0;
     }
-    shrink_tell_members(s);
+    nbcolli_shrink_tell_members(s);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status status, int cause)
+static void nbcolli_shrink_end(nbcolli_shrink *s, nbcolli_agreement_state state, nbcoll_status status, int cause)
 {
     nbcolli_request *r = s->request;
     nbcoll_comm *comm = s->comm;
@@ -136,12 +141,12 @@ static void shrink_end(nbcolli_shrink *s, agreement_state state, nbcoll_status s
     r->status = status;
     r->next = comm->context->made;
     comm->context->made = r;
-    if (state == DECIDED || state == CANCELLED)
-        shrink_tell_members(s);
+    if (state == NBCOLLI_AGREE_DECIDED || state == NBCOLLI_AGREE_CANCELLED)
+        nbcolli_shrink_tell_members(s);
 }
 
 /* Ends with the decision in `vote`, `area` and who is gone: as a split would in which those have no colour. */
-static void shrink_conclude(nbcolli_shrink *s)
+static void nbcolli_shrink_conclude(nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++) {
         nbcolli_vote *v = &s->made->votes[i];
@@ -150,11 +155,11 @@ static void shrink_conclude(nbcolli_shrink *s)
         v->key = 0;
         v->area = s->area[i];
     }
-    shrink_end(s, DECIDED, NBCOLL_OK, -1);
+    nbcolli_shrink_end(s, NBCOLLI_AGREE_DECIDED, NBCOLL_OK, -1);
 }
 
 /* The lowest rank that does not say yet what we say, or -1. */
-static int shrink_awaits(const nbcolli_shrink *s)
+static int nbcolli_shrink_awaits(const nbcolli_shrink *s)
 {
     for (int i = 0; i < s->size; i++)
         if (i != s->rank && !s->member[i].gone && !s->member[i].agrees)
@@ -169,10 +174,10 @@ int nbcolli_is_shrink(const nbcolli_request *r)
 
 int nbcolli_shrink_awaited(const nbcolli_request *r)
 {
-    return shrink_awaits(r->creating->shrink);
+    return nbcolli_shrink_awaits(r->creating->shrink);
 }
 
-static void shrink_decide(nbcolli_shrink *s)
+static void nbcolli_shrink_decide(nbcolli_shrink *s)
 {
     nbcolli_vote *votes = s->made->votes, agreed;
     int first = s->rank;
@@ -190,18 +195,18 @@ static void shrink_decide(nbcolli_shrink *s)
     s->vote = s->made->agreed;
     s->vote.address = agreed.address;
     s->vote.serial = agreed.serial;
-    shrink_conclude(s);
+    nbcolli_shrink_conclude(s);
 }
 
 void nbcolli_shrink_cancel(nbcolli_request *r)
 {
     nbcolli_shrink *s = r->creating->shrink;
-    shrink_end(s, CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
+    nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, s->rank);
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
-static nbcolli_shrink *shrink_find(const nbcolli_link *link, uint64_t id, uint64_t instance)
+static nbcolli_shrink *nbcolli_shrink_find(const nbcolli_link *link, uint64_t id, uint64_t instance)
 {
     nbcolli_shrink *s = link->shrinks;
     while (s && (s->id != id || s->instance != instance))
@@ -210,38 +215,38 @@ static nbcolli_shrink *shrink_find(const nbcolli_link *link, uint64_t id, uint64
 }
 
 /* What a rank that is not gone says of others, and perhaps of us: 0 if we are lost. */
-static int shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
+static int nbcolli_shrink_hear(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
-    if (shrink_payload_gone(in->payload, in->bytes, s->size, s->rank)) {
+    if (nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, s->rank)) {
         nbcolli_rejected_by(s->link, in->source);
         return 0;
     }
     for (int i = 0; i < s->size; i++) {
-        uint8_t gone = shrink_payload_gone(in->payload, in->bytes, s->size, i);
-        shrink_learn(s->link, s->member[i].address, gone);
-        if (gone && !s->member[i].gone && s->state == AGREEING && in->header.type == NBCOLLI_AGREE)
-            shrink_add_gone(s, i, gone);
+        uint8_t gone = nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i);
+        nbcolli_shrink_learn(s->link, s->member[i].address, gone);
+        if (gone && !s->member[i].gone && s->state == NBCOLLI_AGREEING && in->header.type == NBCOLLI_AGREE)
+            nbcolli_shrink_add_gone(s, i, gone);
     }
     return 1;
 }
 
-static void shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
-    agreement_member *from = &s->member[in->header.source];
+    nbcolli_agreement_member *from = &s->member[in->header.source];
 
-    from->untold |= in->header.number || s->state != AGREEING;
-    if (s->state != AGREEING || !shrink_hear(s, in) || from->gone)
+    from->untold |= in->header.number || s->state != NBCOLLI_AGREEING;
+    if (s->state != NBCOLLI_AGREEING || !nbcolli_shrink_hear(s, in) || from->gone)
         return;
     from->heard = 1;
     for (int i = 0; i < s->size; i++)
-        if (!s->member[i].gone != !shrink_payload_gone(in->payload, in->bytes, s->size, i))
+        if (!s->member[i].gone != !nbcolli_shrink_payload_gone(in->payload, in->bytes, s->size, i))
             return; /* it does not know yet what we know */
     from->agrees = 1;
     memcpy(&s->made->votes[in->header.source], in->payload, sizeof(nbcolli_vote));
 }
 
 /* A member of the new communicator has cancelled, and will not have it. */
-static void shrink_withdrawn(nbcolli_shrink *s, int rank)
+static void nbcolli_shrink_withdrawn(nbcolli_shrink *s, int rank)
 {
     nbcoll_comm *made = nbcolli_find_comm(s->link, (uint64_t)s->vote.address << 32 | s->vote.serial);
 
@@ -249,62 +254,63 @@ static void shrink_withdrawn(nbcolli_shrink *s, int rank)
         nbcolli_comm_half(made, s->member[rank].address, s->member[rank].address, NBCOLL_ERR_CANCELLED);
 }
 
-static void shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
+static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
 {
     int from = (int)in->header.source, is_cancelled = in->header.status != NBCOLL_OK;
     const unsigned char *payload = in->payload;
 
     s->member[from].knows = 1;
-    if (is_cancelled && s->state == DECIDED)
-        shrink_withdrawn(s, from);
-    if (s->state != AGREEING)
+    if (is_cancelled && s->state == NBCOLLI_AGREE_DECIDED)
+        nbcolli_shrink_withdrawn(s, from);
+    if (s->state != NBCOLLI_AGREEING)
         return;
     if (is_cancelled) {
-        shrink_end(s, CANCELLED, NBCOLL_ERR_CANCELLED, from);
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, NBCOLL_ERR_CANCELLED, from);
         return;
     }
-    if (!shrink_hear(s, in))
+    if (!nbcolli_shrink_hear(s, in))
         return;
     memcpy(&s->vote, payload, sizeof s->vote);
     if (s->carries_areas)
         memcpy(s->area, payload + sizeof s->vote, (size_t)s->size * sizeof *s->area);
     for (int i = 0; i < s->size; i++)
-        s->member[i].gone = shrink_payload_gone(payload, in->bytes, s->size, i);
-    shrink_conclude(s);
+        s->member[i].gone = nbcolli_shrink_payload_gone(payload, in->bytes, s->size, i);
+    nbcolli_shrink_conclude(s);
 }
 
 void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
-    nbcolli_shrink *s = shrink_find(in->link, h->comm, h->tag);
+    nbcolli_shrink *s = nbcolli_shrink_find(in->link, h->comm, h->tag);
 
     if (!s) { /* not here yet, or not any more */
-        int size = comm ? comm->size : 0, knows = comm && in->bytes >= shrink_payload_bytes(size, 0);
+        int size = comm ? comm->size : 0, knows = comm && in->bytes >= nbcolli_shrink_payload_bytes(size, 0);
         for (int i = 0; knows && i < size; i++)
             if (i != comm->rank)
-                shrink_learn(in->link, comm->peer[i].address, shrink_payload_gone(in->payload, in->bytes, size, i));
+                nbcolli_shrink_learn(in->link, comm->peer[i].address,
+                                     nbcolli_shrink_payload_gone(in->payload, in->bytes, size, i));
         return;
     }
     if (h->source >= (uint32_t)s->size || h->to != (uint32_t)s->rank || in->bytes != s->bytes ||
         s->member[h->source].address != in->source || s->member[h->source].gone)
         return;
     if (h->type == NBCOLLI_AGREE)
-        shrink_agree_in(s, in);
+        nbcolli_shrink_agree_in(s, in);
     else
-        shrink_decided_in(s, in);
+        nbcolli_shrink_decided_in(s, in);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-static void shrink_send(nbcolli_shrink *s, int to)
+static void nbcolli_shrink_send(nbcolli_shrink *s, int to)
 {
-    agreement_member *m = &s->member[to];
+    nbcolli_agreement_member *m = &s->member[to];
     nbcolli_header h = {.comm = s->id, .tag = s->instance, .source = (uint32_t)s->rank, .to = (uint32_t)to};
 
-    h.type = s->state == AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
-    h.status = s->state == CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
-    h.number = s->state == AGREEING && !m->heard;
-    shrink_payload_write(s, m->payload);
+    h.type = s->state == NBCOLLI_AGREEING ? NBCOLLI_AGREE : NBCOLLI_DECIDED;
+    h.status = s->state == NBCOLLI_AGREE_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
+    h.number = s->state == NBCOLLI_AGREEING && !m->heard;
+    nbcolli_shrink_payload_write(s, m->payload);
     m->post.wire = nbcolli_pack(&h);
     nbcoll_posted said = s->link->transport.post(s->link->endpoint, m->address, &m->post.wire, m->payload, s->bytes,
                                                  &m->post.work);
@@ -315,21 +321,21 @@ static void shrink_send(nbcolli_shrink *s, int to)
 }
 
 /* Sends what can be sent; 0 if there is nothing left to do. */
-static int shrink_tell(nbcolli_shrink *s)
+static int nbcolli_shrink_tell(nbcolli_shrink *s)
 {
     int left = 0;
 
     for (int i = 0; i < s->size; i++) {
-        agreement_member *m = &s->member[i];
+        nbcolli_agreement_member *m = &s->member[i];
         int gone = i == s->rank || m->gone || s->link->loss[m->address] != NBCOLLI_HERE;
-        m->untold &= !gone && s->state != LOST;
+        m->untold &= !gone && s->state != NBCOLLI_AGREE_LOST;
         if (m->post.where == NBCOLLI_LENT && gone && !m->recalled) {
             m->recalled = 1;
             s->link->transport.cancel(s->link->endpoint, &m->post.work);
         }
         if (m->untold && m->post.where != NBCOLLI_LENT)
-            shrink_send(s, i);
-        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != LOST);
+            nbcolli_shrink_send(s, i);
+        left |= m->untold || m->post.where == NBCOLLI_LENT || (!gone && !m->knows && s->state != NBCOLLI_AGREE_LOST);
     }
     return left;
 }
@@ -337,23 +343,23 @@ static int shrink_tell(nbcolli_shrink *s)
 /* ---- working ----------------------------------------------------------------------------------------------------- */
 
 /* What has this rank found out? 0 when the shrink is over. */
-static int shrink_look(nbcolli_shrink *s)
+static int nbcolli_shrink_look(nbcolli_shrink *s)
 {
     if (s->made->spoiled != NBCOLL_OK) { /* something that was sent to it is missing */
-        shrink_end(s, CANCELLED, s->made->spoiled, s->rank);
+        nbcolli_shrink_end(s, NBCOLLI_AGREE_CANCELLED, s->made->spoiled, s->rank);
         return 0;
     }
     for (int i = 0; i < s->size; i++) {
-        agreement_member *m = &s->member[i];
+        nbcolli_agreement_member *m = &s->member[i];
         if (i == s->rank || m->gone)
             continue;
         if ((s->link->loss[m->address] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED) {
-            shrink_end(s, LOST, NBCOLL_ERR_PEER_LOST, s->rank);
+            nbcolli_shrink_end(s, NBCOLLI_AGREE_LOST, NBCOLL_ERR_PEER_LOST, s->rank);
             return 0;
         }
-        uint8_t gone = shrink_gone_here(s->link, m->address);
+        uint8_t gone = nbcolli_shrink_gone_here(s->link, m->address);
         if (gone)
-            shrink_add_gone(s, i, gone);
+            nbcolli_shrink_add_gone(s, i, gone);
     }
     return 1;
 }
@@ -362,9 +368,9 @@ void nbcolli_shrinks_go(nbcolli_link *link)
 {
     for (nbcolli_shrink **at = &link->shrinks; *at;) {
         nbcolli_shrink *s = *at;
-        if (s->state == AGREEING && shrink_look(s) && shrink_awaits(s) < 0)
-            shrink_decide(s);
-        if (shrink_tell(s) || s->state == AGREEING)
+        if (s->state == NBCOLLI_AGREEING && nbcolli_shrink_look(s) && nbcolli_shrink_awaits(s) < 0)
+            nbcolli_shrink_decide(s);
+        if (nbcolli_shrink_tell(s) || s->state == NBCOLLI_AGREEING)
             at = &s->next;
         else {
             *at = s->next;
@@ -400,16 +406,16 @@ void nbcolli_shrinks_clear(nbcolli_link *link)
 
 int nbcolli_shrink_fits(const nbcoll_comm *comm)
 {
-    return shrink_payload_bytes(comm->size, 0) <= comm->link->limits.payload;
+    return nbcolli_shrink_payload_bytes(comm->size, 0) <= comm->link->limits.payload;
 }
 
 nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
 {
     nbcolli_link *link = comm->link;
     size_t size = (size_t)comm->size, limit = link->limits.payload;
-    int carries_areas = shrink_payload_bytes(comm->size, 1) <= limit;
-    size_t bytes = shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
-    size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(agreement_member));
+    int carries_areas = nbcolli_shrink_payload_bytes(comm->size, 1) <= limit;
+    size_t bytes = nbcolli_shrink_payload_bytes(comm->size, carries_areas), stride = nbcolli_lines(bytes);
+    size_t areas = nbcolli_lines(sizeof(nbcolli_shrink) + size * sizeof(nbcolli_agreement_member));
     size_t payloads = areas + nbcolli_lines(size * sizeof(uint64_t));
     size_t memory = payloads + size * stride;
     unsigned char *block = nbcolli_alloc(&link->context->host, memory, 64);
@@ -427,7 +433,7 @@ nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     s->carries_areas = carries_areas;
     s->area = (uint64_t *)(void *)(block + areas);
     for (int i = 0; i < comm->size; i++) {
-        agreement_member *m = &s->member[i];
+        nbcolli_agreement_member *m = &s->member[i];
         m->address = comm->peer[i].address;
         m->payload = block + payloads + (size_t)i * stride;
         m->post.link = link;
@@ -460,8 +466,8 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     comm->active++;
     comm->context->active++;
     for (int i = 0; i < s->size; i++) /* what is gone at the start is no change */
-        s->member[i].gone = i == s->rank ? GONE_NOT : shrink_gone_here(s->link, s->member[i].address);
-    shrink_tell_members(s);
+        s->member[i].gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
+    nbcolli_shrink_tell_members(s);
     s->next = s->link->shrinks;
     s->link->shrinks = s;
 }

@@ -9,20 +9,20 @@
 #include "../3_run/queue.h"
 #include "../../host/host.h"
 
-#define LOOK 10000000u   /* ns between two looks at the clock, about */
-#define MOST_PASSES 1024u /* between them */
+#define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
+#define NBCOLLI_MOST_PASSES 1024u  /* between them */
 
 /* Where a rank is in an operation. */
-typedef struct rank_place {
+typedef struct nbcolli_rank_place {
     nbcoll_position position;
     int is_known; /* the fingerprint is */
     uint32_t fingerprint;
-} rank_place;
+} nbcolli_rank_place;
 
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
 /* What a rank's words say of an operation: below 0 it has not been started, above 0 it is forgotten. */
-static int recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fingerprint)
+static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fingerprint)
 {
     uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire); /* see note_started */
     int32_t ahead = (int32_t)((uint32_t)(word >> 32) - (uint32_t)(tag + 1));
@@ -31,28 +31,28 @@ static int recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *finge
     return !word || ahead < 0 ? -1 : ahead > 0;
 }
 
-static rank_place place_here(nbcoll_comm *comm, uint64_t tag)
+static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
 {
-    rank_place p = {NBCOLL_POSITION_ENDED, 0, 0};
+    nbcolli_rank_place p = {NBCOLL_POSITION_ENDED, 0, 0};
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
     const nbcolli_request *queued = nbcolli_queue_find(comm, tag);
 
     if (tag >= comm->taken)
         p.position = NBCOLL_POSITION_NOT_STARTED;
     else if (queued || (run && run->status == NBCOLL_OK))
-        p = (rank_place){NBCOLL_POSITION_ACTIVE, 1, (queued ? queued->schedule : run->schedule)->fingerprint};
+        p = (nbcolli_rank_place){NBCOLL_POSITION_ACTIVE, 1, (queued ? queued->schedule : run->schedule)->fingerprint};
     else if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
         p.position = NBCOLL_POSITION_FAILED;
     else
-        p.is_known = recall(comm->started, tag, &p.fingerprint) == 0;
+        p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fingerprint) == 0;
     return p;
 }
 
 /* By the words of a rank that shares memory. UNKNOWN: they do not say. */
-static rank_place place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
+static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    rank_place p = {NBCOLL_POSITION_UNKNOWN, 0, 0};
-    int ahead = recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
+    nbcolli_rank_place p = {NBCOLL_POSITION_UNKNOWN, 0, 0};
+    int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
 
     p.is_known = ahead == 0;
     if (ahead < 0)
@@ -65,7 +65,7 @@ static rank_place place_by_words(const nbcoll_comm *comm, int rank, uint64_t tag
 }
 
 /* The tag that such a rank starts next, or 0 if it has started none. */
-static uint64_t next_by_words(const nbcoll_comm *comm, int rank, uint64_t near)
+static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_t near)
 {
     const _Atomic uint64_t *started = nbcolli_area_started(comm, rank);
     uint64_t next = 0;
@@ -82,7 +82,7 @@ static uint64_t next_by_words(const nbcoll_comm *comm, int rank, uint64_t near)
 /* ---- who is waited for ------------------------------------------------------------------------------------------- */
 
 /* Whom the op waits for, and in which operation; 0: for nobody. */
-static int op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
+static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
 {
     const nbcolli_run *run = op->run;
 
@@ -102,36 +102,36 @@ static int op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     }
 }
 
-static int run_waits_for(const nbcolli_run *run, int rank)
+static int nbcolli_run_waits_for(const nbcolli_run *run, int rank)
 {
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
         int awaited;
         uint64_t tag;
-        if (op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
+        if (nbcolli_op_waits(&run->op[i], &awaited, &tag) && awaited == rank && tag == run->tag)
             return 1;
     }
     return 0;
 }
 
-static int is_stuck(const nbcolli_run *run)
+static int nbcolli_is_stuck(const nbcolli_run *run)
 {
     return run && run->status == NBCOLL_OK && run->stuck;
 }
 
 /* 1 + a rank that has not started the operation, as far as this one knows, or 0: one for which it waits itself, or else
  * one that is waited for by those. */
-static int late_in(const nbcolli_run *run)
+static int nbcolli_late_in(const nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
     int direct = 0, other = 0, rank;
     uint64_t tag;
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        if (!op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
             continue;
         const nbcolli_told *told = &comm->told[rank];
         int is_told = told->tag == tag && told->position != NBCOLL_POSITION_UNKNOWN;
-        nbcoll_position position = comm->area ? place_by_words(comm, rank, tag).position
+        nbcoll_position position = comm->area ? nbcolli_place_by_words(comm, rank, tag).position
                                    : is_told  ? (nbcoll_position)told->position
                                               : NBCOLL_POSITION_UNKNOWN;
         if (position == NBCOLL_POSITION_NOT_STARTED && (!direct || rank < direct - 1))
@@ -140,20 +140,20 @@ static int late_in(const nbcolli_run *run)
             other = told->late;
     }
     for (rank = 0; comm->area && !direct && !other && rank < comm->size; rank++)
-        if (place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
+        if (nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
             other = rank + 1;
     return direct ? direct : other;
 }
 
 /* Says where `rank` is in the operation. */
-static nbcoll_failure describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
+static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag)
 {
     const nbcolli_told *told = &comm->told[rank];
     nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
 
     if (comm->area) {
-        f.position = place_by_words(comm, rank, tag).position;
-        f.next = next_by_words(comm, rank, tag);
+        f.position = nbcolli_place_by_words(comm, rank, tag).position;
+        f.next = nbcolli_next_by_words(comm, rank, tag);
     }
     if (f.position == NBCOLL_POSITION_UNKNOWN && told->tag == tag) {
         f.position = (nbcoll_position)told->position;
@@ -165,19 +165,19 @@ static nbcoll_failure describe(const nbcoll_comm *comm, nbcoll_status s, int ran
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 {
     nbcoll_failure f = nbcolli_failure_of(run->comm, NBCOLL_ERR_TIMEOUT, -1, run->tag);
-    int late = late_in(run), rank, lowest = -1;
+    int late = nbcolli_late_in(run), rank, lowest = -1;
     uint64_t tag;
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
-        if (!op_waits(&run->op[i], &rank, &tag))
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag))
             continue;
         if (tag != run->tag)
-            return describe(run->comm, NBCOLL_ERR_NO_SLOT, rank, tag);
+            return nbcolli_ask_describe(run->comm, NBCOLL_ERR_NO_SLOT, rank, tag);
         if (lowest < 0 || rank < lowest)
             lowest = rank;
     }
     if (late || lowest >= 0)
-        f = describe(run->comm, f.status, late ? late - 1 : lowest, run->tag);
+        f = nbcolli_ask_describe(run->comm, f.status, late ? late - 1 : lowest, run->tag);
     if (late) /* perhaps only another rank has said so */
         f.position = NBCOLL_POSITION_NOT_STARTED;
     return f;
@@ -186,11 +186,11 @@ nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 /* `rank`, for which the run waits in `tag`, is in this place. */
-static void judge(nbcolli_run *run, int rank, uint64_t tag, const rank_place *p)
+static void nbcolli_ask_judge(nbcolli_run *run, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     uint32_t mine = run->schedule->fingerprint;
     int is_own = tag == run->tag;
-    int is_known = p->is_known && (is_own || recall(run->comm->started, tag, &mine) == 0);
+    int is_known = p->is_known && (is_own || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
 
     if (is_known && p->fingerprint != mine) {
         nbcolli_run_out_of_step(run, rank);
@@ -212,7 +212,7 @@ static void judge(nbcolli_run *run, int rank, uint64_t tag, const rank_place *p)
 /* ---- the messages ------------------------------------------------------------------------------------------------ */
 
 /* Is there memory for one? If not, nothing is lost but time. */
-static int may_send(nbcoll_context *c)
+static int nbcolli_may_send(nbcoll_context *c)
 {
     if (c->controls)
         return 1;
@@ -222,21 +222,21 @@ static int may_send(nbcoll_context *c)
     return post != NULL;
 }
 
-static void ask(nbcoll_comm *comm, int rank, uint64_t tag)
+static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    if (!may_send(comm->context))
+    if (!nbcolli_may_send(comm->context))
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_QUERY, tag);
     comm->told[rank].asked = 1;
     nbcolli_control_to(comm, rank, &h);
 }
 
-static void answer(nbcoll_comm *comm, int rank)
+static void nbcolli_ask_answer(nbcoll_comm *comm, int rank)
 {
     uint64_t tag = comm->told[rank].owed - 1;
-    rank_place p = place_here(comm, tag);
+    nbcolli_rank_place p = nbcolli_place_here(comm, tag);
 
-    if (!may_send(comm->context))
+    if (!nbcolli_may_send(comm->context))
         return;
     nbcolli_header h = nbcolli_header_to(comm, rank, NBCOLLI_WHERE, tag);
     h.status = (uint8_t)p.position;
@@ -244,7 +244,7 @@ static void answer(nbcoll_comm *comm, int rank)
     h.count = (uint32_t)p.is_known;
     h.bytes = comm->taken;
     const nbcolli_run *run = nbcolli_find_run(comm, tag);
-    h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)late_in(run) : 0;
+    h.number = p.position == NBCOLL_POSITION_ACTIVE && run ? (uint32_t)nbcolli_late_in(run) : 0;
     comm->told[rank].owed = 0;
     nbcolli_control_to(comm, rank, &h);
 }
@@ -252,7 +252,7 @@ static void answer(nbcoll_comm *comm, int rank)
 void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     comm->told[h->source].owed = h->tag + 1;
-    answer(comm, (int)h->source);
+    nbcolli_ask_answer(comm, (int)h->source);
 }
 
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed)
@@ -260,17 +260,18 @@ void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header 
     nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
 
     where.status = is_freed ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
-    if (may_send(link->context))
+    if (nbcolli_may_send(link->context))
         nbcolli_control(link, source, &where);
 }
 
 /* The lowest tag from `from` on in which a stuck run waits for the rank: 1 + that, or 0. */
-static uint64_t next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
+static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t from)
 {
     uint64_t lowest = 0;
     for (uint32_t i = 0; i < comm->config.slots; i++) {
         const nbcolli_run *run = comm->slot[i].active;
-        if (is_stuck(run) && run->tag >= from && (!lowest || run->tag < lowest - 1) && run_waits_for(run, rank))
+        if (nbcolli_is_stuck(run) && run->tag >= from && (!lowest || run->tag < lowest - 1) &&
+            nbcolli_run_waits_for(run, rank))
             lowest = run->tag + 1;
     }
     return lowest;
@@ -280,7 +281,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
     nbcolli_told *told = &comm->told[rank];
-    rank_place p = {NBCOLL_POSITION_UNKNOWN, h->count == 1, h->fingerprint};
+    nbcolli_rank_place p = {NBCOLL_POSITION_UNKNOWN, h->count == 1, h->fingerprint};
 
     if (!told->asked)
         return;
@@ -292,17 +293,17 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
     told->position = (uint8_t)p.position;
     told->late = h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    if (is_stuck(run) && run_waits_for(run, rank))
-        judge(run, rank, h->tag, &p);
-    uint64_t next = next_wanted(comm, rank, h->tag + 1);
+    if (nbcolli_is_stuck(run) && nbcolli_run_waits_for(run, rank))
+        nbcolli_ask_judge(run, rank, h->tag, &p);
+    uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
     if (next && !told->asked)
-        ask(comm, rank, next - 1);
+        nbcolli_ask_peer(comm, rank, next - 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 /* A number that changes when the run moves. */
-static uint64_t mark_of(const nbcolli_run *run)
+static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
     uint64_t mark = run->remaining;
     for (uint32_t i = 0; i < run->schedule->ops; i++)
@@ -311,20 +312,21 @@ static uint64_t mark_of(const nbcolli_run *run)
 }
 
 /* Looks where all are for whom a stuck run waits. Returns whether somebody is to be asked. */
-static int look_after(nbcolli_run *run)
+static int nbcolli_look_after(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
     int wants = 0, rank;
     uint64_t tag;
 
     for (uint32_t i = 0; i < run->schedule->ops && run->status == NBCOLL_OK; i++) {
-        if (!op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
+        if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
-        rank_place p = comm->area ? place_by_words(comm, rank, tag) : (rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
+        nbcolli_rank_place p =
+            comm->area ? nbcolli_place_by_words(comm, rank, tag) : (nbcolli_rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
         nbcolli_told *told = &comm->told[rank];
         if (p.position != NBCOLL_POSITION_UNKNOWN)
-            judge(run, rank, tag, &p);
+            nbcolli_ask_judge(run, rank, tag, &p);
         else {
             wants = 1;
             if (!told->want || tag < told->want - 1)
@@ -334,7 +336,7 @@ static int look_after(nbcolli_run *run)
     return wants;
 }
 
-static void round_of(nbcoll_comm *comm)
+static void nbcolli_round_of(nbcoll_comm *comm)
 {
     int wants = 0;
 
@@ -342,10 +344,10 @@ static void round_of(nbcoll_comm *comm)
         nbcolli_run *run = comm->slot[i].active;
         if (!run || run->status != NBCOLL_OK)
             continue;
-        uint64_t mark = mark_of(run);
+        uint64_t mark = nbcolli_mark_of(run);
         if (mark == run->mark) {
             run->stuck++;
-            wants |= look_after(run);
+            wants |= nbcolli_look_after(run);
         } else {
             run->mark = mark;
             run->stuck = 0;
@@ -355,21 +357,21 @@ static void round_of(nbcoll_comm *comm)
     for (int rank = 0; wants && rank < comm->size; rank++) {
         nbcolli_told *told = &comm->told[rank];
         if (told->want && !told->asked)
-            ask(comm, rank, told->want - 1);
+            nbcolli_ask_peer(comm, rank, told->want - 1);
         told->want = 0;
         if (told->owed)
-            answer(comm, rank);
+            nbcolli_ask_answer(comm, rank);
     }
 }
 
 void nbcolli_look_at_clock(nbcoll_context *c)
 {
     uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at, made = c->passes - c->passes_left;
-    uint64_t fit = passed ? made * LOOK / passed : MOST_PASSES;
+    uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : NBCOLLI_MOST_PASSES;
 
     if (made) { /* else it was for a sleep */
         c->looked_at = now;
-        c->passes = fit < 1 ? 1 : fit < MOST_PASSES ? (uint32_t)fit : MOST_PASSES;
+        c->passes = fit < 1 ? 1 : fit < NBCOLLI_MOST_PASSES ? (uint32_t)fit : NBCOLLI_MOST_PASSES;
     }
     c->passes_left = c->passes;
     if (!c->active || now < c->round_at)
@@ -377,5 +379,5 @@ void nbcolli_look_at_clock(nbcoll_context *c)
     c->round_at = now + NBCOLLI_ROUND;
     for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
         if (comm->active)
-            round_of(comm);
+            nbcolli_round_of(comm);
 }

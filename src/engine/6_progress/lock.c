@@ -4,7 +4,7 @@
 
 #include "lock.h"
 
-static void relax(void)
+static void nbcolli_lock_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -20,7 +20,7 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
         c->host.pause(c->host.user, looks);
         nbcolli_come_back(c);
     } else if (looks <= NBCOLLI_SPINS && !c->crowded)
-        relax();
+        nbcolli_lock_relax();
     else
         sched_yield();
 }

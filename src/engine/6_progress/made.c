@@ -13,7 +13,7 @@
 #include "../5_match/receive.h"
 
 /* The first communicator of a link: its members are known, only the terms change. */
-static void settle_first(nbcoll_comm *comm)
+static void nbcolli_settle_first(nbcoll_comm *comm)
 {
     nbcolli_votes_agree(comm, comm->votes, comm->size);
     for (int i = 0; i < comm->size; i++)
@@ -22,7 +22,7 @@ static void settle_first(nbcoll_comm *comm)
 }
 
 /* The members: those of my colour, by key, then by rank in the parent. */
-static void settle_members(nbcoll_comm *comm)
+static void nbcolli_settle_members(nbcoll_comm *comm)
 {
     const nbcoll_comm *parent = comm->parent;
     const nbcolli_vote *votes = comm->votes;
@@ -53,7 +53,7 @@ static void settle_members(nbcoll_comm *comm)
 }
 
 /* Messages that came before this rank knew the communicator. */
-static void adopt(nbcolli_link *link)
+static void nbcolli_made_adopt(nbcolli_link *link)
 {
     nbcolli_unexpected *list = link->orphans;
 
@@ -66,7 +66,7 @@ static void adopt(nbcolli_link *link)
     }
 }
 
-static void log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
+static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
 {
     const nbcoll_host *host = &comm->context->host;
     char text[160];
@@ -84,7 +84,7 @@ static void log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote
 }
 
 /* What must be the same in all votes. */
-static nbcoll_status votes_compare(const nbcoll_comm *comm, int voters)
+static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
 {
     const nbcolli_vote *first = &comm->votes[0];
 
@@ -93,14 +93,14 @@ static nbcoll_status votes_compare(const nbcoll_comm *comm, int voters)
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
         if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits) {
-            log_difference(comm, i, v, first);
+            nbcolli_log_difference(comm, i, v, first);
             return NBCOLL_ERR_MISMATCH;
         }
     }
     return NBCOLL_OK;
 }
 
-static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
+static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
 {
     int voters = comm->parent ? comm->parent->size : comm->size;
 
@@ -110,11 +110,11 @@ static nbcoll_status conclude(nbcoll_comm *comm, nbcoll_status s)
         nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
     }
     if (s == NBCOLL_OK)
-        s = votes_compare(comm, voters);
+        s = nbcolli_votes_compare(comm, voters);
     if (s == NBCOLL_OK && !comm->parent)
-        settle_first(comm);
+        nbcolli_settle_first(comm);
     else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
-        settle_members(comm);
+        nbcolli_settle_members(comm);
         nbcolli_comm_register(comm);
     } else if (s == NBCOLL_OK)
         nbcolli_area_return(comm);
@@ -128,7 +128,7 @@ void nbcolli_comm_made(nbcolli_request *r)
     nbcoll_context *c = comm->context;
 
     r->creating = NULL;
-    r->status = conclude(comm, r->status);
+    r->status = nbcolli_made_conclude(comm, r->status);
     comm->parent = NULL;
     comm->making = r->status != NBCOLL_OK;
     link->creating--;
@@ -143,6 +143,6 @@ void nbcolli_comm_made(nbcolli_request *r)
     }
     if (out && r->status == NBCOLL_OK)
         *out = comm;
-    adopt(link);
+    nbcolli_made_adopt(link);
     nbcolli_request_end(c, r);
 }

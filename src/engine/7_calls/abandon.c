@@ -9,38 +9,38 @@
 #include "../6_progress/lock.h"
 #include "../6_progress/progress.h"
 
-typedef struct abandon_loan {
+typedef struct nbcolli_abandon_loan {
     nbcoll_lent *lent;
     void *user;
     int is_kept; /* memory of the run itself is lent */
-} abandon_loan;
+} nbcolli_abandon_loan;
 
-static int abandon_lies_in(const void *at, const void *block, size_t bytes)
+static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t bytes)
 {
     return (uintptr_t)at - (uintptr_t)block < bytes;
 }
 
 /* What nbcoll_mem_alloc gave is the transport's, and stays where others read it. */
-static int abandon_is_shared(const nbcolli_link *link, const void *at)
+static int nbcolli_abandon_is_shared(const nbcolli_link *link, const void *at)
 {
     for (const nbcolli_area *area = link->memory; area; area = area->next)
-        if (abandon_lies_in(at, area->base, area->bytes))
+        if (nbcolli_abandon_lies_in(at, area->base, area->bytes))
             return 1;
     return 0;
 }
 
-static void abandon_lend(abandon_loan *l, const nbcolli_run *run, const void *at, size_t bytes)
+static void nbcolli_abandon_lend(nbcolli_abandon_loan *l, const nbcolli_run *run, const void *at, size_t bytes)
 {
     if (!bytes)
         return;
-    if (abandon_lies_in(at, run, run->memory) || abandon_lies_in(at, run->room, run->room_bytes))
+    if (nbcolli_abandon_lies_in(at, run, run->memory) || nbcolli_abandon_lies_in(at, run->room, run->room_bytes))
         l->is_kept = 1;
-    else if (l->lent && !abandon_is_shared(run->comm->link, at))
+    else if (l->lent && !nbcolli_abandon_is_shared(run->comm->link, at))
         l->lent(l->user, (void *)(uintptr_t)at, bytes);
 }
 
 /* May a peer get what this op has announced, or put where it said? */
-static int abandon_is_announced(const nbcolli_op *op)
+static int nbcolli_abandon_is_announced(const nbcolli_op *op)
 {
     int waits = op->phase == NBCOLLI_SENT_RTS ? !op->fin && !op->refused && !op->cts : !op->put;
 
@@ -49,7 +49,7 @@ static int abandon_is_announced(const nbcolli_op *op)
            !(op->post.link->loss[op->post.peer] & NBCOLLI_OVER);
 }
 
-static void abandon_op(abandon_loan *l, const nbcolli_op *op)
+static void nbcolli_abandon_op(nbcolli_abandon_loan *l, const nbcolli_op *op)
 {
     const nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
@@ -57,26 +57,26 @@ static void abandon_op(abandon_loan *l, const nbcolli_op *op)
     if (op->post.where == NBCOLLI_LENT) {
         l->is_kept = 1; /* its work request */
         if (op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING)
-            abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
+            nbcolli_abandon_lend(l, run, nbcolli_get_to(op), nbcolli_op_bytes(op));
         else if (op->phase == NBCOLLI_PUTTING)
-            abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
+            nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
         else
-            abandon_lend(l, run, op->post.payload, op->post.bytes);
+            nbcolli_abandon_lend(l, run, op->post.payload, op->post.bytes);
     }
-    if (abandon_is_announced(op))
-        abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
+    if (nbcolli_abandon_is_announced(op))
+        nbcolli_abandon_lend(l, run, nbcolli_op_memory(op), nbcolli_op_bytes(op));
     for (uint32_t i = 0; i < op->keys; i++) /* parts of a cell: all of them, whoever has read his */
-        abandon_lend(l, run, nbcolli_resolve(run, v->parts[i].region).at, nbcolli_part_bytes(v, i));
+        nbcolli_abandon_lend(l, run, nbcolli_resolve(run, v->parts[i].region).at, nbcolli_part_bytes(v, i));
 }
 
 /* The run goes back to its schedule, with which it is freed; or nobody knows it any more. */
-static void abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
+static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
 {
-    abandon_loan loan = {lent, user, 0};
+    nbcolli_abandon_loan loan = {lent, user, 0};
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
         nbcolli_op *op = &run->op[i];
-        abandon_op(&loan, op);
+        nbcolli_abandon_op(&loan, op);
         if (op->unexpected)
             nbcolli_unexpected_free(op->unexpected);
         op->unexpected = NULL;
@@ -87,7 +87,7 @@ static void abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
     run->schedule->idle = run;
 }
 
-static void abandon_backlog(nbcolli_link *link)
+static void nbcolli_abandon_backlog(nbcolli_link *link)
 {
     for (nbcolli_post *post = link->backlog, *next; post; post = next) {
         next = post->next;
@@ -108,11 +108,11 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
     nbcolli_pass(c); /* what can end by itself does */
     int is_busy = nbcolli_context_busy(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
-        abandon_backlog(link);
+        nbcolli_abandon_backlog(link);
     for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
         for (uint32_t i = 0; i < comm->config.slots; i++)
             if (comm->slot[i].active)
-                abandon_run(comm->slot[i].active, lent, user);
+                nbcolli_abandon_run(comm->slot[i].active, lent, user);
     nbcolli_context_end(c, is_busy);
     return NBCOLL_OK;
 }

@@ -24,7 +24,7 @@
 
 /* ---- the page that fork wipes ------------------------------------------------------------------------------------ */
 
-static nbcoll_status alive_open(nbcoll_context *c)
+static nbcoll_status nbcolli_alive_open(nbcoll_context *c)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -41,14 +41,14 @@ static nbcoll_status alive_open(nbcoll_context *c)
     return NBCOLL_OK;
 }
 
-static void alive_close(nbcoll_context *c)
+static void nbcolli_alive_close(nbcoll_context *c)
 {
     munmap((void *)(uintptr_t)c->alive, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
+static nbcoll_status nbcolli_context_config_read(const nbcoll_context_config *given, nbcoll_context_config *config)
 {
     nbcoll_host host = {.size = sizeof host};
 
@@ -83,7 +83,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
         return NBCOLL_ERR_ABI;
     if (!out)
         return NBCOLL_ERR_NULL;
-    s = context_config_read(given, &config);
+    s = nbcolli_context_config_read(given, &config);
     if (s != NBCOLL_OK)
         return s;
     c = nbcolli_alloc(&config.host, sizeof *c, 64);
@@ -99,7 +99,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
-    s = alive_open(c);
+    s = nbcolli_alive_open(c);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, c, sizeof *c);
         return s;
@@ -110,7 +110,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 /* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-static void pools_free(nbcoll_context *c)
+static void nbcolli_pools_free(nbcoll_context *c)
 {
     while (c->controls) {
         nbcolli_post *p = c->controls;
@@ -152,10 +152,10 @@ void nbcolli_context_end(nbcoll_context *c, int abandons)
     }
     while (c->schedules)
         nbcolli_schedule_disown(c->schedules);
-    pools_free(c);
+    nbcolli_pools_free(c);
     if (c->poller >= 0)
         close(c->poller);
-    alive_close(c);
+    nbcolli_alive_close(c);
     nbcolli_free(&c->host, c, sizeof *c);
 }
 
@@ -212,7 +212,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
     return nbcolli_leave(c, NBCOLL_OK);
 }
 
-static nbcoll_status arm_all(nbcoll_context *c)
+static nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
@@ -238,7 +238,7 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
     if (!c)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(c);
-    return s == NBCOLL_OK ? nbcolli_leave(c, arm_all(c)) : s;
+    return s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_arm_all(c)) : s;
 }
 
 nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)

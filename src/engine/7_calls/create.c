@@ -15,7 +15,7 @@
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
+static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, nbcoll_schedule **out)
 {
     nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLGATHER, .count = sizeof(nbcolli_vote),
                      .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .in_place = 1};
@@ -30,20 +30,21 @@ static nbcoll_status ballot(nbcoll_comm *over, nbcoll_schedule **out)
 }
 
 /* What a rank passes. */
-typedef struct wish {
+typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
     int colour, key;
-} wish;
+} nbcolli_create_wish;
 
 /* Casts this rank's vote, as an operation of `over`. */
-static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_create_wish mine,
+                                         nbcoll_comm **out, nbcoll_request *request)
 {
     nbcoll_context *c = comm->context;
     nbcoll_schedule *schedule;
     nbcoll_status s;
 
     comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
-    s = ballot(over, &schedule);
+    s = nbcolli_create_ballot(over, &schedule);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_caller_lock(c);
@@ -78,8 +79,8 @@ static nbcoll_status vote(nbcoll_comm *comm, nbcoll_comm *over, wish mine, nbcol
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
-                                 nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status nbcolli_comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
+                                         nbcoll_comm **out, nbcoll_request *request)
 {
     nbcolli_link *link;
     nbcoll_comm *comm;
@@ -101,7 +102,7 @@ static nbcoll_status comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const n
     for (int i = 0; i < comm->size; i++)
         comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .pair = &link->pair[i]};
     nbcolli_comm_register(comm);
-    s = vote(comm, comm, (wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
+    s = nbcolli_create_vote(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
@@ -121,7 +122,7 @@ nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endp
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &config);
-    return nbcolli_leave(context, s == NBCOLL_OK ? comm_create(context, endpoint, &config, out, request) : s);
+    return nbcolli_leave(context, s == NBCOLL_OK ? nbcolli_comm_create(context, endpoint, &config, out, request) : s);
 }
 
 nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *config,
@@ -132,8 +133,8 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
     return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }
 
-static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *config, wish mine, nbcoll_comm **out,
-                            nbcoll_request *request)
+static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, const nbcoll_comm_config *config,
+                                           nbcolli_create_wish mine, nbcoll_comm **out, nbcoll_request *request)
 {
     nbcoll_comm *comm;
 
@@ -143,7 +144,7 @@ static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *confi
     if (s != NBCOLL_OK)
         return s;
     comm->parent = parent;
-    s = vote(comm, parent, mine, out, request);
+    s = nbcolli_create_vote(comm, parent, mine, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
@@ -153,65 +154,71 @@ static nbcoll_status derive(nbcoll_comm *parent, const nbcoll_comm_config *confi
 }
 
 /* With the parent's configuration. */
-static nbcoll_status inherit(nbcoll_comm *parent, wish mine, nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                            nbcoll_request *request)
 {
     if (!out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(parent->context);
-    return s == NBCOLL_OK ? nbcolli_leave(parent->context, derive(parent, &parent->config, mine, out, request)) : s;
+    return s == NBCOLL_OK
+               ? nbcolli_leave(parent->context, nbcolli_create_derive(parent, &parent->config, mine, out, request))
+               : s;
 }
 
-static nbcoll_status inherit_now(nbcoll_comm *parent, wish mine, nbcoll_comm **out, uint64_t timeout)
+static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
+                                         uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = inherit(parent, mine, out, &request);
+    nbcoll_status s = nbcolli_create_inherit(parent, mine, out, &request);
     return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
 }
 
 nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? inherit(comm, (wish){NBCOLLI_SPLIT, colour, key}, out, request) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_create_inherit(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, request)
+                : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_split(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? inherit_now(comm, (wish){NBCOLLI_SPLIT, colour, key}, out, timeout) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_inherit_now(comm, (nbcolli_create_wish){NBCOLLI_SPLIT, colour, key}, out, timeout)
+                : NBCOLL_ERR_NULL;
 }
 
 /* By the lowest rank that has memory in common with this one: constant, so that no lock is needed. */
-static wish by_memory(const nbcoll_comm *comm, int key)
+static nbcolli_create_wish nbcolli_by_memory(const nbcoll_comm *comm, int key)
 {
     const nbcolli_link *mine = comm->peer[comm->rank].link;
     int rank = 0;
 
     while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].link == mine))
         rank++;
-    return (wish){NBCOLLI_SPLIT_SHARED, rank, key};
+    return (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, rank, key};
 }
 
 nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? inherit(comm, by_memory(comm, key), out, request) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_create_inherit(comm, nbcolli_by_memory(comm, key), out, request) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? inherit_now(comm, by_memory(comm, key), out, timeout) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_inherit_now(comm, nbcolli_by_memory(comm, key), out, timeout) : NBCOLL_ERR_NULL;
 }
 
-static wish as_parent(const nbcoll_comm *parent)
+static nbcolli_create_wish nbcolli_as_parent(const nbcoll_comm *parent)
 {
-    return (wish){NBCOLLI_DUP, 0, parent->rank};
+    return (nbcolli_create_wish){NBCOLLI_DUP, 0, parent->rank};
 }
 
 nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
-    return comm ? inherit(comm, as_parent(comm), out, request) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_create_inherit(comm, nbcolli_as_parent(comm), out, request) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)
 {
-    return comm ? inherit_now(comm, as_parent(comm), out, timeout) : NBCOLL_ERR_NULL;
+    return comm ? nbcolli_inherit_now(comm, nbcolli_as_parent(comm), out, timeout) : NBCOLL_ERR_NULL;
 }
 
 nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
@@ -225,7 +232,9 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &config);
-    return nbcolli_leave(comm->context, s == NBCOLL_OK ? derive(comm, &config, as_parent(comm), out, request) : s);
+    return nbcolli_leave(comm->context,
+                         s == NBCOLL_OK ? nbcolli_create_derive(comm, &config, nbcolli_as_parent(comm), out, request)
+                                        : s);
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

@@ -20,13 +20,13 @@
 #define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
 
 /* As much of a table or group as both sides know. */
-static void table_copy(void *to, size_t room, const void *from, size_t size)
+static void nbcolli_table_copy(void *to, size_t room, const void *from, size_t size)
 {
     memcpy(to, from, size < room ? size : room);
 }
 
 /* The endpoint's limits, table and groups over defaults, or ERR_ABI. */
-static nbcoll_status table_read(nbcolli_link *link)
+static nbcoll_status nbcolli_table_read(nbcolli_link *link)
 {
     const nbcoll_endpoint *ep = link->endpoint;
     nbcoll_transport *t = &link->transport;
@@ -34,32 +34,32 @@ static nbcoll_status table_read(nbcolli_link *link)
 
     if (!ep->transport || ep->transport->abi != NBCOLL_ABI)
         return NBCOLL_ERR_ABI;
-    table_copy(t, sizeof *t, ep->transport, ep->transport->size);
-    table_copy(limits, sizeof *limits, &ep->limits, ep->limits.size);
+    nbcolli_table_copy(t, sizeof *t, ep->transport, ep->transport->size);
+    nbcolli_table_copy(limits, sizeof *limits, &ep->limits, ep->limits.size);
     if (t->size < offsetof(nbcoll_transport, bulk) || !t->post || !t->progress || !t->cancel || !t->close ||
         limits->payload < 256)
         return NBCOLL_ERR_ABI;
     if (t->bulk) {
-        table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
+        nbcolli_table_copy(&link->bulk, sizeof link->bulk, t->bulk, t->bulk->size);
         t->bulk = &link->bulk;
         if (!link->bulk.register_memory || (!link->bulk.get && !link->bulk.put) || !limits->key_bytes ||
             limits->key_bytes > sizeof(nbcoll_key))
             return NBCOLL_ERR_ABI;
     }
     if (t->lines) {
-        table_copy(&link->lines, sizeof link->lines, t->lines, t->lines->size);
+        nbcolli_table_copy(&link->lines, sizeof link->lines, t->lines, t->lines->size);
         t->lines = &link->lines;
         if (!link->lines.post)
             return NBCOLL_ERR_ABI;
     }
     if (t->wakeup) {
-        table_copy(&link->wakeup, sizeof link->wakeup, t->wakeup, t->wakeup->size);
+        nbcolli_table_copy(&link->wakeup, sizeof link->wakeup, t->wakeup, t->wakeup->size);
         t->wakeup = &link->wakeup;
         if (!link->wakeup.fd || !link->wakeup.arm)
             return NBCOLL_ERR_ABI;
     }
     if (t->shared) {
-        table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
+        nbcolli_table_copy(&link->shared, sizeof link->shared, t->shared, t->shared->size);
         t->shared = &link->shared;
         if (!link->shared.reserve || !link->shared.release || !link->shared.map || !link->shared.wake)
             return NBCOLL_ERR_ABI;
@@ -68,7 +68,7 @@ static nbcoll_status table_read(nbcolli_link *link)
 }
 
 /* What differs by peer. */
-static void pairs_make(nbcolli_link *link)
+static void nbcolli_pairs_make(nbcolli_link *link)
 {
     const nbcoll_transport *t = &link->transport;
 
@@ -85,7 +85,7 @@ static void pairs_make(nbcolli_link *link)
     }
 }
 
-static nbcoll_status poller_error(int why)
+static nbcoll_status nbcolli_poller_error(int why)
 {
     if (why == ENOMEM)
         return NBCOLL_ERR_MEMORY;
@@ -93,7 +93,7 @@ static nbcoll_status poller_error(int why)
 }
 
 /* Adds the link's wakeup to the context's poller, which exists as long as every link has one. */
-static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
+static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -111,17 +111,17 @@ static nbcoll_status wakeup_add(nbcoll_context *c, nbcolli_link *link)
         close(c->poller);
         c->poller = -1;
     }
-    return poller_error(why);
+    return nbcolli_poller_error(why);
 }
 
 /* Of a link and what lies behind it: the table of unexpected messages, the pairs, the losses. */
-static size_t link_memory(const nbcoll_context *c, int ranks)
+static size_t nbcolli_link_memory(const nbcoll_context *c, int ranks)
 {
     size_t room = nbcolli_unexpected_room(c->credits, ranks) * sizeof(nbcolli_unexpected *);
     return sizeof(nbcolli_link) + room + (size_t)ranks * (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + 1);
 }
 
-static void farewells_free(nbcoll_context *c, nbcolli_link *link)
+static void nbcolli_farewells_free(nbcoll_context *c, nbcolli_link *link)
 {
     while (link->farewells) {
         nbcolli_post *post = link->farewells;
@@ -132,7 +132,7 @@ static void farewells_free(nbcoll_context *c, nbcolli_link *link)
 
 /* What bad news needs is there before there can be any: for each link some posts in the pool, and for each of its ranks
  * one that says the last thing. */
-static nbcoll_status posts_reserve(nbcoll_context *c, nbcolli_link *link)
+static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link)
 {
     uint32_t wanted = NBCOLLI_POSTS_OF_A_LINK;
 
@@ -162,10 +162,10 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
 
     if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks)
         return NBCOLL_ERR_ABI;
-    link = nbcolli_alloc(&c->host, link_memory(c, ep->ranks), 64);
+    link = nbcolli_alloc(&c->host, nbcolli_link_memory(c, ep->ranks), 64);
     if (!link)
         return NBCOLL_ERR_MEMORY;
-    memset(link, 0, link_memory(c, ep->ranks));
+    memset(link, 0, nbcolli_link_memory(c, ep->ranks));
     link->context = c;
     link->endpoint = ep;
     link->backlog_end = &link->backlog;
@@ -175,16 +175,16 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
     link->loss = (uint8_t *)(link->reason + ep->ranks);
-    s = table_read(link);
+    s = nbcolli_table_read(link);
     if (s == NBCOLL_OK)
-        pairs_make(link);
+        nbcolli_pairs_make(link);
     if (s == NBCOLL_OK)
-        s = posts_reserve(c, link);
+        s = nbcolli_posts_reserve(c, link);
     if (s == NBCOLL_OK)
-        s = wakeup_add(c, link);
+        s = nbcolli_wakeup_add(c, link);
     if (s != NBCOLL_OK) {
-        farewells_free(c, link);
-        nbcolli_free(&c->host, link, link_memory(c, ep->ranks));
+        nbcolli_farewells_free(c, link);
+        nbcolli_free(&c->host, link, nbcolli_link_memory(c, ep->ranks));
         return s;
     }
     ep->owner = c;
@@ -197,7 +197,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
 }
 
 /* The memory itself stays the transport's: others may still use it. */
-static void areas_forget(nbcoll_context *c, nbcolli_area *area)
+static void nbcolli_areas_forget(nbcoll_context *c, nbcolli_area *area)
 {
     while (area) {
         nbcolli_area *next = area->next;
@@ -206,7 +206,7 @@ static void areas_forget(nbcoll_context *c, nbcolli_area *area)
     }
 }
 
-static void unexpected_clear(nbcolli_unexpected **list)
+static void nbcolli_unexpected_clear(nbcolli_unexpected **list)
 {
     while (*list) {
         nbcolli_unexpected *s = *list;
@@ -225,22 +225,22 @@ void nbcolli_link_drop(nbcolli_link *link)
             *at = link->next;
             break;
         }
-    unexpected_clear(&link->orphans);
+    nbcolli_unexpected_clear(&link->orphans);
     for (size_t i = 0; i <= link->unexpected_mask; i++)
-        unexpected_clear(&link->unexpected[i]);
+        nbcolli_unexpected_clear(&link->unexpected[i]);
     while (link->tombstones) {
         nbcolli_tombstone *tombstone = link->tombstones;
         link->tombstones = tombstone->next;
         nbcolli_free(&c->host, tombstone, sizeof *tombstone);
     }
     nbcolli_shrinks_clear(link);
-    farewells_free(c, link);
-    areas_forget(c, link->areas);
-    areas_forget(c, link->memory);
+    nbcolli_farewells_free(c, link);
+    nbcolli_areas_forget(c, link->areas);
+    nbcolli_areas_forget(c, link->memory);
     if (link->transport.wakeup)
         epoll_ctl(c->poller, EPOLL_CTL_DEL, link->transport.wakeup->fd(ep), NULL);
     else
         c->silent_links--;
     ep->owner = NULL;
-    nbcolli_free(&c->host, link, link_memory(c, ep->ranks));
+    nbcolli_free(&c->host, link, nbcolli_link_memory(c, ep->ranks));
 }

@@ -14,7 +14,7 @@
 #include "../6_progress/report.h"
 
 /* Has it been started, and not ended? The lock is held. */
-static int is_active(const nbcolli_request *r)
+static int nbcolli_is_active(const nbcolli_request *r)
 {
     return atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_ACTIVE; /* the lock orders it */
 }
@@ -22,7 +22,7 @@ static int is_active(const nbcolli_request *r)
 /* ---- one look ---------------------------------------------------------------------------------------------------- */
 
 /* Of a request that was not found: OK if its end has been reported. */
-static nbcoll_status peek_stale(const nbcoll_request *request, nbcoll_context *c)
+static nbcoll_status nbcolli_peek_stale(const nbcoll_request *request, nbcoll_context *c)
 {
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
@@ -42,7 +42,7 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
         return NBCOLL_ERR_FORKED;
     r = nbcolli_request_find(*request);
     if (!r)
-        return peek_stale(request, c);
+        return nbcolli_peek_stale(request, c);
     unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
     *idle = state == NBCOLLI_REQUEST_INACTIVE;
     return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_OK;
@@ -69,7 +69,7 @@ nbcoll_status nbcolli_outcome(const nbcoll_request *request)
 }
 
 /* What the request came to, if it ended; that reports the end. The lock is held. */
-static nbcoll_status take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
+static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
 {
     nbcoll_status s = r->done ? NBCOLL_OK : r->status; /* the callback reports how it ended */
 
@@ -113,7 +113,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
         return s;
     if (nbcolli_is_of(r, request->generation))
-        s = take_end(c, r, request);
+        s = nbcolli_take_end(c, r, request);
     else if (nbcolli_was_reported(*request)) {
         *request = (nbcoll_request){0};
         s = NBCOLL_OK;
@@ -125,7 +125,7 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Why the request is not over: it waits for its slot, or for its peers. */
-static nbcoll_status expired(const nbcoll_request *request)
+static nbcoll_status nbcolli_request_expired(const nbcoll_request *request)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = NBCOLL_ERR_TIMEOUT;
@@ -136,7 +136,7 @@ static nbcoll_status expired(const nbcoll_request *request)
     const nbcolli_run *run = r ? r->run : NULL, *holder = run;
     if (r && nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
-    else if (r && !run && is_active(r))
+    else if (r && !run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {
         nbcoll_failure f = nbcolli_awaited(holder);
@@ -159,12 +159,12 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
         if (s != NBCOLL_PENDING)
             return s;
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return expired(request);
+            return nbcolli_request_expired(request);
     }
 }
 
 /* To be drained. */
-static void request_cancel(nbcolli_request *r)
+static void nbcolli_request_cancel(nbcolli_request *r)
 {
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
@@ -183,14 +183,14 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
         return NBCOLL_ERR_FORKED;
     nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
     nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && !is_active(r)) /* it has ended since */
-        return nbcolli_leave(c, take_end(c, r, request));
+    if (r && !nbcolli_is_active(r)) /* it has ended since */
+        return nbcolli_leave(c, nbcolli_take_end(c, r, request));
     if (r) {
         r->detached = 1;
         if (r->creating)
             r->creating->out = NULL;
         nbcoll_comm *comm = r->comm;
-        request_cancel(r);
+        nbcolli_request_cancel(r);
         nbcolli_note(comm, &failure);
         nbcolli_drain(c);
     }
@@ -202,7 +202,7 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Into the context of a request that exists. */
-static nbcoll_status enter_request(nbcoll_request request, nbcolli_request **out)
+static nbcoll_status nbcolli_enter_request(nbcoll_request request, nbcolli_request **out)
 {
     nbcoll_context *c = nbcolli_context_of(request);
     nbcoll_status s = c ? nbcolli_enter(c) : NBCOLL_ERR_REQUEST;
@@ -232,7 +232,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     nbcolli_request *r;
     if (!done)
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = enter_request(request, &r);
+    nbcoll_status s = nbcolli_enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
     r->done = done;
@@ -252,14 +252,14 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    if (is_active(r))
-        request_cancel(r);
+    if (nbcolli_is_active(r))
+        nbcolli_request_cancel(r);
     nbcolli_drain(c);
     return nbcolli_leave(c, NBCOLL_OK);
 }
 
 /* Does the region lie, in part, in these bytes of the receive buffer? */
-static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
+static int nbcolli_request_overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset, size_t bytes)
 {
     if (region.at.buffer == NBCOLL_BUFFER_RECV_BLOCK) {
         nbcoll_memory block = nbcolli_resolve(run, region);
@@ -272,7 +272,7 @@ static int overlaps(const nbcolli_run *run, nbcoll_region region, size_t offset,
 
 /* Bytes of the receive buffer: those of the call, whether steps write them or not; of a schedule of the program's own,
  * those that it touches. */
-static size_t recv_extent(const nbcolli_request *r)
+static size_t nbcolli_recv_extent(const nbcolli_request *r)
 {
     size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
     nbcolli_blocks blocks = r->blocks[1];
@@ -289,7 +289,7 @@ static size_t recv_extent(const nbcolli_request *r)
 }
 
 /* Has every step that writes there ended? */
-static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t bytes)
+static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset, size_t bytes)
 {
     const nbcoll_schedule *s = run->schedule;
 
@@ -297,10 +297,10 @@ static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t 
         const nbcoll_step_view *v = &s->step[i];
         if (run->before[i] == NBCOLLI_STEP_OVER)
             continue;
-        if (overlaps(run, v->write, offset, bytes))
+        if (nbcolli_request_overlaps(run, v->write, offset, bytes))
             return NBCOLL_PENDING;
         for (uint32_t p = 0; v->kind == NBCOLL_CALL && p < v->part_count; p++)
-            if (v->parts[p].number && overlaps(run, v->parts[p].region, offset, bytes))
+            if (v->parts[p].number && nbcolli_request_overlaps(run, v->parts[p].region, offset, bytes))
                 return NBCOLL_PENDING;
     }
     return NBCOLL_OK;
@@ -309,14 +309,14 @@ static nbcoll_status region_final(const nbcolli_run *run, size_t offset, size_t 
 nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes)
 {
     nbcolli_request *r;
-    nbcoll_status s = enter_request(request, &r);
+    nbcoll_status s = nbcolli_enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
-    size_t extent = recv_extent(r);
+    size_t extent = nbcolli_recv_extent(r);
     if (offset > extent || bytes > extent - offset)
         s = NBCOLL_ERR_COUNT;
     else if (r->run)
-        s = region_final(r->run, offset, bytes);
+        s = nbcolli_region_final(r->run, offset, bytes);
     else if (r->status != NBCOLL_OK)
         s = NBCOLL_PENDING; /* it never will */
     return nbcolli_leave(r->context, s);
@@ -328,7 +328,7 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     if (!request)
         return NBCOLL_ERR_NULL;
     nbcoll_context *c = nbcolli_context_of(*request);
-    nbcoll_status s = enter_request(*request, &r);
+    nbcoll_status s = nbcolli_enter_request(*request, &r);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_caller_lock(c);

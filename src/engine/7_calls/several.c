@@ -4,14 +4,14 @@
 #include "wait.h"
 
 /* What a look at several requests finds. */
-typedef struct sight {
+typedef struct nbcolli_several_sight {
     size_t active;   /* how many are */
     size_t first;    /* the first one that ended, or n */
     size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
-} sight;
+} nbcolli_several_sight;
 
-static void sight_add(sight *v, nbcoll_context *c)
+static void nbcolli_sight_add(nbcolli_several_sight *v, nbcoll_context *c)
 {
     for (size_t i = 0; i < v->contexts && i < NBCOLLI_SLEEP_ON; i++)
         if (v->context[i] == c)
@@ -22,7 +22,7 @@ static void sight_add(sight *v, nbcoll_context *c)
 }
 
 /* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
-static void look(sight *v, size_t n, const nbcoll_request requests[])
+static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[])
 {
     nbcoll_context *last = NULL, *added = NULL;
 
@@ -39,7 +39,7 @@ static void look(sight *v, size_t n, const nbcoll_request requests[])
         }
         if (s == NBCOLL_PENDING) {
             if (c != added)
-                sight_add(v, added = c);
+                nbcolli_sight_add(v, added = c);
             v->active++;
         } else if (v->first == n && (!idle || s != NBCOLL_OK))
             v->first = i;
@@ -47,19 +47,19 @@ static void look(sight *v, size_t n, const nbcoll_request requests[])
 }
 
 /* Passes some time after such a look. */
-static int pause_after(const sight *v, nbcolli_waiter *w, uint64_t timeout)
+static int nbcolli_pause_after(const nbcolli_several_sight *v, nbcolli_waiter *w, uint64_t timeout)
 {
     return nbcolli_waiter_pause(w, v->context, v->contexts, timeout);
 }
 
 /* What test would say, where nothing is to be released yet. */
-static void tell(size_t n, const nbcoll_request requests[], nbcoll_status statuses[])
+static void nbcolli_several_tell(size_t n, const nbcoll_request requests[], nbcoll_status statuses[])
 {
     for (size_t i = 0; statuses && i < n; i++)
         statuses[i] = nbcolli_outcome(&requests[i]);
 }
 
-static nbcoll_status take_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
+static nbcoll_status nbcolli_take_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
 {
     nbcoll_status first = NBCOLL_OK;
 
@@ -77,27 +77,27 @@ nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status
 {
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    sight v;
-    look(&v, n, requests);
+    nbcolli_several_sight v;
+    nbcolli_several_look(&v, n, requests);
     if (v.active == 0)
-        return take_all(n, requests, statuses);
-    tell(n, requests, statuses);
+        return nbcolli_take_all(n, requests, statuses);
+    nbcolli_several_tell(n, requests, statuses);
     return NBCOLL_PENDING;
 }
 
 nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_waiter w = {0};
-    sight v;
+    nbcolli_several_sight v;
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(&v, n, requests);
+        nbcolli_several_look(&v, n, requests);
         if (!v.active)
-            return take_all(n, requests, statuses);
-        if (!pause_after(&v, &w, timeout)) {
-            tell(n, requests, statuses);
+            return nbcolli_take_all(n, requests, statuses);
+        if (!nbcolli_pause_after(&v, &w, timeout)) {
+            nbcolli_several_tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
         }
     }
@@ -106,24 +106,24 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
     nbcolli_waiter w = {0};
-    sight v;
+    nbcolli_several_sight v;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(&v, n, requests);
+        nbcolli_several_look(&v, n, requests);
         *index = v.first;
         if (v.first < n)
             return nbcoll_test(&requests[v.first]);
         if (!v.active)
             return NBCOLL_OK;
-        if (!pause_after(&v, &w, timeout))
+        if (!nbcolli_pause_after(&v, &w, timeout))
             return NBCOLL_ERR_TIMEOUT;
     }
 }
 
-static nbcoll_status take_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
-                               nbcoll_status statuses[])
+static nbcoll_status nbcolli_take_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
+                                       nbcoll_status statuses[])
 {
     nbcoll_status first = NBCOLL_OK;
 
@@ -148,17 +148,17 @@ nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ende
                                nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_waiter w = {0};
-    sight v;
+    nbcolli_several_sight v;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        look(&v, n, requests);
+        nbcolli_several_look(&v, n, requests);
         if (v.first < n || !v.active)
-            return take_some(n, requests, ended, indices, statuses);
-        if (!pause_after(&v, &w, timeout)) {
+            return nbcolli_take_some(n, requests, ended, indices, statuses);
+        if (!nbcolli_pause_after(&v, &w, timeout)) {
             *ended = 0;
-            tell(n, requests, statuses);
+            nbcolli_several_tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
         }
     }

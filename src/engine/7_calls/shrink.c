@@ -7,7 +7,7 @@
 #include "../6_progress/lock.h"
 #include "../6_progress/progress.h"
 
-static nbcoll_status shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request)
 {
     nbcoll_context *c = comm->context;
     nbcolli_link *link = comm->link;
@@ -43,7 +43,7 @@ nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_r
     if (!comm || !out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(comm->context);
-    return s == NBCOLL_OK ? nbcolli_leave(comm->context, shrink_begin(comm, out, request)) : s;
+    return s == NBCOLL_OK ? nbcolli_leave(comm->context, nbcolli_shrink_begin(comm, out, request)) : s;
 }
 
 nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout)

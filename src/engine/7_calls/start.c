@@ -11,12 +11,12 @@
 #include "../6_progress/lock.h"
 #include "../6_progress/progress.h"
 
-#define MOST_PARTS 65534u /* that a reader's word can count */
+#define NBCOLLI_MOST_PARTS 65534u /* that a reader's word can count */
 
 /* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
  * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
  * schedule's runs; and the context's `handed`. */
-static nbcoll_status comm_can_start(const nbcoll_comm *comm)
+static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
 {
     nbcoll_status broken = nbcolli_broken(comm);
     if (broken != NBCOLL_OK)
@@ -30,7 +30,7 @@ static nbcoll_status comm_can_start(const nbcoll_comm *comm)
 nbcoll_status nbcolli_request_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_status s = comm_can_start(comm);
+    nbcoll_status s = nbcolli_comm_can_start(comm);
 
     if (s != NBCOLL_OK)
         return s;
@@ -84,7 +84,7 @@ nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, co
     return status;
 }
 
-static int shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
+static int nbcolli_shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
 {
     int all = 1;
     for (nbcoll_step i = 0; i < s->steps; i++) {
@@ -97,28 +97,29 @@ static int shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
     return all;
 }
 
-static nbcoll_status suits(nbcoll_schedule *s, const void *send, const void *recv, nbcoll_comm *comm)
+static nbcoll_status nbcolli_start_suits(nbcoll_schedule *s, const void *send, const void *recv, nbcoll_comm *comm)
 {
     if (s->rank != comm->rank || s->ranks != comm->size)
         return NBCOLL_ERR_RANK;
     if ((s->extent[NBCOLL_BUFFER_SEND] && !send) || (s->extent[NBCOLL_BUFFER_RECV] && !recv))
         return NBCOLL_ERR_BUFFER;
-    if (nbcolli_has_blocks(s) || (s->shared && !shares_all(s, comm)))
+    if (nbcolli_has_blocks(s) || (s->shared && !nbcolli_shares_all(s, comm)))
         return NBCOLL_ERR_UNSUPPORTED;
-    if (s->shared && (s->cells > comm->config.cells || s->shown > (uint32_t)comm->size || s->widest > MOST_PARTS))
+    if (s->shared &&
+        (s->cells > comm->config.cells || s->shown > (uint32_t)comm->size || s->widest > NBCOLLI_MOST_PARTS))
         return NBCOLL_ERR_LIMIT;
     return nbcolli_schedule_own(s, comm->context);
 }
 
-static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm, int persistent,
-                           nbcoll_request *request)
+static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
+                                         int persistent, nbcoll_request *request)
 {
     if (!s || !comm || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status status = nbcolli_enter_caller(comm->context);
     if (status != NBCOLL_OK)
         return status;
-    status = suits(s, send, recv, comm);
+    status = nbcolli_start_suits(s, send, recv, comm);
     if (status == NBCOLL_OK)
         status = nbcolli_begin(s, send, recv, NULL, comm, persistent, request);
     return nbcolli_start_over(comm, status);
@@ -127,11 +128,11 @@ static nbcoll_status begin(nbcoll_schedule *s, const void *send, void *recv, nbc
 nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                     nbcoll_request *request)
 {
-    return begin(s, send, recv, comm, 0, request);
+    return nbcolli_start_begin(s, send, recv, comm, 0, request);
 }
 
 nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                    nbcoll_request *request)
 {
-    return begin(s, send, recv, comm, 1, request);
+    return nbcolli_start_begin(s, send, recv, comm, 1, request);
 }

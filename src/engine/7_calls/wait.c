@@ -12,11 +12,11 @@
 #include "../6_progress/lock.h"
 #include "../../host/host.h"
 
-#define YIELDS 100u              /* then, before the first sleep */
-#define SHORT_SLEEP 1000000u     /* ns: where another thread may take the ring, and end what this one waits for */
+#define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
+#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the ring, and end what this one waits for */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
-static int arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
+static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
 {
     for (size_t i = 0; i < n; i++) {
         fds[i] = (struct pollfd){.events = POLLIN};
@@ -27,17 +27,17 @@ static int arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[]
 }
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
-static void sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
+static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     struct pollfd fds[NBCOLLI_SLEEP_ON];
     size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
-    uint64_t most = n == armed ? NBCOLLI_ROUND : SHORT_SLEEP;
+    uint64_t most = n == armed ? NBCOLLI_ROUND : NBCOLLI_SHORT_SLEEP;
 
     for (size_t i = 0; i < armed; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD)
-            most = SHORT_SLEEP;
+            most = NBCOLLI_SHORT_SLEEP;
     struct timespec t = {0, (long)(longest < most ? longest : most)};
-    if (arm_contexts(c, armed, fds))
+    if (nbcolli_arm_contexts(c, armed, fds))
         ppoll(fds, (nfds_t)armed, &t, NULL);
     else
         sched_yield();
@@ -48,7 +48,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
 {
     nbcoll_context *c = contexts[0];
     uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
-    int sleeps = !c->host.pause && w->looks > spins + YIELDS;
+    int sleeps = !c->host.pause && w->looks > spins + NBCOLLI_WAIT_YIELDS;
 
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
@@ -65,7 +65,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
     }
     w->looks++;
     if (sleeps)
-        sleep_on(contexts, n, left);
+        nbcolli_sleep_on(contexts, n, left);
     else
         nbcolli_pause(c, w->looks);
     return 1;
