@@ -186,11 +186,18 @@ static void socket_close(nbcoll_endpoint *ep)
     socket_abandon(ep);
 }
 
+static void socket_reason(nbcoll_endpoint *ep, int rank, nbcoll_transport_error *out)
+{
+    (void)rank;
+    out->code = ((struct end *)ep)->error;
+    out->text = out->code ? "a socket call failed" : "the connection ended without a goodbye";
+}
 
 static const nbcoll_wakeup wakeup = {sizeof wakeup, socket_fd, socket_arm};
 static const nbcoll_transport table = {
     .abi = NBCOLL_ABI, .size = sizeof table, .name = "socket", .post = socket_post, .progress = socket_progress,
-    .cancel = socket_cancel, .close = socket_close, .wakeup = &wakeup, .abandon = socket_abandon};
+    .cancel = socket_cancel, .close = socket_close, .wakeup = &wakeup, .abandon = socket_abandon,
+    .reason = socket_reason};
 
 static bool is_added(struct end *e, int rank, int fd)
 {
