@@ -226,24 +226,12 @@ static nbcoll_posted nbcolli_loopback_post_line(nbcoll_endpoint *ep, int peer, c
     return nbcolli_loopback_write(e, peer, NULL, line, sizeof *line);
 }
 
-/* Disarms, and reads the rings of posters that took the arming first. A promised ring may come a little later: then
- * a later progress reads it. */
-static void nbcolli_loopback_silence(struct nbcolli_loopback_end *e)
-{
-    uint64_t rung;
-    if (e->armed && !atomic_exchange(&e->port->armed, 0))
-        e->owed++;
-    e->armed = false;
-    if (e->owed && read(e->port->fd, &rung, sizeof rung) == sizeof rung)
-        e->owed -= rung;
-}
-
 /* Gives back the places that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
  * is room, or its second look sees the room. The exchange lets one ring suffice. */
 static void nbcolli_loopback_give_back(struct nbcolli_loopback_ring *r)
 {
     atomic_store(&r->head, r->taken); /* our core's reads of the arrivals come before their being overwritten */
-    if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
+    if (nbcolli_wakeup_take(&r->hungry))
         nbcolli_loopback_wake(r->sender);
 }
 
@@ -322,8 +310,8 @@ static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *f
         found->lost = found->departed;
         found->departed = -1;
     }
-    if (e->armed || e->owed)
-        nbcolli_loopback_silence(e);
+    if (nbcolli_wakeup_is_armed(&e->sleeper))
+        nbcolli_wakeup_silence(&e->sleeper, &e->port->armed, e->port->fd);
     if (e->refusals)
         nbcolli_loopback_forget_refusals(e);
     e->ringless = false;
@@ -414,14 +402,11 @@ static bool nbcolli_loopback_has_room(struct nbcolli_loopback_end *e)
 static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
 {
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
-    if (!e->armed) {
-        atomic_store(&e->port->armed, 1);
-        e->armed = true;
-    }
+    nbcolli_wakeup_arm(&e->sleeper, &e->port->armed);
     if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
         !e->ringless) /* who shares a ring is not rung */
         return NBCOLL_OK;
-    nbcolli_loopback_silence(e);
+    nbcolli_wakeup_silence(&e->sleeper, &e->port->armed, e->port->fd);
     return NBCOLL_AGAIN;
 }
 

@@ -17,6 +17,7 @@
 
 #include "nbcoll/loopback.h"
 #include "../../src/host/host.h"
+#include "../../src/host/wakeup.h"
 
 #define NBCOLLI_LOOPBACK_LINE 128 /* keeps apart what different threads write: cache lines are fetched in pairs */
 
@@ -30,7 +31,7 @@ struct nbcolli_loopback_ring {
     _Atomic int taken_by_one; /* of those that share it one is writing */
     bool refused; /* the sender's: it found no room since its last progress */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t tail;
-    _Atomic int hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint64_t head;
     uint64_t taken; /* the receiver's: [head, taken) are arrivals its core still reads */
     _Alignas(NBCOLLI_LOOPBACK_LINE) unsigned char places[];
@@ -52,8 +53,7 @@ struct nbcolli_loopback_port {
     int fd; /* the world's: whoever took `armed` may still ring after the endpoint was closed */
     bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
     struct nbcolli_loopback_area *areas; /* the rank's; others may use them until the world is freed */
-    _Alignas(
-        NBCOLLI_LOOPBACK_LINE) _Atomic int armed; /* the rank is about to sleep: whoever sets this back to 0 rings */
+    _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint32_t armed; /* the rank is about to sleep (wakeup.h) */
 };
 
 struct nbcoll_loopback {
@@ -78,8 +78,7 @@ struct nbcolli_loopback_end {
     struct nbcolli_loopback_records deferred; /* lent, to be carried out by progress */
     struct nbcolli_loopback_records finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
-    bool armed;                       /* by us, and not yet disarmed by us */
-    uint64_t owed;                    /* rings that a poster has promised and we have not read */
+    nbcolli_sleeper sleeper;
     int departed;                      /* ranks whose leaving we have reported */
     bool untried;                      /* something was deferred since the last progress, or a get or put goes on */
     int refusals;                     /* rings without room, since the last progress */
@@ -93,13 +92,10 @@ static inline struct nbcolli_loopback_end *nbcolli_loopback_end_of(nbcoll_endpoi
     return (struct nbcolli_loopback_end *)ep;
 }
 
-/* After publishing: `tail` and `armed` are both seq_cst here and in arm, so either we see that the receiver is about
- * to sleep, or its second look sees our message. The exchange lets one poster ring, once for each arming. */
+/* After publishing: `tail`, `departed` and `head` are seq_cst here and in arm. */
 static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
 {
-    static const uint64_t one = 1;
-    if (atomic_load(&port->armed) && atomic_exchange(&port->armed, 0))
-        (void)!write(port->fd, &one, sizeof one); /* fails only when 2^64 - 1 rings are unread */
+    nbcolli_wakeup_ring(&port->armed, port->fd);
 }
 
 /* What is deferred: a message, or a line (without header), for a ring; or a get or put. Kept in a work request's

@@ -114,13 +114,13 @@ void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 
 void nbcolli_shm_look(struct nbcolli_shm_end *e)
 {
-    if (!e->armed && ++e->passes % NBCOLLI_SHM_LOOK_PASSES != 0)
+    if (!e->sleeper.armed && ++e->passes % NBCOLLI_SHM_LOOK_PASSES != 0)
         return;
     uint64_t now = nbcolli_now(&e->host);
     if (now - e->looked >= NBCOLLI_SHM_LOOK_NS) {
         e->looked = now;
         nbcolli_shm_look_at_locks(e);
-    } else if (!e->armed)
+    } else if (!e->sleeper.armed)
         return;
     nbcolli_shm_look_at_seats(e);
     nbcolli_shm_look_at_processes(e);

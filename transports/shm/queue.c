@@ -98,7 +98,7 @@ static void nbcolli_shm_give_back(struct nbcolli_shm_end *e, int peer)
 
     e->peer[peer].given = e->peer[peer].taken;
     atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the entries are overwritten */
-    if (atomic_load(&r->hungry) && atomic_exchange(&r->hungry, 0))
+    if (nbcolli_wakeup_take(&r->hungry))
         nbcolli_shm_wake(e, peer);
 }
 

@@ -51,7 +51,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
     nbcolli_shm_look(e);
-    if (e->armed || e->owed)
+    if (nbcolli_wakeup_is_armed(&e->sleeper))
         nbcolli_shm_silence(e);
     if (e->refusals)
         nbcolli_shm_forget_refusals(e);

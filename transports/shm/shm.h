@@ -23,6 +23,7 @@
 
 #include "nbcoll/shm.h"
 #include "../../src/host/host.h"
+#include "../../src/host/wakeup.h"
 
 #define NBCOLLI_SHM_LINE                                                                                               \
     128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
@@ -53,7 +54,7 @@ enum nbcolli_shm_state { NBCOLLI_SHM_ABSENT, NBCOLLI_SHM_PRESENT, NBCOLLI_SHM_LE
 
 /* What others look at in a rank. */
 struct nbcolli_shm_seat {
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep: whoever sets this back to 0 rings */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t armed; /* it is about to sleep (../../src/host/wakeup.h) */
     _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED is written by whoever notices; on the line of
                                `armed`, which posts read anyway */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
@@ -146,8 +147,7 @@ struct nbcolli_shm_end {
     int next;         /* the sender whose messages come first in the next progress */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
-    bool armed;       /* by us, and not yet disarmed by us */
-    uint64_t owed;    /* rings that a poster has promised and we have not read */
+    nbcolli_sleeper sleeper;
     uint64_t passes;  /* progress calls */
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */

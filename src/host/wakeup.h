@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Waking a rank that sleeps: an eventfd, and a word in memory of all that may wake it, which says that it is about to
+ * sleep. Whoever has something for it publishes that first, then looks at the word; the sleeper sets the word first,
+ * then looks once more for what was published. All four are seq_cst, so at least one of both sees the other. Nobody
+ * makes a system call for a rank that is awake. Inline: two transports look at the word with each post. */
+#ifndef NBCOLLI_HOST_WAKEUP_H
+#define NBCOLLI_HOST_WAKEUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* Has a rank set the word? Then it is taken back, and its caller, alone among all that look, wakes that rank. */
+static inline bool nbcolli_wakeup_take(_Atomic uint32_t *word)
+{
+    return atomic_load(word) && atomic_exchange(word, 0);
+}
+
+/* Wakes the rank if it is about to sleep. */
+static inline void nbcolli_wakeup_ring(_Atomic uint32_t *word, int fd)
+{
+    static const uint64_t one = 1;
+    if (nbcolli_wakeup_take(word))
+        (void)!write(fd, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
+}
+
+/* The sleeper's own side. */
+typedef struct nbcolli_sleeper {
+    bool armed;    /* by us, and not yet disarmed by us */
+    uint64_t owed; /* rings that somebody who took the word has promised, and that have not been read */
+} nbcolli_sleeper;
+
+/* To be followed by the second look. */
+static inline void nbcolli_wakeup_arm(nbcolli_sleeper *s, _Atomic uint32_t *word)
+{
+    if (s->armed)
+        return;
+    atomic_store(word, 1);
+    s->armed = true;
+}
+
+/* Is there something to silence? */
+static inline bool nbcolli_wakeup_is_armed(const nbcolli_sleeper *s)
+{
+    return s->armed || s->owed;
+}
+
+/* Disarms, and reads the rings of those that took the word first. A promised ring may come a little later: then a later
+ * call reads it. The first reading after an arming is done in any case: it silences a descriptor that was made readable
+ * without a promise. */
+static inline void nbcolli_wakeup_silence(nbcolli_sleeper *s, _Atomic uint32_t *word, int fd)
+{
+    uint64_t rung;
+
+    if (s->armed && !atomic_exchange(word, 0))
+        s->owed++;
+    s->armed = false;
+    if (read(fd, &rung, sizeof rung) == sizeof rung)
+        s->owed -= rung < s->owed ? rung : s->owed;
+}
+
+#endif
