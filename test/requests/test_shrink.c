@@ -368,6 +368,44 @@ static void a_communicator_that_is_being_shrunk_cannot_be_freed(void **state)
     play_close(&p);
 }
 
+/* Who is gone is said in one message of the transport's. The call is refused, and all goes on. */
+static void more_ranks_than_a_message_can_name_cannot_be_shrunk(void **state)
+{
+    enum { RANKS = 200 };
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS, .payload = 256, .depth = 4};
+    static nbcoll_context *context[RANKS];
+    static nbcoll_comm *comm[RANKS];
+    static nbcoll_request q[RANKS];
+    nbcoll_request shrink = NBCOLL_REQUEST_NULL;
+    nbcoll_comm *made = NULL;
+    nbcoll_loopback *loopback;
+    (void)state;
+    EXPECT(OK, nbcoll_loopback_create(&config, &loopback));
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_endpoint *ep;
+        EXPECT(OK, nbcoll_loopback_open(loopback, r, &ep));
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context[r]));
+        EXPECT(OK, nbcoll_comm_icreate(context[r], ep, NULL, &comm[r], &q[r]));
+    }
+    while (nbcoll_test_all(RANKS, q, NULL) == NBCOLL_PENDING)
+        ;
+    EXPECT(ERR_LIMIT, nbcoll_comm_ishrink(comm[0], &made, &shrink));
+    EXPECT(ERR_LIMIT, nbcoll_comm_shrink(comm[1], &made, 0));
+    assert_null(made);
+    assert_null(shrink.at);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(nbcoll_comm_active(comm[r]), 0);
+        EXPECT(OK, nbcoll_ibarrier(comm[r], &q[r]));
+    }
+    while (nbcoll_test_all(RANKS, q, NULL) == NBCOLL_PENDING)
+        ;
+    for (int r = 0; r < RANKS; r++)
+        while (nbcoll_context_free(context[r]) == NBCOLL_ERR_BUSY)
+            for (int other = r; other < RANKS; other++)
+                nbcoll_progress(context[other]);
+    EXPECT(OK, nbcoll_loopback_free(loopback));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_shrink_leaves_no_communicator_that_works),
         cmocka_unit_test(one_that_is_left_at_its_timeout_ends_on_all),
         cmocka_unit_test(a_communicator_that_is_being_shrunk_cannot_be_freed),
+        cmocka_unit_test(more_ranks_than_a_message_can_name_cannot_be_shrunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,8 +129,62 @@ static void when_one_process_has_no_memory_all_end_in_time(void **state)
     }
 }
 
+enum { BURST = 100, LARGE = 4000 };
+
+/* Rank 0 has as many announced messages from each other rank as there are credits, room for one answer at a time, and
+ * no memory for further ones when it frees their communicator. It gives itself up; else the others would wait for the
+ * answers. */
+static void owe_a_burst(int rank, void *user)
+{
+    nbcoll_shm_config config = *(nbcoll_shm_config *)user;
+    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_context_config context = {.size = sizeof context, .host = host, .credits = BURST};
+    nbcoll_comm_config limits = NBCOLL_COMM_DEFAULTS;
+    static int64_t data[LARGE];
+    nbcoll_request q[BURST];
+    nbcoll_comm *dup;
+    member m;
+
+    memset(&memory, 0, sizeof memory);
+    limits.slots = BURST;
+    config.rank = rank;
+    config.host = &host;
+    member_join_limited(&m, &config, &context, &limits);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup(m.comm, &dup, 30 * SECOND));
+    for (int i = 0; rank && i < BURST; i++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_igather(data, NULL, LARGE, NBCOLL_INT64, 0, dup, &q[i]));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 30 * SECOND)); /* behind all that was announced */
+    if (rank) {
+        nbcoll_status s = nbcoll_wait_all(BURST, q, NULL, 10 * SECOND);
+        CHECK(s == NBCOLL_ERR_PEER_LOST || s == NBCOLL_ERR_MISMATCH || s == NBCOLL_ERR_CANCELLED);
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_barrier(m.comm, 10 * SECOND));
+    } else {
+        memory.first = 1; /* from now on */
+        memory.most = SIZE_MAX;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(dup));
+        CHECK(memory.failed);
+        memory.first = 0;
+        nbcoll_status s = nbcoll_barrier(m.comm, 10 * SECOND);
+        CHECK(s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_PEER_LOST);
+    }
+    member_leave(&m);
+    CHECK(memory.used == 0);
+}
+
+static void who_cannot_answer_a_burst_gives_itself_up(void **state)
+{
+    static const crew processes = {{1, 1, 1}};
+    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 3, .depth = 1,
+                                .flags = NBCOLL_SHM_NO_BULK};
+    (void)state;
+    crew_succeeds(&processes, owe_a_burst, &config);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(when_one_process_has_no_memory_all_end_in_time)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(when_one_process_has_no_memory_all_end_in_time),
+        cmocka_unit_test(who_cannot_answer_a_burst_gives_itself_up),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

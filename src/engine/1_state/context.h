@@ -43,6 +43,7 @@ struct nbcoll_context {
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
+    int news;                    /* a link has losses, shrinks, or something unsaid */
 
     /* Progress. */
     nbcolli_op *watched;         /* that wait for shared memory */

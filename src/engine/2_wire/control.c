@@ -12,6 +12,7 @@ static void nbcolli_starve(nbcolli_link *link)
         return;
     link->starved = 1;
     link->losses++;
+    link->context->news = 1;
     for (int peer = 0; peer < link->endpoint->ranks; peer++)
         if (peer != link->endpoint->rank) {
             link->loss[peer] |= NBCOLLI_UNSAID;

@@ -10,6 +10,7 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
         link->transport.reason(link->endpoint, peer, &link->reason[peer]);
     link->loss[peer] |= (uint8_t)how;
     link->losses++;
+    link->context->news = 1;
 }
 
 static void nbcolli_backlog_add(nbcolli_post *post)

@@ -470,4 +470,5 @@ void nbcolli_shrink_start(nbcolli_shrink *s, nbcoll_comm *comm, nbcoll_comm *mad
     nbcolli_shrink_tell_members(s);
     s->next = s->link->shrinks;
     s->link->shrinks = s;
+    s->link->context->news = 1;
 }

@@ -45,8 +45,10 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
         if (place == 0)
             first = i;
         comm->size++;
-        comm->link->losses += /* so that it learns of them */
-            comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE;
+        if (comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE) {
+            comm->link->losses++; /* so that it learns of them */
+            comm->context->news = 1;
+        }
     }
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
     nbcolli_area_take(comm);

@@ -136,10 +136,18 @@ static void nbcolli_losses(nbcolli_link *link)
 /* Is there nothing to drain? */
 static inline int nbcolli_is_drained(const nbcoll_context *c)
 {
-    for (const nbcolli_link *link = c->links; link; link = link->next)
-        if (link->losses || link->unsaid || link->shrinks)
-            return 0;
-    return !c->failing && !c->free_slots && !c->made;
+    return !c->news && !c->failing && !c->free_slots && !c->made;
+}
+
+/* Says what this rank has still to say to others, and notes whether there is news for later drains. */
+static void nbcolli_news_left(nbcoll_context *c)
+{
+    c->news = 0;
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        if (link->unsaid)
+            nbcolli_say_starved(link);
+        c->news |= link->losses || link->shrinks || link->unsaid;
+    }
 }
 
 void nbcolli_drain(nbcoll_context *c)
@@ -147,7 +155,7 @@ void nbcolli_drain(nbcoll_context *c)
     if (nbcolli_is_drained(c))
         return;
     for (;;) {
-        for (nbcolli_link *link = c->links; link; link = link->next)
+        for (nbcolli_link *link = c->news ? c->links : NULL; link; link = link->next)
             if (link->losses || link->shrinks)
                 nbcolli_losses(link);
         if (c->failing) {
@@ -167,9 +175,8 @@ void nbcolli_drain(nbcoll_context *c)
         } else
             break;
     }
-    for (nbcolli_link *link = c->links; link; link = link->next)
-        if (link->unsaid)
-            nbcolli_say_starved(link);
+    if (c->news)
+        nbcolli_news_left(c);
 }
 
 #define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
