@@ -20,6 +20,8 @@
 #include "messages.c"
 #include "work_requests.c"
 #include "bulk.c"
+#include "put.c"
+#include "lines.c"
 #include "shared.c"
 #include "wakeup.c"
 #include "room.c"

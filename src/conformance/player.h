@@ -140,6 +140,11 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(get_copies_any_part_of_what_is_registered)                                                                       \
     X(registrations_have_keys_of_their_own_and_end)                                                                    \
     X(a_cancelled_get_writes_nothing_more)                                                                             \
+    X(put_writes_any_part_and_then_its_notice_arrives)                                                                 \
+    X(a_cancelled_put_writes_nothing_more)                                                                             \
+    X(who_is_given_up_writes_nothing_more)                                                                             \
+    X(lines_arrive_once_and_whole_beside_messages)                                                                     \
+    X(why_an_abandoned_rank_is_lost_is_told)                                                                           \
     X(reserved_memory_is_zeroed_aligned_and_nobody_elses)                                                              \
     X(all_ranks_find_what_one_has_reserved)                                                                            \
     X(memory_that_is_used_up_comes_back)                                                                               \

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cases of puts: what is put lies where it belongs when its notice arrives, and nowhere else.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "player.h"
+
+enum { PUT_ROOM = 100000, PUT_MARGIN = 64, PUT_BLANK = 0x5a };
+
+static struct world *put_world(const nbcoll_conformance *c, int ranks)
+{
+    struct world *w = world_open(c, ranks);
+    const nbcoll_bulk *bulk = w->player[0].ep->transport->bulk;
+    if (!bulk || !bulk->put) {
+        world_close(w);
+        case_is_skipped("it has no put");
+    }
+    return w;
+}
+
+/* Starts a put whose notice is the player's next letter. */
+static struct letter *put_start(struct player *p, int to, const nbcoll_registration *r, size_t offset, void *from,
+                                size_t bytes, struct transfer *t)
+{
+    struct letter *l = player_write(p, to, 0);
+    nbcoll_posted said;
+
+    memset(t, 0, sizeof *t);
+    memcpy(&t->key, &r->key, p->ep->limits.key_bytes);
+    player_register(p, to, from, bytes, NBCOLL_LOCAL_END, &t->mine);
+    while ((said = p->ep->transport->bulk->put(p->ep, to, &t->key, offset, player_local(p, &t->mine), from, bytes,
+                                               &l->header, &l->loan.work)) == NBCOLL_POST_NOT_NOW) {
+        for (int i = 0; i < p->world->ranks; i++)
+            player_progress(&p->world->player[i]);
+        case_waits("a put that is not answered NOT_NOW");
+    }
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
+    l->state = LETTER_POSTED;
+    l->loan.lent = said == NBCOLL_POST_LENT;
+    p->lent += l->loan.lent;
+    p->posted++;
+    return l;
+}
+
+static void put_one(struct player *p, struct player *owner, const nbcoll_registration *r, unsigned char *memory,
+                    unsigned char *from, size_t offset, size_t bytes)
+{
+    struct transfer t;
+
+    memset(memory, PUT_BLANK, PUT_ROOM);
+    struct letter *notice = put_start(p, owner->rank, r, offset, from, bytes, &t);
+    for (; !notice->arrived; case_waits("the notice of a put")) {
+        player_progress(p);
+        player_progress(owner);
+    }
+    CHECK(memcmp(memory + offset, from, bytes) == 0); /* when the notice arrives */
+    for (size_t i = 0; i < PUT_MARGIN; i++)
+        CHECK((i >= offset || memory[offset - 1 - i] == PUT_BLANK) &&
+              (offset + bytes + i >= PUT_ROOM || memory[offset + bytes + i] == PUT_BLANK));
+    player_await_works(p);
+    player_deregister(p, &t.mine);
+}
+
+static void put_writes_any_part_and_then_its_notice_arrives(const nbcoll_conformance *c)
+{
+    struct world *w = put_world(c, 3);
+    unsigned char *memory = malloc(PUT_ROOM), *from = malloc(PUT_ROOM);
+    const size_t lengths[] = {1, 7, 8, 63, 4096, 70001, PUT_ROOM};
+
+    for (int pair = 0; pair < 9; pair++) {
+        struct player *p = &w->player[pair % 3], *owner = &w->player[pair / 3];
+        nbcoll_registration r;
+        if (!player_reaches(p, owner->rank))
+            continue;
+        expected_payload(w, p->rank, 1, from, PUT_ROOM);
+        player_register(owner, p->rank, memory, PUT_ROOM, NBCOLL_PEER_WRITES, &r);
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++)
+            put_one(p, owner, &r, memory, from, random_next(&w->random) % (PUT_ROOM - lengths[k] + 1), lengths[k]);
+        player_deregister(owner, &r);
+    }
+    world_settle(w);
+    world_close(w);
+    free(memory);
+    free(from);
+}
+
+static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
+{
+    struct world *w = put_world(c, 2);
+    struct player *p = &w->player[0], *owner = &w->player[1];
+    unsigned char *memory = malloc(PUT_ROOM), *from = malloc(PUT_ROOM), *blank = malloc(PUT_ROOM);
+    nbcoll_registration r;
+
+    expected_payload(w, 0, 1, from, PUT_ROOM);
+    memset(blank, PUT_BLANK, PUT_ROOM);
+    player_register(owner, 0, memory, PUT_ROOM, NBCOLL_PEER_WRITES, &r);
+    for (int round = 0; round < 20; round++) {
+        struct transfer t;
+        struct letter *notice = put_start(p, 1, &r, 0, from, PUT_ROOM, &t);
+        if (notice->loan.lent) {
+            notice->loan.cancelled = true;
+            p->ep->transport->cancel(p->ep, &notice->loan.work);
+        }
+        player_await_works(p);
+        player_deregister(p, &t.mine);
+        bool is_over = notice->loan.work.status == NBCOLL_OK;
+        for (; is_over && !notice->arrived; case_waits("the notice of a put that was not cancelled any more"))
+            player_progress(owner);
+        memset(memory, PUT_BLANK, PUT_ROOM);
+        for (int k = 0; k < 100; k++)
+            for (int i = 0; i < w->ranks; i++)
+                player_progress(&w->player[i]);
+        CHECK(memcmp(memory, blank, PUT_ROOM) == 0);
+        CHECK_EQUAL(notice->arrived, is_over);
+        if (!is_over)
+            player_revoke(p, notice);
+    }
+    player_deregister(owner, &r);
+    world_close(w);
+    free(memory);
+    free(from);
+    free(blank);
+}
+
+/* Rank 1 gives rank 0 up, which tries to put there all the same: nothing is written, and no notice arrives. */
+static void who_is_given_up_writes_nothing_more(const nbcoll_conformance *c)
+{
+    struct world *w = put_world(c, 2);
+    struct player *p = &w->player[0], *owner = &w->player[1];
+    unsigned char memory[500], from[500] = {1}, blank[500];
+    struct loan loan = {.work.owner = 0x6c6f616eu};
+    nbcoll_registration r, mine;
+    nbcoll_key key = {{0}};
+
+    if (!owner->ep->transport->give_up) {
+        world_close(w);
+        case_is_skipped("it has no give_up");
+    }
+    memset(memory, PUT_BLANK, sizeof memory);
+    memset(blank, PUT_BLANK, sizeof blank);
+    player_register(owner, 0, memory, sizeof memory, NBCOLL_PEER_WRITES, &r);
+    player_register(p, 1, from, sizeof from, NBCOLL_LOCAL_END, &mine);
+    memcpy(&key, &r.key, p->ep->limits.key_bytes);
+    owner->ep->transport->give_up(owner->ep, 0);
+    nbcoll_posted said = p->ep->transport->bulk->put(p->ep, 1, &key, 0, player_local(p, &mine), from, sizeof from,
+                                                     &(nbcoll_header){{7}}, &loan.work);
+    CHECK(said != NBCOLL_POST_DONE);
+    p->lent += loan.lent = said == NBCOLL_POST_LENT;
+    for (int k = 0; k < 1000; k++) {
+        CHECK(!player_progress(owner)); /* no notice */
+        CHECK(loan.lent || said != NBCOLL_POST_LENT);
+    }
+    CHECK(memcmp(memory, blank, sizeof memory) == 0);
+    if (loan.lent) {
+        loan.cancelled = true;
+        p->ep->transport->cancel(p->ep, &loan.work);
+        player_await_own_works(p);
+        CHECK(loan.work.status != NBCOLL_OK);
+    }
+    player_deregister(p, &mine);
+    player_deregister(owner, &r);
+    CHECK(memcmp(memory, blank, sizeof memory) == 0);
+    world_close(w);
+}
