@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -16,15 +17,51 @@
 
 enum { RANKS = 4, OPERATIONS = 60 };
 
-static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
 static const nbcoll_comm_config limits = {
     .size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16, .eager = 256, .large = 2048};
+
+/* ---- memory of which an abandoned context leaves some behind ----------------------------------------------------- */
+
+enum { LINE = 128 };
+
+struct block {
+    struct block *next, **at;
+};
+static struct block *blocks;
+
+static void *block_alloc(void *user, size_t bytes, size_t align)
+{
+    struct block *b = aligned_alloc(LINE, (bytes + 2 * LINE - 1) / LINE * LINE);
+    (void)user;
+    assert_true(b && align <= LINE);
+    *b = (struct block){blocks, &blocks};
+    if (blocks)
+        blocks->at = &b->next;
+    blocks = b;
+    return (char *)b + LINE;
+}
+
+static void block_free(void *user, void *memory, size_t bytes)
+{
+    struct block *b = (struct block *)(void *)((char *)memory - LINE);
+    (void)user;
+    (void)bytes;
+    *b->at = b->next;
+    if (b->next)
+        b->next->at = b->at;
+    free(b);
+}
 
 static rdma_like *open_wrapped(world *w, uint32_t variant, uint64_t seed)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .seed = seed, .payload = 1024};
     rdma_like *shared = rdma_like_make(variant);
     nbcoll_request q[RANKS];
+
+    const nbcoll_context_config contexts = {
+        .size = sizeof contexts,
+        .credits = 3,
+        .host = {.size = sizeof contexts.host, .alloc = block_alloc, .free = block_free}};
 
     world_open_contexts(w, RANKS, &loopback, &contexts);
     for (int r = 0; r < RANKS; r++) {
@@ -158,6 +195,7 @@ static void a_rank_that_dies_in_the_middle_leaves_nothing_registered_elsewhere(v
             for (int i = 0; i < steps; i++)
                 world_step(&w);
             EXPECT(OK, nbcoll_context_abandon(w.context[3], NULL, NULL));
+            watch_free(&w.watch[3]);
             w.ranks = 3;
             world_settle(&w, 3, q, status);
             for (int r = 0; r < 3; r++)
@@ -166,6 +204,8 @@ static void a_rank_that_dies_in_the_middle_leaves_nothing_registered_elsewhere(v
             check(shared, 0);
             for (int r = 0; r < RANKS; r++)
                 share_free(&s[r]);
+            while (blocks)
+                block_free(NULL, (char *)blocks + LINE, 0);
             rdma_like_free(shared);
         }
 }
