@@ -12,8 +12,10 @@ table=$NBCOLL_SOURCE/test/abi/frozen.c
 "$CXX" -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$NBCOLL_SOURCE/include" "$table"
 
 sed 's/^\(OFFSET(nbcoll_request, generation,\) 8/\1 12/' "$table" >"$work/wrong.c"
-! cmp -s "$table" "$work/wrong.c"
-! "$CC" -std=c11 -fsyntax-only -I"$NBCOLL_SOURCE/include" "$work/wrong.c" 2>"$work/said"
+if cmp -s "$table" "$work/wrong.c"; then echo "the table has no such row" && exit 1; fi
+if "$CC" -std=c11 -fsyntax-only -I"$NBCOLL_SOURCE/include" "$work/wrong.c" 2>"$work/said"; then
+    echo "a wrong offset is accepted" && exit 1
+fi
 grep -q 'the ABI has changed' "$work/said"
 
 # public: what there is, as it begins in the table. An enumerator that ends in _COUNT grows when others are appended.

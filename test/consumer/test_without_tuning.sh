@@ -25,6 +25,8 @@ done
 tuning=OFF
 by_find_package
 [ ! -e "$packages/nbcoll_tuning.pc" ]
-! cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \
-    2>"$work/said"
+if cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \
+    2>"$work/said"; then
+    echo "a component that is not there is found" && exit 1
+fi
 grep 'without the component tuning' "$work/said"
