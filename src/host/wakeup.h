@@ -17,12 +17,12 @@ static inline bool nbcolli_wakeup_take(_Atomic uint32_t *word)
     return atomic_load(word) && atomic_exchange(word, 0);
 }
 
-/* Wakes the rank if it is about to sleep. */
-static inline void nbcolli_wakeup_ring(_Atomic uint32_t *word, int fd)
+/* Wakes the rank if it is about to sleep. Its descriptor is read only then: it may still be opening. */
+static inline void nbcolli_wakeup_ring(_Atomic uint32_t *word, const int *fd)
 {
     static const uint64_t one = 1;
     if (nbcolli_wakeup_take(word))
-        (void)!write(fd, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
+        (void)!write(*fd, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
 }
 
 /* The sleeper's own side. */

@@ -66,7 +66,7 @@ struct nbcoll_loopback {
     struct nbcolli_loopback_port port[];
 };
 
-struct nbcolli_loopback_records {
+struct nbcolli_loopback_works {
     nbcoll_work *first, **end;
 };
 
@@ -75,15 +75,15 @@ struct nbcolli_loopback_end {
     nbcoll_loopback *world;
     struct nbcolli_loopback_port *port;
     uint64_t random;                  /* state of the delivery order; used if the world has a seed */
-    struct nbcolli_loopback_records deferred; /* lent, to be carried out by progress */
-    struct nbcolli_loopback_records finished; /* lent, to be returned by progress */
+    struct nbcolli_loopback_works deferred; /* lent, to be carried out by progress */
+    struct nbcolli_loopback_works finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     nbcolli_sleeper sleeper;
-    int departed;                      /* ranks whose leaving we have reported */
-    bool untried;                      /* something was deferred since the last progress, or a get or put goes on */
+    int departed;                     /* ranks whose leaving we have reported */
+    bool untried;                     /* something was deferred since the last progress, or a get or put goes on */
     int refusals;                     /* rings without room, since the last progress */
     bool ringless;                    /* no room for want of a ring of our own, since then */
-    unsigned char *has_departed;          /* [ranks]: which; behind the rings */
+    unsigned char *has_departed;      /* [ranks]: which; behind the rings */
     struct nbcolli_loopback_ring *ring[]; /* to each rank; null before the first message */
 };
 
@@ -95,7 +95,7 @@ static inline struct nbcolli_loopback_end *nbcolli_loopback_end_of(nbcoll_endpoi
 /* After publishing: `tail`, `departed` and `head` are seq_cst here and in arm. */
 static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
 {
-    nbcolli_wakeup_ring(&port->armed, port->fd);
+    nbcolli_wakeup_ring(&port->armed, &port->fd);
 }
 
 /* What is deferred: a message, or a line (without header), for a ring; or a get or put. Kept in a work request's

@@ -132,7 +132,7 @@ struct nbcolli_shm_taken {
     size_t at, bytes;
 };
 
-struct nbcolli_shm_records {
+struct nbcolli_shm_works {
     nbcoll_work *first, **end;
 };
 
@@ -152,7 +152,7 @@ struct nbcolli_shm_end {
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
-    struct nbcolli_shm_records gets, finished;
+    struct nbcolli_shm_works gets, finished;
     struct nbcolli_shm_taken *taken; /* in order of place */
     nbcoll_arrival arrival[NBCOLLI_SHM_ARRIVALS];
     struct nbcolli_shm_peer peer[];
@@ -163,13 +163,13 @@ static inline struct nbcolli_shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
     return (struct nbcolli_shm_end *)(void *)ep;
 }
 
-static inline void nbcolli_shm_clear(struct nbcolli_shm_records *r)
+static inline void nbcolli_shm_clear(struct nbcolli_shm_works *r)
 {
     r->first = NULL;
     r->end = &r->first;
 }
 
-static inline void nbcolli_shm_append(struct nbcolli_shm_records *r, nbcoll_work *work)
+static inline void nbcolli_shm_append(struct nbcolli_shm_works *r, nbcoll_work *work)
 {
     work->next = NULL;
     *r->end = work;

@@ -7,7 +7,7 @@
 
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
-    nbcolli_wakeup_ring(&nbcolli_shm_seat(e->home, peer)->armed, e->home->place[peer].event);
+    nbcolli_wakeup_ring(&nbcolli_shm_seat(e->home, peer)->armed, &e->home->place[peer].event);
 }
 
 void nbcolli_shm_ring_all(struct nbcolli_shm_end *e)
