@@ -149,7 +149,7 @@ typedef struct nbcoll_bulk {
     /* Can any memory move between this rank and `peer`, both ways? Constant, and both say the same. Null: always. */
     int (*reaches)(nbcoll_endpoint *ep, int peer);
     /* Where `bytes` bytes from `offset` behind what `peer` registered lie for this rank, readable until they are
-     * deregistered; null when they have no such place, or when the slot is. */
+     * deregistered; null when they have no such place. The function itself may be null: then nothing has one. */
     const void *(*view)(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes);
 } nbcoll_bulk;
 
@@ -174,18 +174,18 @@ typedef struct nbcoll_shared {
 
 typedef struct nbcoll_wakeup {
     size_t size;
-    /* A descriptor that polls readable once armed and rung; the endpoint's. While it is not armed it may be readable or
-     * not: nobody looks then. */
+    /* A descriptor that polls readable once armed and woken; the endpoint's. While it is not armed it may be readable
+     * or not: nobody looks then. */
     int (*fd)(nbcoll_endpoint *ep);
     /* Announces that this rank is about to sleep. From an OK on the descriptor becomes readable when a message or line
      * comes, a rank is lost or leaves, a work request can come back, or there is room where a post was answered NOT_NOW
-     * since the last progress. Who makes that room sees to the ringing: the peer that takes something out of a full
+     * since the last progress. Who makes that room sees to the waking: the peer that takes something out of a full
      * ring, or this rank's own completions where its send queue was full; a transport over descriptors watches
      * EPOLLOUT. OK, or AGAIN when something of all this is there already (then nothing is armed). A transport that
-     * refuses where nobody will ring answers AGAIN.
+     * refuses where nobody will wake this rank answers AGAIN.
      *
-     * It may ring for nothing, but not for ever: each progress disarms, and takes from the descriptor what has rung, so
-     * that the next arming can sleep. The core looks at shared memory once more after arming, so the arming is a
+     * It may wake for nothing, but not for ever: each progress disarms, and takes from the descriptor what has woken
+     * it, so that the next arming can sleep. The core looks at shared memory once more after arming, so the arming is a
      * seq_cst store. */
     nbcoll_status (*arm)(nbcoll_endpoint *ep);
 } nbcoll_wakeup;
@@ -257,7 +257,7 @@ typedef struct nbcoll_limits {
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-/* Append-only. The core refuses a table whose `abi` is another one's or that lacks a required slot, or a slot that its
+/* Append-only. The core refuses a table whose `abi` is another one's or that lacks a required function, or one that its
  * group requires: all but those called optional or null above (NBCOLL_ERR_ABI). */
 typedef struct nbcoll_transport {
     uint32_t abi; /* NBCOLL_ABI */
