@@ -150,7 +150,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(memory_that_is_used_up_comes_back)                                                                               \
     X(a_change_of_shared_memory_ends_a_sleep)                                                                          \
     X(arm_tells_what_waits)                                                                                            \
-    X(a_descriptor_is_readable_only_when_armed_and_rung)                                                               \
+    X(an_armed_rank_sleeps_until_something_comes)                                                                      \
     X(a_sleeper_leaves_room_to_be_woken)                                                                               \
     X(a_sleeper_is_woken_by_another_thread)                                                                            \
     X(a_leave_ends_a_sleep)                                                                                            \
