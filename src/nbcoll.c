@@ -130,6 +130,7 @@
 #include "engine/7_calls/shrink.c"
 #include "engine/7_calls/start.c"
 #include "engine/7_calls/wait.c"
+#include "host/crowding.c"
 #include "host/status.c"
 #include "reduce/names.c"
 #include "reduce/reduce.c"

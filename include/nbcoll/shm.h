@@ -20,6 +20,9 @@
  * disturbs nobody.
  *
  * Signals that the host handles disturb nothing, with SA_RESTART or without.
+ *
+ * Bind ranks to cores before they open: their affinity masks then tell whether some must take turns on a core. If so a
+ * waiting rank yields at once; else it spins. The mask is that of the thread which opens the endpoint.
  */
 #include "transport.h"
 

@@ -243,6 +243,12 @@ typedef struct nbcoll_limits {
     uint32_t key_bytes;   /* bytes used of a key: 1 to 64; only with bulk data */
     uint32_t channels;    /* from each rank to each; only with lines */
     uint32_t unused;
+    /* How many ranks must take turns on a core of this rank's, as the affinity masks of all ranks say: 1 where there
+     * are as many cores as ranks confined to them, 2 where there are half as many. With 1 a waiting rank spins; with
+     * more it yields its core at once, since who it waits for may need it. The prices above are to follow the same
+     * answer. 0: the transport does not know. Then the core takes the ranks of the endpoint for as many as need the
+     * cores of its own mask: right for ranks that are not bound, and too careful for those that are. */
+    uint32_t ranks_per_core;
 } nbcoll_limits;
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,

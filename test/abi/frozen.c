@@ -536,7 +536,7 @@ SIZE(nbcoll_lines, 16);
 OFFSET(nbcoll_lines, size, 0);
 OFFSET(nbcoll_lines, post, 8);
 
-SIZE(nbcoll_limits, 56);
+SIZE(nbcoll_limits, 64);
 OFFSET(nbcoll_limits, size, 0);
 OFFSET(nbcoll_limits, payload, 8);
 OFFSET(nbcoll_limits, alpha_ns, 16);
@@ -549,6 +549,7 @@ OFFSET(nbcoll_limits, put_ns, 40);
 OFFSET(nbcoll_limits, key_bytes, 44);
 OFFSET(nbcoll_limits, channels, 48);
 OFFSET(nbcoll_limits, unused, 52);
+OFFSET(nbcoll_limits, ranks_per_core, 56);
 
 VALUE(NBCOLL_SAFE_POST, 1);
 VALUE(NBCOLL_SAFE_PROGRESS, 2);
@@ -574,7 +575,7 @@ OFFSET(nbcoll_transport, peer_limits, 96);
 OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
 
-SIZE(nbcoll_endpoint, 80);
+SIZE(nbcoll_endpoint, 88);
 OFFSET(nbcoll_endpoint, transport, 0);
 OFFSET(nbcoll_endpoint, rank, 8);
 OFFSET(nbcoll_endpoint, ranks, 12);

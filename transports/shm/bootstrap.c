@@ -224,10 +224,13 @@ static void nbcolli_shm_hall_tell(struct nbcolli_shm_hall *hall, enum nbcolli_sh
 static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
 {
     struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
+    nbcolli_cores cores = nbcolli_cores_allowed();
     nbcoll_status s = nbcolli_shm_watch(e);
 
     if (s != NBCOLL_OK)
         return s;
+    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they are there */
+        atomic_store_explicit(&seat->cores[i], cores.word[i], memory_order_relaxed);
     atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
     atomic_store(&seat->state, NBCOLLI_SHM_PRESENT);
     return NBCOLL_OK;

@@ -153,10 +153,23 @@ static const nbcoll_transport nbcolli_shm_table_without_bulk = NBCOLLI_SHM_TABLE
 nbcoll_status nbcolli_shm_status(int error)
 {
     switch (error) {
-    case ENOSYS: case EPERM: case EACCES: case EINVAL: case ENODEV: case EOPNOTSUPP: case EAFNOSUPPORT:
-    case EPROTONOSUPPORT: return NBCOLL_ERR_UNSUPPORTED;
-    case ENOMEM: case ENOSPC: case ENOBUFS: case ENOLCK: case EFBIG: return NBCOLL_ERR_MEMORY;
-    default: return NBCOLL_ERR_TRANSPORT;
+    case ENOSYS:
+    case EPERM:
+    case EACCES:
+    case EINVAL:
+    case ENODEV:
+    case EOPNOTSUPP:
+    case EAFNOSUPPORT:
+    case EPROTONOSUPPORT:
+        return NBCOLL_ERR_UNSUPPORTED;
+    case ENOMEM:
+    case ENOSPC:
+    case ENOBUFS:
+    case ENOLCK:
+    case EFBIG:
+        return NBCOLL_ERR_MEMORY;
+    default:
+        return NBCOLL_ERR_TRANSPORT;
     }
 }
 
@@ -244,13 +257,24 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
     return s;
 }
 
+static uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e)
+{
+    nbcolli_cores of[NBCOLL_SHM_RANKS];
+
+    for (int rank = 0; rank < e->base.ranks; rank++)
+        for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: they were there before the rank said that it is */
+            of[rank].word[i] = atomic_load_explicit(&nbcolli_shm_seat(e->home, rank)->cores[i], memory_order_relaxed);
+    return nbcolli_ranks_per_core(of, e->base.ranks, e->base.rank);
+}
+
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
  * on a core, all that one does waits for the others of its core, and a message for two switches between them. */
-static void nbcolli_shm_end_prices(nbcoll_limits *limits, int ranks)
+static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t turns = cores > 0 && ranks > cores ? (uint32_t)((ranks + cores - 1) / cores) : 1;
+    nbcoll_limits *limits = &e->base.limits;
 
+    limits->ranks_per_core = nbcolli_shm_ranks_per_core(e);
+    uint32_t turns = limits->ranks_per_core > 1 ? limits->ranks_per_core : 1;
     limits->alpha_ns = turns > 1 ? 5000 * turns : 350;
     limits->beta_ps = 130 * turns;
     limits->overhead_ns = 60 * turns;
@@ -273,7 +297,6 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         .ranks = c->ranks,
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16},
     };
-    nbcolli_shm_end_prices(&e->base.limits, c->ranks);
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
@@ -313,9 +336,10 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails where there is no Yama, and no need */
     s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
-    if (s == NBCOLL_OK)
+    if (s == NBCOLL_OK) {
+        nbcolli_shm_end_prices(e);
         *out = &e->base;
-    else if (e)
+    } else if (e)
         nbcolli_shm_end_free(e, NBCOLLI_SHM_FAILED);
     return s;
 }

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "nbcoll/shm.h"
+#include "../../src/host/crowding.h"
 #include "../../src/host/host.h"
 #include "../../src/host/wakeup.h"
 
@@ -31,7 +32,7 @@
 #define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress */
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define NBCOLLI_SHM_VERSION 3u
+#define NBCOLLI_SHM_VERSION 4u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -58,6 +59,7 @@ struct nbcolli_shm_seat {
     _Atomic uint32_t state; /* nbcolli_shm_state: its own, but FAILED is written by whoever notices; on the line of
                                `armed`, which posts read anyway */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
+    _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
 };
 
 /* Messages of one rank to one other. Entry i % depth holds message i. Each counter has one writer, which keeps its own

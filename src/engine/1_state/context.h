@@ -30,7 +30,7 @@ struct nbcoll_context {
     nbcoll_comm *comms;
     int poller;       /* epoll descriptor over the wakeups; -1: there is none */
     int silent_links; /* endpoints without a wakeup */
-    int crowded;      /* more ranks than cores: yield at once */
+    int crowded;      /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
 
     /* Pools: calls and progress. */
     nbcolli_post *controls;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Links: see link.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* CPU_COUNT */
-#endif
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -15,6 +11,7 @@
 #include "../2_wire/unexpected.h"
 #include "../4_comm/area.h"
 #include "../5_match/agree.h"
+#include "../../host/crowding.h"
 #include "../../host/host.h"
 
 #define NBCOLLI_POSTS_OF_A_LINK 16 /* control messages that wait for room, or are lent to the transport */
@@ -154,11 +151,20 @@ static nbcoll_status nbcolli_posts_reserve(nbcoll_context *c, nbcolli_link *link
     return NBCOLL_OK;
 }
 
+/* Do ranks take turns on this rank's cores? Where the transport does not know: if all its ranks needed these. */
+static int nbcolli_is_crowded(const nbcolli_link *link)
+{
+    if (link->limits.ranks_per_core)
+        return link->limits.ranks_per_core > 1;
+    nbcolli_cores cores = nbcolli_cores_allowed();
+    int n = nbcolli_cores_count(&cores);
+    return n > 0 && link->endpoint->ranks > n;
+}
+
 nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
 {
     nbcolli_link *link;
     nbcoll_status s;
-    cpu_set_t cores;
 
     if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks)
         return NBCOLL_ERR_ABI;
@@ -190,8 +196,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     ep->owner = c;
     link->next = c->links;
     c->links = link;
-    if (sched_getaffinity(0, sizeof cores, &cores) == 0 && ep->ranks > CPU_COUNT(&cores))
-        c->crowded = 1;
+    c->crowded |= nbcolli_is_crowded(link);
     *out = link;
     return NBCOLL_OK;
 }
