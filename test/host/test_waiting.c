@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -17,13 +18,25 @@
 
 static uint64_t now;
 static int yields, sleeps;
+static long switches; /* of the thread, as the system is made to say */
+static enum { TO_NOBODY, TO_OTHERS, UNTOLD } yield_switches = TO_OTHERS;
 
 int __real_sched_yield(void);
 int __wrap_sched_yield(void);
 int __wrap_sched_yield(void)
 {
     yields++;
+    switches += yield_switches == TO_OTHERS;
     return 0;
+}
+
+int __real_getrusage(int who, struct rusage *usage);
+int __wrap_getrusage(int who, struct rusage *usage);
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+    (void)who;
+    *usage = (struct rusage){.ru_nivcsw = switches};
+    return yield_switches == UNTOLD ? -1 : 0;
 }
 
 int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask);
@@ -105,12 +118,44 @@ static void without_an_answer_all_ranks_need_the_cores_of_the_rank(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
+/* Long enough to sleep in any case. */
+static int yields_before_a_sleep(void)
+{
+    wait_in_vain(2, 1000);
+    assert_true(sleeps > 0);
+    return yields;
+}
+
+static void yields_that_switch_to_others_go_on_for_long(void **state)
+{
+    (void)state;
+    yield_switches = TO_OTHERS;
+    assert_true(yields_before_a_sleep() >= 100);
+}
+
+static void after_a_few_yields_that_switch_to_nobody_a_rank_sleeps(void **state)
+{
+    (void)state;
+    yield_switches = TO_NOBODY;
+    assert_in_range(yields_before_a_sleep(), 8, 15);
+}
+
+static void where_the_system_tells_nothing_yields_count_as_switches(void **state)
+{
+    (void)state;
+    yield_switches = UNTOLD;
+    assert_true(yields_before_a_sleep() >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_with_a_core_of_its_own_spins),
         cmocka_unit_test(a_rank_that_takes_turns_yields_at_once),
         cmocka_unit_test(without_an_answer_all_ranks_need_the_cores_of_the_rank),
+        cmocka_unit_test(yields_that_switch_to_others_go_on_for_long),
+        cmocka_unit_test(after_a_few_yields_that_switch_to_nobody_a_rank_sleeps),
+        cmocka_unit_test(where_the_system_tells_nothing_yields_count_as_switches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

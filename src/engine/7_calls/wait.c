@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Passing time: see wait.h. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* ppoll */
+#define _GNU_SOURCE /* ppoll, RUSAGE_THREAD */
 #endif
 #include <poll.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "wait.h"
 
@@ -13,6 +14,7 @@
 #include "../../host/host.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
+#define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
 #define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the ring, and end what this one waits for */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
@@ -43,12 +45,25 @@ static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longe
         sched_yield();
 }
 
+/* Were the last few yields in vain? A system that does not tell a thread's switches is taken for one that switches. */
+static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
+{
+    struct rusage usage;
+
+    if (!w->in_vain && c->crowded && w->looks % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
+        long now = getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw + usage.ru_nvcsw : -1;
+        w->in_vain = now >= 0 && now == w->switches && w->looks > NBCOLLI_VAIN_YIELDS;
+        w->switches = now;
+    }
+    return w->in_vain;
+}
+
 /* The clock and the hooks are those of the first one. */
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
     uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
-    int sleeps = !c->host.pause && w->looks > spins + NBCOLLI_WAIT_YIELDS;
+    int sleeps = !c->host.pause && (w->looks > spins + NBCOLLI_WAIT_YIELDS || nbcolli_yields_in_vain(w, c));
 
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */
