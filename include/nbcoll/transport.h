@@ -296,7 +296,9 @@ typedef struct nbcoll_transport {
     void (*give_up)(nbcoll_endpoint *ep, int peer);
     const nbcoll_lines *lines; /* optional group */
     /* Optional: what is other with this peer than the endpoint's limits say, which are there for all. *out holds these
-     * when it is called. payload may be larger, channels too; prices may be any; key_bytes stays. Constant. */
+     * when it is called. payload may be larger, channels too; prices may be any; key_bytes stays. Constant. Of these
+     * prices the core reads get_ns and put_ns, by which large data of this pair is got or put. Algorithms are chosen by
+     * the endpoint's prices alone: all ranks must choose alike, and know nothing of each other's peers. */
     void (*peer_limits)(nbcoll_endpoint *ep, int peer, nbcoll_limits *out);
     /* Optional: why `peer` was reported lost, or why the last post, get, put or work request with it failed. Called
      * soon after each such failure, from the same thread. The texts live as long as the program. */

@@ -22,6 +22,7 @@
 #include "bulk.c"
 #include "put.c"
 #include "lines.c"
+#include "signals.c"
 #include "shared.c"
 #include "wakeup.c"
 #include "room.c"

@@ -186,7 +186,8 @@ static void player_take_back(struct player *p, nbcoll_work *work)
         player_is_wrong(p, "a work request came back that was not lent");
     loan->lent = false;
     p->lent--;
-    if (work->status != NBCOLL_OK && !(loan->cancelled && work->status == NBCOLL_ERR_CANCELLED))
+    if (loan->is_in_vain ? work->status == NBCOLL_OK
+                         : work->status != NBCOLL_OK && !(loan->cancelled && work->status == NBCOLL_ERR_CANCELLED))
         player_is_wrong(p, "a work request came back with %d", (int)work->status);
     if (!l)
         return;

@@ -18,6 +18,7 @@ struct loan {
     nbcoll_work work; /* first: a returned work request is its loan */
     struct letter *letter;
     bool lent, cancelled; /* now; asked for */
+    bool is_in_vain;      /* it must not end well */
 };
 
 struct letter {
@@ -143,6 +144,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(put_writes_any_part_and_then_its_notice_arrives)                                                                 \
     X(a_cancelled_put_writes_nothing_more)                                                                             \
     X(who_is_given_up_writes_nothing_more)                                                                             \
+    X(who_is_given_up_gets_nothing_that_counts)                                                                        \
     X(lines_arrive_once_and_whole_beside_messages)                                                                     \
     X(why_an_abandoned_rank_is_lost_is_told)                                                                           \
     X(reserved_memory_is_zeroed_aligned_and_nobody_elses)                                                              \
@@ -155,6 +157,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(a_sleeper_is_woken_by_another_thread)                                                                            \
     X(a_leave_ends_a_sleep)                                                                                            \
     X(a_rank_without_room_sleeps_until_there_is_some)                                                                  \
+    X(what_is_promised_so_works_in_a_signal_handler)                                                                   \
     CONCURRENT(X)
 /* Those whose ranks may be processes. */
 #define CONCURRENT(X)                                                                                                  \

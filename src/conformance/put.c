@@ -126,6 +126,21 @@ static void a_cancelled_put_writes_nothing_more(const nbcoll_conformance *c)
     free(blank);
 }
 
+/* What rank 0 was answered that rank 1 has given up: it does not end well, and nothing arrives. */
+static void put_or_get_is_in_vain(struct player *p, struct player *owner, struct loan *loan, nbcoll_posted said)
+{
+    CHECK(said != NBCOLL_POST_DONE);
+    p->lent += loan->lent = said == NBCOLL_POST_LENT;
+    loan->is_in_vain = true;
+    for (int k = 0; k < 1000; k++) {
+        CHECK(!player_progress(owner));
+        player_progress(p);
+    }
+    if (loan->lent)
+        p->ep->transport->cancel(p->ep, &loan->work);
+    player_await_own_works(p);
+}
+
 /* Rank 1 gives rank 0 up, which tries to put there all the same: nothing is written, and no notice arrives. */
 static void who_is_given_up_writes_nothing_more(const nbcoll_conformance *c)
 {
@@ -146,23 +161,46 @@ static void who_is_given_up_writes_nothing_more(const nbcoll_conformance *c)
     player_register(p, 1, from, sizeof from, NBCOLL_LOCAL_END, &mine);
     memcpy(&key, &r.key, p->ep->limits.key_bytes);
     owner->ep->transport->give_up(owner->ep, 0);
-    nbcoll_posted said = p->ep->transport->bulk->put(p->ep, 1, &key, 0, player_local(p, &mine), from, sizeof from,
-                                                     &(nbcoll_header){{7}}, &loan.work);
-    CHECK(said != NBCOLL_POST_DONE);
-    p->lent += loan.lent = said == NBCOLL_POST_LENT;
-    for (int k = 0; k < 1000; k++) {
-        CHECK(!player_progress(owner)); /* no notice */
-        CHECK(loan.lent || said != NBCOLL_POST_LENT);
-    }
+    put_or_get_is_in_vain(p, owner, &loan,
+                          p->ep->transport->bulk->put(p->ep, 1, &key, 0, player_local(p, &mine), from, sizeof from,
+                                                      &(nbcoll_header){{7}}, &loan.work));
     CHECK(memcmp(memory, blank, sizeof memory) == 0);
-    if (loan.lent) {
-        loan.cancelled = true;
-        p->ep->transport->cancel(p->ep, &loan.work);
-        player_await_own_works(p);
-        CHECK(loan.work.status != NBCOLL_OK);
-    }
     player_deregister(p, &mine);
     player_deregister(owner, &r);
     CHECK(memcmp(memory, blank, sizeof memory) == 0);
     world_close(w);
+}
+
+/* The same with a get: it may copy what is there, but never says so. Also one that was lent before. */
+static void who_is_given_up_gets_nothing_that_counts(const nbcoll_conformance *c)
+{
+    for (int is_lent_before = 0; is_lent_before < 2; is_lent_before++) {
+        struct world *w = bulk_world(c, 2);
+        struct player *p = &w->player[0], *owner = &w->player[1];
+        unsigned char *memory = calloc(1, PUT_ROOM), *to = malloc(PUT_ROOM);
+        struct loan loan = {.work.owner = 0x6c6f616eu};
+        nbcoll_registration r, mine;
+        nbcoll_key key = {{0}};
+
+        if (!owner->ep->transport->give_up || !player_reaches(p, 1)) {
+            world_close(w);
+            case_is_skipped("it has no give_up, or nothing moves between two ranks");
+        }
+        player_register(owner, 0, memory, PUT_ROOM, NBCOLL_PEER_READS, &r);
+        player_register(p, 1, to, PUT_ROOM, NBCOLL_LOCAL_END, &mine);
+        memcpy(&key, &r.key, p->ep->limits.key_bytes);
+        if (!is_lent_before)
+            owner->ep->transport->give_up(owner->ep, 0);
+        nbcoll_posted said =
+            p->ep->transport->bulk->get(p->ep, 1, &key, 0, player_local(p, &mine), to, PUT_ROOM, &loan.work);
+        if (is_lent_before)
+            owner->ep->transport->give_up(owner->ep, 0);
+        if (!is_lent_before || said == NBCOLL_POST_LENT)
+            put_or_get_is_in_vain(p, owner, &loan, said);
+        player_deregister(p, &mine);
+        player_deregister(owner, &r);
+        world_close(w);
+        free(memory);
+        free(to);
+    }
 }

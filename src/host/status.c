@@ -58,6 +58,8 @@ static void nbcolli_reason_text(const nbcoll_failure *f, char *text, size_t byte
         snprintf(text, bytes, " (%s: error %d)", f->reason.text, (int)f->reason.code);
     else if (f->reason.text)
         snprintf(text, bytes, " (%s)", f->reason.text);
+    else if (f->reason.code)
+        snprintf(text, bytes, " (error %d)", (int)f->reason.code);
 }
 
 size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t bytes)

@@ -82,7 +82,8 @@ static void check(rdma_like *shared, int left_registered)
     assert_int_equal(count.registered, left_registered);
 }
 
-/* One operation of the first ranks, cancelled by `canceller` after so many steps, or not (-1). Buffers go the moment it ends. */
+/* One operation of the first ranks, cancelled by `canceller` after so many steps, or not (-1). Buffers go the moment it
+ * ends. */
 static void run(world *w, int ranks, const operation *o, int canceller, int steps)
 {
     nbcoll_request q[RANKS];

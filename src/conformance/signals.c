@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The case of signals: what a transport promises to be safe in a signal handler is called from one that interrupts its
+ * thread at any moment outside of the endpoints, most of them inside malloc, free and stdio. A call that needs memory,
+ * or a lock that the interrupted code holds, then blocks or spoils it within some hundred signals.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "player.h"
+
+enum { SIGNALS = 2000, SIGNAL_US = 40, SIGNAL_LETTERS = 600, SIGNAL_BYTES = 3000 };
+
+/* What the handler uses; the program touches it with the signal blocked. */
+static struct {
+    struct player *p; /* rank 0; all goes to rank 1 */
+    uint32_t safe;
+    volatile sig_atomic_t handled;
+    struct transfer get;
+    nbcoll_registration theirs; /* what it gets from */
+    enum { GET_NONE, GET_READY, GET_GOING } getting;
+    unsigned char to[SIGNAL_BYTES];
+    nbcoll_line line;
+    struct loan line_loan;
+    bool line_ready;
+} inside;
+
+static void inside_post(struct player *p)
+{
+    struct letter *l = p->posted < p->letters ? p->letter[p->posted] : NULL;
+    if (!l || player_post(p, l) == NBCOLL_POST_NOT_NOW)
+        return;
+    p->posted++;
+    if (l->loan.lent && inside.safe & NBCOLL_SAFE_CANCEL && p->posted % 4 == 0) {
+        l->loan.cancelled = true;
+        p->ep->transport->cancel(p->ep, &l->loan.work);
+    }
+}
+
+static void inside_get(struct player *p)
+{
+    const nbcoll_bulk *bulk = p->ep->transport->bulk;
+    struct transfer *t = &inside.get;
+    if (inside.getting != GET_READY)
+        return;
+    if (bulk->view)
+        bulk->view(p->ep, 1, &t->key, 0, SIGNAL_BYTES);
+    nbcoll_posted said =
+        bulk->get(p->ep, 1, &t->key, 0, player_local(p, &t->mine), inside.to, SIGNAL_BYTES, &t->loan.work);
+    if (said == NBCOLL_POST_NOT_NOW)
+        return;
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
+    inside.getting = GET_GOING;
+    t->loan.lent = said == NBCOLL_POST_LENT;
+    p->lent += t->loan.lent;
+}
+
+static void inside_line(struct player *p)
+{
+    if (!inside.line_ready || inside.line_loan.lent)
+        return;
+    nbcoll_posted said = p->ep->transport->lines->post(p->ep, 1, &inside.line, &inside.line_loan.work);
+    if (said == NBCOLL_POST_NOT_NOW)
+        return;
+    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
+    inside.line_ready = false;
+    inside.line_loan.lent = said == NBCOLL_POST_LENT;
+    p->lent += inside.line_loan.lent;
+}
+
+static void on_alarm(int number)
+{
+    struct player *p = inside.p;
+    (void)number;
+    if (inside.safe & NBCOLL_SAFE_POST)
+        inside_post(p);
+    if (inside.safe & NBCOLL_SAFE_BULK)
+        inside_get(p);
+    if (inside.safe & NBCOLL_SAFE_LINES)
+        inside_line(p);
+    if (inside.safe & NBCOLL_SAFE_WAKE && p->ep->transport->shared)
+        p->ep->transport->shared->wake(p->ep, 1);
+    if (inside.safe & NBCOLL_SAFE_PROGRESS)
+        player_progress(p);
+    inside.handled++;
+}
+
+/* What is interrupted: the C library's locks are taken and given back, most of the time while it keeps no free block of
+ * a small size for the thread, which it could give without a lock. */
+static void churn(FILE *nowhere)
+{
+    enum { SIZES = 64, EACH = 8, LARGE = 500 };
+    static void *block[SIZES * EACH];
+    for (size_t i = 0; i < SIZES * EACH; i++)
+        block[i] = malloc(8 + i / EACH * 16);
+    for (size_t i = 0; i < LARGE; i++) {
+        void *volatile large = malloc(3000);
+        free(large);
+    }
+    fprintf(nowhere, "%p", block[0]);
+    for (size_t i = 0; i < SIZES * EACH; i++)
+        free(block[i]);
+}
+
+/* With a second thread the C library takes its locks. */
+static void *be_there(void *until)
+{
+    sem_wait(until);
+    return NULL;
+}
+
+/* Between two churns, with the signal blocked: looks at what has come, and prepares what is next. */
+static void look(struct world *w, const unsigned char *from, uint64_t turn[])
+{
+    struct player *p = inside.p;
+    player_progress(p);
+    if (inside.safe & NBCOLL_SAFE_LINES)
+        lines_take(w, turn);
+    else
+        player_progress(&w->player[1]);
+    if (inside.getting == GET_GOING && !inside.get.loan.lent) {
+        CHECK(memcmp(inside.to, from, SIGNAL_BYTES) == 0);
+        memset(inside.to, 0, SIGNAL_BYTES);
+        inside.getting = GET_READY;
+    }
+    if (inside.safe & NBCOLL_SAFE_LINES && inside.line.turn == turn[0] && !inside.line_loan.lent) {
+        inside.line = expected_line(w, 0, 0, turn[0] + 1);
+        inside.line_ready = true;
+    }
+}
+
+static void prepare(struct world *w, unsigned char *from)
+{
+    struct player *p = &w->player[0];
+    memset(&inside, 0, sizeof inside);
+    inside.p = p;
+    inside.safe = p->ep->transport->signal_safe;
+    inside.line_loan.work.owner = inside.get.loan.work.owner = 0x6c6f616eu;
+    for (int k = 0; inside.safe & NBCOLL_SAFE_POST && k < SIGNAL_LETTERS; k++)
+        player_write(p, 1, (size_t)k % 200);
+    expected_payload(w, 1, 1, from, SIGNAL_BYTES);
+    if (!(inside.safe & NBCOLL_SAFE_BULK) || !p->ep->transport->bulk || !p->ep->transport->bulk->get ||
+        !player_reaches(p, 1))
+        return;
+    player_register(&w->player[1], 0, from, SIGNAL_BYTES, NBCOLL_PEER_READS, &inside.theirs);
+    player_register(p, 1, inside.to, SIGNAL_BYTES, NBCOLL_LOCAL_END, &inside.get.mine);
+    memcpy(&inside.get.key, &inside.theirs.key, p->ep->limits.key_bytes);
+    inside.getting = GET_READY;
+}
+
+static void what_is_promised_so_works_in_a_signal_handler(const nbcoll_conformance *c)
+{
+    static unsigned char from[SIGNAL_BYTES];
+    const struct itimerval often = {{0, SIGNAL_US}, {0, SIGNAL_US}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    uint64_t turn[LINE_CHANNELS] = {0};
+    pthread_t thread;
+    sigset_t alarm;
+    sem_t until;
+
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, NULL); /* in threads of the transport, too */
+    struct world *w = world_open(c, 2);
+    prepare(w, from);
+    if (!inside.safe) {
+        world_close(w);
+        case_is_skipped("it promises no call to be safe in a signal handler");
+    }
+    FILE *nowhere = fopen("/dev/null", "w");
+    sem_init(&until, 0, 0);
+    CHECK(nowhere && pthread_create(&thread, NULL, be_there, &until) == 0);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (inside.handled < SIGNALS || inside.p->posted < inside.p->letters) {
+        look(w, from, turn);
+        pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+        churn(nowhere);
+        pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+        case_waits("signals, and room for messages");
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_IGN); /* also one that waits */
+    sem_post(&until);
+    pthread_join(thread, NULL);
+    fclose(nowhere);
+    while (inside.p->lent || inside.line.turn != turn[0]) {
+        inside.line_ready ? inside_line(inside.p) : (void)0;
+        look(w, from, turn);
+        case_waits("work requests that were lent in a signal handler");
+    }
+    world_settle(w);
+    if (inside.getting != GET_NONE) {
+        player_deregister(inside.p, &inside.get.mine);
+        player_deregister(&w->player[1], &inside.theirs);
+    }
+    world_close(w);
+}
