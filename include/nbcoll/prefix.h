@@ -259,6 +259,7 @@
 #define nbcolli_builder_parts NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_builder_parts)
 #define nbcolli_builder_refuse NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_builder_refuse)
 #define nbcolli_cache_clear NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cache_clear)
+#define nbcolli_cache_renew NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cache_renew)
 #define nbcolli_caller_wait NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_caller_wait)
 #define nbcolli_case_block NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_case_block)
 #define nbcolli_case_blocks NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_case_blocks)

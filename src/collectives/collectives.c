@@ -2,6 +2,7 @@
  * The collectives as a program calls them: each in three forms over one path, which checks, finds the schedule and
  * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
 #include "../engine/4_comm/cache.h"
+#include "../engine/4_comm/requests.h"
 #include "../engine/6_progress/lock.h"
 #include "../engine/7_calls/request.h"
 #include "../engine/7_calls/start.h"
@@ -14,6 +15,7 @@ typedef struct nbcolli_collective_call {
     const void *send;
     void *recv;
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, in the v and w forms that may bind them */
+    size_t extent;            /* bytes of the receive buffer, or NBCOLLI_AS_COUNTED: what the check finds */
 } nbcolli_collective_call;
 
 typedef enum nbcolli_collective_form { NBCOLLI_NOW, NBCOLLI_LATER, NBCOLLI_AND_WAIT } nbcolli_collective_form;
@@ -172,7 +174,7 @@ static int nbcolli_is_aliased(const nbcolli_collective_call *c, const nbcolli_ki
     return sends != NBCOLLI_NONE && receives != NBCOLLI_NONE && nbcolli_elements_of(&c->args, receives, rank);
 }
 
-/* Elements of the receive buffer. */
+/* Elements of the receive buffer, or NBCOLLI_AS_COUNTED. */
 static size_t nbcolli_recv_elements(const nbcolli_collective_call *c, const nbcolli_kind *kind, const nbcoll_comm *comm)
 {
     const nbcoll_args *a = &c->args;
@@ -210,7 +212,10 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
     if (s == NBCOLL_OK && nbcolli_is_aliased(c, kind, comm->rank))
         s = NBCOLL_ERR_BUFFER;
     c->blocks[1].type = c->args.reduction.type;
-    c->blocks[1].all = s == NBCOLL_OK ? nbcolli_recv_elements(c, kind, comm) : 0;
+    c->blocks[1].element = nbcoll_type_size(c->args.reduction.type);
+    c->extent = s == NBCOLL_OK ? nbcolli_recv_elements(c, kind, comm) : 0;
+    if (c->extent != NBCOLLI_AS_COUNTED)
+        c->extent *= c->blocks[1].element;
     if (kind->blocks == NBCOLLI_OWN && c->args.in_place && !c->args.counts) { /* bound: packed from where it is */
         c->send = c->recv;
         c->blocks[0] = c->blocks[1];
@@ -218,60 +223,139 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
     return s == NBCOLL_OK && !nbcolli_keeps_all(c, kind, comm) ? NBCOLL_ERR_COUNT : s;
 }
 
+/* ---- carrying out ---------------------------------------------------------------------------------------------- */
+
+static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request *request)
+{
+    return comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
+}
+
+/* Begins it on the caller's side. */
+static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
+                                        nbcoll_request *request)
+{
+    nbcoll_schedule *schedule;
+    nbcoll_status s = nbcolli_check(c, comm);
+
+    if (s == NBCOLL_OK)
+        s = nbcolli_comm_schedule(comm, &c->args, &schedule);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_request *r = nbcolli_request_open(comm, schedule, c->send, c->recv, c->extent);
+    if (r)
+        memcpy(r->blocks, c->blocks, sizeof r->blocks);
+    return nbcolli_begin(r, persistent, request);
+}
+
 static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
 {
     nbcoll_request mine, *request = how.form == NBCOLLI_AND_WAIT ? &mine : how.request;
-    nbcoll_schedule *schedule;
-    nbcoll_status s;
+    nbcoll_status s = nbcolli_enter_call(comm, request);
 
-    if (!comm || !request)
-        return NBCOLL_ERR_NULL;
-    if (nbcolli_is_forked(comm->context))
-        return NBCOLL_ERR_FORKED;
-    s = nbcolli_check(c, comm);
-    if (s == NBCOLL_OK)
-        s = nbcolli_enter_caller(comm->context);
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_comm_schedule(comm, &c->args, &schedule);
-    if (s == NBCOLL_OK)
-        s = nbcolli_begin(schedule, c->send, c->recv, c->blocks, comm, how.form == NBCOLLI_LATER, request);
-    s = nbcolli_start_over(comm, s);
+    s = nbcolli_start_over(comm, nbcolli_call_begin(c, comm, how.form == NBCOLLI_LATER, request));
     return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
+}
+
+/* The first call with this word and count. */
+static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what, size_t count, const void *send,
+                                                                   void *recv, nbcoll_comm *comm,
+                                                                   nbcoll_request *request)
+{
+    nbcolli_collective_call c = {.args = nbcolli_word_args(what, count), .send = send, .recv = recv};
+    nbcoll_status s = nbcolli_call_begin(&c, comm, 0, request);
+
+    if (s == NBCOLL_OK)
+        nbcolli_memorise(comm, what, count, c.extent);
+    return s;
+}
+
+/* Begins one that has a word on the caller's side. What is in place is not read: its address does not matter. */
+static inline nbcoll_status nbcolli_plain_begin(uint64_t what, size_t count, const void *send, void *recv,
+                                                nbcoll_comm *comm, nbcoll_request *request)
+{
+    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
+
+    if (!note)
+        return nbcolli_plain_first(what, count, send, recv, comm, request);
+    return nbcolli_begin(nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0, request);
+}
+
+static nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                         nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_enter_call(comm, request);
+
+    if (s != NBCOLL_OK)
+        return s;
+    return nbcolli_start_over(comm, nbcolli_plain_begin(what, count, send, recv, comm, request));
+}
+
+static nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
+                                        uint64_t timeout)
+{
+    nbcoll_request mine;
+    nbcoll_status s = nbcolli_enter_call(comm, &mine);
+
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_start_over(comm, nbcolli_plain_begin(what, count, send, recv, comm, &mine));
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&mine, timeout) : s;
+}
+
+/* A call without arrays. Inline, for what it has of its word when it is compiled. */
+static inline __attribute__((always_inline)) nbcoll_status nbcolli_plain(nbcoll_operation operation, const void *send,
+                                                                         void *recv, size_t count, nbcoll_type type,
+                                                                         nbcoll_op op, int root, nbcoll_comm *comm,
+                                                                         nbcolli_manner how)
+{
+    uint64_t what = nbcolli_call_word(operation, type, op, root, send, recv);
+
+    if (what && how.form == NBCOLLI_NOW)
+        return nbcolli_plain_start(what, count, send, recv, comm, how.request);
+    if (what && how.form == NBCOLLI_AND_WAIT)
+        return nbcolli_plain_wait(what, count, send, recv, comm, how.timeout);
+    nbcolli_collective_call c = {
+        .args = {.operation = operation, .root = root, .count = count, .reduction = {type, op}},
+        .send = send, .recv = recv};
+    return nbcolli_carry_out(&c, comm, how);
 }
 
 /* ---- the three forms ------------------------------------------------------------------------------------------- */
 
-/* Each collective: its parameters, and the call that they make. */
-#define NBCOLLI_OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
-
+/* Each collective: its parameters, and what they say; first those without arrays. */
 #define NBCOLLI_BARRIER_PARAMETERS
-#define NBCOLLI_BARRIER_CALL                                                                                           \
-    {                                                                                                                  \
-        .args = { NBCOLLI_OPERATION(BARRIER) }                                                                         \
-    }
+#define NBCOLLI_BARRIER_SAID NBCOLL_OPERATION_BARRIER, NULL, NULL, 0, 0, NBCOLL_SUM, 0
 
 #define NBCOLLI_BCAST_PARAMETERS void *buffer, size_t count, nbcoll_type type, int root,
-#define NBCOLLI_BCAST_CALL                                                                                             \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(BCAST), .root = root, .count = count, .reduction = {type, NBCOLL_SUM}},             \
-        .recv = buffer                                                                                                 \
-    }
+#define NBCOLLI_BCAST_SAID NBCOLL_OPERATION_BCAST, NULL, buffer, count, type, NBCOLL_SUM, root
 
 #define NBCOLLI_MOVED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type,
-#define NBCOLLI_MOVED_CALL(NAME, where)                                                                                \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(NAME), .root = where, .count = count, .reduction = {type, NBCOLL_SUM}},             \
-        .send = send, .recv = recv                                                                                     \
-    }
+#define NBCOLLI_MOVED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, NBCOLL_SUM, where
 #define NBCOLLI_SCATTER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
-#define NBCOLLI_SCATTER_CALL NBCOLLI_MOVED_CALL(SCATTER, root)
+#define NBCOLLI_SCATTER_SAID NBCOLLI_MOVED_SAID(SCATTER, root)
 #define NBCOLLI_GATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS int root,
-#define NBCOLLI_GATHER_CALL NBCOLLI_MOVED_CALL(GATHER, root)
+#define NBCOLLI_GATHER_SAID NBCOLLI_MOVED_SAID(GATHER, root)
 #define NBCOLLI_ALLGATHER_PARAMETERS NBCOLLI_MOVED_PARAMETERS
-#define NBCOLLI_ALLGATHER_CALL NBCOLLI_MOVED_CALL(ALLGATHER, 0)
+#define NBCOLLI_ALLGATHER_SAID NBCOLLI_MOVED_SAID(ALLGATHER, 0)
 #define NBCOLLI_ALLTOALL_PARAMETERS NBCOLLI_MOVED_PARAMETERS
-#define NBCOLLI_ALLTOALL_CALL NBCOLLI_MOVED_CALL(ALLTOALL, 0)
+#define NBCOLLI_ALLTOALL_SAID NBCOLLI_MOVED_SAID(ALLTOALL, 0)
+
+#define NBCOLLI_COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+#define NBCOLLI_COMBINED_SAID(NAME, where) NBCOLL_OPERATION_##NAME, send, recv, count, type, op, where
+#define NBCOLLI_REDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS int root,
+#define NBCOLLI_REDUCE_SAID NBCOLLI_COMBINED_SAID(REDUCE, root)
+#define NBCOLLI_ALLREDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_ALLREDUCE_SAID NBCOLLI_COMBINED_SAID(ALLREDUCE, 0)
+#define NBCOLLI_REDUCE_SCATTER_BLOCK_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_REDUCE_SCATTER_BLOCK_SAID NBCOLLI_COMBINED_SAID(REDUCE_SCATTER_BLOCK, 0)
+#define NBCOLLI_SCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_SCAN_SAID NBCOLLI_COMBINED_SAID(SCAN, 0)
+#define NBCOLLI_EXSCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
+#define NBCOLLI_EXSCAN_SAID NBCOLLI_COMBINED_SAID(EXSCAN, 0)
+
+#define NBCOLLI_OPERATION(NAME) .operation = NBCOLL_OPERATION_##NAME
 
 #define NBCOLLI_SCATTERV_PARAMETERS                                                                                    \
     const void *send, const size_t counts[], const size_t displs[], void *recv, size_t count, nbcoll_type type,        \
@@ -330,23 +414,6 @@ static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *
         }                                                                                                              \
     }
 
-#define NBCOLLI_COMBINED_PARAMETERS const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-#define NBCOLLI_COMBINED_CALL(NAME, where)                                                                             \
-    {                                                                                                                  \
-        .args = {NBCOLLI_OPERATION(NAME), .root = where, .count = count, .reduction = {type, op}}, .send = send,       \
-        .recv = recv                                                                                                   \
-    }
-#define NBCOLLI_REDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS int root,
-#define NBCOLLI_REDUCE_CALL NBCOLLI_COMBINED_CALL(REDUCE, root)
-#define NBCOLLI_ALLREDUCE_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
-#define NBCOLLI_ALLREDUCE_CALL NBCOLLI_COMBINED_CALL(ALLREDUCE, 0)
-#define NBCOLLI_REDUCE_SCATTER_BLOCK_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
-#define NBCOLLI_REDUCE_SCATTER_BLOCK_CALL NBCOLLI_COMBINED_CALL(REDUCE_SCATTER_BLOCK, 0)
-#define NBCOLLI_SCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
-#define NBCOLLI_SCAN_CALL NBCOLLI_COMBINED_CALL(SCAN, 0)
-#define NBCOLLI_EXSCAN_PARAMETERS NBCOLLI_COMBINED_PARAMETERS
-#define NBCOLLI_EXSCAN_CALL NBCOLLI_COMBINED_CALL(EXSCAN, 0)
-
 #define NBCOLLI_REDUCE_SCATTER_PARAMETERS                                                                              \
     const void *send, void *recv, const size_t counts[], nbcoll_type type, nbcoll_op op,
 #define NBCOLLI_REDUCE_SCATTER_CALL                                                                                    \
@@ -373,20 +440,35 @@ static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *
         return nbcolli_carry_out(&c, comm, (nbcolli_manner){NBCOLLI_AND_WAIT, NULL, timeout});                         \
     }
 
-NBCOLLI_FORMS(barrier, BARRIER)
-NBCOLLI_FORMS(bcast, BCAST)
-NBCOLLI_FORMS(scatter, SCATTER)
+/* The same of one without arrays. */
+#define NBCOLLI_PLAIN_FORMS(name, NAME)                                                                                \
+    nbcoll_status nbcoll_i##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)               \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, (nbcolli_manner){NBCOLLI_NOW, request, 0});                  \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name##_init(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, nbcoll_request *request)         \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, (nbcolli_manner){NBCOLLI_LATER, request, 0});                \
+    }                                                                                                                  \
+    nbcoll_status nbcoll_##name(NBCOLLI_##NAME##_PARAMETERS nbcoll_comm *comm, uint64_t timeout)                       \
+    {                                                                                                                  \
+        return nbcolli_plain(NBCOLLI_##NAME##_SAID, comm, (nbcolli_manner){NBCOLLI_AND_WAIT, NULL, timeout});          \
+    }
+
+NBCOLLI_PLAIN_FORMS(barrier, BARRIER)
+NBCOLLI_PLAIN_FORMS(bcast, BCAST)
+NBCOLLI_PLAIN_FORMS(scatter, SCATTER)
+NBCOLLI_PLAIN_FORMS(gather, GATHER)
+NBCOLLI_PLAIN_FORMS(allgather, ALLGATHER)
+NBCOLLI_PLAIN_FORMS(alltoall, ALLTOALL)
+NBCOLLI_PLAIN_FORMS(reduce, REDUCE)
+NBCOLLI_PLAIN_FORMS(allreduce, ALLREDUCE)
+NBCOLLI_PLAIN_FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
+NBCOLLI_PLAIN_FORMS(scan, SCAN)
+NBCOLLI_PLAIN_FORMS(exscan, EXSCAN)
 NBCOLLI_FORMS(scatterv, SCATTERV)
-NBCOLLI_FORMS(gather, GATHER)
 NBCOLLI_FORMS(gatherv, GATHERV)
-NBCOLLI_FORMS(allgather, ALLGATHER)
 NBCOLLI_FORMS(allgatherv, ALLGATHERV)
-NBCOLLI_FORMS(alltoall, ALLTOALL)
 NBCOLLI_FORMS(alltoallv, ALLTOALLV)
 NBCOLLI_FORMS(alltoallw, ALLTOALLW)
-NBCOLLI_FORMS(reduce, REDUCE)
-NBCOLLI_FORMS(allreduce, ALLREDUCE)
 NBCOLLI_FORMS(reduce_scatter, REDUCE_SCATTER)
-NBCOLLI_FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
-NBCOLLI_FORMS(scan, SCAN)
-NBCOLLI_FORMS(exscan, EXSCAN)

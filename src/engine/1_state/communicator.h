@@ -83,10 +83,21 @@ typedef struct nbcolli_cached {
     nbcoll_schedule *schedule;
 } nbcolli_cached;
 
+#define NBCOLLI_NOTES 32u /* a power of two */
+
+/* What a call with these raw arguments came to (4_comm/cache.h). */
+typedef struct nbcolli_call_note {
+    uint64_t what; /* 0: there is none */
+    size_t count;
+    size_t extent; /* bytes of the receive buffer */
+    nbcolli_cached *entry;
+} nbcolli_call_note;
+
 typedef struct nbcolli_cache {
     nbcolli_cached **bucket;
     uint32_t buckets, entries, limit;
     nbcolli_cached *newest, *oldest;
+    nbcolli_call_note memo[NBCOLLI_NOTES];
 } nbcolli_cache;
 
 /* The call that makes a communicator. */

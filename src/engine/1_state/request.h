@@ -16,10 +16,9 @@ typedef struct nbcolli_blocks {
     nbcoll_type type;
     size_t element; /* bytes of one of `type` there */
     size_t count;
-    size_t all; /* of the receive buffer: elements in it; NBCOLLI_AS_COUNTED: what counts and displs say */
 } nbcolli_blocks;
 
-#define NBCOLLI_AS_COUNTED SIZE_MAX
+#define NBCOLLI_AS_COUNTED SIZE_MAX /* bytes of a buffer: what the counts and displacements of its blocks say */
 
 struct nbcolli_request {
     /* As nbcoll_request_head and nbcoll_start_block. Written inside, read by losers of the try-lock and by those who
@@ -54,6 +53,7 @@ struct nbcolli_request {
     nbcoll_comm *comm; /* progress, if that is not made in the end */
     const void *send;
     void *recv;
+    size_t extent; /* bytes of the receive buffer that the call named, or NBCOLLI_AS_COUNTED */
     nbcolli_request *next_persistent;
 
     nbcoll_done *done; /* these two: nbcoll_on_done */
@@ -61,7 +61,7 @@ struct nbcolli_request {
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
     nbcolli_request *next;  /* in the free list, of those handed over or ended, or its communicator's queue: whoever has
                                it there */
-    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, for bound blocks: the call that opens it */
+    nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&

@@ -56,10 +56,19 @@ static void nbcolli_age_newest(nbcolli_cache *cache, nbcolli_cached *e)
     cache->newest = e;
 }
 
+void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
+{
+    nbcolli_age_unlink(cache, e);
+    nbcolli_age_newest(cache, e);
+}
+
 static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
 {
     nbcolli_cached **at = &comm->cache.bucket[e->hash & (comm->cache.buckets - 1)];
 
+    for (uint32_t i = 0; i < NBCOLLI_NOTES; i++)
+        if (comm->cache.memo[i].entry == e)
+            comm->cache.memo[i] = (nbcolli_call_note){0};
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
@@ -136,10 +145,8 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbc
     while (e && !(e->hash == hash && nbcolli_cache_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
-        if (e->newer) {
-            nbcolli_age_unlink(cache, e);
-            nbcolli_age_newest(cache, e);
-        }
+        if (e->newer)
+            nbcolli_cache_renew(cache, e);
         *out = e->schedule;
         return NBCOLL_OK;
     }

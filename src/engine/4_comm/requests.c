@@ -61,7 +61,7 @@ nbcoll_request nbcolli_request_handle(nbcolli_request *r)
 }
 
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
-                                      const nbcolli_blocks *blocks)
+                                      size_t extent)
 {
     nbcoll_context *c = comm->context;
     nbcolli_request *r;
@@ -78,12 +78,11 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     r->next_persistent = NULL;
     r->done = NULL;
     r->user = NULL;
-    r->blocks[0] = blocks ? blocks[0] : (nbcolli_blocks){0};
-    r->blocks[1] = blocks ? blocks[1] : (nbcolli_blocks){0};
     r->schedule = s;
     r->comm = comm;
     r->send = send;
     r->recv = recv;
+    r->extent = extent;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
     if (s) /* a shrink has none */
         s->users++;

@@ -48,7 +48,7 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     if (s != NBCOLL_OK)
         return s;
     nbcolli_caller_lock(c);
-    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes, NULL);
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes, 0);
     if (!r) {
         nbcolli_caller_unlock(c);
         nbcolli_schedule_delete(schedule);

@@ -275,13 +275,11 @@ static int nbcolli_request_overlaps(const nbcolli_run *run, nbcoll_region region
 static size_t nbcolli_recv_extent(const nbcolli_request *r)
 {
     size_t extent = r->schedule ? r->schedule->extent[NBCOLL_BUFFER_RECV] : 0; /* a shrink has none */
-    nbcolli_blocks blocks = r->blocks[1];
 
-    blocks.element = blocks.types ? 0 : nbcoll_type_size(blocks.type);
-    if (blocks.all != NBCOLLI_AS_COUNTED)
-        return blocks.all * blocks.element > extent ? blocks.all * blocks.element : extent;
+    if (r->extent != NBCOLLI_AS_COUNTED)
+        return r->extent > extent ? r->extent : extent;
     for (int i = 0; i < r->comm->size; i++) {
-        nbcoll_memory block = nbcolli_block(&blocks, r->recv, (size_t)i);
+        nbcoll_memory block = nbcolli_block(&r->blocks[1], r->recv, (size_t)i);
         size_t end = (size_t)((unsigned char *)block.at - (unsigned char *)r->recv) + block.bytes;
         extent = end > extent ? end : extent;
     }

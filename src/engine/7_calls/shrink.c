@@ -20,7 +20,7 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
         return status;
     nbcolli_shrink *s = nbcolli_shrink_make(comm);
     nbcolli_caller_lock(c);
-    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, NULL) : NULL;
+    nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, 0) : NULL;
     nbcolli_caller_unlock(c);
     if (!r) {
         if (s)

@@ -60,28 +60,21 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
     return s;
 }
 
-nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
-                            nbcoll_comm *comm, int persistent, nbcoll_request *request)
+nbcoll_status nbcolli_begin(nbcolli_request *r, int persistent, nbcoll_request *request)
 {
-    nbcolli_request *r = nbcolli_request_open(comm, s, send, recv, blocks);
-    nbcoll_request handle;
-    nbcoll_status status = NBCOLL_OK;
-
     if (!r)
         return NBCOLL_ERR_MEMORY;
-    handle = nbcolli_request_handle(r);
+    nbcoll_status s = NBCOLL_OK;
     if (persistent) {
         r->persistent = 1;
-        r->next_persistent = comm->persistent;
-        comm->persistent = r;
-    } else {
-        status = nbcolli_request_start(r);
-        if (status != NBCOLL_OK)
-            nbcolli_request_discard(comm->context, r);
+        r->next_persistent = r->comm->persistent;
+        r->comm->persistent = r;
+    } else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
+        nbcolli_request_discard(r->context, r);
+        return s;
     }
-    if (status == NBCOLL_OK)
-        *request = handle;
-    return status;
+    *request = nbcolli_request_handle(r); /* whoever takes it over while the caller's side is held cannot release it */
+    return s;
 }
 
 static int nbcolli_shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)
@@ -121,7 +114,7 @@ static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, v
         return status;
     status = nbcolli_start_suits(s, send, recv, comm);
     if (status == NBCOLL_OK)
-        status = nbcolli_begin(s, send, recv, NULL, comm, persistent, request);
+        status = nbcolli_begin(nbcolli_request_open(comm, s, send, recv, 0), persistent, request);
     return nbcolli_start_over(comm, status);
 }
 

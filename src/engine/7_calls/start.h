@@ -20,9 +20,8 @@ static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status 
 /* Notes why nothing starts any more on it, for one who is inside. */
 void nbcolli_start_refused(nbcoll_comm *comm);
 
-/* On the caller's side: a request for a schedule that suits the communicator, started, or persistent and inactive.
- * `blocks`: null, or those of the send and the receive buffer. */
-nbcoll_status nbcolli_begin(nbcoll_schedule *s, const void *send, void *recv, const nbcolli_blocks *blocks,
-                            nbcoll_comm *comm, int persistent, nbcoll_request *request);
+/* On the caller's side: a request that was just opened, for a schedule that suits the communicator, is started, or
+ * becomes a persistent one, inactive. Null: ERR_MEMORY. On an error it is gone. */
+nbcoll_status nbcolli_begin(nbcolli_request *r, int persistent, nbcoll_request *request);
 
 #endif
