@@ -15,7 +15,7 @@ esac
 
 missing=
 for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libinih-dev libjansson-dev \
-    zlib1g-dev gnuplot-nox graphviz spin; do
+    zlib1g-dev gnuplot-nox graphviz spin openmpi-bin libopenmpi-dev mpich libmpich-dev; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
@@ -28,6 +28,10 @@ fi
 for preset in release asan tsan; do
     cmake --preset $preset >/dev/null
     cmake --build --preset $preset --parallel "$(nproc)"
+done
+
+for mpi in openmpi mpich; do
+    [ -x build/release/bench/against/$mpi ] || { echo "bench/against/$mpi was not built" >&2 && exit 1; }
 done
 
 mkdir -p build/check

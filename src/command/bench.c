@@ -8,6 +8,7 @@
 
 #include <nbcoll/shm.h>
 
+#include "against.h"
 #include "bar.h"
 #include "bench.h"
 #include "run.h"
@@ -20,6 +21,9 @@ typedef struct benchmark {
     int buffers;            /* 1: reused, 2: changing, 3: both */
     bench_format format;
     const char *plot;
+    const char *against; /* null, or the peers' name */
+    char mood;           /* as in against_plan */
+    int is_special;      /* an option was given that does not go with it */
     int operations;
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
     json_t *results;
@@ -58,6 +62,7 @@ static int take_buffers(const command *self, const char *value, int *out)
 static int take_option(void *user, int option, const char *value)
 {
     benchmark *b = user;
+    b->is_special |= !strchr("pcBRIvjPAM", option);
     int status = command_rules_take(b->self, &b->rules, option, value);
     if (status != 1)
         return status;
@@ -92,6 +97,14 @@ static int take_option(void *user, int option, const char *value)
     case 'P':
         b->plot = value;
         return bench_can_plot(b->self, value);
+    case 'A':
+        b->against = value;
+        return 0;
+    case 'M':
+        b->mood = value[0];
+        if (strlen(value) == 1 && strchr("SCX", value[0]))
+            return 0;
+        return command_refuse(b->self, "--mood is S, C or X, not '%s'", value);
     default:
         return command_take_option(b->self, &b->cases, option, value);
     }
@@ -100,7 +113,7 @@ static int take_option(void *user, int option, const char *value)
 static int take_words(benchmark *b, int words, char *word[])
 {
     int status = 0;
-    if (words == 0)
+    if (words == 0 && !b->against)
         return command_refuse(b->self, "it takes operations; nbcoll info lists them");
     for (int i = 0; i < words && !status; i++) {
         command_cases one = {.operation = -1};
@@ -126,7 +139,9 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"compute", required_argument, NULL, 'C'},   {"late", required_argument, NULL, 'l'},
         {"noise", required_argument, NULL, 'N'},     {"bind", required_argument, NULL, 'w'},
         {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
-        {"plot", required_argument, NULL, 'P'},      COMMAND_RULE_OPTIONS,
+        {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
+        {"mood", required_argument, NULL, 'M'},
+        COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
@@ -285,16 +300,52 @@ static int measure_all(benchmark *b)
     return status;
 }
 
+/* All that is compared, where nothing else was asked for. */
+static int run_against(benchmark *b)
+{
+    static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
+    if (b->is_special)
+        return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
+                                       "--mood, --csv, --json and --plot");
+    if (!b->cases.counts)
+        memcpy(b->cases.count, counts, sizeof counts);
+    b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
+    against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
+                         .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
+                         .iterations = b->plan.iterations,
+                         .format = b->format, .plot = b->plot};
+    for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
+        if (against_has((nbcoll_operation)o))
+            b->operation[plan.operations++] = (nbcoll_operation)o;
+    plan.operations = b->operations ? b->operations : plan.operations;
+    return against_run(&plan);
+}
+
+/* What was not said. */
+static void take_defaults(benchmark *b)
+{
+    static const size_t counts[] = {2, 256, 4096, 16384, 262144};
+    if (!b->cases.counts)
+        memcpy(b->cases.count, counts, sizeof counts);
+    b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
+    b->plan.rounds = b->plan.rounds ? b->plan.rounds : 20;
+    b->plan.iterations = b->plan.iterations ? b->plan.iterations : 50;
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
-                   .cases = {.fewest = 2, .most = 2, .root = 0, .counts = 5, .spread = -1,
-                             .count = {2, 256, 4096, 16384, 262144}, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
-                   .plan = {.instances = 1, .tests = 8, .rounds = 20, .iterations = 50, .compute = 1},
+                   .cases = {.fewest = 2, .most = 2, .root = 0, .spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
+                   .plan = {.instances = 1, .tests = 8, .compute = 1},
                    .rules = {.algorithm = "default"},
                    .buffers = 1};
     command_rules chosen = {.algorithm = NULL};
     int status = take_arguments(&b, argc, argv);
+    if (!status && b.against)
+        return run_against(&b);
+    take_defaults(&b);
+    if (!status && b.mood)
+        status = command_refuse(self, "--mood goes with --against");
     if (!status)
         status = check_algorithms(&b);
     chosen.file = b.rules.file;
@@ -313,7 +364,8 @@ static int run(const command *self, int argc, char *argv[])
 const command command_bench = {
     "bench",
     "measures how long operations take, and how much of that computation hides",
-    "usage: nbcoll bench OPERATION... [OPTION...]\n\n"
+    "usage: nbcoll bench OPERATION... [OPTION...]\n"
+    "       nbcoll bench --against MPI [OPERATION...] [OPTION...]\n\n"
     "Measures each operation among ranks of this machine, over shared memory, in microseconds: of the blocking call;\n"
     "of start and wait; of start, computation with tests inside, and wait; and of the same computation alone. An\n"
     "iteration begins when all ranks are ready; its time is that of the slowest rank, from its own start. Algorithms,\n"
@@ -349,7 +401,20 @@ const command command_bench = {
     "  --rounds N        (20) of\n"
     "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
     "  --csv, --json     instead of the table\n"
-    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n",
+    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n"
+    "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich, or mpi: all there are.\n"
+    "A program, started by the MPI's mpirun, holds both; ranks are bound to cores and, where allowed, real-time.\n"
+    "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
+    "which a rank was preempted is taken again. Times are means over iterations and ranks, like OSU's. Wrong results\n"
+    "are named, not timed. A row for each form and memory (shared: from nbcoll_mem_alloc) of nbcoll: medians; of the\n"
+    "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies;\n"
+    "the target.\n\n"
+    "  --ranks, --csv, --json, --plot: as above\n"
+    "  --count N,...     floats (2,256,4096,16384,65536,262144,1048576)\n"
+    "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
+    "  --rounds N        (30) of\n"
+    "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
+    "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n",
     run,
     ":",
 };

@@ -6,6 +6,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include "rules.h"
@@ -134,6 +136,10 @@ void bench_print_row(bench_format format, json_t *row);
 
 /* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
 int bench_can_plot(const command *self, const char *file);
-int bench_plot(const command *self, const char *file, json_t *rows);
+int bench_plot(const command *self, const char *file, const json_t *rows);
+/* Has gnuplot run what `write` writes, and the head of a script: so many pictures, one below the other. */
+int bench_draw(const command *self, const char *file, const json_t *rows,
+               void (*write)(FILE *out, const char *file, const json_t *rows));
+void bench_plot_head(FILE *out, const char *file, int pictures);
 
 #endif

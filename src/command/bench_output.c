@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 
@@ -155,25 +154,11 @@ static const char *terminal_of(const char *file)
     return NULL;
 }
 
-/* Is there such a program on the path? */
-static int is_installed(const char *name)
-{
-    char file[4096];
-    const char *path = getenv("PATH");
-    for (size_t length; path && *path; path += length + (path[length] == ':')) {
-        length = strcspn(path, ":");
-        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
-            access(file, X_OK) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 int bench_can_plot(const command *self, const char *file)
 {
     if (!terminal_of(file))
         return command_refuse(self, "--plot takes a file that ends in .svg, .png or .pdf, not '%s'", file);
-    if (is_installed("gnuplot"))
+    if (command_is_installed("gnuplot"))
         return 0;
     command_refuse(self, "--plot %s: gnuplot is not installed", file);
     return COMMAND_FAILED;
@@ -195,7 +180,7 @@ static int same_entry(const json_t *a, const json_t *b)
 }
 
 /* Is row i the first that is the same as itself? */
-static int is_first(json_t *rows, size_t i, int (*same)(const json_t *, const json_t *))
+static int is_first(const json_t *rows, size_t i, int (*same)(const json_t *, const json_t *))
 {
     size_t j = 0;
     while (!same(json_array_get(rows, j), json_array_get(rows, i)))
@@ -217,7 +202,7 @@ static void write_point(FILE *out, const json_t *row, int form)
 }
 
 /* Does something to each line of the picture of row `first`: an entry in a form. */
-static void each_line(FILE *out, json_t *rows, size_t first, int are_points)
+static void each_line(FILE *out, const json_t *rows, size_t first, int are_points)
 {
     static const char *const titles[] = {"blocking", "start + wait", "left under computation"};
     json_t *picture = json_array_get(rows, first);
@@ -241,7 +226,7 @@ static void each_line(FILE *out, json_t *rows, size_t first, int are_points)
 }
 
 /* Room on both sides of the picture of row `first`: one size alone would make no range. */
-static void write_range(FILE *out, json_t *rows, size_t first)
+static void write_range(FILE *out, const json_t *rows, size_t first)
 {
     double low = plotted_bytes(json_array_get(rows, first)), high = low;
     for (size_t i = first; i < json_array_size(rows); i++) {
@@ -253,11 +238,8 @@ static void write_range(FILE *out, json_t *rows, size_t first)
     fprintf(out, "set xrange [%g:%g]\n", low / 2, high * 2);
 }
 
-static void write_script(FILE *out, const char *file, json_t *rows)
+void bench_plot_head(FILE *out, const char *file, int pictures)
 {
-    int pictures = 0;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        pictures += is_first(rows, i, same_picture);
     int is_pdf = strcmp(terminal_of(file), "pdfcairo") == 0; /* its sizes are inches */
     fprintf(out, is_pdf ? "set terminal %s size 10,%d\n" : "set terminal %s size 1000,%d\n", terminal_of(file),
             pictures * (is_pdf ? 6 : 600));
@@ -266,6 +248,14 @@ static void write_script(FILE *out, const char *file, json_t *rows)
         fprintf(out, "%s%c", *c == '\'' ? "'" : "", *c);
     fprintf(out, "'\nset logscale xy\nset xlabel 'bytes'\nset ylabel 'microseconds, median'\nset key left top\n"
                  "set multiplot layout %d,1\n", pictures);
+}
+
+static void write_script(FILE *out, const char *file, const json_t *rows)
+{
+    int pictures = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        pictures += is_first(rows, i, same_picture);
+    bench_plot_head(out, file, pictures);
     for (size_t i = 0; i < json_array_size(rows); i++)
         if (is_first(rows, i, same_picture)) {
             json_t *row = json_array_get(rows, i);
@@ -277,13 +267,19 @@ static void write_script(FILE *out, const char *file, json_t *rows)
     fputs("unset multiplot\n", out);
 }
 
-int bench_plot(const command *self, const char *file, json_t *rows)
+int bench_draw(const command *self, const char *file, const json_t *rows,
+               void (*write)(FILE *out, const char *file, const json_t *rows))
 {
     FILE *out = popen("exec gnuplot", "w");
     if (out)
-        write_script(out, file, rows);
+        write(out, file, rows);
     if (out && pclose(out) == 0)
         return 0;
     command_refuse(self, "--plot %s: gnuplot failed", file);
     return COMMAND_FAILED;
+}
+
+int bench_plot(const command *self, const char *file, const json_t *rows)
+{
+    return bench_draw(self, file, rows, write_script);
 }

@@ -46,6 +46,9 @@ int command_next(const command *self, int argc, char *argv[], const struct optio
 int command_take_options(const command *self, int argc, char *argv[], const struct option *options,
                          int (*take)(void *user, int option, const char *value), void *user);
 
+/* Is there such a program on the path? */
+int command_is_installed(const char *name);
+
 /* ---- which cases ----------------------------------------------------------------------------------------------- */
 
 #define COMMAND_COUNTS 64

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -84,4 +85,17 @@ int command_take_options(const command *self, int argc, char *argv[], const stru
     while (!status && (option = command_next(self, argc, argv, options)) != -1)
         status = option == '?' ? COMMAND_USAGE : take(user, option, optarg);
     return status;
+}
+
+int command_is_installed(const char *name)
+{
+    char file[4096];
+    const char *path = getenv("PATH");
+    for (size_t length; path && *path; path += length + (path[length] == ':')) {
+        length = strcspn(path, ":");
+        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
+            access(file, X_OK) == 0)
+            return 1;
+    }
+    return 0;
 }

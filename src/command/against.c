@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll bench --against`: nbcoll beside the MPIs of this machine, in one process with each. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "against.h"
+#include "bar.h"
+
+typedef struct against {
+    const against_plan *plan;
+    json_t *cells[AGAINST_PEERS]; /* arrays; null for a peer that is not compared */
+    char name[AGAINST_PEERS][128];
+    int peer, ranks, cores;
+    json_t *rows, *wrong;
+    command_bar bar;
+} against;
+
+int against_has(nbcoll_operation operation)
+{
+    switch (operation) {
+    case NBCOLL_OPERATION_BARRIER:
+    case NBCOLL_OPERATION_BCAST:
+    case NBCOLL_OPERATION_SCATTER:
+    case NBCOLL_OPERATION_GATHER:
+    case NBCOLL_OPERATION_ALLGATHER:
+    case NBCOLL_OPERATION_ALLTOALL:
+    case NBCOLL_OPERATION_REDUCE:
+    case NBCOLL_OPERATION_ALLREDUCE:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int is_asked_for(const against_plan *plan, const against_peer *peer)
+{
+    return strcmp(plan->peers, "mpi") == 0 || strcmp(plan->peers, peer->name) == 0;
+}
+
+static int is_noted(const json_t *wrong, const json_t *what)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(wrong, i, one) if (json_equal(one, what)) return 1;
+    return 0;
+}
+
+/* Notes results that were wrong, and not timed: a form of an operation once, whatever the size. */
+static void note_wrong(against *a, const json_t *cell)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(cell, "entries"), i, entry)
+    {
+        if (json_is_true(json_object_get(entry, "right")))
+            continue;
+        const char *library = json_string_value(json_object_get(entry, "library"));
+        int is_ours = library && strcmp(library, "nbcoll") == 0;
+        json_t *what = json_pack("{s:s, s:b, s:O, s:O, s:i}", "library", is_ours ? "nbcoll" : a->name[a->peer], "ours",
+                                 is_ours, "form", json_object_get(entry, "form"), "operation",
+                                 json_object_get(cell, "operation"), "ranks", a->ranks);
+        if (!is_noted(a->wrong, what))
+            json_array_append(a->wrong, what);
+        json_decref(what);
+    }
+}
+
+/* The first line says who is there; each other one is a cell. */
+static int take(void *user, json_t *object)
+{
+    against *a = user;
+    const against_peer *peer = &against_peers[a->peer];
+    const char *mpi = json_string_value(json_object_get(object, "mpi"));
+    if (mpi) {
+        a->cores = (int)json_integer_value(json_object_get(object, "cores"));
+        snprintf(a->name[a->peer], sizeof a->name[0], "%s%s", mpi, peer->suffix);
+        if (json_integer_value(json_object_get(object, "ranks")) != a->ranks) {
+            command_refuse(a->plan->self, "--against %s: %s is the launcher of another MPI", peer->name,
+                           peer->launcher);
+            return COMMAND_FAILED;
+        }
+        return 0;
+    }
+    if (!json_object_get(object, "operation"))
+        return 0;
+    json_object_set_new(object, "ranks", json_integer(a->ranks));
+    json_object_set_new(object, "cores", json_integer(a->cores));
+    note_wrong(a, object);
+    json_array_append(a->cells[a->peer], object);
+    command_bar_add(&a->bar, 1, a->name[a->peer]);
+    return 0;
+}
+
+static void compare(against *a)
+{
+    const char *names[AGAINST_PEERS];
+    json_t *cells[AGAINST_PEERS];
+    size_t most = 0, before = json_array_size(a->rows);
+    for (int p = 0; p < AGAINST_PEERS; p++) {
+        names[p] = a->name[p];
+        most = json_array_size(a->cells[p]) > most ? json_array_size(a->cells[p]) : most;
+    }
+    for (size_t i = 0; i < most; i++) {
+        for (int p = 0; p < AGAINST_PEERS; p++)
+            cells[p] = json_array_get(a->cells[p], i);
+        against_compare(cells, names, a->rows);
+    }
+    command_bar_clear(&a->bar);
+    for (size_t i = before; i < json_array_size(a->rows); i++)
+        against_print_row(a->plan->format, json_array_get(a->rows, i));
+}
+
+/* All peers, one after the other. */
+static int measure(against *a, int ranks)
+{
+    int status = 0;
+    a->ranks = ranks;
+    for (a->peer = 0; a->peer < AGAINST_PEERS && !status; a->peer++) {
+        const against_peer *peer = &against_peers[a->peer];
+        if (!is_asked_for(a->plan, peer) || !against_is_there(peer))
+            continue;
+        a->cells[a->peer] = json_array();
+        status = against_start(a->plan, peer, ranks, take, a);
+    }
+    if (!status)
+        compare(a);
+    for (int p = 0; p < AGAINST_PEERS; p++) {
+        json_decref(a->cells[p]);
+        a->cells[p] = NULL;
+    }
+    return status;
+}
+
+static int check(const against_plan *plan, int *peers)
+{
+    int is_known = 0;
+    *peers = 0;
+    for (int p = 0; p < AGAINST_PEERS; p++) {
+        is_known |= is_asked_for(plan, &against_peers[p]);
+        *peers += is_asked_for(plan, &against_peers[p]) && against_is_there(&against_peers[p]);
+    }
+    if (!is_known)
+        return command_refuse(plan->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", plan->peers);
+    for (int i = 0; i < plan->operations; i++)
+        if (!against_has(plan->operation[i]))
+            return command_refuse(plan->self, "--against does not compare %s",
+                                  nbcoll_operation_name(plan->operation[i]));
+    if (*peers)
+        return 0;
+    command_refuse(plan->self,
+                   "--against %s: neither Open MPI nor MPICH was there when this was built, or its mpirun "
+                   "is not installed",
+                   plan->peers);
+    return COMMAND_FAILED;
+}
+
+/* Are results of nbcoll's own among the wrong ones? */
+static int is_refuted(const json_t *wrong)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(wrong, i, one) if (json_is_true(json_object_get(one, "ours"))) return 1;
+    return 0;
+}
+
+static void print_all(const against *a)
+{
+    json_t *all = json_pack("{s:i, s:i, s:O, s:O}", "abi", (int)NBCOLL_ABI, "rounds", a->plan->rounds, "results",
+                            a->rows, "wrong", a->wrong);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    puts("");
+    json_decref(all);
+}
+
+int against_run(const against_plan *plan)
+{
+    against a = {.plan = plan, .rows = json_array(), .wrong = json_array()};
+    int peers, status = check(plan, &peers);
+    if (!status) {
+        int sizes = (int)plan->cases->counts, kinds = plan->buffers == 3 ? 2 : 1;
+        int runs = plan->cases->most - plan->cases->fewest + 1;
+        command_bar_begin(&a.bar, (double)peers * plan->operations * sizes * kinds * runs);
+        against_print_head(plan->format);
+    }
+    for (int ranks = plan->cases->fewest; ranks <= plan->cases->most && !status; ranks++)
+        status = measure(&a, ranks);
+    command_bar_clear(&a.bar);
+    if (!status && plan->format == BENCH_JSON)
+        print_all(&a);
+    else if (!status)
+        against_print_end(plan->format, a.rows, a.wrong);
+    if (!status && plan->plot)
+        status = against_plot(plan->self, plan->plot, a.rows);
+    if (!status && is_refuted(a.wrong))
+        status = COMMAND_REFUTED;
+    json_decref(a.rows);
+    json_decref(a.wrong);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of `nbcoll bench --against` share. A *peer* is an MPI as its launcher is told to run it. The programs
+ * of bench/against hold nbcoll and one MPI; the command starts one for each peer, reads a line of JSON for each *cell*
+ * (an operation, a size, how buffers are used), and puts those of all peers together.
+ */
+#ifndef AGAINST_H
+#define AGAINST_H
+
+#include <jansson.h>
+
+#include "bench.h"
+
+typedef struct against_plan {
+    const command *self;
+    const char *peers;          /* mpi, or one of their names */
+    const command_cases *cases; /* ranks and counts */
+    int operations;
+    const nbcoll_operation *operation;
+    int buffers;            /* 1: reused, 2: in turn, 3: both */
+    int rounds, iterations; /* iterations: 0 for as many as fit */
+    char mood;              /* S, C or X, which is waited for a little; 0: any */
+    bench_format format;
+    const char *plot;
+} against_plan;
+
+/* The operations that are compared. */
+int against_has(nbcoll_operation operation);
+
+/* Runs the comparison, and prints it. */
+int against_run(const against_plan *plan);
+
+/* ---- against_peer.c: the programs ------------------------------------------------------------------------------ */
+
+typedef struct against_peer {
+    const char *name;             /* as the user says it */
+    const char *suffix;           /* behind the MPI's name and version */
+    const char *program;          /* its name in bench/against */
+    const char *launcher;         /* and if that is not installed, mpirun */
+    const char *const *arguments; /* of the launcher; ended by a null */
+} against_peer;
+
+#define AGAINST_PEERS 3
+extern const against_peer against_peers[AGAINST_PEERS];
+
+/* Is its program built, and its launcher installed? */
+int against_is_there(const against_peer *peer);
+
+/* Starts the program, and calls `take` with each line; what it returns ends the reading, if it is not 0. 0, or an exit
+ * status after naming what is wrong. */
+int against_start(const against_plan *plan, const against_peer *peer, int ranks, int (*take)(void *user, json_t *line),
+                  void *user);
+
+/* ---- against_ratio.c: statistics ------------------------------------------------------------------------------- */
+
+#define AGAINST_ROUNDS 1000 /* at most */
+
+/* A median with the interval in which it lies at 95%. */
+typedef struct against_interval {
+    double median, low, high;
+} against_interval;
+
+/* The ratio of two entries that took turns: the median of the rounds' ratios, and its interval by bootstrap, seeded. */
+against_interval against_ratio(const double ours[], const double theirs[], size_t rounds);
+double against_median(const double sample[], size_t n);
+
+/* What a cell is to reach: nbcoll's time over the best peer's. */
+double against_target(nbcoll_operation operation, size_t bytes, int is_shared, int is_crowded, bench_form form);
+
+/* Compares one cell of all peers: cells[p] is what peer p's program said, null if it was not run; names[p] what it is
+ * called. Appends rows to `rows`, an array, one for each memory and form of nbcoll's. */
+void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows);
+
+/* ---- against_output.c ------------------------------------------------------------------------------------------ */
+
+void against_print_head(bench_format format);
+void against_print_row(bench_format format, const json_t *row);
+void against_print_end(bench_format format, const json_t *rows, const json_t *wrong);
+int against_plot(const command *self, const char *file, const json_t *rows);
+
+#endif

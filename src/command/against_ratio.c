@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The statistics of `nbcoll bench --against`, and what is aimed at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "against.h"
+
+enum { RESAMPLES = 1000 };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double sorted_median(double sample[], size_t n)
+{
+    qsort(sample, n, sizeof *sample, by_value);
+    return n % 2 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
+}
+
+double against_median(const double sample[], size_t n)
+{
+    double copy[AGAINST_ROUNDS];
+    memcpy(copy, sample, n * sizeof *sample);
+    return sorted_median(copy, n);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+against_interval against_ratio(const double ours[], const double theirs[], size_t rounds)
+{
+    double ratio[AGAINST_ROUNDS], again[AGAINST_ROUNDS], median[RESAMPLES];
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < rounds; i++)
+        ratio[i] = ours[i] / theirs[i];
+    for (size_t s = 0; s < RESAMPLES; s++) {
+        for (size_t i = 0; i < rounds; i++)
+            again[i] = ratio[next_random(&random) % rounds];
+        median[s] = sorted_median(again, rounds);
+    }
+    qsort(median, RESAMPLES, sizeof *median, by_value);
+    return (against_interval){against_median(ratio, rounds), median[RESAMPLES / 40],
+                              median[RESAMPLES - 1 - RESAMPLES / 40]};
+}
+
+double against_target(nbcoll_operation operation, size_t bytes, int is_shared, int is_crowded, bench_form form)
+{
+    int reduces = operation == NBCOLL_OPERATION_REDUCE || operation == NBCOLL_OPERATION_ALLREDUCE;
+    if (form == BENCH_NONBLOCKING && bytes == 8)
+        return 1;
+    if (is_crowded)
+        return is_shared ? 0.5 : bytes <= 1024 ? 0.6 : 0.8;
+    if (is_shared)
+        return reduces ? 0.4 : 0.35;
+    return reduces && bytes > 1024 ? 0.65 : 0.8;
+}
+
+/* ---- a cell ---------------------------------------------------------------------------------------------------- */
+
+/* One entry's times. */
+typedef struct series {
+    size_t n;
+    double us[AGAINST_ROUNDS];
+} series;
+
+static int is_text(const json_t *entry, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(entry, key));
+    return value && strcmp(value, text) == 0;
+}
+
+/* 0 where the entry was not timed. */
+static int read_series(const json_t *entry, series *out)
+{
+    const json_t *us = json_object_get(entry, "us");
+    out->n = json_array_size(us) < AGAINST_ROUNDS ? json_array_size(us) : AGAINST_ROUNDS;
+    for (size_t i = 0; i < out->n; i++)
+        out->us[i] = json_number_value(json_array_get(us, i));
+    return json_is_true(json_object_get(entry, "right")) && out->n > 0;
+}
+
+static const json_t *find_entry(const json_t *cell, const char *library, const char *memory, const char *form)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(cell, "entries"), i, entry) if (is_text(entry, "library", library) &&
+                                                                       is_text(entry, "memory", memory) &&
+                                                                       is_text(entry, "form", form)) return entry;
+    return NULL;
+}
+
+/* The entry of a library (and a memory, if it is not null) that is the fastest; null: none was timed. */
+static const json_t *fastest(const json_t *cell, const char *library, const char *memory)
+{
+    const json_t *best = NULL, *entry;
+    double least = 0;
+    size_t i;
+    series s;
+    json_array_foreach(json_object_get(cell, "entries"), i, entry)
+    {
+        if (!is_text(entry, "library", library) || (memory && !is_text(entry, "memory", memory)) ||
+            !read_series(entry, &s))
+            continue;
+        double median = against_median(s.us, s.n);
+        if (!best || median < least) {
+            best = entry;
+            least = median;
+        }
+    }
+    return best;
+}
+
+/* What a form of nbcoll's is compared with. */
+typedef struct rival {
+    const json_t *cell, *ours, *theirs;
+    const char *name;
+    against_interval ratio;
+    double us, rival_us;
+} rival;
+
+/* The peer that is furthest ahead of a form of nbcoll's, with its own fastest form. 0: there is nothing to compare. */
+static int find_rival(json_t *const cells[], const char *const names[], const char *memory, const char *form,
+                      rival *out)
+{
+    series ours, theirs;
+    int found = 0;
+    for (int p = 0; p < AGAINST_PEERS; p++) {
+        rival r = {.cell = cells[p], .name = names[p]};
+        if (!cells[p] || !(r.ours = find_entry(cells[p], "nbcoll", memory, form)) ||
+            !(r.theirs = fastest(cells[p], "mpi", NULL)) || !read_series(r.ours, &ours) ||
+            !read_series(r.theirs, &theirs) || ours.n != theirs.n)
+            continue;
+        r.ratio = against_ratio(ours.us, theirs.us, ours.n);
+        r.us = against_median(ours.us, ours.n);
+        r.rival_us = against_median(theirs.us, theirs.n);
+        if (!found || r.ratio.median > out->ratio.median)
+            *out = r;
+        found = 1;
+    }
+    return found;
+}
+
+static json_t *row_of(const rival *r, const char *memory, bench_form form, const char *form_name)
+{
+    const json_t *cell = r->cell, *copies = fastest(cell, "copies", memory);
+    const char *name = json_string_value(json_object_get(cell, "operation"));
+    size_t bytes = (size_t)json_integer_value(json_object_get(cell, "bytes"));
+    int is_crowded =
+        json_integer_value(json_object_get(cell, "ranks")) > json_integer_value(json_object_get(cell, "cores"));
+    nbcoll_operation operation = NBCOLL_OPERATION_BARRIER;
+    while (operation + 1 < NBCOLL_OPERATION_COUNT && strcmp(nbcoll_operation_name(operation), name) != 0)
+        operation++;
+    double target = against_target(operation, bytes, strcmp(memory, "shared") == 0, is_crowded, form);
+    json_t *row = json_pack("{s:s, s:O, s:I, s:s, s:s, s:s}", "operation", name, "ranks",
+                            json_object_get(cell, "ranks"), "bytes", (json_int_t)bytes, "buffers",
+                            json_integer_value(json_object_get(cell, "turns")) > 1 ? "in turn" : "reused", "memory",
+                            memory, "form", form_name);
+    json_object_update_new(row, json_pack("{s:f, s:O, s:s, s:O, s:f, s:f, s:f, s:f}", "us", r->us, "p99",
+                                          json_object_get(r->ours, "p99"), "peer", r->name, "peer_form",
+                                          json_object_get(r->theirs, "form"), "peer_us", r->rival_us, "ratio",
+                                          r->ratio.median, "low", r->ratio.low, "high", r->ratio.high));
+    series s;
+    if (copies && read_series(copies, &s)) {
+        double us = against_median(s.us, s.n);
+        json_object_update_new(row,
+                               json_pack("{s:f, s:O}", "copies", us, "copies_by", json_object_get(copies, "form")));
+        target = 1.15 * us / r->rival_us > target ? 1.15 * us / r->rival_us : target;
+    }
+    json_object_update_new(row,
+                           json_pack("{s:f, s:b, s:O, s:O, s:O}", "target", target, "met", r->ratio.median <= target,
+                                     "mood", json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),
+                                     "preempted", json_object_get(cell, "preempted")));
+    return row;
+}
+
+void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names[AGAINST_PEERS], json_t *rows)
+{
+    static const char *const memories[] = {"private", "shared"};
+    static const struct {
+        bench_form form;
+        const char *name;
+    } forms[] = {{BENCH_BLOCKING, "blocking"}, {BENCH_NONBLOCKING, "nonblocking"}, {BENCH_FORMS, "persistent"}};
+    rival r;
+    for (int m = 0; m < 2; m++)
+        for (int f = 0; f < 3; f++)
+            if (find_rival(cells, names, memories[m], forms[f].name, &r))
+                json_array_append_new(rows, row_of(&r, memories[m], forms[f].form, forms[f].name));
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The statistics of `nbcoll bench --against`: ratios of rounds, their intervals, and the targets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "../../src/command/against_ratio.c"
+
+static int is_near(double a, double b)
+{
+    return a > b - 1e-9 && a < b + 1e-9;
+}
+
+/* Rounds in which both took ten times as long, as in another mood of the machine, change nothing. */
+static void the_ratio_is_of_what_took_turns(void **state)
+{
+    (void)state;
+    double ours[30], theirs[30];
+    for (int i = 0; i < 30; i++) {
+        theirs[i] = i % 3 ? 2 : 20;
+        ours[i] = theirs[i] * 0.7;
+    }
+    against_interval r = against_ratio(ours, theirs, 30);
+    assert_true(is_near(r.median, 0.7) && is_near(r.low, 0.7) && is_near(r.high, 0.7));
+}
+
+/* Over many sets of rounds from one distribution, whose median is 1, nearly all intervals have it inside, and some have
+ * not: they are neither too narrow nor of no use. */
+static void the_interval_has_the_median_inside_as_often_as_it_says(void **state)
+{
+    (void)state;
+    uint64_t random = 12345;
+    int inside = 0, sets = 40;
+    for (int s = 0; s < sets; s++) {
+        double ours[30], theirs[30];
+        for (int i = 0; i < 30; i++) {
+            theirs[i] = 1;
+            ours[i] = 0.5 + (double)(next_random(&random) % 10000) / 10000;
+        }
+        against_interval r = against_ratio(ours, theirs, 30);
+        assert_true(r.low <= r.median && r.median <= r.high);
+        inside += r.low <= 1 && 1 <= r.high;
+    }
+    assert_in_range(inside, sets * 85 / 100, sets - 1);
+}
+
+static void the_interval_is_the_same_each_time(void **state)
+{
+    (void)state;
+    double ours[30], theirs[30];
+    for (int i = 0; i < 30; i++) {
+        ours[i] = 1 + i % 7;
+        theirs[i] = 1 + i % 5;
+    }
+    against_interval a = against_ratio(ours, theirs, 30), b = against_ratio(ours, theirs, 30);
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_true(a.low < a.high);
+}
+
+static void a_median_leaves_its_samples_in_order(void **state)
+{
+    (void)state;
+    const double sample[] = {4, 1, 3, 2};
+    assert_true(is_near(against_median(sample, 4), 2.5));
+    assert_true(is_near(against_median(sample, 3), 3));
+}
+
+static void targets_depend_on_operation_size_memory_and_ranks(void **state)
+{
+    (void)state;
+    const nbcoll_operation data = NBCOLL_OPERATION_SCATTER, sum = NBCOLL_OPERATION_REDUCE;
+    const bench_form persistent = BENCH_FORMS;
+    assert_true(is_near(against_target(data, 8, 0, 0, persistent), 0.8));
+    assert_true(is_near(against_target(data, 8, 0, 0, BENCH_NONBLOCKING), 1));
+    assert_true(is_near(against_target(data, 1 << 20, 0, 0, persistent), 0.8));
+    assert_true(is_near(against_target(data, 1 << 16, 1, 0, persistent), 0.35));
+    assert_true(is_near(against_target(sum, 1024, 0, 0, persistent), 0.8));
+    assert_true(is_near(against_target(sum, 16384, 0, 0, persistent), 0.65));
+    assert_true(is_near(against_target(sum, 1 << 16, 1, 0, persistent), 0.4));
+    assert_true(is_near(against_target(sum, 1024, 0, 1, persistent), 0.6));
+    assert_true(is_near(against_target(data, 16384, 0, 1, persistent), 0.8));
+    assert_true(is_near(against_target(data, 1 << 16, 1, 1, persistent), 0.5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_ratio_is_of_what_took_turns),
+        cmocka_unit_test(the_interval_has_the_median_inside_as_often_as_it_says),
+        cmocka_unit_test(the_interval_is_the_same_each_time),
+        cmocka_unit_test(a_median_leaves_its_samples_in_order),
+        cmocka_unit_test(targets_depend_on_operation_size_memory_and_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
