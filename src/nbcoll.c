@@ -172,6 +172,9 @@
 #include "verify/result.c"
 #include "verify/value.c"
 
+#if NBCOLL_WITH_FAULT || NBCOLL_WITH_TRACE
+#include "host/wrapper.c"
+#endif
 #if NBCOLL_WITH_FAULT
 #include "../transports/fault/fault.c"
 #endif

@@ -562,5 +562,8 @@
 #define nbcolli_was_reported NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_was_reported)
 #define nbcolli_well_since NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_well_since)
 #define nbcolli_where_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_where_in)
+#define nbcolli_wrapper_abandon NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wrapper_abandon)
+#define nbcolli_wrapper_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wrapper_close)
+#define nbcolli_wrapper_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wrapper_open)
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/host/wrapper.h"
+
 enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, POST = 0, GET, PUT };
 
 struct registration {
@@ -41,11 +43,8 @@ struct order {
 };
 
 struct end {
-    nbcoll_endpoint base;
-    nbcoll_transport table;
-    nbcoll_bulk bulk;
+    nbcolli_wrapper wrap;
     rdma_like *world;
-    nbcoll_endpoint *inner;
     struct order *first, **last, *spare;
     int under_way[64];
     bool untried; /* something came since the last progress */
@@ -107,8 +106,8 @@ static struct registration *find_local(struct end *e, int peer, const nbcoll_reg
 {
     struct registration *r = local ? &e->world->table[local->word[0] % MOST] : NULL;
     size_t offset = r ? (size_t)((const char *)at - r->memory) : 0;
-    if (r && r->memory && r->rank == e->base.rank && (r->peer == peer || r->peer < 0) && r->access & NBCOLL_LOCAL_END &&
-        offset <= r->bytes && bytes <= r->bytes - offset)
+    if (r && r->memory && r->rank == e->wrap.base.rank && (r->peer == peer || r->peer < 0) &&
+        r->access & NBCOLL_LOCAL_END && offset <= r->bytes && bytes <= r->bytes - offset)
         return r;
     e->world->count.bad_local++;
     return NULL;
@@ -121,7 +120,7 @@ static struct registration *find_remote(struct end *e, int peer, const nbcoll_ke
     for (size_t i = 1; i < MOST; i++) {
         struct registration *r = &e->world->table[i];
         if (r->memory && memcmp(r->key, key, KEY_BYTES) == 0 && r->rank == peer && r->access & access &&
-            (r->peer == e->base.rank || r->peer < 0) && offset <= r->bytes && bytes <= r->bytes - offset)
+            (r->peer == e->wrap.base.rank || r->peer < 0) && offset <= r->bytes && bytes <= r->bytes - offset)
             return r;
     }
     e->world->count.bad_key++;
@@ -133,7 +132,7 @@ static struct registration *find_remote(struct end *e, int peer, const nbcoll_ke
 static nbcoll_posted add(struct end *e, struct order o)
 {
     struct order *free_one = e->spare;
-    if (o.peer < 0 || o.peer >= e->base.ranks)
+    if (o.peer < 0 || o.peer >= e->wrap.base.ranks)
         return NBCOLL_POST_FAILED;
     if (e->under_way[o.peer] == POSTS)
         return NBCOLL_POST_NOT_NOW;
@@ -207,7 +206,7 @@ static nbcoll_posted move_bytes(struct end *e, struct order *o)
 {
     rdma_like *w = e->world;
     pthread_mutex_lock(&w->lock);
-    bool may = !w->given_up[o->peer][e->base.rank] || o->cancelled;
+    bool may = !w->given_up[o->peer][e->wrap.base.rank] || o->cancelled;
     if (may) {
         char *there = o->theirs->memory + o->offset;
         if (!o->cancelled && o->what == GET)
@@ -228,8 +227,8 @@ static nbcoll_posted carry_out(struct end *e, struct order *o)
     if (o->what != POST && !o->written)
         said = move_bytes(e, o);
     if (said == NBCOLL_POST_DONE && o->what != GET && !o->cancelled)
-        said = e->inner->transport->post(e->inner, o->peer, o->header, o->what == POST ? o->payload : NULL,
-                                         o->what == POST ? o->bytes : 0, o->work);
+        said = e->wrap.call.post(e->wrap.inner, o->peer, o->header, o->what == POST ? o->payload : NULL,
+                                 o->what == POST ? o->bytes : 0, o->work);
     return said;
 }
 
@@ -237,7 +236,7 @@ static void progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct end *e = end_of(ep);
     struct order *o = e->first, *next;
-    e->inner->transport->progress(e->inner, found);
+    e->wrap.call.progress(e->wrap.inner, found);
     e->first = NULL;
     e->last = &e->first;
     e->untried = false;
@@ -270,13 +269,6 @@ static void cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-static void close_end(nbcoll_endpoint *ep)
-{
-    struct end *e = end_of(ep);
-    e->inner->transport->close(e->inner);
-    free(e);
-}
-
 /* What it had under way and registered ends with it; who is reading there just now finds the memory as it was. */
 static void abandon(nbcoll_endpoint *ep)
 {
@@ -294,8 +286,7 @@ static void abandon(nbcoll_endpoint *ep)
             w->count.registered--;
         }
     pthread_mutex_unlock(&w->lock);
-    e->inner->transport->abandon(e->inner);
-    free(e);
+    nbcolli_wrapper_abandon(ep);
 }
 
 static void give_up(nbcoll_endpoint *ep, int peer)
@@ -304,20 +295,14 @@ static void give_up(nbcoll_endpoint *ep, int peer)
     pthread_mutex_lock(&e->world->lock);
     e->world->given_up[ep->rank][peer] = 1;
     pthread_mutex_unlock(&e->world->lock);
-    e->inner->transport->give_up(e->inner, peer);
-}
-
-static int fd(nbcoll_endpoint *ep)
-{
-    struct end *e = end_of(ep);
-    return e->inner->transport->wakeup->fd(e->inner);
+    e->wrap.call.give_up(e->wrap.inner, peer);
 }
 
 /* Only our own progress carries out what is under way; for what has no room the inner one rings. */
 static nbcoll_status arm(nbcoll_endpoint *ep)
 {
     struct end *e = end_of(ep);
-    return e->untried ? NBCOLL_AGAIN : e->inner->transport->wakeup->arm(e->inner);
+    return e->untried ? NBCOLL_AGAIN : e->wrap.inner_wakeup.arm(e->wrap.inner);
 }
 
 /* Neighbours of even distance have more room, and put cheaply; the others get. */
@@ -362,42 +347,37 @@ void rdma_like_free(rdma_like *w)
     free(w);
 }
 
-nbcoll_endpoint *rdma_like_open(rdma_like *w, nbcoll_endpoint *inner)
+nbcoll_endpoint *rdma_like_open(rdma_like *world, nbcoll_endpoint *inner)
 {
-    static const nbcoll_wakeup wakeup = {sizeof wakeup, fd, arm};
     size_t orders = (size_t)inner->ranks * POSTS;
-    struct end *e = calloc(1, sizeof *e + orders * sizeof e->orders[0]);
-    if (!e)
+    nbcolli_wrapper *w;
+    if (nbcolli_wrapper_open(NULL, inner, "rdma_like", sizeof(struct end) + orders * sizeof(struct order), &w))
         return NULL;
-    e->bulk = (nbcoll_bulk){.size = sizeof e->bulk,
+    struct end *e = end_of(&w->base);
+    w->bulk = (nbcoll_bulk){.size = sizeof w->bulk,
                             .register_memory = register_memory,
                             .deregister_memory = deregister_memory,
-                            .get = w->variant & RDMA_LIKE_NO_GET ? NULL : get,
-                            .put = w->variant & RDMA_LIKE_NO_PUT ? NULL : put};
-    e->table = (nbcoll_transport){.abi = NBCOLL_ABI,
-                                  .size = sizeof e->table,
-                                  .name = "rdma_like",
-                                  .post = post,
-                                  .progress = progress,
-                                  .cancel = cancel,
-                                  .close = close_end,
-                                  .bulk = &e->bulk,
-                                  .wakeup = &wakeup,
-                                  .abandon = abandon,
-                                  .give_up = give_up,
-                                  .peer_limits = peer_limits,
-                                  .reason = reason};
-    e->base = *inner;
-    e->base.transport = &e->table;
-    e->base.limits.key_bytes = KEY_BYTES;
-    e->base.limits.payload -= 512;
-    e->base.limits.channels = 0;
-    e->world = w;
-    e->inner = inner;
+                            .get = world->variant & RDMA_LIKE_NO_GET ? NULL : get,
+                            .put = world->variant & RDMA_LIKE_NO_PUT ? NULL : put};
+    w->wakeup.arm = arm;
+    w->table.post = post;
+    w->table.progress = progress;
+    w->table.cancel = cancel;
+    w->table.abandon = abandon;
+    w->table.give_up = give_up;
+    w->table.peer_limits = peer_limits;
+    w->table.reason = reason;
+    w->table.shared = NULL;
+    w->table.lines = NULL;
+    w->table.signal_safe = 0;
+    w->base.limits.key_bytes = KEY_BYTES;
+    w->base.limits.payload -= 512;
+    w->base.limits.channels = 0;
+    e->world = world;
     e->last = &e->first;
     for (size_t i = 0; i < orders; i++) {
         e->orders[i].next = e->spare;
         e->spare = &e->orders[i];
     }
-    return &e->base;
+    return &w->base;
 }

@@ -8,16 +8,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/host/host.h"
+#include "../../src/host/wrapper.h"
 
 struct nbcolli_fault_end {
-    nbcoll_endpoint base;
-    nbcoll_transport table; /* ours: with the groups that the inner one has */
-    nbcoll_bulk bulk;       /* ours: with the slots that the inner one has */
-    nbcoll_endpoint *inner;
-    nbcoll_transport call; /* the inner one's, completed; its bulk group is the next one */
-    nbcoll_bulk inner_bulk;
-    nbcoll_host host;
+    nbcolli_wrapper wrap;
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
     bool awake; /* since the last progress: something that nobody will ring for, only our progress brings it about */
@@ -99,7 +93,7 @@ static nbcoll_posted nbcolli_fault_inner_post(struct nbcolli_fault_end *e, int p
         return NBCOLL_POST_NOT_NOW;
     if (nbcolli_fault_breaks(e, NBCOLL_FAULT_PAYLOAD_TRUNCATED) && bytes)
         bytes--;
-    nbcoll_posted posted = e->call.post(e->inner, peer, header, payload, bytes, work);
+    nbcoll_posted posted = e->wrap.call.post(e->wrap.inner, peer, header, payload, bytes, work);
     if (posted == NBCOLL_POST_NOT_NOW)
         e->peer[peer] |= NBCOLLI_FAULT_REFUSED;
     return posted;
@@ -219,7 +213,7 @@ static void nbcolli_fault_release(struct nbcolli_fault_end *e, nbcoll_completion
 static void nbcolli_fault_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    e->call.progress(e->inner, found);
+    e->wrap.call.progress(e->wrap.inner, found);
     e->awake = false;
     nbcolli_fault_release(e, found);
     e->progresses++;
@@ -242,30 +236,7 @@ static void nbcolli_fault_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
         held->status = NBCOLL_ERR_CANCELLED; /* the next progress returns it */
         e->awake = true;
     } else
-        e->call.cancel(e->inner, work);
-}
-
-static void nbcolli_fault_close(nbcoll_endpoint *ep)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    nbcoll_host host = e->host;
-    e->call.close(e->inner);
-    nbcolli_free(&host, e, sizeof *e + (size_t)e->base.ranks);
-}
-
-static void nbcolli_fault_abandon(nbcoll_endpoint *ep)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    if (e->call.abandon)
-        e->call.close = e->call.abandon;
-    nbcolli_fault_close(ep);
-}
-
-static void nbcolli_fault_give_up(nbcoll_endpoint *ep, int peer)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    if (e->call.give_up)
-        e->call.give_up(e->inner, peer);
+        e->wrap.call.cancel(e->wrap.inner, work);
 }
 
 static nbcoll_status nbcolli_fault_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
@@ -274,13 +245,7 @@ static nbcoll_status nbcolli_fault_register(nbcoll_endpoint *ep, int peer, void 
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     return nbcolli_fault_fails(e, NBCOLL_FAULT_REGISTER)
                ? NBCOLL_ERR_TRANSPORT
-               : e->call.bulk->register_memory(e->inner, peer, memory, bytes, access, out);
-}
-
-static void nbcolli_fault_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    e->call.bulk->deregister_memory(e->inner, registration);
+               : e->wrap.inner_bulk.register_memory(e->wrap.inner, peer, memory, bytes, access, out);
 }
 
 static nbcoll_posted nbcolli_fault_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
@@ -289,7 +254,7 @@ static nbcoll_posted nbcolli_fault_get(nbcoll_endpoint *ep, int peer, const nbco
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_GET, peer);
     if (met == NBCOLL_POST_DONE)
-        met = e->call.bulk->get(e->inner, peer, key, offset, local, to, bytes, work);
+        met = e->wrap.inner_bulk.get(e->wrap.inner, peer, key, offset, local, to, bytes, work);
     if (met == NBCOLL_POST_LENT) {
         e->getting = work;
         e->gets_to = to;
@@ -303,120 +268,45 @@ static nbcoll_posted nbcolli_fault_put(nbcoll_endpoint *ep, int peer, const nbco
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_PUT, peer);
-    return met == NBCOLL_POST_DONE ? e->call.bulk->put(e->inner, peer, key, offset, local, from, bytes, notice, work)
-                                   : met;
-}
-
-static int nbcolli_fault_reaches(nbcoll_endpoint *ep, int peer)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    return e->call.bulk->reaches(e->inner, peer);
-}
-
-static const void *nbcolli_fault_view(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset, size_t bytes)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    return e->call.bulk->view(e->inner, peer, key, offset, bytes);
+    return met == NBCOLL_POST_DONE
+               ? e->wrap.inner_bulk.put(e->wrap.inner, peer, key, offset, local, from, bytes, notice, work)
+               : met;
 }
 
 static nbcoll_posted nbcolli_fault_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_LINE, peer);
-    return met == NBCOLL_POST_DONE ? e->call.lines->post(e->inner, peer, line, work) : met;
-}
-
-static void nbcolli_fault_peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    e->call.peer_limits(e->inner, peer, out);
+    return met == NBCOLL_POST_DONE ? e->wrap.inner_lines.post(e->wrap.inner, peer, line, work) : met;
 }
 
 static void nbcolli_fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    if (e->call.reason)
-        e->call.reason(e->inner, peer, out);
+    if (e->wrap.call.reason)
+        e->wrap.call.reason(e->wrap.inner, peer, out);
     if (!out->code && !out->text)
         out->text = "fault was told to fail";
-}
-
-/* Shared memory is the inner one's, unharmed. */
-static nbcoll_status nbcolli_fault_shared_reserve(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    return e->call.shared->reserve(e->inner, bytes, at);
-}
-
-static void nbcolli_fault_shared_release(nbcoll_endpoint *ep, uint64_t at)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    e->call.shared->release(e->inner, at);
-}
-
-static void *nbcolli_fault_shared_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    return e->call.shared->map(e->inner, at, bytes);
-}
-
-static void nbcolli_fault_shared_wake(nbcoll_endpoint *ep, int peer)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    e->call.shared->wake(e->inner, peer);
-}
-
-static int nbcolli_fault_fd(nbcoll_endpoint *ep)
-{
-    struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    return e->call.wakeup->fd(e->inner);
 }
 
 static nbcoll_status nbcolli_fault_arm(nbcoll_endpoint *ep)
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
-    nbcoll_status status = e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->call.wakeup->arm(e->inner);
+    nbcoll_status status = e->awake || e->config.lost_at ? NBCOLL_AGAIN : e->wrap.inner_wakeup.arm(e->wrap.inner);
     return nbcolli_fault_breaks(e, NBCOLL_FAULT_ARM_ALWAYS_OK) ? NBCOLL_OK : status;
 }
 
-static const nbcoll_shared nbcolli_fault_shared = {sizeof nbcolli_fault_shared, nbcolli_fault_shared_reserve,
-                                                   nbcolli_fault_shared_release, nbcolli_fault_shared_map,
-                                                   nbcolli_fault_shared_wake};
-static const nbcoll_wakeup nbcolli_fault_wakeup = {sizeof nbcolli_fault_wakeup, nbcolli_fault_fd, nbcolli_fault_arm};
-static const nbcoll_lines nbcolli_fault_lines = {sizeof nbcolli_fault_lines, nbcolli_fault_line};
-
-/* The groups, and the slots in them, that the inner one has. */
-static void nbcolli_fault_table_make(struct nbcolli_fault_end *e)
+static void nbcolli_fault_changes(nbcolli_wrapper *w)
 {
-    const nbcoll_transport *in = &e->call;
-
-    e->table = (nbcoll_transport){.abi = NBCOLL_ABI,
-                                  .size = sizeof e->table,
-                                  .name = "fault",
-                                  .post = nbcolli_fault_post,
-                                  .progress = nbcolli_fault_progress,
-                                  .cancel = nbcolli_fault_cancel,
-                                  .close = nbcolli_fault_close,
-                                  .abandon = nbcolli_fault_abandon,
-                                  .give_up = nbcolli_fault_give_up};
-    if (in->bulk) {
-        memcpy(&e->inner_bulk, in->bulk, in->bulk->size < sizeof e->inner_bulk ? in->bulk->size : sizeof e->inner_bulk);
-        e->call.bulk = &e->inner_bulk;
-        e->bulk = (nbcoll_bulk){
-            .size = sizeof e->bulk, .flags = e->inner_bulk.flags, .register_memory = nbcolli_fault_register};
-        e->bulk.deregister_memory = e->inner_bulk.deregister_memory ? nbcolli_fault_deregister : NULL;
-        e->bulk.get = e->inner_bulk.get ? nbcolli_fault_get : NULL;
-        e->bulk.put = e->inner_bulk.put ? nbcolli_fault_put : NULL;
-        e->bulk.reaches = e->inner_bulk.reaches ? nbcolli_fault_reaches : NULL;
-        e->bulk.view = e->inner_bulk.view ? nbcolli_fault_view : NULL;
-        e->table.bulk = &e->bulk;
-    }
-    e->table.wakeup = in->wakeup ? &nbcolli_fault_wakeup : NULL;
-    e->table.shared = in->shared ? &nbcolli_fault_shared : NULL;
-    e->table.lines = in->lines ? &nbcolli_fault_lines : NULL;
-    e->table.peer_limits = in->peer_limits ? nbcolli_fault_peer_limits : NULL;
-    e->table.reason = nbcolli_fault_reason;
-    e->base.transport = &e->table;
+    w->table.post = nbcolli_fault_post;
+    w->table.progress = nbcolli_fault_progress;
+    w->table.cancel = nbcolli_fault_cancel;
+    w->table.reason = nbcolli_fault_reason;
+    NBCOLLI_WRAPPER_CHANGES(w->bulk.register_memory, nbcolli_fault_register);
+    NBCOLLI_WRAPPER_CHANGES(w->bulk.get, nbcolli_fault_get);
+    NBCOLLI_WRAPPER_CHANGES(w->bulk.put, nbcolli_fault_put);
+    NBCOLLI_WRAPPER_CHANGES(w->wakeup.arm, nbcolli_fault_arm);
+    NBCOLLI_WRAPPER_CHANGES(w->lines.post, nbcolli_fault_line);
 }
 
 /* Completes and checks a configuration, which may be null. */
@@ -438,7 +328,7 @@ static nbcoll_status nbcolli_fault_config(nbcoll_fault_config *c, const nbcoll_f
 static void nbcolli_fault_begin(struct nbcolli_fault_end *e, const nbcoll_fault_config *c)
 {
     e->config = *c;
-    e->random = (c->seed + (uint64_t)e->base.rank + 1) * 0x9e3779b97f4a7c15u | 1; /* each rank its own sequence */
+    e->random = (c->seed + (uint64_t)e->wrap.base.rank + 1) * 0x9e3779b97f4a7c15u | 1; /* each rank its own sequence */
     e->calls = 0;
     e->progresses = 0;
 }
@@ -446,34 +336,20 @@ static void nbcolli_fault_begin(struct nbcolli_fault_end *e, const nbcoll_fault_
 nbcoll_status nbcoll_fault_open(const nbcoll_fault_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)
 {
     nbcoll_fault_config c = {0};
-    nbcoll_host host = {0};
-    nbcoll_transport call = {0};
+    nbcolli_wrapper *w;
     if (!inner || !out)
         return NBCOLL_ERR_NULL;
     nbcoll_status status = nbcolli_fault_config(&c, config, inner->ranks);
-    if (status == NBCOLL_OK && c.host)
-        status = nbcolli_copy_tagged(&host, c.host, sizeof host);
+    if (status == NBCOLL_OK)
+        status =
+            nbcolli_wrapper_open(c.host, inner, "fault", sizeof(struct nbcolli_fault_end) + (size_t)inner->ranks, &w);
     if (status != NBCOLL_OK)
         return status;
-    if (inner->transport->abi != NBCOLL_ABI)
-        return NBCOLL_ERR_ABI;
-    memcpy(&call, inner->transport, inner->transport->size < sizeof call ? inner->transport->size : sizeof call);
-    if (!call.post || !call.progress || !call.cancel || !call.close)
-        return NBCOLL_ERR_ABI;
-    if (inner->owner)
-        return NBCOLL_ERR_BUSY;
-    struct nbcolli_fault_end *e = nbcolli_alloc(&host, sizeof *e + (size_t)inner->ranks, 64);
-    if (!e)
-        return NBCOLL_ERR_MEMORY;
-    memset(e, 0, sizeof *e + (size_t)inner->ranks);
-    e->base = *inner;
-    e->inner = inner;
-    e->call = call;
-    e->host = host;
+    struct nbcolli_fault_end *e = nbcolli_fault_end_of(&w->base);
     e->held_end = &e->held;
     nbcolli_fault_begin(e, &c);
-    nbcolli_fault_table_make(e);
-    *out = &e->base;
+    nbcolli_fault_changes(w);
+    *out = &w->base;
     return NBCOLL_OK;
 }
 
@@ -482,7 +358,7 @@ nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_fault_config *c
     nbcoll_fault_config c = {0};
     if (!ep || !config)
         return NBCOLL_ERR_NULL;
-    if (ep->transport->close != nbcolli_fault_close)
+    if (ep->transport->post != nbcolli_fault_post)
         return NBCOLL_ERR_FOREIGN;
     nbcoll_status status = nbcolli_fault_config(&c, config, ep->ranks);
     if (status == NBCOLL_OK)
@@ -492,5 +368,5 @@ nbcoll_status nbcoll_fault_set(nbcoll_endpoint *ep, const nbcoll_fault_config *c
 
 uint64_t nbcoll_fault_calls(const nbcoll_endpoint *ep)
 {
-    return ep && ep->transport->close == nbcolli_fault_close ? ((const struct nbcolli_fault_end *)ep)->calls : 0;
+    return ep && ep->transport->post == nbcolli_fault_post ? ((const struct nbcolli_fault_end *)ep)->calls : 0;
 }
