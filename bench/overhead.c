@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the library itself costs, on one thread: an empty start and test, of a new and of a persistent request, a test
- * that finds nothing, a broadcast of 8 bytes between two stepped ranks; allocations after warm-up; bytes of a
- * communicator and of a request. Medians of batches of 1000. With an argument only that part runs, once, for an
- * instruction count:
+ * that finds nothing, a broadcast of 8 bytes between two stepped ranks, and where nobody waits in start and wait, or in
+ * one blocking call; allocations after warm-up; bytes of a communicator and of a request. Medians of batches of 1000.
+ * With an argument only that part runs, once, for an instruction count:
  *
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_test*" bench/overhead test */
 #include <stdio.h>
@@ -137,6 +137,26 @@ static __attribute__((noinline)) void measured_bcast(ranks *r)
         bcast(r);
 }
 
+/* The root is through at once, and its message has come when the other one starts. */
+static __attribute__((noinline)) void measured_wait(ranks *r)
+{
+    double data[2] = {1, 0};
+    nbcoll_request request;
+    for (int i = 0; i < BATCH; i++)
+        for (int k = 0; k < 2; k++) {
+            must(nbcoll_ibcast(&data[k], 1, NBCOLL_DOUBLE, 0, r->comm[k], &request));
+            must(nbcoll_wait(&request, NBCOLL_FOREVER));
+        }
+}
+
+static __attribute__((noinline)) void measured_blocking(ranks *r)
+{
+    double data[2] = {1, 0};
+    for (int i = 0; i < BATCH; i++)
+        for (int k = 0; k < 2; k++)
+            must(nbcoll_bcast(&data[k], 1, NBCOLL_DOUBLE, 0, r->comm[k], NBCOLL_FOREVER));
+}
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -183,7 +203,7 @@ static void report_memory(ranks *r)
 int main(int argc, char **argv)
 {
     static ranks r;
-    double took[4][BATCHES], data = 0;
+    double took[6][BATCHES], data = 0;
     nbcoll_schedule *empty = empty_schedule();
     nbcoll_request waiting, persistent;
     int only = argc > 1, batches = only ? 1 : BATCHES;
@@ -197,6 +217,14 @@ int main(int argc, char **argv)
         if (!only || strcmp(argv[1], "bcast") == 0)
             measured_bcast(&r);
         took[2][b] = (now() - at) / BATCH;
+        at = now();
+        if (!only || strcmp(argv[1], "wait") == 0)
+            measured_wait(&r);
+        took[4][b] = (now() - at) / BATCH;
+        at = now();
+        if (!only || strcmp(argv[1], "blocking") == 0)
+            measured_blocking(&r);
+        took[5][b] = (now() - at) / BATCH;
     }
     if (!only) {
         report_memory(&r);
@@ -228,6 +256,8 @@ int main(int argc, char **argv)
         report("the same of a persistent request", took[3], BATCHES);
         report("a test that finds nothing", took[1], BATCHES);
         report("a broadcast of 8 bytes, both ranks' work", took[2], BATCHES);
+        report("the same by start and wait", took[4], BATCHES);
+        report("the same by the blocking call", took[5], BATCHES);
     }
     return 0; /* the last broadcast never ends: the process does */
 }

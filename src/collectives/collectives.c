@@ -255,7 +255,7 @@ static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_start_over(comm, nbcolli_call_begin(c, comm, how.form == NBCOLLI_LATER, request));
-    return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(request, how.timeout) : s;
+    return s == NBCOLL_OK && how.form == NBCOLLI_AND_WAIT ? nbcolli_wait_or_leave(*request, how.timeout) : s;
 }
 
 /* The first call with this word and count. */
@@ -301,7 +301,7 @@ static nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void 
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_start_over(comm, nbcolli_plain_begin(what, count, send, recv, comm, &mine));
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&mine, timeout) : s;
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(mine, timeout) : s;
 }
 
 /* A call without arrays. Inline, for what it has of its word when it is compiled. */

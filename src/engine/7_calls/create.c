@@ -130,7 +130,7 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
 {
     nbcoll_request request;
     nbcoll_status s = nbcoll_comm_icreate(context, endpoint, config, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
 }
 
 static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, const nbcoll_comm_config *config,
@@ -170,7 +170,7 @@ static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wis
 {
     nbcoll_request request;
     nbcoll_status s = nbcolli_create_inherit(parent, mine, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
 }
 
 nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out, nbcoll_request *request)
@@ -242,5 +242,5 @@ nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *
 {
     nbcoll_request request;
     nbcoll_status s = nbcoll_comm_idup_with(comm, config, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
 }

@@ -124,19 +124,15 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Why the request is not over: it waits for its slot, or for its peers. */
-static nbcoll_status nbcolli_request_expired(const nbcoll_request *request)
+/* Why the request is not over, if it is not: it waits for its slot, or for its peers. The lock is held. */
+static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = NBCOLL_ERR_TIMEOUT;
+    const nbcolli_run *run = r->run, *holder = run;
 
-    if (nbcolli_enter(c) != NBCOLL_OK)
-        return NBCOLL_ERR_FORKED;
-    nbcolli_request *r = nbcolli_request_find(*request);
-    const nbcolli_run *run = r ? r->run : NULL, *holder = run;
-    if (r && nbcolli_is_shrink(r))
+    if (nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
-    else if (r && !run && nbcolli_is_active(r))
+    else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {
         nbcoll_failure f = nbcolli_awaited(holder);
@@ -145,8 +141,15 @@ static nbcoll_status nbcolli_request_expired(const nbcoll_request *request)
         s = f.status;
         nbcolli_note(r->comm, &f);
     }
-    nbcolli_unlock(c);
     return s;
+}
+
+static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request)
+{
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return NBCOLL_ERR_FORKED;
+    nbcolli_request *r = nbcolli_request_find(request);
+    return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
 }
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
@@ -159,7 +162,7 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
         if (s != NBCOLL_PENDING)
             return s;
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return nbcolli_request_expired(request);
+            return nbcolli_wait_expired(c, *request);
     }
 }
 
@@ -172,31 +175,63 @@ static void nbcolli_request_cancel(nbcolli_request *r)
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
 }
 
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout)
+/* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. */
+static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request *r)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
-    nbcoll_status s = nbcoll_wait(request, timeout);
+    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
+    nbcoll_status s = NBCOLL_PENDING;
 
-    if (s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT)
-        return s;
+    if (nbcolli_is_forked(c))
+        return NBCOLL_ERR_FORKED;
+    if (!nbcolli_try_lock(c))
+        return NBCOLL_PENDING; /* somebody else is advancing it, or will let this one in */
+    if (nbcolli_is_pending(state)) {
+        nbcolli_pass(c);
+        state = atomic_load_explicit(&r->state, memory_order_relaxed); /* as above */
+    }
+    if (!nbcolli_is_pending(state)) {
+        s = r->status;
+        nbcolli_request_release(c, r);
+    }
+    return nbcolli_leave_reporting(c, s);
+}
+
+/* The deadline is over. */
+static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
+{
     if (nbcolli_enter(c) != NBCOLL_OK)
         return NBCOLL_ERR_FORKED;
-    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
-    nbcolli_request *r = nbcolli_request_find(*request);
-    if (r && !nbcolli_is_active(r)) /* it has ended since */
-        return nbcolli_leave(c, nbcolli_take_end(c, r, request));
-    if (r) {
-        r->detached = 1;
-        if (r->creating)
-            r->creating->out = NULL;
-        nbcoll_comm *comm = r->comm;
-        nbcolli_request_cancel(r);
-        nbcolli_note(comm, &failure);
-        nbcolli_drain(c);
+    if (!nbcolli_is_active(r)) { /* it has ended since */
+        nbcoll_status ended = r->status;
+        nbcolli_request_release(c, r);
+        return nbcolli_leave(c, ended);
     }
-    *request = (nbcoll_request){0};
+    nbcoll_comm *comm = r->comm;
+    nbcoll_status s = nbcolli_request_expired(r);
+    nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
+    r->detached = 1;
+    if (r->creating)
+        r->creating->out = NULL;
+    nbcolli_request_cancel(r);
+    nbcolli_note(comm, &failure);
+    nbcolli_drain(c);
     c->failure = failure;
     return nbcolli_leave(c, s);
+}
+
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
+{
+    nbcolli_request *r = nbcolli_entry_of(request);
+    nbcoll_context *c = r->context;
+    nbcoll_status s = nbcolli_test_own(c, r);
+    nbcolli_waiter w = {0};
+
+    while (s == NBCOLL_PENDING) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return nbcolli_leave_alone(c, r);
+        s = nbcolli_test_own(c, r);
+    }
+    return s;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */

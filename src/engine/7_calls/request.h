@@ -11,7 +11,8 @@ nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
 /* What test would say now; it changes nothing. */
 nbcoll_status nbcolli_outcome(const nbcoll_request *request);
 
-/* Waits; at the timeout leaves the request to itself, cancelled, so that the caller can forget it. */
-nbcoll_status nbcolli_wait_or_leave(nbcoll_request *request, uint64_t timeout);
+/* Waits for a request whose handle nobody else has got, and releases it; at the timeout leaves it to itself, cancelled,
+ * so that the caller can forget it. */
+nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout);
 
 #endif

@@ -50,5 +50,5 @@ nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t 
 {
     nbcoll_request request;
     nbcoll_status s = nbcoll_comm_ishrink(comm, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(&request, timeout) : s;
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
 }
