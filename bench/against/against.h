@@ -61,7 +61,7 @@ typedef struct buffers {
     float *send[TURNS], *recv[TURNS];
 } buffers;
 
-typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form;
+typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS, APART = FORMS } form; /* APART: see second, below */
 
 /* One of what takes turns in a cell. */
 typedef struct entry {
@@ -72,6 +72,9 @@ typedef struct entry {
     void *user;                       /* the library's */
     int (*open)(struct entry *entry); /* 0, or why not; then the entry is left out. May be null */
     int (*call)(struct entry *entry, int turn);
+    /* Null; or the second part of the call, when all ranks have done the first: then nobody waits for another's start.
+     */
+    int (*second)(struct entry *entry, int turn);
     void (*close)(struct entry *entry); /* may be null */
     void (*progress)(void *user);
     int is_right;                /* checked, for every turn */
@@ -84,27 +87,34 @@ typedef struct entry {
 typedef struct ours ours;
 typedef struct copies copies;
 
-extern const char *const form_names[FORMS];
+extern const char *const form_names[FORMS + 1];
 
 /* Opens nbcoll over shm, with so many bytes for nbcoll_mem_alloc. `id` is rank 0's. */
 ours *ours_open(world *w, const char id[41], size_t memory);
 void ours_close(ours *o, world *w);
 void *ours_alloc(ours *o, size_t bytes); /* memory of nbcoll_mem_alloc; null if there is none */
 void ours_free(ours *o, void *memory);
-int ours_entry(ours *o, entry *e, form which);
+int ours_entry(ours *o, entry *e, form which); /* APART: a persistent start, and its wait apart */
+int ours_test(entry *e, int turn);             /* of what APART has started: an nbcoll_status */
+void ours_abandon(ours *o);
 
 /* The bare copies. `memory` bytes of each rank's part of the arena are for buffers that the others see. */
 size_t copies_arena(int ranks, size_t memory);
 copies *copies_open(world *w);
 float *copies_buffer(const world *w, int rank, const cell *c, int turn, int is_recv); /* null: there is no room */
 int copies_entry(copies *k, entry *e, int which); /* which: the first COPIES_PRIVATE are of private memory */
-enum { COPIES_PRIVATE = 2, COPIES = 3 };
+enum { COPIES_PRIVATE = 3, COPIES = 4 };
 
 void theirs_init(int *argc, char ***argv, int *rank, int *ranks, char name[256]);
 void theirs_share(void *bytes, int n); /* rank 0's, to all */
 int theirs_entry(entry *e, form which);
 int theirs_yield(void); /* do its ranks hand their cores over while they wait? */
 void theirs_finish(void);
+
+/* ---- solo.c ---------------------------------------------------------------------------------------------------- */
+
+/* Microseconds that start and wait of 8 bytes, persistent, take on each of so many ranks of one thread. */
+double solo_measure(int ranks, nbcoll_operation operation);
 
 /* ---- data.c: what the buffers hold ----------------------------------------------------------------------------- */
 

@@ -8,10 +8,13 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "against.h"
 
-enum { SLOTS = 8, PIECE = 16384, LINE = 128 };
+enum { SLOTS = 8, PIECE = 16384, BOUNCE = 131072, LINE = 128 };
 
 /* From one rank to another, or to all: who has read how much. */
 typedef struct ring {
@@ -35,9 +38,9 @@ struct copies {
     unsigned pushed[RANKS_MOST], pulled[RANKS_MOST][RANKS_MOST]; /* pieces, of my rings; of [rank][its ring] */
 };
 
-typedef enum path { READ, RING, DIRECT } path;
+typedef enum path { READ, RING, STREAM, DIRECT } path; /* STREAM: a ring, written past the cache */
 
-static const char *const path_names[] = {"read", "ring", "direct"};
+static const char *const path_names[] = {"read", "ring", "stream", "direct"};
 
 /* A phase: what this rank takes from each other, and where that is put. Where pieces are added, to[r] are the same, and
  * `own` is added, too. */
@@ -157,10 +160,10 @@ static const float *look(const world *w, const entry *e, const phase *p, int fro
 /* What is only copied by the kernel goes where it belongs in one call. */
 static int fetch(entry *e, const phase *p, int turn)
 {
-    static _Alignas(LINE) float bounce[PIECE / sizeof(float)];
+    static _Alignas(LINE) float bounce[BOUNCE / sizeof(float)];
     const job *j = e->user;
     const world *w = j->copies->world;
-    size_t step = p->own ? PIECE / sizeof(float) : SIZE_MAX, most = 0;
+    size_t step = p->own ? BOUNCE / sizeof(float) : SIZE_MAX, most = 0;
     for (int r = 0; r < w->ranks; r++)
         most = p->take[r] > most ? p->take[r] : most;
     for (size_t at = 0; at < most; at += step < most ? step : most) {
@@ -198,8 +201,27 @@ static int has_room(const world *w, const ring *r, int to, unsigned head)
     return 1;
 }
 
+static void copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+/* Past the cache, whose lines the other core would have to give back first. */
+static void stream(void *to, const void *from, size_t bytes)
+{
+#ifdef __SSE2__
+    size_t i = 0;
+    for (; i + 16 <= bytes; i += 16)
+        _mm_stream_si128((__m128i *)((char *)to + i), _mm_loadu_si128((const __m128i *)((const char *)from + i)));
+    memcpy((char *)to + i, (const char *)from + i, bytes - i);
+    _mm_sfence();
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
 /* Puts the next piece into a ring, if there is room and one is left. `done` counts those of this phase. */
-static void push(copies *k, const phase *p, int to, const float *from, size_t *done)
+static void push(copies *k, const phase *p, int to, const float *from, size_t *done, path by)
 {
     const world *w = k->world;
     int target = to == w->rank ? (w->rank + 1) % w->ranks : to;
@@ -208,7 +230,7 @@ static void push(copies *k, const phase *p, int to, const float *from, size_t *d
     if (*done == pieces(p->give[target]) || !has_room(w, r, to, k->pushed[to]))
         return;
     left = left * sizeof(float) < PIECE ? left * sizeof(float) : PIECE;
-    memcpy(r->slot[k->pushed[to] % SLOTS], from + p->give_at[target] + at, left);
+    (by == STREAM ? stream : copy)(r->slot[k->pushed[to] % SLOTS], from + p->give_at[target] + at, left);
     atomic_store_explicit(&r->head, ++k->pushed[to], memory_order_release);
     ++*done;
 }
@@ -229,7 +251,7 @@ static int pull(copies *k, const phase *p, int from, size_t at, int is_first)
     return 1;
 }
 
-static size_t give_all(copies *k, const phase *p, const float *from, size_t done[])
+static size_t give_all(copies *k, const phase *p, const float *from, size_t done[], path by)
 {
     const world *w = k->world;
     size_t left = 0;
@@ -237,7 +259,7 @@ static size_t give_all(copies *k, const phase *p, const float *from, size_t done
         int to = p->is_same ? w->rank : (w->rank + i) % w->ranks;
         size_t all = pieces(p->give[(w->rank + i) % w->ranks]);
         if (all && done[to] < all)
-            push(k, p, to, from, &done[to]);
+            push(k, p, to, from, &done[to], by);
         left += all - done[to];
         if (p->is_same)
             break;
@@ -258,7 +280,7 @@ static int pass(entry *e, const phase *p, int turn)
         most = pieces(p->take[r]) > most ? pieces(p->take[r]) : most;
     do {
         int moved = 0;
-        left = give_all(k, p, from, done);
+        left = give_all(k, p, from, done, j->path);
         while (at < most && !moved) {
             int source = (w->rank + i) % w->ranks;
             if (at < pieces(p->take[source]) && !(moved = pull(k, p, source, at, i == 1)))
@@ -355,16 +377,17 @@ static int call(entry *e, int turn)
 {
     const job *j = e->user;
     copies *k = j->copies;
+    int is_ring = j->path == RING || j->path == STREAM;
     phase p = first_phase(k->world, e, turn);
-    int status = j->path == RING ? pass(e, &p, turn) : fetch(e, &p, turn);
+    int status = is_ring ? pass(e, &p, turn) : fetch(e, &p, turn);
     copy_own(k->world, e, turn);
     if (!status && e->cell->operation == NBCOLL_OPERATION_ALLREDUCE && k->world->ranks > 2) {
-        if (j->path != RING)
+        if (!is_ring)
             end_phase(k);
         p = second_phase(k->world, e, turn);
-        status = j->path == RING ? pass(e, &p, turn) : fetch(e, &p, turn);
+        status = is_ring ? pass(e, &p, turn) : fetch(e, &p, turn);
     }
-    if (j->path != RING)
+    if (!is_ring)
         end_phase(k);
     return status;
 }

@@ -22,6 +22,7 @@ typedef struct plan {
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
     size_t count[64];
     int rounds;
+    int is_split;      /* parts of a time are measured, too */
     long iterations;   /* of a batch; 0: as many as fit into the budget */
     double budget;     /* us */
     double low, high;  /* the mood that is wanted: us of a line from core to core */
@@ -38,6 +39,7 @@ typedef struct bench {
     entry *entry;
     int entries;
     long retaken, preempted;
+    double calls; /* of the operation at hand; 0: not measured */
     int patience; /* times to wait for a mood */
     double *sample;
 } bench;
@@ -105,12 +107,31 @@ static void meet_for(bench *b, entry *e)
     meet(&b->world, e->progress, e->user);
 }
 
-static void call(bench *b, entry *e, int turn)
+static void check_status(const bench *b, const entry *e, int status)
 {
-    int status = e->call(e, turn);
     if (status != 0)
         give_up("rank %d: %s %s of %s, %zu bytes: status %d", b->world.rank, e->library, e->form_name,
                 nbcoll_operation_name(e->cell->operation), e->cell->bytes, status);
+}
+
+static double part(bench *b, entry *e, int (*function)(entry *, int), int turn)
+{
+    double at = now();
+    int status = function(e, turn);
+    double us = now() - at - b->world.clock;
+    check_status(b, e, status);
+    return us > 0 ? us : 0;
+}
+
+static double iterate(bench *b, entry *e, int turn)
+{
+    meet_for(b, e);
+    double us = part(b, e, e->call, turn);
+    if (e->second) {
+        meet(&b->world, NULL, NULL); /* and nothing of the second part is done meanwhile */
+        us += part(b, e, e->second, turn);
+    }
+    return us;
 }
 
 /* Are the results right, in each turn and on each rank? Each time with other data: there are persistent requests that
@@ -123,23 +144,13 @@ static int check(bench *b, entry *e)
         int turn = i % e->cell->turns;
         float *recv = e->buffers->recv[turn];
         data_fill(e->cell, w->rank, w->ranks, i, e->buffers->send[turn], recv);
-        meet_for(b, e);
-        call(b, e, turn);
+        iterate(b, e, turn);
         meet_for(b, e);
         if (b->plan->spoil && strcmp(b->plan->spoil, e->library) == 0)
             recv[0] += 1;
         is_wrong |= data_wrong(e->cell, w->rank, w->ranks, i, recv) >= 0;
     }
     return world_most(&b->world, is_wrong) == 0;
-}
-
-static double iterate(bench *b, entry *e, int turn)
-{
-    meet_for(b, e);
-    double at = now();
-    call(b, e, turn);
-    double us = now() - at - b->world.clock;
-    return us > 0 ? us : 0;
 }
 
 static long preemptions(void)
@@ -236,9 +247,10 @@ static void add_all(bench *b)
         b->buffers[2].send[i] = copies_buffer(&b->world, b->world.rank, c, i, 0);
         b->buffers[2].recv[i] = copies_buffer(&b->world, b->world.rank, c, i, 1);
     }
-    for (int which = 0; which < FORMS; which++)
+    int forms = b->plan->is_split ? APART + 1 : FORMS;
+    for (int which = 0; which < forms; which++)
         add(b, OURS, &b->buffers[0], which);
-    for (int which = 0; which < FORMS && has_shared; which++)
+    for (int which = 0; which < forms && has_shared; which++)
         add(b, OURS, &b->buffers[1], which);
     for (int which = 0; which < FORMS; which++)
         add(b, THEIRS, &b->buffers[0], which);
@@ -260,9 +272,9 @@ static void print_entry(const bench *b, const entry *e)
 static void print_cell(const bench *b, const double mood[2])
 {
     printf("{\"operation\":\"%s\",\"bytes\":%zu,\"turns\":%d,\"mood\":[%.4f,%.4f],\"retaken\":%ld,\"preempted\":%ld,"
-           "\"entries\":[",
+           "\"calls\":%.4f,\"entries\":[",
            nbcoll_operation_name(b->cell->operation), b->cell->bytes, b->cell->turns, mood[0], mood[1], b->retaken,
-           b->preempted);
+           b->preempted, b->calls);
     for (int i = 0; i < b->entries; i++) {
         if (i)
             printf(",");
@@ -324,7 +336,9 @@ static void measure(bench *b, const cell *c)
 static void measure_all(bench *b)
 {
     const plan *p = b->plan;
-    for (int i = 0; i < p->operations; i++)
+    for (int i = 0; i < p->operations; i++) {
+        b->calls = p->is_split && b->world.rank == 0 ? solo_measure(b->world.ranks, p->operation[i]) : 0;
+        meet(&b->world, NULL, NULL);
         for (int j = 0; j < (p->operation[i] == NBCOLL_OPERATION_BARRIER ? 1 : p->counts); j++)
             for (int turns = p->first_turns; turns <= p->last_turns; turns += TURNS - 1) {
                 cell c = {.operation = p->operation[i], .count = p->count[j], .turns = turns};
@@ -333,6 +347,7 @@ static void measure_all(bench *b)
                 if (turns == p->first_turns || c.bytes)
                     measure(b, &c);
             }
+    }
 }
 
 /* ---- the program ----------------------------------------------------------------------------------------------- */
@@ -350,7 +365,7 @@ static nbcoll_operation operation_named(const char *name)
 static void take_arguments(plan *p, int argc, char *argv[])
 {
     int option;
-    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:")) != -1) {
+    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:x")) != -1) {
         if (option == 'o')
             p->operation[p->operations++ % NBCOLL_OPERATION_COUNT] = operation_named(optarg);
         else if (option == 'c')
@@ -368,6 +383,8 @@ static void take_arguments(plan *p, int argc, char *argv[])
             p->low = atof(optarg);
         else if (option == 'h')
             p->high = atof(optarg);
+        else if (option == 'x')
+            p->is_split = 1;
         else if (option == 's')
             p->spoil = optarg;
         else

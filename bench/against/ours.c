@@ -20,7 +20,7 @@ typedef struct call {
     nbcoll_request request[TURNS]; /* persistent */
 } call;
 
-const char *const form_names[FORMS] = {"blocking", "nonblocking", "persistent"};
+const char *const form_names[FORMS + 1] = {"blocking", "nonblocking", "persistent", "apart"};
 
 ours *ours_open(world *w, const char id[41], size_t memory)
 {
@@ -53,6 +53,13 @@ void ours_close(ours *o, world *w)
         while (nbcoll_context_free(o->context) == NBCOLL_ERR_BUSY)
             nbcoll_progress(o->context);
     meet(w, NULL, NULL);
+    free(o);
+}
+
+/* Without the others: they are of this thread, too. */
+void ours_abandon(ours *o)
+{
+    nbcoll_context_abandon(o->context, NULL, NULL);
     free(o);
 }
 
@@ -137,6 +144,24 @@ static int call_persistent(entry *e, int turn)
     return (int)(status == NBCOLL_OK ? nbcoll_wait(&k->request[turn], DEADLINE) : status);
 }
 
+static int call_start(entry *e, int turn)
+{
+    call *k = e->user;
+    return (int)nbcoll_start(&k->request[turn]);
+}
+
+static int call_wait(entry *e, int turn)
+{
+    call *k = e->user;
+    return (int)nbcoll_wait(&k->request[turn], DEADLINE);
+}
+
+int ours_test(entry *e, int turn)
+{
+    call *k = e->user;
+    return (int)nbcoll_test(&k->request[turn]);
+}
+
 static int open_requests(entry *e)
 {
     call *k = e->user;
@@ -149,7 +174,7 @@ static int open_requests(entry *e)
 static void close_call(entry *e)
 {
     call *k = e->user;
-    for (int i = 0; e->form == PERSISTENT && i < e->cell->turns; i++)
+    for (int i = 0; e->form >= PERSISTENT && i < e->cell->turns; i++)
         nbcoll_request_free(&k->request[i]);
     free(k);
 }
@@ -162,7 +187,7 @@ static void progress_call(void *user)
 
 int ours_entry(ours *o, entry *e, form which)
 {
-    static int (*const calls[FORMS])(entry *, int) = {call_blocking, call_nonblocking, call_persistent};
+    static int (*const calls[FORMS + 1])(entry *, int) = {call_blocking, call_nonblocking, call_persistent, call_start};
     call *k = calloc(1, sizeof *k);
     if (!k)
         return -1;
@@ -171,8 +196,9 @@ int ours_entry(ours *o, entry *e, form which)
     e->form = which;
     e->form_name = form_names[which];
     e->user = k;
-    e->open = which == PERSISTENT ? open_requests : NULL;
+    e->open = which >= PERSISTENT ? open_requests : NULL;
     e->call = calls[which];
+    e->second = which == APART ? call_wait : NULL;
     e->close = close_call;
     e->progress = progress_call;
     return 0;

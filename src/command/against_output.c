@@ -39,7 +39,7 @@ void against_print_head(bench_format format)
                "", "mood", "best peer");
     if (format == BENCH_CSV)
         puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,"
-             "mood_before,mood_after,retaken,preempted");
+             "mood_before,mood_after,retaken,preempted,calls,lines,waiting");
 }
 
 static void print_table_row(const json_t *row)
@@ -58,6 +58,10 @@ static void print_table_row(const json_t *row)
            text_of(row, "peer_form"));
     if (number_of(row, "preempted"))
         printf(" (%lld batches with a preempted rank)", number_of(row, "preempted"));
+    const json_t *split = json_object_get(row, "split");
+    if (split)
+        printf("\n%58s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting", "", real_of(split, "calls"),
+               real_of(split, "copies"), real_of(split, "lines"), real_of(split, "waiting"));
     puts("");
 }
 
@@ -70,8 +74,13 @@ static void print_csv_row(const json_t *row)
            real_of(row, "high"));
     if (json_object_get(row, "copies"))
         printf("%.4f", real_of(row, "copies"));
-    printf(",%.4f,%d,%.4f,%.4f,%lld,%lld\n", real_of(row, "target"), json_is_true(json_object_get(row, "met")),
+    printf(",%.4f,%d,%.4f,%.4f,%lld,%lld", real_of(row, "target"), json_is_true(json_object_get(row, "met")),
            mood_of(row, 0), mood_of(row, 1), number_of(row, "retaken"), number_of(row, "preempted"));
+    const json_t *split = json_object_get(row, "split");
+    if (split)
+        printf(",%.4f,%.4f,%.4f\n", real_of(split, "calls"), real_of(split, "lines"), real_of(split, "waiting"));
+    else
+        puts(",,,");
 }
 
 void against_print_row(bench_format format, const json_t *row)

@@ -92,6 +92,8 @@ static void say_all(line *l, const against_plan *plan, const against_peer *peer,
     say_number(l, (unsigned long long)plan->rounds);
     say(l, "-i");
     say_number(l, (unsigned long long)plan->iterations);
+    if (plan->is_split)
+        say(l, "-x");
     if (plan->mood) {
         say(l, "-l");
         say(l, plan->mood == 'X' ? "0.13" : plan->mood == 'C' ? "0.038" : "0");

@@ -22,6 +22,7 @@ typedef struct benchmark {
     bench_format format;
     const char *plot;
     const char *against; /* null, or the peers' name */
+    int is_split;
     char mood;           /* as in against_plan */
     int is_special;      /* an option was given that does not go with it */
     int operations;
@@ -62,7 +63,7 @@ static int take_buffers(const command *self, const char *value, int *out)
 static int take_option(void *user, int option, const char *value)
 {
     benchmark *b = user;
-    b->is_special |= !strchr("pcBRIvjPAM", option);
+    b->is_special |= !strchr("pcBRIvjPAMS", option);
     int status = command_rules_take(b->self, &b->rules, option, value);
     if (status != 1)
         return status;
@@ -99,6 +100,9 @@ static int take_option(void *user, int option, const char *value)
         return bench_can_plot(b->self, value);
     case 'A':
         b->against = value;
+        return 0;
+    case 'S':
+        b->is_split = 1;
         return 0;
     case 'M':
         b->mood = value[0];
@@ -140,7 +144,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"noise", required_argument, NULL, 'N'},     {"bind", required_argument, NULL, 'w'},
         {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
-        {"mood", required_argument, NULL, 'M'},
+        {"mood", required_argument, NULL, 'M'},      {"split", no_argument, NULL, 'S'},
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
@@ -306,13 +310,13 @@ static int run_against(benchmark *b)
     static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
     if (b->is_special)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
-                                       "--mood, --csv, --json and --plot");
+                                       "--mood, --split, --csv, --json and --plot");
     if (!b->cases.counts)
         memcpy(b->cases.count, counts, sizeof counts);
     b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
     against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
                          .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
-                         .iterations = b->plan.iterations,
+                         .iterations = b->plan.iterations, .is_split = b->is_split, .mood = b->mood,
                          .format = b->format, .plot = b->plot};
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
         if (against_has((nbcoll_operation)o))
@@ -344,8 +348,8 @@ static int run(const command *self, int argc, char *argv[])
     if (!status && b.against)
         return run_against(&b);
     take_defaults(&b);
-    if (!status && b.mood)
-        status = command_refuse(self, "--mood goes with --against");
+    if (!status && (b.mood || b.is_split))
+        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : "split");
     if (!status)
         status = check_algorithms(&b);
     chosen.file = b.rules.file;
@@ -414,7 +418,8 @@ const command command_bench = {
     "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
     "  --rounds N        (30) of\n"
     "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
-    "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n",
+    "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
+    "  --split           also the parts of a persistent operation's time: calls, copies, lines, waiting\n",
     run,
     ":",
 };

@@ -5,9 +5,10 @@
 
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'lam'" bench --against lam
 refuses "nbcoll bench: --against does not compare scan" bench scan --against mpi
-refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --csv, --json and --plot" \
+refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --split, --csv, --json and --plot" \
     bench bcast --against mpi --tests 3
 refuses "nbcoll bench: --mood goes with --against" bench bcast --mood C
+refuses "nbcoll bench: --split goes with --against" bench bcast --split
 refuses "nbcoll bench: --mood is S, C or X, not 'D'" bench --against mpi --mood D
 
 # without shared memory there are no ranks
@@ -50,9 +51,9 @@ esac
 END
 run bench bcast --against mpi --count 16384 --rounds 5 --csv
 cat >"$work/expected" <<'END'
-operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,mood_before,mood_after,retaken,preempted
-bcast,2,65536,reused,private,nonblocking,1.5000,9.0000,Open MPI 9,blocking,2.0000,0.7500,0.7500,1.0000,1.8000,1.0350,1,0.0500,0.3000,1,0
-bcast,2,65536,reused,private,persistent,3.0000,9.0000,Open MPI 9,blocking,2.0000,1.5000,1.5000,15.0000,1.8000,1.0350,0,0.0500,0.3000,1,0
+operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,mood_before,mood_after,retaken,preempted,calls,lines,waiting
+bcast,2,65536,reused,private,nonblocking,1.5000,9.0000,Open MPI 9,blocking,2.0000,0.7500,0.7500,1.0000,1.8000,1.0350,1,0.0500,0.3000,1,0,,,
+bcast,2,65536,reused,private,persistent,3.0000,9.0000,Open MPI 9,blocking,2.0000,1.5000,1.5000,15.0000,1.8000,1.0350,0,0.0500,0.3000,1,0,,,
 END
 [ "$status" -eq 0 ] || fail "exit status $status"
 diff -u "$work/expected" "$work/out" || fail "these are not the rows"
@@ -68,6 +69,16 @@ run bench bcast --against openmpi --count 16384 --rounds 5
 grep -q "^bcast .* nonblocking .* 0.75 .* met  .* C 0.050, X 0.300  *Open MPI 9, blocking$" "$work/out" || fail "no row"
 grep -q "^ *2  16 K, 64 K  *data  *persistent  *0 of  *1 met, median ratio 1.50, worst 1.50 (bcast, 65536 bytes)$" \
     "$work/out" || fail "no summary"
+
+# the parts of a time add up to it: 3 = 0.5 + 1.8 + 0.2 + 0.5
+cp "$work/path/mpirun.openmpi" "$work/whole"
+first="$first,$(entry nbcoll private apart true 2.5 2.5)"
+sed "s/\"preempted\":0/\"preempted\":0,\"calls\":0.5/; s/^\*) echo.*/*) echo \"\$cell\"'$first]}' ;;/" "$work/whole" \
+    >"$work/path/mpirun.openmpi"
+run bench bcast --against openmpi --count 16384 --rounds 5 --split --mood C
+grep -q "^ *= 0.50 calls + 1.80 copies + 0.20 lines + 0.50 waiting$" "$work/out" || fail "no parts"
+grep -q -- " -x -l 0.038 -h 0.13$" "$work/said" || fail "the program is not asked for parts in a mood: $(cat "$work/said")"
+cp "$work/whole" "$work/path/mpirun.openmpi"
 
 # a wrong result of nbcoll's own is a failure
 first="$(entry nbcoll private persistent false 3 3),$(entry mpi private blocking true 2 2)"
