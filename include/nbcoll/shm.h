@@ -69,8 +69,9 @@ typedef struct nbcoll_shm_config {
     int rank, ranks;                       /* 1..NBCOLL_SHM_RANKS ranks */
     uint64_t timeout;                      /* ns until all must have come; 0: a minute; NBCOLL_FOREVER */
     /* All ranks pass the same three. */
-    uint32_t depth;   /* messages in flight from one rank to another, 1..4096, rounded up to a power of two; 0: what
-                         makes about 1 MiB a receiver */
+    uint32_t depth;   /* messages and lines in flight from one rank to another, 1..4096, rounded up to a power of two;
+                         0: 128 (64 with more than 64 ranks, 32 with more than 128), of which as many may be messages
+                         with a payload as makes about 1 MiB a receiver, at most 64 */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
     size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
                          (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota */

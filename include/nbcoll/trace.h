@@ -28,8 +28,8 @@ extern "C" {
     X(CLOSE, "close")                                                                                                  \
     X(LEFT, "left")                 /* peer */                                                                         \
     X(PUT, "put")                   /* as get; payload: where from; header: the notice */                              \
-    X(LINE, "line")                 /* peer, line, work request, posted */                                             \
-    X(LINE_ARRIVED, "line arrived") /* peer: the sender; line */                                                       \
+    X(LINE, "line")                 /* peer, channel, turn, payload, bytes, posted */                                  \
+    X(LINE_ARRIVED, "line arrived") /* peer: the sender; channel, turn, payload, bytes */                              \
     X(REASON, "reason")             /* peer, reason */
 typedef enum nbcoll_trace_call {
 #define NBCOLLI_TRACE_ENUM(name, text) NBCOLL_TRACE_##name,
@@ -53,9 +53,9 @@ typedef struct nbcoll_trace_event {
     size_t bytes, offset;
     const nbcoll_key *key;
     const nbcoll_work *work; /* compare only */
-    const nbcoll_line *line;
     const nbcoll_transport_error *reason;
-    uint32_t access;
+    uint64_t turn;
+    uint32_t access, channel;
 } nbcoll_trace_event;
 
 typedef struct nbcoll_trace_config {

@@ -74,12 +74,21 @@ typedef struct nbcoll_arrival {
     size_t bytes;
 } nbcoll_arrival;
 
-/* One delivered line (see nbcoll_lines); whose it is and how long it can be read, as above. */
-typedef struct nbcoll_line_arrival nbcoll_line_arrival;
+/* One delivered line (see nbcoll_lines). It and its payload are the transport's; the core reads them until the next
+ * progress. */
+typedef struct nbcoll_line_arrival {
+    struct nbcoll_line_arrival *next;
+    int source;          /* rank of the sender on this endpoint */
+    uint32_t channel;    /* as posted, and the others */
+    uint32_t bytes;      /* of the payload: at most NBCOLL_LINE_PAYLOAD */
+    uint64_t turn;
+    const void *payload; /* aligned to 8 */
+} nbcoll_line_arrival;
 
 /* What one progress call found. The core empties it before the call and handles it after it returned: a transport
- * calls nobody back. The lists are in the order in which the core shall handle them, and before `lost` and `departed`.
- * All of it is handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
+ * calls nobody back. Each list is in the order in which the core shall handle it. It handles `lines` first, since
+ * most operations wait for one of these, then `arrived` and `completed`, then `lost` and `departed`. All of it is
+ * handled in one call of the host's: what arrives at once is bounded, best to about NBCOLL_PASS_BYTES. */
 typedef struct nbcoll_completions {
     nbcoll_arrival *arrived;
     nbcoll_work *completed;
@@ -194,29 +203,23 @@ typedef struct nbcoll_wakeup {
 
 #define NBCOLL_LINE_PAYLOAD 48
 
-/* 64 bytes: header and payload can share a cache line, and `turn`, written last, can be its flag. */
-typedef struct nbcoll_line {
-    uint64_t turn; /* counts the lines of the channel; never 0 */
-    uint32_t channel;
-    uint32_t bytes; /* of the payload: at most NBCOLL_LINE_PAYLOAD. The others need not be carried */
-    unsigned char payload[NBCOLL_LINE_PAYLOAD];
-} nbcoll_line;
-
-struct nbcoll_line_arrival {
-    struct nbcoll_line_arrival *next;
-    int source;              /* rank of the sender on this endpoint */
-    const nbcoll_line *line; /* as posted */
-};
-
 /* Messages of one line, for what a pair of ranks sends each other again and again: instead of the whole header a line
- * has a *channel*, a number that sender and receiver have agreed on once, by messages. The cores count channels from 0
- * for each (sender, receiver) and use less than limits.channels, so that a transport may give each a place of its own
- * at the receiver. On a channel one line is under way at a time: the core posts the next one only when it knows that
- * the last one has arrived. Each arrives exactly once; lines and messages may overtake each other. */
+ * has a *channel*, a number that sender and receiver have agreed on once, by messages, and a *turn*. With these and up
+ * to 48 bytes of payload a line fits a cache line, and one store can publish all of it.
+ *
+ * The cores count channels from 0 for each (sender, receiver) and use less than limits.channels. Neither channel nor
+ * turn means anything to the transport: it carries them. Any number of lines may be under way, on one channel or on
+ * many. Each arrives exactly once and whole, or its sender is lost. Lines overtake messages, are overtaken by them, and
+ * may overtake each other: the lines of one channel, too. */
 typedef struct nbcoll_lines {
     size_t size;
-    /* As nbcoll_transport.post. FAILED: no such channel, or more bytes than a line has. */
-    nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work);
+    /* Sends a line to `peer`, which may be this rank itself. `payload` (any alignment; not read if `bytes` is 0) is the
+     * caller's again at the return: never LENT. DONE: it will be delivered, as nbcoll_posted says. NOT_NOW: nothing
+     * happened. The core then posts the same as a message, and does not try the line again; arm wakes for the room that
+     * it lacked as it does for a message's. LOST, as for a message. FAILED: the transport is broken, or there is no
+     * such channel (limits.channels or above), or `bytes` is more than NBCOLL_LINE_PAYLOAD: nothing happened. */
+    nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, const void *payload,
+                          size_t bytes);
 } nbcoll_lines;
 
 /* ---- promises and prices --------------------------------------------------------------------------------------- */

@@ -145,7 +145,14 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(a_cancelled_put_writes_nothing_more)                                                                             \
     X(who_is_given_up_writes_nothing_more)                                                                             \
     X(who_is_given_up_gets_nothing_that_counts)                                                                        \
-    X(lines_arrive_once_and_whole_beside_messages)                                                                     \
+    X(lines_of_every_length_arrive_once_and_whole_beside_messages)                                                     \
+    X(a_line_that_cannot_be_fails)                                                                                     \
+    X(lines_reach_their_own_rank)                                                                                      \
+    X(lines_stay_readable_until_the_next_progress)                                                                     \
+    X(a_rank_without_room_for_lines_sleeps_until_there_is_some)                                                        \
+    X(a_line_ends_a_sleep)                                                                                             \
+    X(lines_posted_before_a_close_are_delivered)                                                                       \
+    X(lines_to_one_who_has_left_go_nowhere)                                                                            \
     X(why_an_abandoned_rank_is_lost_is_told)                                                                           \
     X(reserved_memory_is_zeroed_aligned_and_nobody_elses)                                                              \
     X(all_ranks_find_what_one_has_reserved)                                                                            \

@@ -26,9 +26,7 @@ static struct {
     nbcoll_registration theirs; /* what it gets from */
     enum { GET_NONE, GET_READY, GET_GOING } getting;
     unsigned char to[SIGNAL_BYTES];
-    nbcoll_line line;
-    struct loan line_loan;
-    bool line_ready;
+    struct line_stream lines;
 } inside;
 
 static void inside_post(struct player *p)
@@ -61,19 +59,6 @@ static void inside_get(struct player *p)
     p->lent += t->loan.lent;
 }
 
-static void inside_line(struct player *p)
-{
-    if (!inside.line_ready || inside.line_loan.lent)
-        return;
-    nbcoll_posted said = p->ep->transport->lines->post(p->ep, 1, &inside.line, &inside.line_loan.work);
-    if (said == NBCOLL_POST_NOT_NOW)
-        return;
-    CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_LENT);
-    inside.line_ready = false;
-    inside.line_loan.lent = said == NBCOLL_POST_LENT;
-    p->lent += inside.line_loan.lent;
-}
-
 static void on_alarm(int number)
 {
     struct player *p = inside.p;
@@ -82,8 +67,8 @@ static void on_alarm(int number)
         inside_post(p);
     if (inside.safe & NBCOLL_SAFE_BULK)
         inside_get(p);
-    if (inside.safe & NBCOLL_SAFE_LINES)
-        inside_line(p);
+    if (inside.lines.posted < inside.lines.of)
+        stream_post(&inside.lines);
     if (inside.safe & NBCOLL_SAFE_WAKE && p->ep->transport->shared)
         p->ep->transport->shared->wake(p->ep, 1);
     if (inside.safe & NBCOLL_SAFE_PROGRESS)
@@ -116,22 +101,18 @@ static void *be_there(void *until)
 }
 
 /* Between two churns, with the signal blocked: looks at what has come, and prepares what is next. */
-static void look(struct world *w, const unsigned char *from, uint64_t turn[])
+static void look(struct world *w, const unsigned char *from)
 {
     struct player *p = inside.p;
     player_progress(p);
-    if (inside.safe & NBCOLL_SAFE_LINES)
-        lines_take(w, turn);
+    if (inside.lines.of)
+        stream_progress(&inside.lines);
     else
         player_progress(&w->player[1]);
     if (inside.getting == GET_GOING && !inside.get.loan.lent) {
         CHECK(memcmp(inside.to, from, SIGNAL_BYTES) == 0);
         memset(inside.to, 0, SIGNAL_BYTES);
         inside.getting = GET_READY;
-    }
-    if (inside.safe & NBCOLL_SAFE_LINES && inside.line.turn == turn[0] && !inside.line_loan.lent) {
-        inside.line = expected_line(w, 0, 0, turn[0] + 1);
-        inside.line_ready = true;
     }
 }
 
@@ -141,7 +122,9 @@ static void prepare(struct world *w, unsigned char *from)
     memset(&inside, 0, sizeof inside);
     inside.p = p;
     inside.safe = p->ep->transport->signal_safe;
-    inside.line_loan.work.owner = inside.get.loan.work.owner = 0x6c6f616eu;
+    inside.get.loan.work.owner = 0x6c6f616eu;
+    if (inside.safe & NBCOLL_SAFE_LINES)
+        inside.lines = stream_open(w, 1, SIGNALS);
     for (int k = 0; inside.safe & NBCOLL_SAFE_POST && k < SIGNAL_LETTERS; k++)
         player_write(p, 1, (size_t)k % 200);
     expected_payload(w, 1, 1, from, SIGNAL_BYTES);
@@ -159,7 +142,6 @@ static void what_is_promised_so_works_in_a_signal_handler(const nbcoll_conforman
     static unsigned char from[SIGNAL_BYTES];
     const struct itimerval often = {{0, SIGNAL_US}, {0, SIGNAL_US}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-    uint64_t turn[LINE_CHANNELS] = {0};
     pthread_t thread;
     sigset_t alarm;
     sem_t until;
@@ -179,7 +161,7 @@ static void what_is_promised_so_works_in_a_signal_handler(const nbcoll_conforman
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
     while (inside.handled < SIGNALS || inside.p->posted < inside.p->letters) {
-        look(w, from, turn);
+        look(w, from);
         pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
         churn(nowhere);
         pthread_sigmask(SIG_BLOCK, &alarm, NULL);
@@ -190,11 +172,11 @@ static void what_is_promised_so_works_in_a_signal_handler(const nbcoll_conforman
     sem_post(&until);
     pthread_join(thread, NULL);
     fclose(nowhere);
-    while (inside.p->lent || inside.line.turn != turn[0]) {
-        inside.line_ready ? inside_line(inside.p) : (void)0;
-        look(w, from, turn);
-        case_waits("work requests that were lent in a signal handler");
+    while (inside.p->lent || stream_arrived(&inside.lines) < inside.lines.posted) {
+        look(w, from);
+        case_waits("work requests that were lent in a signal handler, and lines");
     }
+    free(inside.lines.arrived);
     world_settle(w);
     if (inside.getting != GET_NONE) {
         player_deregister(inside.p, &inside.get.mine);

@@ -145,10 +145,11 @@ static void nbcolli_wrapper_wake(nbcoll_endpoint *ep, int peer)
     w->inner_shared.wake(w->inner, peer);
 }
 
-static nbcoll_posted nbcolli_wrapper_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+static nbcoll_posted nbcolli_wrapper_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                          const void *payload, size_t bytes)
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
-    return w->inner_lines.post(w->inner, peer, line, work);
+    return w->inner_lines.post(w->inner, peer, channel, turn, payload, bytes);
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */

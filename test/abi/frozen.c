@@ -521,16 +521,13 @@ OFFSET(nbcoll_wakeup, fd, 8);
 OFFSET(nbcoll_wakeup, arm, 16);
 
 VALUE(NBCOLL_LINE_PAYLOAD, 48);
-SIZE(nbcoll_line, 64);
-OFFSET(nbcoll_line, turn, 0);
-OFFSET(nbcoll_line, channel, 8);
-OFFSET(nbcoll_line, bytes, 12);
-OFFSET(nbcoll_line, payload, 16);
-
-SIZE(nbcoll_line_arrival, 24);
+SIZE(nbcoll_line_arrival, 40);
 OFFSET(nbcoll_line_arrival, next, 0);
 OFFSET(nbcoll_line_arrival, source, 8);
-OFFSET(nbcoll_line_arrival, line, 16);
+OFFSET(nbcoll_line_arrival, channel, 12);
+OFFSET(nbcoll_line_arrival, bytes, 16);
+OFFSET(nbcoll_line_arrival, turn, 24);
+OFFSET(nbcoll_line_arrival, payload, 32);
 
 SIZE(nbcoll_lines, 16);
 OFFSET(nbcoll_lines, size, 0);
@@ -715,9 +712,10 @@ OFFSET(nbcoll_trace_event, bytes, 40);
 OFFSET(nbcoll_trace_event, offset, 48);
 OFFSET(nbcoll_trace_event, key, 56);
 OFFSET(nbcoll_trace_event, work, 64);
-OFFSET(nbcoll_trace_event, line, 72);
-OFFSET(nbcoll_trace_event, reason, 80);
+OFFSET(nbcoll_trace_event, reason, 72);
+OFFSET(nbcoll_trace_event, turn, 80);
 OFFSET(nbcoll_trace_event, access, 88);
+OFFSET(nbcoll_trace_event, channel, 92);
 
 SIZE(nbcoll_trace_config, 32);
 OFFSET(nbcoll_trace_config, size, 0);

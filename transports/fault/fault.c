@@ -273,11 +273,13 @@ static nbcoll_posted nbcolli_fault_put(nbcoll_endpoint *ep, int peer, const nbco
                : met;
 }
 
-static nbcoll_posted nbcolli_fault_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+static nbcoll_posted nbcolli_fault_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                        const void *payload, size_t bytes)
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_LINE, peer);
-    return met == NBCOLL_POST_DONE ? e->wrap.inner_lines.post(e->wrap.inner, peer, line, work) : met;
+    return met == NBCOLL_POST_DONE ? e->wrap.inner_lines.post(e->wrap.inner, peer, channel, turn, payload, bytes)
+                                   : met;
 }
 
 static void nbcolli_fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)

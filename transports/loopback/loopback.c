@@ -213,17 +213,16 @@ static nbcoll_posted nbcolli_loopback_post(nbcoll_endpoint *ep, int peer, const 
     return nbcolli_loopback_write(e, peer, header, payload, bytes);
 }
 
-static nbcoll_posted nbcolli_loopback_post_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line,
-                                                nbcoll_work *work)
+static nbcoll_posted nbcolli_loopback_post_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                                const void *payload, size_t bytes)
 {
-    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
-    if (peer < 0 || peer >= ep->ranks || line->channel >= ep->limits.channels || line->bytes > NBCOLL_LINE_PAYLOAD)
+    struct nbcolli_loopback_line line;
+    if (peer < 0 || peer >= ep->ranks || channel >= ep->limits.channels || bytes > sizeof line.payload)
         return NBCOLL_POST_FAILED;
-    if (e->world->config.flags & NBCOLL_LOOPBACK_LEND)
-        return nbcolli_loopback_defer(
-            e, (struct nbcolli_loopback_order){NBCOLLI_LOOPBACK_POST, (uint32_t)peer, NULL, line, NULL, sizeof *line},
-            work);
-    return nbcolli_loopback_write(e, peer, NULL, line, sizeof *line);
+    line.arrival = (nbcoll_line_arrival){NULL, ep->rank, channel, (uint32_t)bytes, turn, NULL};
+    if (bytes)
+        memcpy(line.payload, payload, bytes);
+    return nbcolli_loopback_write(nbcolli_loopback_end_of(ep), peer, NULL, &line, sizeof line.arrival + bytes);
 }
 
 /* Gives back the places that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
@@ -235,21 +234,27 @@ static void nbcolli_loopback_give_back(struct nbcolli_loopback_ring *r)
         nbcolli_loopback_wake(r->sender);
 }
 
-/* A line that has arrived: it lies where a payload does, and its place in the report behind it. */
-static void nbcolli_loopback_deliver_line(nbcoll_arrival *a, nbcoll_line_arrival **lines)
+/* What has arrived as lines: a list that grows at its end or, since lines overtake each other, at its beginning. */
+struct nbcolli_loopback_lines {
+    nbcoll_line_arrival *first, **end;
+};
+
+static void nbcolli_loopback_deliver_line(struct nbcolli_loopback_lines *lines, nbcoll_arrival *a, bool overtakes)
 {
-    const nbcoll_line *line = (const nbcoll_line *)(const void *)(a + 1);
-    nbcoll_line_arrival *arrival = (nbcoll_line_arrival *)(void *)((unsigned char *)(a + 1) + sizeof *line);
-    *arrival = (nbcoll_line_arrival){*lines, a->source, line};
-    *lines = arrival;
+    struct nbcolli_loopback_line *line = (struct nbcolli_loopback_line *)(void *)(a + 1);
+    nbcoll_line_arrival **at = overtakes ? &lines->first : lines->end;
+    line->arrival.payload = line->payload;
+    line->arrival.next = *at;
+    *at = &line->arrival;
+    if (at == lines->end)
+        lines->end = &line->arrival.next;
 }
 
-/* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. Lines have no
- * order.
- */
-static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, nbcoll_line_arrival **lines)
+/* Deals all that is visible onto piles and stacks them; without a seed there is one pile, in order. */
+static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, nbcoll_line_arrival **found)
 {
     const nbcoll_loopback *w = e->world;
+    struct nbcolli_loopback_lines lines = {NULL, &lines.first};
     nbcoll_arrival *pile[NBCOLLI_LOOPBACK_PILES] = {NULL}, **end[NBCOLLI_LOOPBACK_PILES], *all = NULL;
     for (int i = 0; i < NBCOLLI_LOOPBACK_PILES; i++)
         end[i] = &pile[i];
@@ -261,12 +266,12 @@ static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, 
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the messages themselves */
         for (; r->taken != tail; r->taken++) {
             nbcoll_arrival *a = nbcolli_loopback_ring_place(w, r, r->taken);
-            if (a->bytes == NBCOLLI_LOOPBACK_IS_LINE) {
-                nbcolli_loopback_deliver_line(a, lines);
-                continue;
-            }
             unsigned i =
                 w->config.seed ? (unsigned)(nbcolli_loopback_random_next(&e->random) % NBCOLLI_LOOPBACK_PILES) : 0;
+            if (a->bytes == NBCOLLI_LOOPBACK_IS_LINE) {
+                nbcolli_loopback_deliver_line(&lines, a, i % 2);
+                continue;
+            }
             *end[i] = a;
             end[i] = &a->next;
         }
@@ -275,6 +280,7 @@ static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, 
         *end[i] = all;
         all = pile[i] ? pile[i] : all;
     }
+    *found = lines.first;
     return all;
 }
 

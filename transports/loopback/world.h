@@ -98,8 +98,13 @@ static inline void nbcolli_loopback_wake(struct nbcolli_loopback_port *port)
     nbcolli_wakeup_ring(&port->armed, &port->fd);
 }
 
-/* What is deferred: a message, or a line (without header), for a ring; or a get or put. Kept in a work request's
- * scratch. */
+/* A line in a ring, where a message has its payload. */
+struct nbcolli_loopback_line {
+    nbcoll_line_arrival arrival; /* but for `next` and `payload` the sender's */
+    unsigned char payload[NBCOLL_LINE_PAYLOAD];
+};
+
+/* What is deferred: a message for a ring; or a get or put. Kept in a work request's scratch. */
 enum { NBCOLLI_LOOPBACK_POST, NBCOLLI_LOOPBACK_GET, NBCOLLI_LOOPBACK_PUT };
 
 struct nbcolli_loopback_order {
@@ -135,7 +140,8 @@ static inline void nbcolli_loopback_order_set(nbcoll_work *work, struct nbcolli_
 }
 
 /* loopback.c */
-/* Writes a message, or without header a line, into the ring to `peer`. DONE or NOT_NOW. */
+/* Writes a message, or without header a line (struct nbcolli_loopback_line), into the ring to `peer`. DONE or
+ * NOT_NOW. */
 nbcoll_posted nbcolli_loopback_write(struct nbcolli_loopback_end *e, int peer, const nbcoll_header *header,
                                      const void *payload, size_t bytes);
 /* Keeps it for later progresses: LENT. */

@@ -125,7 +125,8 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
         return (nbcoll_status)l->status;
     if (fds != 2)
         return NBCOLL_ERR_ABI;
-    if (l->ranks != ours->ranks || l->payload != ours->payload || l->depth != ours->depth || l->quota != ours->quota)
+    if (l->ranks != ours->ranks || l->payload != ours->payload || l->depth != ours->depth ||
+        l->areas != ours->areas || l->quota != ours->quota)
         return NBCOLL_ERR_MISMATCH;
     if (l->rank < 1 || l->rank >= (int)ours->ranks)
         return NBCOLL_ERR_RANK;
@@ -231,6 +232,7 @@ static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
         return s;
     for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they are there */
         atomic_store_explicit(&seat->cores[i], cores.word[i], memory_order_relaxed);
+    nbcolli_shm_rings(e);
     atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
     atomic_store(&seat->state, NBCOLLI_SHM_PRESENT);
     return NBCOLL_OK;

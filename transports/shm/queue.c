@@ -1,158 +1,359 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages: a ring for each sender and receiver. The sender alone moves `tail`, the receiver alone `head`; each keeps
- * its own count and only looks at the other's, which must lie where it can: a counter or a length that cannot be marks
- * its writer as lost. An arrival is private but for its payload, which the core reads in its entry; the receiver's next
- * progress gives the entry back.
+ * Rings of lines, one for each sender and receiver, which carry lines and messages in the order of their posts. Entry n
+ * is one cache line whose last word is its flag: it holds the lap of the ring, which the receiver of entry n knows, so
+ * what the last lap has left behind is not taken for it. One store of that word publishes the entry; the payload of a
+ * message lies in an area beside the ring. `head` says which entries may be written again: the receiver moves it each
+ * time when it is done with another quarter, and the sender looks at it when its last look showed no room.
+ *
+ * A rank with more than a few possible senders does not look at all of their rings: each sender also stores, into a
+ * byte of its own in a row of the receiver's, how many entries it has put. That differs from how many were taken when
+ * there are some, and only then. Only the rings of the few that were heard of last are looked at directly.
+ *
+ * Nobody trusts what another writes: a word, a length or a head is read once, and one that cannot be marks its writer
+ * as lost. Of what arrives only the payload stays in the segment, where the core reads it; the next progress gives it
+ * back.
  */
 #include <errno.h>
 
 #include "shm.h"
 
-static struct nbcolli_shm_entry *nbcolli_shm_entry_at(const struct nbcolli_shm_home *h, struct nbcolli_shm_ring *r,
-                                                      uint64_t i)
+static const char nbcolli_shm_cannot_be[] = "a counter or length in shared memory cannot be";
+
+static struct nbcolli_shm_line *nbcolli_shm_line(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r,
+                                                 uint64_t n)
 {
-    size_t at = (size_t)(i & (h->layout.depth - 1)) * h->layout.stride;
-    return (struct nbcolli_shm_entry *)(void *)((unsigned char *)(r + 1) + at);
+    return &r->line[n & (e->depth - 1)];
 }
 
-/* DONE if there is a free entry. */
-static nbcoll_posted nbcolli_shm_room(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_ring *r)
+static unsigned char *nbcolli_shm_area(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r, uint64_t n)
+{
+    const struct nbcolli_shm_layout *l = &e->home->layout;
+    return (unsigned char *)&r->line[e->depth] + (n & (l->areas - 1)) * l->stride;
+}
+
+/* Of entry n; in its place in the word. */
+static uint64_t nbcolli_shm_lap(const struct nbcolli_shm_end *e, uint64_t n)
+{
+    return (n >> e->shift | NBCOLLI_SHM_LAP) << NBCOLLI_SHM_LAP_SHIFT;
+}
+
+void nbcolli_shm_rings(struct nbcolli_shm_end *e)
+{
+    const struct nbcolli_shm_home *h = e->home;
+    int me = e->base.rank;
+    bool rows = h->layout.rows_used;
+
+    e->depth = h->layout.depth;
+    e->quarter = h->layout.areas < 4 ? 1 : h->layout.areas / 4;
+    while (UINT32_C(1) << e->shift < e->depth)
+        e->shift++;
+    e->row = rows ? nbcolli_shm_row(h, me) : NULL;
+    for (int peer = 0; peer < e->base.ranks; peer++) {
+        struct nbcolli_shm_peer *p = &e->peer[peer];
+        p->out = nbcolli_shm_ring(h, me, peer);
+        p->in = nbcolli_shm_ring(h, peer, me);
+        p->armed = &nbcolli_shm_seat(h, peer)->armed;
+        p->told = rows ? (_Atomic uint8_t *)nbcolli_shm_row(h, peer) + me : NULL;
+        if (!rows)
+            e->poll[e->polls++] = (uint8_t)peer;
+    }
+}
+
+/* ---- posts ----------------------------------------------------------------------------------------------------- */
+
+/* Up to 48 bytes in at most three moves, which may overlap: calling memcpy costs as much as the rest of a post. */
+static void nbcolli_shm_copy_line(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    if (bytes >= 16) {
+        memcpy(to, from, 16);
+        if (bytes > 32)
+            memcpy(to + 16, from + 16, 16);
+        memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else if (bytes) {
+        to[0] = from[0];
+        to[bytes / 2] = from[bytes / 2];
+        to[bytes - 1] = from[bytes - 1];
+    }
+}
+
+/* Is there room for another entry, when at most `most` may be under way? By what is known, without a look. */
+static bool nbcolli_shm_knows_room(const struct nbcolli_shm_peer *p, uint32_t most)
+{
+    return p->gone == NBCOLLI_SHM_HERE && p->sent - p->done < most;
+}
+
+/* The same with a look; if there is none, *why is what a post answers. */
+static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t most, nbcoll_posted *why)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
-    uint64_t depth = e->home->layout.depth;
 
-    if (p->sent - p->done < depth)
-        return NBCOLL_POST_DONE;
-    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire); /* the entries before it have been read */
+    *why = p->gone == NBCOLLI_SHM_AWAY ? NBCOLL_POST_DONE : NBCOLL_POST_LOST;
+    if (p->gone != NBCOLLI_SHM_HERE)
+        return false;
+    uint64_t head = atomic_load_explicit(&p->out->head, memory_order_acquire); /* the entries before it are read */
     if (head - p->done > p->sent - p->done) {
-        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
-        return NBCOLL_POST_LOST;
+        nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
+        return false;
     }
     p->done = head;
-    if (p->sent - head < depth)
-        return NBCOLL_POST_DONE;
-    return NBCOLL_POST_NOT_NOW;
+    if (p->sent - head < most)
+        return true;
+    /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
+    *why = NBCOLL_POST_DONE;
+    if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == NBCOLLI_SHM_LEFT)
+        return false;
+    *why = NBCOLL_POST_NOT_NOW;
+    e->refusals += !p->refused;
+    p->refused = p->refused > most ? p->refused : most;
+    return false;
+}
+
+/* Publishes the next entry, which is complete but for its word. */
+static void nbcolli_shm_publish(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line, uint64_t word)
+{
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+
+    atomic_store(&line->word, nbcolli_shm_lap(e, p->sent) | word); /* releases the entry; seq_cst for the bell */
+    p->sent++;
+    if (p->told) /* release: who sees it finds the entry */
+        atomic_store_explicit(p->told, (uint8_t)p->sent, memory_order_release);
+    nbcolli_wakeup_ring(p->armed, &e->home->place[peer].event);
 }
 
 nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
-    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
+    uint32_t most = bytes ? e->home->layout.areas : e->depth;
+    nbcoll_posted why;
 
-    if (p->gone != NBCOLLI_SHM_HERE)
-        return p->gone == NBCOLLI_SHM_LOST ? NBCOLL_POST_LOST : NBCOLL_POST_DONE;
-    nbcoll_posted posted = nbcolli_shm_room(e, peer, r);
-    /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
-    if (posted == NBCOLL_POST_NOT_NOW &&
-        atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_relaxed) == NBCOLLI_SHM_LEFT)
-        return NBCOLL_POST_DONE;
-    if (posted == NBCOLL_POST_NOT_NOW && !p->refused) {
-        p->refused = 1;
-        e->refusals++;
-    }
-    if (posted != NBCOLL_POST_DONE)
-        return posted;
-    struct nbcolli_shm_entry *entry = nbcolli_shm_entry_at(e->home, r, p->sent);
-    entry->header = *header;
-    atomic_store_explicit(&entry->bytes, (uint32_t)bytes, memory_order_relaxed); /* published by `tail` */
+    if (!nbcolli_shm_knows_room(p, most) && !nbcolli_shm_finds_room(e, peer, most, &why))
+        return why;
+    struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->out, p->sent);
+    memcpy(line->payload, header, sizeof *header);
+    atomic_store_explicit(&line->turn, bytes, memory_order_relaxed); /* published by the word */
     if (bytes)
-        memcpy(entry->payload, payload, bytes);
-    atomic_store(&r->tail, ++p->sent); /* releases the entry to the receiver; seq_cst for the bell */
-    nbcolli_shm_wake(e, peer);
+        memcpy(nbcolli_shm_area(e, p->out, p->sent), payload, bytes);
+    nbcolli_shm_publish(e, peer, line, NBCOLLI_SHM_MESSAGE);
     return NBCOLL_POST_DONE;
 }
 
-/* Hands out messages of one sender, to the end of the list, until *bytes_left are used up. Returns how many. */
-static int nbcolli_shm_take(struct nbcolli_shm_end *e, int peer, nbcoll_arrival *arrival, int most,
-                            ptrdiff_t *bytes_left)
+static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                           const void *payload, size_t bytes)
+{
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+    nbcoll_posted why;
+
+    if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
+        return NBCOLL_POST_FAILED;
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    if (!nbcolli_shm_knows_room(p, e->depth) && !nbcolli_shm_finds_room(e, peer, e->depth, &why))
+        return why;
+    struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->out, p->sent);
+    nbcolli_shm_copy_line(line->payload, payload, bytes);
+    atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
+    nbcolli_shm_publish(e, peer, line, (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel);
+    return NBCOLL_POST_DONE;
+}
+
+const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post};
+
+/* ---- arrivals -------------------------------------------------------------------------------------------------- */
+
+/* The word of the next entry of this sender, or 0 while it is not there. */
+static uint64_t nbcolli_shm_next(const struct nbcolli_shm_end *e, const struct nbcolli_shm_peer *p, memory_order order)
+{
+    uint64_t word = atomic_load_explicit(&nbcolli_shm_line(e, p->in, p->taken)->word, order);
+    return (word ^ nbcolli_shm_lap(e, p->taken)) >> NBCOLLI_SHM_LAP_SHIFT ? 0 : word;
+}
+
+/* False: that cannot be a message. */
+static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
-    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire); /* the entries themselves */
-    int n = 0;
+    uint64_t bytes = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
+    nbcoll_arrival *a = &e->arrival[e->arrivals];
 
-    if (tail - p->given > e->home->layout.depth || tail - p->given < p->taken - p->given) {
-        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
-        return 0;
-    }
-    for (; p->taken != tail && n < most && *bytes_left > 0; p->taken++, n++) {
-        struct nbcolli_shm_entry *entry = nbcolli_shm_entry_at(e->home, r, p->taken);
-        uint32_t bytes = atomic_load_explicit(&entry->bytes, memory_order_relaxed); /* once: it is not to be trusted */
-        if (bytes > e->home->layout.payload) {
-            nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
-            return n;
+    if (bytes > e->home->layout.payload)
+        return false;
+    a->next = a + 1;
+    a->source = peer;
+    memcpy(&a->header, line->payload, sizeof a->header);
+    a->payload = nbcolli_shm_area(e, p->in, p->taken);
+    a->bytes = (size_t)bytes;
+    e->arrivals++;
+    e->bytes_left -= (ptrdiff_t)bytes;
+    return true;
+}
+
+static bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line, uint64_t word)
+{
+    uint32_t channel = (uint32_t)word, bytes = word >> NBCOLLI_SHM_BYTES_SHIFT & 0xff;
+    nbcoll_line_arrival *a = &e->line[e->lines];
+
+    if (channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
+        return false;
+    uint64_t turn = atomic_load_explicit(&line->turn, memory_order_relaxed);
+    *a = (nbcoll_line_arrival){a + 1, peer, channel, bytes, turn, line->payload};
+    e->lines++;
+    return true;
+}
+
+/* Hands out what is there of one sender, while this progress may bring more. */
+static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
+{
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+    uint64_t word;
+
+    while (e->arrivals < NBCOLLI_SHM_ARRIVALS && e->lines < NBCOLLI_SHM_ARRIVALS && e->bytes_left > 0 &&
+           (word = nbcolli_shm_next(e, p, memory_order_acquire)) != 0) { /* acquire: the entry */
+        struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->in, p->taken);
+        if (!((uint32_t)word == NBCOLLI_SHM_MESSAGE ? nbcolli_shm_take_message(e, peer, line)
+                                                    : nbcolli_shm_take_line(e, peer, line, word))) {
+            nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
+            return;
         }
-        arrival[n] = (nbcoll_arrival){&arrival[n + 1], peer, entry->header, entry->payload, bytes};
-        *bytes_left -= bytes;
+        p->taken++;
+        if (!(p->taken & (e->quarter - 1)) && !p->is_due) {
+            p->is_due = true;
+            e->due[e->dues++] = (uint8_t)peer;
+        }
     }
-    return n;
+    e->seen[peer] = (uint8_t)p->taken;
 }
 
-/* Gives back the entries that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
- * is room, or its second look sees the room. The exchange lets one waking suffice. */
-static void nbcolli_shm_give_back(struct nbcolli_shm_end *e, int peer)
+/* Gives back what was handed out, to those from whom that was another quarter. seq_cst on both sides: either we see
+ * that the sender sleeps until there is room, or its second look sees the room. The exchange lets one waking suffice. A
+ * quarter is enough for a sender without room: beyond the head that it knows lie entries of more than a quarter. */
+static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
 {
-    struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, peer, e->base.rank);
-
-    e->peer[peer].given = e->peer[peer].taken;
-    atomic_store(&r->head, e->peer[peer].given); /* our core's reads come before the entries are overwritten */
-    if (nbcolli_wakeup_take(&r->hungry))
-        nbcolli_shm_wake(e, peer);
-}
-
-/* Begins with another sender each time, so that none can fill every batch. */
-nbcoll_arrival *nbcolli_shm_deliver(struct nbcolli_shm_end *e)
-{
-    int ranks = e->base.ranks, n = 0;
-    ptrdiff_t bytes_left = NBCOLL_PASS_BYTES;
-
-    for (int i = 0; i < ranks; i++) {
-        int peer = e->next + i < ranks ? e->next + i : e->next + i - ranks;
+    while (e->dues) {
+        int peer = e->due[--e->dues];
         struct nbcolli_shm_peer *p = &e->peer[peer];
-        if (p->given != p->taken)
-            nbcolli_shm_give_back(e, peer);
-        if (p->gone == NBCOLLI_SHM_HERE && n < NBCOLLI_SHM_ARRIVALS)
-            n += nbcolli_shm_take(e, peer, e->arrival + n, NBCOLLI_SHM_ARRIVALS - n, &bytes_left);
+        p->is_due = false;
+        atomic_store(&p->in->head, p->taken); /* our core's reads come before the entries are overwritten */
+        if (nbcolli_wakeup_take(&p->in->hungry))
+            nbcolli_shm_wake(e, peer);
     }
-    e->next = e->next + 1 < ranks ? e->next + 1 : 0;
-    if (n == 0)
-        return NULL;
-    e->arrival[n - 1].next = NULL;
-    return e->arrival;
+}
+
+/* Begins with another sender each time, so that none can fill every progress. */
+static void nbcolli_shm_poll(struct nbcolli_shm_end *e)
+{
+    uint32_t i = e->next < e->polls ? e->next : 0;
+
+    e->next = i + 1;
+    for (uint32_t left = e->polls; left; left--) {
+        if (e->peer[e->poll[i]].gone == NBCOLLI_SHM_HERE)
+            nbcolli_shm_take(e, e->poll[i]);
+        i = i + 1 < e->polls ? i + 1 : 0;
+    }
+}
+
+/* From now on among those that are looked at directly, in the place of the one that came in first. */
+static void nbcolli_shm_attend(struct nbcolli_shm_end *e, int peer)
+{
+    if (e->peer[peer].is_polled)
+        return;
+    if (e->polls == NBCOLLI_SHM_POLLED)
+        e->peer[e->poll[e->oldest]].is_polled = false;
+    else
+        e->polls++;
+    e->poll[e->oldest] = (uint8_t)peer;
+    e->peer[peer].is_polled = true;
+    e->oldest = (e->oldest + 1) % NBCOLLI_SHM_POLLED;
+}
+
+/* Takes from those of eight senders whose byte in our row says that there is something. */
+static void nbcolli_shm_hear_of(struct nbcolli_shm_end *e, int first)
+{
+    for (int peer = first; peer < first + 8 && peer < e->base.ranks; peer++) {
+        uint8_t told = atomic_load_explicit((_Atomic uint8_t *)e->row + peer, memory_order_acquire); /* the entries */
+        if (told == e->seen[peer])
+            continue;
+        if (e->peer[peer].gone != NBCOLLI_SHM_HERE) {
+            e->seen[peer] = told; /* nobody will ask for that */
+            continue;
+        }
+        nbcolli_shm_take(e, peer);
+        nbcolli_shm_attend(e, peer);
+    }
+}
+
+static void nbcolli_shm_hear(struct nbcolli_shm_end *e)
+{
+    uint32_t words = ((uint32_t)e->base.ranks + 7) / 8;
+
+    e->heard = e->heard + 1 < words ? e->heard + 1 : 0;
+    for (uint32_t k = 0, i = e->heard; k < words; k++, i = i + 1 < words ? i + 1 : 0) {
+        uint64_t seen;
+        memcpy(&seen, e->seen + 8 * i, 8);
+        if (atomic_load_explicit(&e->row[i], memory_order_relaxed) != seen)
+            nbcolli_shm_hear_of(e, (int)(8 * i));
+    }
+}
+
+void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found)
+{
+    /* now and then the row comes first, lest those that are looked at directly keep the others waiting */
+    bool first = e->row && ++e->turn % 4 == 0;
+
+    e->arrivals = e->lines = 0;
+    e->bytes_left = NBCOLL_PASS_BYTES;
+    if (e->dues)
+        nbcolli_shm_give_back(e);
+    if (first)
+        nbcolli_shm_hear(e);
+    nbcolli_shm_poll(e);
+    if (e->row && !first && !e->arrivals && !e->lines)
+        nbcolli_shm_hear(e);
+    if (e->lines) {
+        e->line[e->lines - 1].next = NULL;
+        found->lines = e->line;
+    }
+    if (e->arrivals) {
+        e->arrival[e->arrivals - 1].next = NULL;
+        found->arrived = e->arrival;
+    }
 }
 
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)
 {
     /* relaxed: its state says that it puts nothing more, and was read before */
-    return atomic_load_explicit(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail, memory_order_relaxed) ==
-           e->peer[peer].taken;
+    return !nbcolli_shm_next(e, &e->peer[peer], memory_order_relaxed);
 }
+
+/* ---- sleep ----------------------------------------------------------------------------------------------------- */
 
 /* The seq_cst loads are the second look of the sleeper's bargain. */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e)
 {
-    for (int peer = 0; peer < e->base.ranks; peer++) {
-        const struct nbcolli_shm_peer *p = &e->peer[peer];
-        uint64_t tail = atomic_load(&nbcolli_shm_ring(e->home, peer, e->base.rank)->tail);
-        if (p->gone == NBCOLLI_SHM_HERE && (tail != p->taken || tail - p->given == e->home->layout.depth))
+    for (int peer = 0; peer < e->base.ranks; peer++)
+        if (e->peer[peer].gone == NBCOLLI_SHM_HERE && nbcolli_shm_next(e, &e->peer[peer], memory_order_seq_cst))
             return true;
-    }
-    return false;
+    return e->dues;
 }
 
-/* The seq_cst loads are the second look of nbcolli_shm_give_back's bargain. A head that cannot be is put's to find. */
+/* The seq_cst loads are the second look of nbcolli_shm_give_back's bargain. A head that cannot be is a post's to find.
+ */
 bool nbcolli_shm_has_room(struct nbcolli_shm_end *e)
 {
     bool room = false;
 
     for (int peer = 0; e->refusals && peer < e->base.ranks; peer++) {
-        struct nbcolli_shm_ring *r = nbcolli_shm_ring(e->home, e->base.rank, peer);
-        if (!e->peer[peer].refused)
+        struct nbcolli_shm_peer *p = &e->peer[peer];
+        if (!p->refused)
             continue;
-        atomic_store(&r->hungry, 1);
-        room |= e->peer[peer].sent - atomic_load(&r->head) != e->home->layout.depth;
+        atomic_store(&p->out->hungry, 1);
+        uint64_t under_way = p->sent - atomic_load(&p->out->head);
+        room |= under_way < p->refused || under_way > e->depth;
     }
     return room;
 }

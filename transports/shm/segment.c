@@ -16,7 +16,10 @@
 
 #include "shm.h"
 
-#define NBCOLLI_SHM_RECEIVER (1u << 20) /* bytes of rings for each rank, if the host says nothing */
+/* For each rank, if the host says nothing: bytes of areas beside its rings. From 65 ranks on the rings, too. */
+#define NBCOLLI_SHM_RECEIVER (1u << 20)
+#define NBCOLLI_SHM_USUAL_DEPTH 128u /* entries of a ring, up to 64 ranks: room for 64 credits each way, and answers */
+#define NBCOLLI_SHM_USUAL_AREAS 64u
 #define NBCOLLI_SHM_QUOTA (1u << 20)
 #define NBCOLLI_SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
 #define NBCOLLI_SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
@@ -31,9 +34,45 @@ static size_t nbcolli_shm_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+/* A page apart, the areas' first lines would share one set of a cache. */
 static size_t nbcolli_shm_stride(uint32_t payload)
 {
-    return nbcolli_shm_up(sizeof(struct nbcolli_shm_entry) + payload, NBCOLLI_SHM_LINE);
+    size_t stride = nbcolli_shm_up(payload, 64);
+    return stride % NBCOLLI_SHM_PAGE ? stride : stride + 64;
+}
+
+static uint32_t nbcolli_shm_power_of_two(size_t most)
+{
+    uint32_t n = 1;
+
+    while (2 * (size_t)n <= most)
+        n *= 2;
+    return n;
+}
+
+/* Depth, areas and payload: what the host says, or what makes about NBCOLLI_SHM_RECEIVER. The host's depth is that of
+ * messages with payload, too, and rounded up. */
+static void nbcolli_shm_layout_ring(struct nbcolli_shm_layout *l)
+{
+    size_t share = NBCOLLI_SHM_RECEIVER / l->ranks, usual = share / (2 * sizeof(struct nbcolli_shm_line));
+    uint32_t wanted = l->depth;
+
+    l->depth = nbcolli_shm_power_of_two(wanted                              ? 2 * (size_t)wanted - 1
+                                        : usual > NBCOLLI_SHM_USUAL_DEPTH ? NBCOLLI_SHM_USUAL_DEPTH
+                                                                            : usual);
+    if (l->depth < NBCOLLI_SHM_USUAL_DEPTH)
+        share -= l->depth * sizeof(struct nbcolli_shm_line);
+    if (!l->payload) /* room for eight areas beside each ring */
+        l->payload = share / 8 >= 4096 ? 4096 : (uint32_t)(share / 8 / 64 * 64);
+    l->stride = nbcolli_shm_stride(l->payload);
+    l->areas = l->depth;
+    if (!wanted && l->areas > NBCOLLI_SHM_USUAL_AREAS)
+        l->areas = NBCOLLI_SHM_USUAL_AREAS;
+    if (!wanted && l->areas > share / l->payload)
+        l->areas = nbcolli_shm_power_of_two(share / l->payload > 4 ? share / l->payload : 4);
+    l->ring = nbcolli_shm_up(sizeof(struct nbcolli_shm_ring) + l->depth * sizeof(struct nbcolli_shm_line) +
+                                 l->areas * l->stride,
+                             NBCOLLI_SHM_LINE);
 }
 
 size_t nbcoll_shm_quota(int ranks)
@@ -45,30 +84,21 @@ size_t nbcoll_shm_quota(int ranks)
     return nbcolli_shm_up(usual > least ? usual : least, NBCOLLI_SHM_PAGE);
 }
 
-/* Cannot overflow: 2^16 rings of 2^12 cells of less than 2^17 bytes, and 2^8 quotas of 2^30. */
+/* Cannot overflow: 2^16 rings of 2^12 entries and areas of less than 2^17 bytes, and 2^8 quotas of 2^30. */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out)
 {
     struct nbcolli_shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
-    size_t share = NBCOLLI_SHM_RECEIVER / l.ranks;
-    uint32_t wanted = l.depth;
 
     if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > NBCOLLI_SHM_MOST_DEPTH ||
         c->quota > NBCOLLI_SHM_MOST_QUOTA)
         return NBCOLL_ERR_CONFIG;
-    if (!l.payload) /* room for eight cells in each ring */
-        l.payload = share / 8 >= 4096 ? 4096 : (uint32_t)(share / 8 - NBCOLLI_SHM_LINE);
-    l.stride = nbcolli_shm_stride(l.payload);
-    if (!wanted)
-        wanted = share / l.stride > 32 ? 32 : share / l.stride < 4 ? 4 : (uint32_t)(share / l.stride);
-    for (l.depth = 1; 2 * l.depth <= wanted; l.depth *= 2)
-        ;
-    if (l.depth < c->depth) /* what the host asks for is rounded up, the default down */
-        l.depth *= 2;
+    nbcolli_shm_layout_ring(&l);
     l.quota = c->quota ? nbcolli_shm_up(c->quota, NBCOLLI_SHM_PAGE) : nbcoll_shm_quota(c->ranks);
-    l.ring = sizeof(struct nbcolli_shm_ring) + l.depth * l.stride;
+    l.rows_used = l.ranks > NBCOLLI_SHM_POLLED && l.depth <= UINT8_MAX; /* else a byte cannot tell full from empty */
     l.seats = NBCOLLI_SHM_PAGE; /* after the front */
     l.reach = l.seats + l.ranks * sizeof(struct nbcolli_shm_seat);
-    l.rings = nbcolli_shm_up(l.reach + (size_t)l.ranks * l.ranks, NBCOLLI_SHM_PAGE);
+    l.rows = nbcolli_shm_up(l.reach + (size_t)l.ranks * l.ranks, NBCOLLI_SHM_LINE);
+    l.rings = nbcolli_shm_up(l.rows + (l.rows_used ? (size_t)l.ranks * NBCOLL_SHM_RANKS : 0), NBCOLLI_SHM_PAGE);
     l.quotas = nbcolli_shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, NBCOLLI_SHM_PAGE);
     l.bytes = l.quotas + l.ranks * l.quota;
     *out = l;
@@ -83,6 +113,11 @@ struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int 
 _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of)
 {
     return (_Atomic uint8_t *)(h->segment + h->layout.reach) + (size_t)rank * h->layout.ranks + (size_t)of;
+}
+
+_Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank)
+{
+    return (_Atomic uint64_t *)(void *)(h->segment + h->layout.rows + (size_t)rank * NBCOLL_SHM_RANKS);
 }
 
 /* The rings of one receiver lie together. */
@@ -152,6 +187,7 @@ static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layo
                                      .ranks = l->ranks,
                                      .payload = l->payload,
                                      .depth = l->depth,
+                                     .areas = l->areas,
                                      .quota = l->quota,
                                      .bytes = l->bytes};
 }

@@ -55,7 +55,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
         nbcolli_shm_silence(e);
     if (e->refusals)
         nbcolli_shm_forget_refusals(e);
-    found->arrived = nbcolli_shm_deliver(e);
+    nbcolli_shm_deliver(e, found);
     e->copied = 0;
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
@@ -141,8 +141,8 @@ static void nbcolli_shm_end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transpo
         .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = nbcolli_shm_end_post,              \
         .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_end_cancel, .close = nbcolli_shm_end_close,        \
         .bulk = bulk_group, .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = nbcolli_shm_end_abandon, \
-        .give_up = nbcolli_shm_give_up, .reason = nbcolli_shm_end_reason,                                              \
-        .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE                     \
+        .give_up = nbcolli_shm_give_up, .lines = &nbcolli_shm_lines, .reason = nbcolli_shm_end_reason,                 \
+        .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE | NBCOLL_SAFE_LINES \
     }
 
 static const nbcoll_transport nbcolli_shm_table = NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
@@ -295,7 +295,8 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         .transport = c->flags & NBCOLL_SHM_NO_BULK ? &nbcolli_shm_table_without_bulk : &nbcolli_shm_table,
         .rank = c->rank,
         .ranks = c->ranks,
-        .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16},
+        .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16,
+                   .channels = NBCOLLI_SHM_CHANNELS},
     };
     e->host = *b->host;
     e->pid = getpid();

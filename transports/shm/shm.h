@@ -7,7 +7,7 @@
  *     segment.c     layout of the segment; making and mapping it; homes
  *     socket.c      letters with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
- *     queue.c       rings of messages
+ *     queue.c       rings of lines and messages
  *     wakeup.c    ringing and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data, and the trial that tells how it can move
@@ -29,7 +29,9 @@
 #define NBCOLLI_SHM_LINE                                                                                               \
     128 /* bytes between words that different ranks write: two cache lines, which are fetched together */
 #define NBCOLLI_SHM_PAGE 4096u
-#define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress */
+#define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress: messages, and as many lines */
+#define NBCOLLI_SHM_POLLED 8    /* senders whose rings a progress looks at without having heard of them */
+#define NBCOLLI_SHM_CHANNELS 65536u
 
 /* Raised with every change of the segment's layout or of the letters. */
 #define NBCOLLI_SHM_VERSION 4u
@@ -41,7 +43,7 @@
 struct nbcolli_shm_head {
     uint64_t magic;
     uint32_t abi, version;
-    uint32_t ranks, payload, depth, unused;
+    uint32_t ranks, payload, depth, areas;
     uint64_t quota, bytes;
 };
 
@@ -62,27 +64,38 @@ struct nbcolli_shm_seat {
     _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
 };
 
-/* Messages of one rank to one other. Entry i % depth holds message i. Each counter has one writer, which keeps its own
- * copy and never reads it back from here. */
-struct nbcolli_shm_ring {
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t tail; /* the sender's: messages put */
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings */
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: messages done with */
+/* One line or message under way. */
+struct nbcolli_shm_line {
+    _Alignas(64) unsigned char payload[NBCOLL_LINE_PAYLOAD]; /* a message's header */
+    _Atomic uint64_t turn; /* of a message: bytes of its payload */
+    _Atomic uint64_t word; /* written last: channel, bytes of a line, and lap, from the lowest bit on */
 };
 
-struct nbcolli_shm_entry {
-    nbcoll_header header;
-    _Atomic uint32_t bytes;
-    uint32_t unused;
-    unsigned char payload[]; /* aligned to 8 */
+#define NBCOLLI_SHM_BYTES_SHIFT 32
+#define NBCOLLI_SHM_LAP_SHIFT 40
+#define NBCOLLI_SHM_LAP (UINT32_C(1) << 23) /* in each lap: it is never 0, as in a new segment */
+#define NBCOLLI_SHM_MESSAGE UINT32_MAX      /* in place of a channel */
+
+_Static_assert(sizeof(struct nbcolli_shm_line) == 64, "a line fills a cache line");
+_Static_assert(sizeof(nbcoll_header) == NBCOLL_LINE_PAYLOAD, "a header lies where a line has its payload");
+
+/* From one rank to one other. Entry n % depth holds line or message n; the payload of a message lies in area n % areas,
+ * behind the entries. So of `areas` entries under way each has an area, and more can be without payload only. */
+struct nbcolli_shm_ring {
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries done with, as it tells now and then */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings. Read
+                                when head was written, so on its line */
+    _Alignas(NBCOLLI_SHM_LINE) struct nbcolli_shm_line line[];
 };
 
 /* Where things are, computed by every rank from what the ranks agreed on. Offsets in bytes. */
 struct nbcolli_shm_layout {
-    uint32_t ranks, payload, depth;
+    uint32_t ranks, payload;
+    uint32_t depth, areas; /* of a ring: powers of two, at most as many areas as entries */
     size_t quota;
-    size_t stride, ring; /* bytes of a cell, of a ring with its cells */
-    size_t seats, reach, rings, quotas, bytes;
+    size_t stride, ring; /* bytes of an area, of a ring with its areas */
+    bool rows_used;      /* each receiver has a row of bytes, NBCOLL_SHM_RANKS long: one for each sender */
+    size_t seats, reach, rows, rings, quotas, bytes;
 };
 
 /* ---- a process's view ------------------------------------------------------------------------------------------ */
@@ -115,16 +128,23 @@ enum nbcolli_shm_gone {
     NBCOLLI_SHM_LOST
 }; /* AWAY: it has left, and all its messages are taken */
 
+/* First what posts and progress use: one cache line. */
 struct nbcolli_shm_peer {
-    uint64_t sent;         /* messages put to it */
-    uint64_t done;         /* of those: done with, when we last looked */
-    uint64_t taken, given; /* messages from it: handed to our core, and given back */
-    uint8_t gone;          /* nbcolli_shm_gone */
-    uint8_t reported;      /* the core knows of that */
-    uint8_t reaches;       /* bulk data moves, both ways */
-    uint8_t refused;       /* a post to it, for lack of room, since the last progress */
-    int error;             /* errno of our trial */
-    uint64_t token;        /* where its process has its token, as the trial has shown */
+    _Alignas(64) struct nbcolli_shm_ring *out; /* to it; constant, as are the next three */
+    struct nbcolli_shm_ring *in;
+    _Atomic uint32_t *armed; /* of its seat */
+    _Atomic uint8_t *told;   /* our byte in its row; null without rows */
+    uint64_t sent;           /* entries put to it */
+    uint64_t done;           /* of those: done with, when we last looked */
+    uint64_t taken;          /* entries from it that were handed to our core */
+    uint8_t gone;            /* nbcolli_shm_gone */
+    bool is_due;             /* in `due` */
+    bool is_polled;          /* in `poll`, where rows are used */
+    uint8_t reported;        /* the core knows that it is gone */
+    uint32_t refused;        /* since the last progress a post had no room beside so many under way; 0: none */
+    uint8_t reaches;         /* bulk data moves, both ways */
+    int error;               /* errno of our trial */
+    uint64_t token;          /* where its process has its token, as the trial has shown */
     nbcoll_transport_error reason; /* why it is lost, or what failed last */
 };
 
@@ -146,7 +166,6 @@ struct nbcolli_shm_end {
     int event, watch;      /* our descriptors until the home has them; then -1 */
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
-    int next;         /* the sender whose messages come first in the next progress */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
     nbcolli_sleeper sleeper;
@@ -156,7 +175,20 @@ struct nbcolli_shm_end {
     size_t copied;    /* bytes of gets, in this progress and since */
     struct nbcolli_shm_works gets, finished;
     struct nbcolli_shm_taken *taken; /* in order of place */
+    /* queue.c */
+    uint32_t depth, shift, quarter; /* constant: of the layout; its logarithm; entries between two tellings of a head */
+    uint32_t arrivals, lines;       /* of this progress */
+    ptrdiff_t bytes_left;           /* that it may bring */
+    uint32_t polls, next;           /* places used in `poll`, and the one that comes first in the next progress */
+    uint32_t dues;                  /* places used in `due` */
+    uint32_t oldest;                /* place in `poll` of the one that came in first */
+    uint32_t turn, heard;           /* progress calls; the word of the row with which the last reading of it began */
+    _Atomic uint64_t *row;          /* ours; null: all rings are in `poll` */
+    uint8_t poll[NBCOLL_SHM_RANKS]; /* senders to look at directly */
+    uint8_t due[NBCOLL_SHM_RANKS];  /* senders that the next progress tells of another quarter */
+    _Alignas(8) uint8_t seen[NBCOLL_SHM_RANKS]; /* what the row is if there is nothing to take: the end of `taken` */
     nbcoll_arrival arrival[NBCOLLI_SHM_ARRIVALS];
+    nbcoll_line_arrival line[NBCOLLI_SHM_ARRIVALS];
     struct nbcolli_shm_peer peer[];
 };
 
@@ -182,6 +214,7 @@ static inline void nbcolli_shm_append(struct nbcolli_shm_works *r, nbcoll_work *
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out);
 struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
 struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
+_Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);
 /* Can `rank` read the memory of `of`? Or has it given that one up? Written by `rank`. */
 enum { NBCOLLI_SHM_REACHES = 1, NBCOLLI_SHM_GIVEN_UP = 2 };
 _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of);
@@ -221,12 +254,15 @@ nbcoll_status nbcolli_shm_random(void *to, size_t bytes);
 nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e);
 
 /* queue.c */
+extern const nbcoll_lines nbcolli_shm_lines;
+/* Finds the rings in the segment. To be called before all else here. */
+void nbcolli_shm_rings(struct nbcolli_shm_end *e);
 nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
                               size_t bytes);
-/* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS and about
+/* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS of a kind and about
  * NBCOLL_PASS_BYTES. */
-nbcoll_arrival *nbcolli_shm_deliver(struct nbcolli_shm_end *e);
-/* Is something there that was not handed out, or a ring so full of what was that its sender cannot ring? */
+void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
+/* Is something there that was not handed out, or so much to be given back that its sender may have no room to ring? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);

@@ -43,6 +43,7 @@ struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, e
                                        .ranks = l->ranks,
                                        .payload = l->payload,
                                        .depth = l->depth,
+                                       .areas = l->areas,
                                        .quota = l->quota};
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sleeping and waking: an eventfd for each rank, whose word lies in its seat (../../src/host/wakeup.h). What is
- * published before it is looked at: `tail` of a queue, `state` of a seat; and room in a ring, for its sender (queue.c).
+ * published before it is looked at: the word of a line, `state` of a seat; and `head` of a ring, for its sender
+ * (queue.c).
  */
 #include "shm.h"
 

@@ -66,8 +66,12 @@ static void nbcolli_trace_progress(nbcoll_endpoint *ep, nbcoll_completions *foun
                                                    .payload = a->payload,
                                                    .bytes = a->bytes});
     for (const nbcoll_line_arrival *l = found->lines; l; l = l->next)
-        nbcolli_trace_tell(e,
-                           (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE_ARRIVED, .peer = l->source, .line = l->line});
+        nbcolli_trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE_ARRIVED,
+                                                   .peer = l->source,
+                                                   .channel = l->channel,
+                                                   .turn = l->turn,
+                                                   .payload = l->payload,
+                                                   .bytes = l->bytes});
     for (const nbcoll_work *r = found->completed; r; r = r->next)
         nbcolli_trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_COMPLETED, .status = r->status, .work = r});
     if (found->lost >= 0)
@@ -151,12 +155,18 @@ static nbcoll_posted nbcolli_trace_put(nbcoll_endpoint *ep, int peer, const nbco
     return posted;
 }
 
-static nbcoll_posted nbcolli_trace_line(nbcoll_endpoint *ep, int peer, const nbcoll_line *line, nbcoll_work *work)
+static nbcoll_posted nbcolli_trace_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                        const void *payload, size_t bytes)
 {
     struct nbcolli_trace_end *e = nbcolli_trace_end_of(ep);
-    nbcoll_posted posted = e->wrap.inner_lines.post(e->wrap.inner, peer, line, work);
-    nbcolli_trace_tell(
-        e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE, .peer = peer, .posted = posted, .line = line, .work = work});
+    nbcoll_posted posted = e->wrap.inner_lines.post(e->wrap.inner, peer, channel, turn, payload, bytes);
+    nbcolli_trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE,
+                                               .peer = peer,
+                                               .posted = posted,
+                                               .channel = channel,
+                                               .turn = turn,
+                                               .payload = payload,
+                                               .bytes = bytes});
     return posted;
 }
 
