@@ -394,7 +394,8 @@ typedef struct nbcoll_comm_config {
  * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
  * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
  * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),
- * ERR_UNSUPPORTED (the kernel cannot poll the transport's descriptor), ERR_MEMORY, those of nbcoll_rules_check.
+ * ERR_UNSUPPORTED (the kernel cannot poll the transport's descriptor), ERR_MEMORY, ERR_LIMIT (the context has 2^30
+ * requests), those of nbcoll_rules_check.
  * Through the request also ERR_ABI, ERR_MISMATCH, ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                              const nbcoll_comm_config *config, nbcoll_comm **out,
@@ -407,7 +408,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
  * it like any other; *out is written when that ends with OK, and must be there until then. All ranks dup, with or
  * without a configuration, or all split, or all split by shared node: else no communicator is made, all get
  * ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
- * endpoint), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken), ERR_MEMORY, ERR_FORKED.
+ * endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),
+ * ERR_MEMORY, ERR_FORKED.
  *
  * A creation that is cancelled, or times out, or finds no memory on one rank when others have already ended theirs,
  * leaves them a communicator that not all ranks have. They are told: what they have started on it ends, and what they
@@ -474,10 +476,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
  * see nbcoll_comm_idup. Where a rank was declared lost while the others agreed, the result may have no cells (see
  * nbcoll_comm_cells); a duplicate of it has them.
  *
- * Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the endpoint; more ranks than a message of the transport can
- * name: about its limits.payload less 128), ERR_MEMORY, ERR_BUSY (inside a host function), ERR_FORKED. Through the
- * request: ERR_PEER_LOST (this rank is lost to the others), ERR_CANCELLED, ERR_MEMORY (then cancelled on the
- * others). */
+ * Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the endpoint, or 2^30 requests of the context; more ranks than a
+ * message of the transport can name: about its limits.payload less 128), ERR_MEMORY, ERR_BUSY (inside a host function),
+ * ERR_FORKED. Through the request: ERR_PEER_LOST (this rank is lost to the others), ERR_CANCELLED, ERR_MEMORY (then
+ * cancelled on the others). */
 NBCOLL_API nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 
@@ -738,7 +740,8 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * place where that means nothing; or, where there are no displacements, the same for both), ERR_COUNT (bytes overflow,
  * of a block, its place, or all ranks' blocks together; or the two counts of what a rank keeps for itself differ),
  * ERR_UNSUPPORTED (no algorithm does what the communicator's flags demand), ERR_MISMATCH (an earlier message shows that
- * the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_FORKED. */
+ * the ranks are out of step), ERR_PEER_LOST (the communicator is broken), ERR_MEMORY, ERR_LIMIT (the context has 2^30
+ * requests), ERR_FORKED. */
 #define NBCOLL_IN_PLACE ((void *)(intptr_t)-1)
 
 /* Ends on a rank only after every rank has started it. */

@@ -433,6 +433,7 @@
 #define nbcolli_request_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_find)
 #define nbcolli_request_handle NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_handle)
 #define nbcolli_request_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_open)
+#define nbcolli_request_refused NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_refused)
 #define nbcolli_request_release NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_release)
 #define nbcolli_request_retire NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_retire)
 #define nbcolli_request_start NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_start)

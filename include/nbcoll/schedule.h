@@ -276,7 +276,8 @@ NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
  * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
  * before), ERR_UNSUPPORTED (it has bound blocks: only collectives bind them; or an exposure or fetch, where the
  * communicator does not share memory with all its peers), ERR_LIMIT (more exposures than the communicator's cells, more
- * parts in them than it has ranks, more than 65534 parts from one rank to one other), and those of nbcoll_start. */
+ * parts in them than it has ranks, more than 65534 parts from one rank to one other; or the context has 2^30 requests),
+ * and those of nbcoll_start. */
 NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                                nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,

@@ -244,7 +244,7 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     nbcolli_request *r = nbcolli_request_open(comm, schedule, c->send, c->recv, c->extent);
     if (r)
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
-    return nbcolli_begin(r, persistent, request);
+    return nbcolli_begin(comm, r, persistent, request);
 }
 
 static nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, nbcolli_manner how)
@@ -279,7 +279,7 @@ static inline nbcoll_status nbcolli_plain_begin(uint64_t what, size_t count, con
 
     if (!note)
         return nbcolli_plain_first(what, count, send, recv, comm, request);
-    return nbcolli_begin(nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0, request);
+    return nbcolli_begin(comm, nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0, request);
 }
 
 static nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,

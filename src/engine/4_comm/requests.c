@@ -89,6 +89,11 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     return r;
 }
 
+nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
+{
+    return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
+}
+
 /* The entry is free from now on. */
 static inline void nbcolli_request_forget(nbcoll_context *c, nbcolli_request *r)
 {

@@ -33,11 +33,14 @@ int nbcolli_was_reported(nbcoll_request request);
 /* The handle of a request. */
 nbcoll_request nbcolli_request_handle(nbcolli_request *r);
 
-/* An inactive request that holds `s`, or null without memory. `extent`: bytes of the receive buffer that the call
- * named. The caller of a schedule with bound blocks, or of an extent as counted, sets `blocks`. The caller's side is
- * held, here and for the next two. */
+/* An inactive request that holds `s`, or null: nbcolli_request_refused says why. `extent`: bytes of the receive buffer
+ * that the call named. The caller of a schedule with bound blocks, or of an extent as counted, sets `blocks`. The
+ * caller's side is held, here and for the next three. */
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
                                       size_t extent);
+
+/* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
+nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
 
 /* Undoes that, before anybody has its handle. */
 void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);

@@ -50,9 +50,10 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     nbcolli_caller_lock(c);
     nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes, 0);
     if (!r) {
+        s = nbcolli_request_refused(c);
         nbcolli_caller_unlock(c);
         nbcolli_schedule_delete(schedule);
-        return NBCOLL_ERR_MEMORY;
+        return s;
     }
     nbcolli_schedule_own(schedule, c);
     r->creating = comm;

@@ -21,12 +21,13 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
     nbcolli_shrink *s = nbcolli_shrink_make(comm);
     nbcolli_caller_lock(c);
     nbcolli_request *r = s ? nbcolli_request_open(comm, NULL, NULL, NULL, 0) : NULL;
+    status = s ? nbcolli_request_refused(c) : NBCOLL_ERR_MEMORY; /* unless there is one */
     nbcolli_caller_unlock(c);
     if (!r) {
         if (s)
             nbcolli_shrink_free(s);
         nbcolli_comm_destroy(made);
-        return NBCOLL_ERR_MEMORY;
+        return status;
     }
     r->creating = made;
     made->out = out;

@@ -60,15 +60,15 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
     return s;
 }
 
-nbcoll_status nbcolli_begin(nbcolli_request *r, int persistent, nbcoll_request *request)
+nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request)
 {
     if (!r)
-        return NBCOLL_ERR_MEMORY;
+        return nbcolli_request_refused(comm->context);
     nbcoll_status s = NBCOLL_OK;
     if (persistent) {
         r->persistent = 1;
-        r->next_persistent = r->comm->persistent;
-        r->comm->persistent = r;
+        r->next_persistent = comm->persistent;
+        comm->persistent = r;
     } else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
         nbcolli_request_discard(r->context, r);
         return s;
@@ -114,7 +114,7 @@ static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, v
         return status;
     status = nbcolli_start_suits(s, send, recv, comm);
     if (status == NBCOLL_OK)
-        status = nbcolli_begin(nbcolli_request_open(comm, s, send, recv, 0), persistent, request);
+        status = nbcolli_begin(comm, nbcolli_request_open(comm, s, send, recv, 0), persistent, request);
     return nbcolli_start_over(comm, status);
 }
 

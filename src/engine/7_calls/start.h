@@ -21,7 +21,7 @@ static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status 
 void nbcolli_start_refused(nbcoll_comm *comm);
 
 /* On the caller's side: a request that was just opened, for a schedule that suits the communicator, is started, or
- * becomes a persistent one, inactive. Null: ERR_MEMORY. On an error it is gone. */
-nbcoll_status nbcolli_begin(nbcolli_request *r, int persistent, nbcoll_request *request);
+ * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
+nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
 
 #endif
