@@ -409,13 +409,14 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
  * without a configuration, or all split, or all split by shared node: else no communicator is made, all get
  * ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
  * endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),
- * ERR_MEMORY, ERR_FORKED.
+ * ERR_MEMORY, ERR_FORKED. Through the request also ERR_LIMIT: others have meanwhile cancelled operations, in more than
+ * 1024 rows, of communicators that this rank does not have (any more).
  *
- * A creation that is cancelled, or times out, or finds no memory on one rank when others have already ended theirs,
- * leaves them a communicator that not all ranks have. They are told: what they have started on it ends, and what they
- * start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss of a rank). It can only
- * be freed; the parent stays usable. That holds for the first communicator of an endpoint, too, and for a split also if
- * the rank that cancelled passed another colour. */
+ * A creation that is cancelled, or times out, or ends with ERR_MEMORY or ERR_LIMIT on one rank when others have
+ * already ended theirs, leaves them a communicator that not all ranks have. They are told: what they have started on
+ * it ends, and what they start later is refused, with ERR_CANCELLED (ERR_PEER_LOST if the creation ended by the loss
+ * of a rank). It can only be freed; the parent stays usable. That holds for the first communicator of an endpoint,
+ * too, and for a split also if the rank that cancelled passed another colour. */
 NBCOLL_API nbcoll_status nbcoll_comm_idup(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_comm_isplit(nbcoll_comm *comm, int colour, int key, nbcoll_comm **out,

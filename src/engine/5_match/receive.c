@@ -12,15 +12,44 @@
 #include "../3_run/run.h"
 #include "../4_comm/comm.h"
 
-/* Stores a message of a communicator that is perhaps being made. 0: without memory none of those can be. */
+/* Of REVOKEs a peer may send any number, since they take no credit. Those of operations in a row, with one cause, are
+ * kept as one; of the others so many as there may be ranges of pending revokes. OK: it is kept with another one;
+ * PENDING: it is to be kept. */
+static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_incoming *in)
+{
+    const nbcolli_header *m = &in->header;
+    uint32_t kept = 0;
+
+    for (nbcolli_unexpected *s = link->orphans; s; s = s->next) {
+        nbcolli_header *h = &s->header;
+        if (h->type != NBCOLLI_REVOKE)
+            continue;
+        kept++;
+        if (h->comm != m->comm || s->source != in->source || h->number != m->number || h->status != m->status ||
+            h->bytes || m->bytes || h->tag + h->count + 1 != m->tag || m->count >= UINT32_MAX - h->count)
+            continue;
+        h->count += 1 + m->count;
+        return NBCOLL_OK;
+    }
+    return kept < NBCOLLI_PENDING_REVOKES ? NBCOLL_PENDING : NBCOLL_ERR_LIMIT;
+}
+
+/* Stores a message of a communicator that is perhaps being made. 0: without it none of those can be. */
 static int nbcolli_orphan_keep(nbcolli_incoming *in)
 {
     nbcolli_link *link = in->link;
     nbcolli_unexpected *s = in->kept;
+    nbcoll_status why = NBCOLL_PENDING;
 
-    if (!s)
+    if (in->header.type == NBCOLLI_REVOKE)
+        why = nbcolli_orphan_revoke(link, in);
+    if (why == NBCOLL_OK) {
+        nbcolli_done_with(in);
+        return 1;
+    }
+    if (!s && why == NBCOLL_PENDING)
         s = nbcolli_unexpected_keep(link, in->source, &in->header, in->payload, in->bytes);
-    if (s) {
+    if (s && why == NBCOLL_PENDING) {
         in->kept = NULL;
         s->header.credits = 0; /* they have been counted */
         s->next = link->orphans;
@@ -29,7 +58,7 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
     }
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
         if (comm->link == link && comm->making && comm->spoiled == NBCOLL_OK)
-            comm->spoiled = NBCOLL_ERR_MEMORY;
+            comm->spoiled = why == NBCOLL_PENDING ? NBCOLL_ERR_MEMORY : why;
     return 0;
 }
 
