@@ -187,9 +187,10 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
         least = against_median(s.us, s.n);
         json_object_update_new(row,
                                json_pack("{s:f, s:O}", "copies", least, "copies_by", json_object_get(copies, "form")));
-        double known =
-            least < r->rival_us ? least : r->rival_us; /* who was faster has shown that they can be avoided */
-        target = 1.15 * known / r->rival_us > target ? 1.15 * known / r->rival_us : target;
+        /* Who is faster has shown that they can be avoided. */
+        double known = least < r->rival_us ? least : r->rival_us;
+        if (r->us > 0.95 * least && 1.15 * known / r->rival_us > target)
+            target = 1.15 * known / r->rival_us;
     }
     if (form == BENCH_FORMS)
         add_split(row, r, memory, least);

@@ -28,7 +28,8 @@ run bench --against mpich
 grep -q "^nbcoll bench: --against mpich: " "$work/err" || fail "mpich is not there: no word of it"
 
 # launcher: what it says, once for each peer ("none" is an argument of the one without CMA). In the first, nbcoll takes 3
-# where blocking takes 2 and another form 4, which is wrong; in the second, 3 where it takes 6. Copies take 1.8.
+# where blocking takes 2 and another form 4, which is wrong; in the second, 3 where it takes 6. Copies take 1.8, which
+# loosens a target, but not that of a form that is faster than they are.
 entry()
 {
     echo "{\"library\":\"$1\",\"memory\":\"$2\",\"form\":\"$3\",\"right\":$4,\"p99\":9,\"us\":[$5,$5,$6,$5,$5]}"
@@ -52,7 +53,7 @@ END
 run bench bcast --against mpi --count 16384 --rounds 5 --csv
 cat >"$work/expected" <<'END'
 operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,mood_before,mood_after,retaken,preempted,calls,lines,waiting
-bcast,2,65536,reused,private,nonblocking,1.5000,9.0000,Open MPI 9,blocking,2.0000,0.7500,0.7500,1.0000,1.8000,1.0350,1,0.0500,0.3000,1,0,,,
+bcast,2,65536,reused,private,nonblocking,1.5000,9.0000,Open MPI 9,blocking,2.0000,0.7500,0.7500,1.0000,1.8000,0.8000,1,0.0500,0.3000,1,0,,,
 bcast,2,65536,reused,private,persistent,3.0000,9.0000,Open MPI 9,blocking,2.0000,1.5000,1.5000,15.0000,1.8000,1.0350,0,0.0500,0.3000,1,0,,,
 END
 [ "$status" -eq 0 ] || fail "exit status $status"
