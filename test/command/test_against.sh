@@ -60,6 +60,14 @@ END
 diff -u "$work/expected" "$work/out" || fail "these are not the rows"
 [ "$(cat "$work/err")" = "wrong, not timed: Open MPI 9, nonblocking bcast of 2 ranks" ] || fail "nothing is wrong:"
 
+# where the command is installed its programs lie elsewhere
+mkdir -p "$work/libexec/nbcoll" "$work/bin"
+cp "$nbcoll" "$work/bin/nbcoll"
+cp "$work/bench/against/openmpi" "$work/libexec/nbcoll/openmpi"
+"$work/bin/nbcoll" bench bcast --against openmpi --count 16384 --rounds 5 --csv >"$work/out" 2>"$work/err" ||
+    fail "installed:"
+[ "$(wc -l <"$work/out")" -eq 3 ] || fail "installed:"
+
 # the programs are asked for what was said, without CMA where that was said
 grep -q -- "--bind-to none -n 2 $work/bench/against/openmpi -o bcast -c 16384 -b reused -r 5 -i 0\$" "$work/said" ||
     fail "$(cat "$work/said")"
