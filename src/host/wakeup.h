@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Waking a rank that sleeps: an eventfd, and a word in memory of all that may wake it, which says that it is about to
  * sleep. Whoever has something for it publishes that first, then looks at the word; the sleeper sets the word first,
- * then looks once more for what was published. All four are seq_cst, so at least one of both sees the other. Nobody
- * makes a system call for a rank that is awake. Inline: two transports look at the word with each post. */
+ * then looks once more for what was published. At least one of both sees the other if all four are seq_cst; or if the
+ * sleeper, between its two, has the cores of all others make a barrier (membarrier): then publishing costs a plain
+ * store, and the sleeper pays (test/model/wakeup.pml). Nobody makes a system call for a rank that is awake. Inline: two
+ * transports look at the word with each post. */
 #ifndef NBCOLLI_HOST_WAKEUP_H
 #define NBCOLLI_HOST_WAKEUP_H
 
@@ -15,6 +17,16 @@
 static inline bool nbcolli_wakeup_take(_Atomic uint32_t *word)
 {
     return atomic_load(word) && atomic_exchange(word, 0);
+}
+
+/* Stores what a rank may wait for; to be followed by the look at its word. */
+static inline void nbcolli_wakeup_publish(_Atomic uint64_t *at, uint64_t value, bool sleeper_pays)
+{
+    if (sleeper_pays) {
+        atomic_store_explicit(at, value, memory_order_release); /* with what was written before */
+        atomic_signal_fence(memory_order_seq_cst);              /* the compiler keeps the look behind it */
+    } else
+        atomic_store(at, value);
 }
 
 /* Wakes the rank if it is about to sleep. Its descriptor is read only then: it may still be opening. */

@@ -232,6 +232,7 @@ static nbcoll_status nbcolli_shm_take_seat(struct nbcolli_shm_end *e)
         return s;
     for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: read when all have said that they are there */
         atomic_store_explicit(&seat->cores[i], cores.word[i], memory_order_relaxed);
+    atomic_store_explicit(&seat->has_barriers, nbcolli_shm_joins_barriers(), memory_order_relaxed);
     nbcolli_shm_rings(e);
     atomic_store_explicit(&seat->token, (uintptr_t)e->home->token, memory_order_release); /* it is there */
     atomic_store(&seat->state, NBCOLLI_SHM_PRESENT);

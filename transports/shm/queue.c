@@ -120,7 +120,7 @@ static void nbcolli_shm_publish(struct nbcolli_shm_end *e, int peer, struct nbco
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
 
-    atomic_store(&line->word, nbcolli_shm_lap(e, p->sent) | word); /* releases the entry; seq_cst for the bell */
+    nbcolli_wakeup_publish(&line->word, nbcolli_shm_lap(e, p->sent) | word, e->sleepers_pay); /* with the entry */
     p->sent++;
     if (p->told) /* release: who sees it finds the entry */
         atomic_store_explicit(p->told, (uint8_t)p->sent, memory_order_release);

@@ -338,6 +338,7 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
     if (s == NBCOLL_OK) {
+        nbcolli_shm_agree_on_barriers(e);
         nbcolli_shm_end_prices(e);
         *out = &e->base;
     } else if (e)

@@ -62,6 +62,7 @@ struct nbcolli_shm_seat {
                                `armed`, which posts read anyway */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t token; /* where its process has its token, for copy.c */
     _Atomic uint64_t cores[NBCOLLI_CORES / 64]; /* where the thread that opened it may run; constant once it is there */
+    _Atomic uint32_t has_barriers; /* its process takes part in membarrier; constant, too */
 };
 
 /* One line or message under way. */
@@ -166,6 +167,7 @@ struct nbcolli_shm_end {
     int event, watch;      /* our descriptors until the home has them; then -1 */
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
+    bool sleepers_pay; /* with a barrier for all (../../src/host/wakeup.h); the same on all ranks */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */
     nbcolli_sleeper sleeper;
@@ -277,6 +279,10 @@ void nbcolli_shm_release_all(struct nbcolli_shm_end *e);
 
 /* wakeup.c */
 extern const nbcoll_wakeup nbcolli_shm_wakeup;
+/* From now on this process takes part in the barriers of others; false where the system has none. */
+bool nbcolli_shm_joins_barriers(void);
+/* After all have: do all? */
+void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e);
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer);
 void nbcolli_shm_ring_all(struct nbcolli_shm_end *e);
 void nbcolli_shm_silence(struct nbcolli_shm_end *e);

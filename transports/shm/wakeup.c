@@ -4,7 +4,41 @@
  * published before it is looked at: the word of a line, `state` of a seat; and `head` of a ring, for its sender
  * (queue.c).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
+#endif
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "shm.h"
+
+#if defined __SANITIZE_THREAD__
+#define NBCOLLI_SHM_BARRIERS 0 /* the sanitizer does not know of them */
+#elif defined __has_feature
+#define NBCOLLI_SHM_BARRIERS (!__has_feature(thread_sanitizer))
+#else
+#define NBCOLLI_SHM_BARRIERS 1
+#endif
+
+bool nbcolli_shm_joins_barriers(void)
+{
+    return NBCOLLI_SHM_BARRIERS && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e)
+{
+    e->sleepers_pay = true;
+    for (int peer = 0; peer < e->base.ranks; peer++) /* relaxed: written before the rank said that it is there */
+        e->sleepers_pay &=
+            atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->has_barriers, memory_order_relaxed) == 1;
+}
+
+/* What a rank has stored before is visible to those that look from now on, or it sees our word. */
+static bool nbcolli_shm_barrier(const struct nbcolli_shm_end *e)
+{
+    return !e->sleepers_pay || syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
 
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
@@ -34,8 +68,10 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);
+    bool all_see = nbcolli_shm_barrier(e); /* not where a filter of system calls has come since the opening */
     nbcolli_shm_look_at_seats(e);
-    if (!nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !e->gets.first && !e->finished.first && !e->unreported)
+    if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !e->gets.first && !e->finished.first &&
+        !e->unreported)
         return NBCOLL_OK;
     nbcolli_shm_silence(e);
     return NBCOLL_AGAIN;
