@@ -48,7 +48,7 @@ struct nbcoll_context {
     /* Progress. */
     nbcolli_op *watched;         /* that wait for shared memory */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
-    nbcolli_run *unserved; /* runs with ready steps on lanes that nobody inside served */
+    nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (3_run/lanes.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */

@@ -96,7 +96,7 @@ struct nbcolli_run {
     nbcolli_ready lane[NBCOLLI_LANES];
     nbcolli_op *unfinished;             /* in the middle of what needs more bytes than a pass had left */
     nbcolli_run *delayed, **delayed_at; /* in the context's list of those with steps or ops for further passes */
-    nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for somebody else */
+    nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for another thread */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
 

@@ -21,7 +21,6 @@ static void nbcolli_lanes_push(nbcolli_run *run, nbcoll_step step)
 
 void nbcolli_lanes_step_end(nbcolli_run *run, const nbcoll_step_view *v)
 {
-    __atomic_sub_fetch(&run->remaining, 1, __ATOMIC_ACQ_REL); /* who finds 0 sees what all steps have written */
     for (uint32_t i = 0; i < v->after_count; i++) {
         nbcoll_step later = v->after[i];
         uint32_t left = run->schedule->crossed[later]
@@ -30,9 +29,11 @@ void nbcolli_lanes_step_end(nbcolli_run *run, const nbcoll_step_view *v)
         if (left == 0)
             nbcolli_lanes_push(run, later);
     }
+    /* At last: who finds 0 sees what all steps have written, and gives the run back. */
+    __atomic_sub_fetch(&run->remaining, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Steps of lanes that nobody serves here wait for somebody who does. */
+/* Steps are somebody else's to end: nbcolli_serve looks again what has become ready by them. */
 static void nbcolli_lanes_wait(nbcolli_run *run)
 {
     nbcoll_context *c = run->comm->context;
@@ -56,18 +57,15 @@ void nbcolli_lanes_leave(nbcolli_run *run)
 
 nbcolli_ready *nbcolli_lanes_next(nbcolli_run *run)
 {
-    int waits = 0;
-
     for (uint32_t i = 0; i < NBCOLLI_LANES; i++) {
         nbcolli_ready *lane = &run->lane[i];
-        uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
-        if (lane->head == tail || !__atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE)) /* sees its input */
+        if (!nbcolli_lanes_serves(run, i)) /* another thread may be taking from it */
             continue;
-        if (nbcolli_lanes_serves(run, i))
+        uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
+        if (lane->head != tail && __atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE)) /* sees its input */
             return lane;
-        waits = 1;
     }
-    if (waits)
+    if (run->comm->context->serves != NBCOLLI_SERVES_ALL && nbcolli_run_remains(run))
         nbcolli_lanes_wait(run);
     return NULL;
 }

@@ -318,7 +318,7 @@ void nbcolli_advance(nbcolli_run *run)
         }
         nbcolli_step_start(run, lane, run->ready[lane->head++]);
     }
-    if (run->status == NBCOLL_OK && run->remaining == 0)
+    if (run->status == NBCOLL_OK && !nbcolli_run_remains(run))
         nbcolli_run_finish(run);
 }
 

@@ -305,7 +305,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 /* A number that changes when the run moves. */
 static uint64_t nbcolli_mark_of(const nbcolli_run *run)
 {
-    uint64_t mark = run->remaining;
+    uint64_t mark = __atomic_load_n(&run->remaining, __ATOMIC_RELAXED); /* another thread may end steps */
     for (uint32_t i = 0; i < run->schedule->ops; i++)
         mark = mark * 0x9e3779b97f4a7c15u + run->op[i].moved * 16 + run->op[i].phase;
     return mark | 1; /* not that of a run which no round has seen */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Two threads on one run: the caller's serves the lanes ANY and CALLER, another one the lane PROGRESS, over random
+ * schedules with edges across the lanes. The other thread stands for a progress driver: one that comes inside between
+ * the caller's calls, for any steps; and one that works at the same time, outside, on steps that touch memory only.
+ * Each cell of a schedule is computed from earlier ones, and compared with what plain serial code makes of it. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/engine/3_run/lanes.h"
+#include "../../src/engine/3_run/run.h"
+#include "../../src/engine/3_run/step.h"
+#include "../../src/engine/6_progress/lock.h"
+#include "../../src/engine/6_progress/progress.h"
+#include "crew.h"
+#include "world.h"
+
+enum { CELLS = 50, WIDTH = 16, INPUTS = 2, RUNS = 300, BYTES = WIDTH * 8 };
+
+static const nbcoll_reduction sum = {NBCOLL_INT64, NBCOLL_SUM};
+
+/* How a cell is made of two earlier ones. */
+typedef struct cell {
+    enum { COPY, COMBINE, EXCHANGE } how; /* EXCHANGE: the other rank's cell `from[0]` */
+    int from[2];
+    nbcoll_lane lane, sends;
+} cell;
+
+typedef struct plan {
+    cell cell[CELLS];
+    int ranks, of_progress; /* steps on that lane */
+} plan;
+
+static nbcoll_lane lane_random(plan *p, uint64_t *random)
+{
+    nbcoll_lane lane = (nbcoll_lane)(world_random(random) % 3);
+    p->of_progress += lane == NBCOLL_LANE_PROGRESS;
+    return lane;
+}
+
+static plan plan_random(uint64_t *random, int ranks)
+{
+    plan p = {.ranks = ranks};
+    for (int i = INPUTS; i < CELLS; i++) {
+        cell *c = &p.cell[i];
+        c->how = world_random(random) % (ranks > 1 ? 3 : 2);
+        for (int k = 0; k < 2; k++) {
+            int near = i > 6 && world_random(random) % 2 ? i - 6 : 0; /* long chains, and wide ones */
+            c->from[k] = near + (int)(world_random(random) % (uint64_t)(i - near));
+        }
+        c->lane = lane_random(&p, random);
+        if (c->how == EXCHANGE)
+            c->sends = lane_random(&p, random);
+    }
+    return p;
+}
+
+static nbcoll_addr at(int i)
+{
+    return (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)i * BYTES};
+}
+
+static nbcoll_schedule *plan_build(const plan *p, int rank)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = p->ranks};
+    nbcoll_step step[CELLS] = {NBCOLL_START, NBCOLL_START};
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    for (int i = INPUTS; i < CELLS; i++) {
+        const cell *c = &p->cell[i];
+        int left = c->from[0], right = c->from[1];
+        if (c->how == EXCHANGE) {
+            nbcoll_step send = nbcoll_add_send(b, 1 - rank, at(left), BYTES);
+            nbcoll_after(b, send, step[left]);
+            nbcoll_set_lane(b, send, c->sends);
+            step[i] = nbcoll_add_recv(b, 1 - rank, at(i), BYTES);
+            nbcoll_after(b, step[i], step[right]);
+        } else {
+            step[i] = c->how == COPY ? nbcoll_add_copy(b, at(i), at(left), BYTES)
+                                     : nbcoll_add_combine(b, at(i), at(left), at(right), WIDTH, sum);
+            nbcoll_after(b, step[i], step[left]);
+            if (c->how == COMBINE)
+                nbcoll_after(b, step[i], step[right]);
+        }
+        nbcoll_set_lane(b, step[i], c->lane);
+    }
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+typedef uint64_t memory[CELLS][WIDTH];
+
+static void inputs_write(memory m, int rank, uint64_t seed)
+{
+    memset(m, 0xee, sizeof(memory));
+    for (int i = 0; i < INPUTS; i++)
+        for (int k = 0; k < WIDTH; k++)
+            m[i][k] = (uint64_t)(rank * 1000 + i * 100 + k) + (seed & 0xffff);
+}
+
+static void outputs_check(const plan *p, memory is[], uint64_t seed)
+{
+    memory wanted[2];
+    for (int r = 0; r < p->ranks; r++)
+        inputs_write(wanted[r], r, seed);
+    for (int i = INPUTS; i < CELLS; i++)
+        for (int r = 0; r < p->ranks; r++)
+            for (int k = 0; k < WIDTH; k++) {
+                const cell *c = &p->cell[i];
+                uint64_t left = wanted[r][c->from[0]][k], right = wanted[r][c->from[1]][k];
+                wanted[r][i][k] = c->how == COPY      ? left
+                                  : c->how == COMBINE ? left + right
+                                                      : wanted[1 - r][c->from[0]][k];
+            }
+    for (int r = 0; r < p->ranks; r++)
+        assert_memory_equal(is[r], wanted[r], sizeof(memory));
+}
+
+/* ---- one that comes inside -----------------------------------------------------------------------------------------
+ */
+
+typedef struct visitor {
+    world w;
+    atomic_int stop;
+} visitor;
+
+static void *visit(void *user)
+{
+    visitor *v = user;
+    for (int i = 0; !atomic_load(&v->stop); i++) {
+        nbcoll_context *c = v->w.context[i % 2];
+        EXPECT(OK, nbcolli_enter(c));
+        nbcolli_serve(c, NBCOLLI_SERVES_PROGRESS);
+        nbcolli_pass(c);
+        nbcolli_serve(c, NBCOLLI_SERVES_CALLER);
+        nbcolli_drain(c);
+        nbcolli_unlock(c);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void play_inside(visitor *v, uint64_t *random)
+{
+    plan p = plan_random(random, 2);
+    nbcoll_schedule *s[2];
+    nbcoll_request q[2];
+    memory m[2];
+    uint64_t seed = *random;
+
+    for (int r = 0; r < 2; r++) {
+        s[r] = plan_build(&p, r);
+        inputs_write(m[r], r, seed);
+        EXPECT(OK, nbcoll_schedule_start(s[r], NULL, m[r], v->w.comm[r], &q[r]));
+    }
+    for (uint64_t rounds = 0; nbcoll_test_all(2, q, NULL) == NBCOLL_PENDING; rounds++) {
+        world_watchdog(&v->w, rounds < 100000000);
+        sched_yield();
+    }
+    outputs_check(&p, m, seed);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_schedule_free(s[r]));
+}
+
+static void ignore(void *user, const nbcoll_event *e)
+{
+    (void)user, (void)e;
+}
+
+static void one_that_comes_inside_serves_its_lane(void **state)
+{
+    const nbcoll_observer observer = {.size = sizeof observer, .event = ignore};
+    const nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD, .observer = &observer};
+    uint64_t random = seed_of_test();
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    pthread_t thread;
+    visitor v;
+
+    (void)state;
+    atomic_init(&v.stop, 0);
+    world_open(&v.w, 2, &loopback, &config, NULL);
+    for (int r = 0; r < 2; r++)
+        nbcolli_serve(v.w.context[r], NBCOLLI_SERVES_CALLER);
+    assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
+    for (int i = 0; i < RUNS; i++)
+        play_inside(&v, &random);
+    atomic_store(&v.stop, 1);
+    pthread_join(thread, NULL);
+    world_close(&v.w);
+}
+
+/* ---- one that works outside ----------------------------------------------------------------------------------------
+ */
+
+typedef struct worker {
+    _Atomic(nbcolli_run *) run; /* to work on; null when that is done */
+    int steps;                  /* of its lane */
+    atomic_int stop;
+} worker;
+
+/* Takes the next step of the lane, and does it: a COPY or REDUCE. After its last one the run is not touched. */
+static int work_once(nbcolli_run *run)
+{
+    nbcolli_ready *lane = &run->lane[NBCOLL_LANE_PROGRESS];
+    uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED); /* the step itself orders */
+    nbcoll_step step = lane->head < tail ? __atomic_load_n(&run->ready[lane->head], __ATOMIC_ACQUIRE) : NBCOLL_START;
+
+    if (step == NBCOLL_START)
+        return 0;
+    lane->head++;
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    void *to = nbcolli_resolve(run, v->write).at;
+    if (v->kind == NBCOLL_COPY)
+        memcpy(to, nbcolli_resolve(run, v->read[0]).at, v->write.bytes);
+    else
+        nbcolli_reduce(v->reduction, to, nbcolli_resolve(run, v->read[0]).at, nbcolli_resolve(run, v->read[1]).at,
+                       WIDTH);
+    nbcolli_step_end(run, step);
+    return 1;
+}
+
+static void *work(void *user)
+{
+    worker *me = user;
+    while (!atomic_load(&me->stop)) {
+        nbcolli_run *run = atomic_load(&me->run);
+        for (int left = run ? me->steps : 0; left;)
+            if (work_once(run))
+                left--;
+            else
+                sched_yield();
+        if (run)
+            atomic_store(&me->run, NULL);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void play_outside(world *w, worker *other, uint64_t *random)
+{
+    plan p = plan_random(random, 1);
+    nbcoll_schedule *s = plan_build(&p, 0);
+    uint64_t seed = *random;
+    nbcoll_request q;
+    memory m[1];
+
+    for (int again = 0; again < 3; again++) { /* then with a pooled run */
+        nbcoll_status status = NBCOLL_PENDING;
+        inputs_write(m[0], 0, seed);
+        EXPECT(OK, nbcoll_schedule_start(s, NULL, m[0], w->comm[0], &q));
+        while (atomic_load(&other->run)) /* only now: a run that has ended may be taken while it looks back */
+            sched_yield();
+        other->steps = p.of_progress;
+        if (p.of_progress)
+            atomic_store(&other->run, nbcolli_find_run(w->comm[0], w->comm[0]->next_tag - 1));
+        for (uint64_t rounds = 0; status == NBCOLL_PENDING; rounds++) {
+            world_watchdog(w, rounds < 100000000);
+            nbcolli_serve(w->context[0], NBCOLLI_SERVES_CALLER); /* of one thread, which is not inside */
+            status = nbcoll_test(&q);
+        }
+        EXPECT(OK, status);
+        outputs_check(&p, m, seed);
+    }
+    while (atomic_load(&other->run)) /* it is through with the schedule */
+        sched_yield();
+    EXPECT(OK, nbcoll_schedule_free(s));
+}
+
+static void one_that_works_outside_does_the_steps_of_its_lane(void **state)
+{
+    const nbcoll_observer observer = {.size = sizeof observer, .event = ignore};
+    const nbcoll_context_config config = {.size = sizeof config, .observer = &observer};
+    uint64_t random = seed_of_test();
+    pthread_t thread;
+    worker other;
+    world w;
+
+    (void)state;
+    atomic_init(&other.run, NULL);
+    atomic_init(&other.stop, 0);
+    world_open(&w, 1, NULL, &config, NULL);
+    nbcolli_serve(w.context[0], NBCOLLI_SERVES_CALLER);
+    assert_int_equal(pthread_create(&thread, NULL, work, &other), 0);
+    for (int i = 0; i < RUNS; i++)
+        play_outside(&w, &other, &random);
+    atomic_store(&other.stop, 1);
+    pthread_join(thread, NULL);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_comes_inside_serves_its_lane),
+        cmocka_unit_test(one_that_works_outside_does_the_steps_of_its_lane),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
