@@ -115,7 +115,7 @@ static int reduces(const json_t *row)
  * median of their ratios. */
 static void print_group(const json_t *rows, long long ranks, int column, int is_reduction, const char *form)
 {
-    size_t most = json_array_size(rows), n = 0, met = 0, i;
+    size_t most = json_array_size(rows), n = 0, met = 0, by_ratio = 0, i;
     double *ratio = calloc(most + 1, sizeof *ratio), worst = 0;
     const json_t *row, *last = NULL;
     json_array_foreach(rows, i, row)
@@ -125,13 +125,15 @@ static void print_group(const json_t *rows, long long ranks, int column, int is_
             continue;
         ratio[n++] = real_of(row, "ratio");
         met += json_is_true(json_object_get(row, "met"));
+        by_ratio += json_is_true(json_object_get(row, "met_by_ratio"));
         last = real_of(row, "ratio") > worst ? row : last;
         worst = real_of(row, "ratio") > worst ? real_of(row, "ratio") : worst;
     }
     if (n)
-        printf("%5lld  %-30s %-12s %-12s %3zu of %3zu met, median ratio %.2f, worst %.2f (%s, %lld bytes)\n", ranks,
-               columns[column], is_reduction ? "reductions" : "data", form, met, n, bench_spread_of(ratio, n).median,
-               worst, text_of(last, "operation"), number_of(last, "bytes"));
+        printf("%5lld  %-30s %-12s %-12s %3zu of %3zu met, %zu without the copies; median ratio %.2f, worst %.2f (%s, "
+               "%lld bytes)\n",
+               ranks, columns[column], is_reduction ? "reductions" : "data", form, met, n, by_ratio,
+               bench_spread_of(ratio, n).median, worst, text_of(last, "operation"), number_of(last, "bytes"));
     free(ratio);
 }
 

@@ -182,22 +182,21 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
                                           json_object_get(r->theirs, "form"), "peer_us", r->rival_us, "ratio",
                                           r->ratio.median, "low", r->ratio.low, "high", r->ratio.high));
     series s;
-    double least = 0;
+    double least = 0, goal = target;
     if (copies && read_series(copies, &s)) {
         least = against_median(s.us, s.n);
         json_object_update_new(row,
                                json_pack("{s:f, s:O}", "copies", least, "copies_by", json_object_get(copies, "form")));
-        /* Who is faster has shown that they can be avoided. */
+        /* A peer that is faster has shown that they can be avoided. */
         double known = least < r->rival_us ? least : r->rival_us;
-        if (r->us > 0.95 * least && 1.15 * known / r->rival_us > target)
-            target = 1.15 * known / r->rival_us;
+        target = 1.15 * known / r->rival_us > target ? 1.15 * known / r->rival_us : target;
     }
     if (form == BENCH_FORMS)
         add_split(row, r, memory, least);
-    json_object_update_new(row,
-                           json_pack("{s:f, s:b, s:O, s:O, s:O}", "target", target, "met", r->ratio.median <= target,
-                                     "mood", json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),
-                                     "preempted", json_object_get(cell, "preempted")));
+    json_object_update_new(row, json_pack("{s:f, s:b, s:b, s:O, s:O, s:O}", "target", target, "met",
+                                          r->ratio.median <= target, "met_by_ratio", r->ratio.median <= goal, "mood",
+                                          json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),
+                                          "preempted", json_object_get(cell, "preempted")));
     return row;
 }
 
