@@ -20,6 +20,7 @@ typedef struct shared shared;
 
 typedef struct world {
     int rank, ranks, cores;
+    int is_relaxed; /* to be kind to other programs: as if ranks shared cores, and in the ordinary class */
     int is_crowded; /* more ranks than cores */
     int is_fifo;    /* the scheduler's real-time class, in which nothing ordinary preempts a rank */
     double clock;   /* us that two looks at the clock cost: taken off each iteration */

@@ -22,6 +22,7 @@ typedef struct plan {
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
     size_t count[64];
     int rounds;
+    int is_relaxed;
     int is_split;      /* parts of a time are measured, too */
     long iterations;   /* of a batch; 0: as many as fit into the budget */
     double budget;     /* us */
@@ -365,7 +366,7 @@ static nbcoll_operation operation_named(const char *name)
 static void take_arguments(plan *p, int argc, char *argv[])
 {
     int option;
-    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:x")) != -1) {
+    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:xk")) != -1) {
         if (option == 'o')
             p->operation[p->operations++ % NBCOLL_OPERATION_COUNT] = operation_named(optarg);
         else if (option == 'c')
@@ -385,6 +386,8 @@ static void take_arguments(plan *p, int argc, char *argv[])
             p->high = atof(optarg);
         else if (option == 'x')
             p->is_split = 1;
+        else if (option == 'k')
+            p->is_relaxed = 1;
         else if (option == 's')
             p->spoil = optarg;
         else
@@ -434,6 +437,7 @@ int main(int argc, char *argv[])
     if (b.world.ranks > RANKS_MOST)
         give_up("there are at most %d ranks", RANKS_MOST);
     take_arguments(&p, argc, argv);
+    b.world.is_relaxed = p.is_relaxed;
     b.entry = calloc(ENTRIES, sizeof *b.entry);
     b.sample = malloc((size_t)ENTRIES * (size_t)p.rounds * ITERATIONS_MOST * sizeof *b.sample);
     if (!b.entry || !b.sample)

@@ -64,8 +64,8 @@ static void settle(world *w)
 {
     struct sched_param first = {.sched_priority = 1};
     double least = 1e9;
-    w->is_crowded = w->ranks > w->cores;
-    w->is_fifo = (!w->is_crowded || theirs_yield()) && sched_setscheduler(0, SCHED_FIFO, &first) == 0;
+    w->is_crowded = w->is_relaxed || w->ranks > w->cores;
+    w->is_fifo = !w->is_relaxed && (!w->is_crowded || theirs_yield()) && sched_setscheduler(0, SCHED_FIFO, &first) == 0;
     for (int i = 0; i < 2000; i++) {
         double at = now(), took = now() - at;
         least = took < least ? took : least;

@@ -97,6 +97,8 @@ static void say_all(line *l, const against_plan *plan, const against_peer *peer,
     say_number(l, (unsigned long long)plan->rounds);
     say(l, "-i");
     say_number(l, (unsigned long long)plan->iterations);
+    if (plan->is_relaxed)
+        say(l, "-k");
     if (plan->is_split)
         say(l, "-x");
     if (plan->mood) {

@@ -22,7 +22,7 @@ typedef struct benchmark {
     bench_format format;
     const char *plot;
     const char *against; /* null, or the peers' name */
-    int is_split;
+    int is_split, is_relaxed;
     char mood;           /* as in against_plan */
     int is_special;      /* an option was given that does not go with it */
     int operations;
@@ -63,7 +63,7 @@ static int take_buffers(const command *self, const char *value, int *out)
 static int take_option(void *user, int option, const char *value)
 {
     benchmark *b = user;
-    b->is_special |= !strchr("pcBRIvjPAMS", option);
+    b->is_special |= !strchr("pcBRIvjPAMSX", option);
     int status = command_rules_take(b->self, &b->rules, option, value);
     if (status != 1)
         return status;
@@ -103,6 +103,9 @@ static int take_option(void *user, int option, const char *value)
         return 0;
     case 'S':
         b->is_split = 1;
+        return 0;
+    case 'X':
+        b->is_relaxed = 1;
         return 0;
     case 'M':
         b->mood = value[0];
@@ -145,6 +148,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
         {"mood", required_argument, NULL, 'M'},      {"split", no_argument, NULL, 'S'},
+        {"relaxed", no_argument, NULL, 'X'},
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
@@ -310,14 +314,14 @@ static int run_against(benchmark *b)
     static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
     if (b->is_special)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
-                                       "--mood, --split, --csv, --json and --plot");
+                                       "--mood, --split, --relaxed, --csv, --json and --plot");
     if (!b->cases.counts)
         memcpy(b->cases.count, counts, sizeof counts);
     b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
     against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
                          .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
-                         .iterations = b->plan.iterations, .is_split = b->is_split, .mood = b->mood,
-                         .format = b->format, .plot = b->plot};
+                         .iterations = b->plan.iterations, .is_split = b->is_split, .is_relaxed = b->is_relaxed,
+                         .mood = b->mood, .format = b->format, .plot = b->plot};
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
         if (against_has((nbcoll_operation)o))
             b->operation[plan.operations++] = (nbcoll_operation)o;
@@ -348,8 +352,8 @@ static int run(const command *self, int argc, char *argv[])
     if (!status && b.against)
         return run_against(&b);
     take_defaults(&b);
-    if (!status && (b.mood || b.is_split))
-        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : "split");
+    if (!status && (b.mood || b.is_split || b.is_relaxed))
+        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : b.is_split ? "split" : "relaxed");
     if (!status)
         status = check_algorithms(&b);
     chosen.file = b.rules.file;
@@ -419,7 +423,8 @@ const command command_bench = {
     "  --rounds N        (30) of\n"
     "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
     "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
-    "  --split           also the parts of a persistent operation's time: calls, copies, lines, waiting\n",
+    "  --split           also the parts of a persistent operation's time: calls, copies, lines, waiting\n"
+    "  --relaxed         be kind to other programs: to try it out, not to measure\n",
     run,
     ":",
 };

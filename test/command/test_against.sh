@@ -5,7 +5,7 @@
 
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'lam'" bench --against lam
 refuses "nbcoll bench: --against does not compare scan" bench scan --against mpi
-refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --split, --csv, --json and --plot" \
+refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --split, --relaxed, --csv, --json and --plot" \
     bench bcast --against mpi --tests 3
 refuses "nbcoll bench: --mood goes with --against" bench bcast --mood C
 refuses "nbcoll bench: --split goes with --against" bench bcast --split
