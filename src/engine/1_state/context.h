@@ -12,6 +12,20 @@
  * is what a start touches: it changes hands by `caller` (caller.h), and an operation goes from there to progress by
  * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
  * and only read from then on. */
+/* How far a round of asking has come (5_match/ask.h). */
+typedef struct nbcolli_round {
+    nbcoll_comm *comm; /* that it is at; null: there is none under way */
+    uint32_t slot;     /* the next one of it */
+    int wants;         /* somebody is to be asked in it */
+} nbcolli_round;
+
+/* The array that nbcoll_test_all saw last, where all that were active were this context's. */
+typedef struct nbcolli_tested {
+    const nbcoll_request *requests; /* null: none */
+    size_t n, pending;              /* none before `pending` was active */
+    uint64_t looks;                 /* at it */
+} nbcolli_tested;
+
 struct nbcoll_context {
     /* Made. */
     nbcoll_host host;
@@ -46,7 +60,8 @@ struct nbcoll_context {
     int news;                    /* a link has losses, shrinks, or something unsaid */
 
     /* Progress. */
-    nbcolli_op *watched;         /* that wait for shared memory */
+    nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
+                                     first list was the second one */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (3_run/lanes.h) */
@@ -54,6 +69,7 @@ struct nbcoll_context {
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
+    nbcolli_round round;          /* the end of a communicator takes that out of it */
 
     /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
     nbcoll_schedule *schedules;
@@ -64,6 +80,8 @@ struct nbcoll_context {
     /* Calls and progress. */
     size_t active;    /* requests, but for those handed over and not taken */
     nbcoll_failure failure;
+
+    nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
 };
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

@@ -389,16 +389,17 @@ void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
     }
 }
 
-int nbcolli_look_again(nbcoll_context *c)
+int nbcolli_look_again(nbcoll_context *c, size_t looks)
 {
-    nbcolli_op *list = c->watched;
     int moved = 0, reader;
 
-    c->watched = NULL;
-    if (list)
-        list->watch_at = &list;
-    while (list) {
-        nbcolli_op *op = list;
+    if (!c->watched && c->looked) { /* all have had their turn */
+        c->watched = c->looked;
+        c->watched->watch_at = &c->watched;
+        c->looked = NULL;
+    }
+    for (; c->watched && looks > 0; looks--) {
+        nbcolli_op *op = c->watched;
         nbcolli_run *run = op->run;
         nbcolli_unwatch(op);
         if (run->status != NBCOLL_OK && nbcolli_exposure_is_held(op, &reader))

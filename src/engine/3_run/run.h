@@ -36,7 +36,8 @@ void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status);
 /* Credits have come back: they are for those that stall. */
 void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits);
 
-/* Looks again for what waits for shared memory. Returns how much went on; what has been delayed does not count. */
-int nbcolli_look_again(nbcoll_context *c);
+/* Looks again for what waits for shared memory: at most so many, which are those that were looked at longest ago, and
+ * each at most once. Returns how much went on; what has been delayed does not count. */
+int nbcolli_look_again(nbcoll_context *c, size_t looks);
 
 #endif

@@ -9,18 +9,18 @@
 
 #define NBCOLLI_LEAST_BYTES 4096u /* of what is divided */
 
-/* The op waits for a change of shared memory: each pass looks again. */
+/* The op waits for a change of shared memory: passes look again. It was just looked at. */
 static inline void nbcolli_watch(nbcolli_op *op)
 {
     nbcoll_context *c = op->run->comm->context;
 
     if (op->watch_at)
         return;
-    op->watch_at = &c->watched;
-    op->watch_next = c->watched;
+    op->watch_at = &c->looked;
+    op->watch_next = c->looked;
     if (op->watch_next)
         op->watch_next->watch_at = &op->watch_next;
-    c->watched = op;
+    c->looked = op;
 }
 
 static inline void nbcolli_unwatch(nbcolli_op *op)

@@ -140,6 +140,8 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
         nbcolli_comm_unregister(comm);
     nbcolli_comm_bury(comm);
     nbcolli_area_leave(comm);
+    if (c->round.comm == comm)
+        c->round = (nbcolli_round){comm->sister, 0, 0};
     *comm->sister_at = comm->sister;
     if (comm->sister)
         comm->sister->sister_at = comm->sister_at;

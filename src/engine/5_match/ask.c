@@ -11,6 +11,8 @@
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, about */
 #define NBCOLLI_MOST_PASSES 1024u  /* between them */
+#define NBCOLLI_ROUND_SLOTS 256    /* that a pass looks at in a round */
+#define NBCOLLI_ASK_SLOTS 16       /* a question takes as long as so many */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -336,37 +338,70 @@ static int nbcolli_look_after(nbcolli_run *run)
     return wants;
 }
 
-static void nbcolli_round_of(nbcoll_comm *comm)
+/* Has the run moved since the last round? Returns whether somebody is to be asked. */
+static int nbcolli_round_of(nbcolli_run *run)
 {
-    int wants = 0;
+    uint64_t mark = nbcolli_mark_of(run);
 
-    for (uint32_t i = 0; i < comm->config.slots; i++) {
-        nbcolli_run *run = comm->slot[i].active;
-        if (!run || run->status != NBCOLL_OK)
-            continue;
-        uint64_t mark = nbcolli_mark_of(run);
-        if (mark == run->mark) {
-            run->stuck++;
-            wants |= nbcolli_look_after(run);
-        } else {
-            run->mark = mark;
-            run->stuck = 0;
-            run->suspect = 0;
-        }
+    if (mark == run->mark) {
+        run->stuck++;
+        return nbcolli_look_after(run);
     }
-    for (int rank = 0; wants && rank < comm->size; rank++) {
+    run->mark = mark;
+    run->stuck = 0;
+    run->suspect = 0;
+    return 0;
+}
+
+/* Asks and answers what the round over a communicator has left to say. Returns how much that was. */
+static int nbcolli_round_ask(nbcoll_comm *comm)
+{
+    int said = 0;
+
+    for (int rank = 0; rank < comm->size; rank++) {
         nbcolli_told *told = &comm->told[rank];
+        said += (told->want && !told->asked) + (told->owed != 0);
         if (told->want && !told->asked)
             nbcolli_ask_peer(comm, rank, told->want - 1);
         told->want = 0;
         if (told->owed)
             nbcolli_ask_answer(comm, rank);
     }
+    return said;
+}
+
+/* Goes on with the round, over about so many slots. The next one is due some time after it is over. */
+static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
+{
+    while (c->round.comm && slots > 0) {
+        nbcoll_comm *comm = c->round.comm;
+        uint32_t last = comm->active ? comm->config.slots : 0;
+        for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
+            nbcolli_run *run = comm->slot[c->round.slot].active;
+            if (run && run->status == NBCOLL_OK)
+                c->round.wants |= nbcolli_round_of(run);
+        }
+        if (c->round.slot < last)
+            return;
+        if (c->round.wants)
+            slots -= NBCOLLI_ASK_SLOTS * nbcolli_round_ask(comm);
+        c->round = (nbcolli_round){comm->sister, 0, 0};
+    }
+    if (!c->round.comm)
+        c->round_at = nbcolli_now(&c->host) + NBCOLLI_ROUND;
 }
 
 void nbcolli_look_at_clock(nbcoll_context *c)
 {
-    uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at, made = c->passes - c->passes_left;
+    uint64_t made = c->passes - c->passes_left;
+
+    if (made && c->round.comm) { /* each pass does some of a round, till it is over */
+        nbcolli_round_on(c, NBCOLLI_ROUND_SLOTS);
+        c->passes_left = c->round.comm ? 0 : c->passes;
+        c->looked_at = c->round_at - NBCOLLI_ROUND;
+        return;
+    }
+    uint64_t now = nbcolli_now(&c->host), passed = now - c->looked_at;
     uint64_t fit = passed ? made * NBCOLLI_ASK_LOOK / passed : NBCOLLI_MOST_PASSES;
 
     if (made) { /* else it was for a sleep */
@@ -374,10 +409,11 @@ void nbcolli_look_at_clock(nbcoll_context *c)
         c->passes = fit < 1 ? 1 : fit < NBCOLLI_MOST_PASSES ? (uint32_t)fit : NBCOLLI_MOST_PASSES;
     }
     c->passes_left = c->passes;
-    if (!c->active || now < c->round_at)
+    if (!c->active || (now < c->round_at && !c->round.comm))
         return;
-    c->round_at = now + NBCOLLI_ROUND;
-    for (nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
-        if (comm->active)
-            nbcolli_round_of(comm);
+    if (!c->round.comm)
+        c->round = (nbcolli_round){c->comms, 0, 0};
+    nbcolli_round_on(c, made ? NBCOLLI_ROUND_SLOTS : INT64_MAX); /* before a sleep there is time */
+    if (c->round.comm)
+        c->passes_left = 0;
 }

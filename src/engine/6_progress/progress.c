@@ -59,22 +59,24 @@ static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
         nbcolli_mark_lost(link, found->departed, NBCOLLI_DEPARTED | NBCOLLI_OVER);
 }
 
-/* Tries once everything that was refused. */
+#define NBCOLLI_REFUSALS 64u /* in a pass, then the rest of the backlog waits for the next one */
+
+/* Tries what was refused, each once, what has waited longest first. */
 static void nbcolli_backlog_retry(nbcolli_link *link)
 {
-    nbcolli_post *list = link->backlog, *next;
+    const nbcolli_post *again = NULL; /* the first that is refused again: those behind it have been tried */
 
-    link->backlog = NULL;
-    link->backlog_end = &link->backlog;
-    for (nbcolli_post *post = list; post; post = next) {
-        next = post->next;
-        post->at = NULL;
+    for (uint32_t refusals = 0; link->backlog && link->backlog != again && refusals < NBCOLLI_REFUSALS;) {
+        nbcolli_post *post = link->backlog;
+        nbcolli_backlog_remove(post);
         if (post->op && (post->op->phase == NBCOLLI_GETTING || post->op->phase == NBCOLLI_FETCHING))
             nbcolli_op_get(post->op);
         else if (post->op && post->op->phase == NBCOLLI_PUTTING)
             nbcolli_op_put(post->op);
         else
             nbcolli_post_send(post);
+        if (post->where == NBCOLLI_BACKLOG && refusals++ == 0)
+            again = post;
         if (!post->op)
             nbcolli_control_is(post);
         else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
@@ -196,6 +198,8 @@ static void nbcolli_go_on(nbcoll_context *c)
     c->bytes_left = left;
 }
 
+#define NBCOLLI_LOOKS 64u /* of operations that wait for shared memory, in a pass: they take turns */
+
 void nbcolli_pass(nbcoll_context *c)
 {
     c->bytes_left = NBCOLL_PASS_BYTES;
@@ -221,8 +225,8 @@ void nbcolli_pass(nbcoll_context *c)
         if (link->untold)
             nbcolli_tell_given_up(link);
     }
-    if (c->watched)
-        nbcolli_look_again(c);
+    if (c->watched || c->looked)
+        nbcolli_look_again(c, NBCOLLI_LOOKS);
     nbcolli_count_pass(c);
     nbcolli_drain(c);
     if (c->delayed) {

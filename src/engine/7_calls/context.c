@@ -212,6 +212,13 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
     return nbcolli_leave(c, NBCOLL_OK);
 }
 
+/* At all that waits for shared memory. Did something go on? */
+static int nbcolli_look_at_all(nbcoll_context *c)
+{
+    int moved = c->watched ? nbcolli_look_again(c, SIZE_MAX) : 0; /* the rest of the last turns */
+    return moved || nbcolli_look_again(c, SIZE_MAX);
+}
+
 static nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
     if (c->poller < 0 || c->silent_links)
@@ -227,7 +234,7 @@ static nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    if (!nbcolli_look_again(c) && !c->delayed) /* [SLEEP] the second look of the sleeper's bargain */
+    if (!nbcolli_look_at_all(c) && !c->delayed) /* [SLEEP] the second look of the sleeper's bargain */
         return NBCOLL_OK;
     nbcolli_drain(c);
     return NBCOLL_AGAIN;

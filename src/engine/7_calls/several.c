@@ -3,9 +3,12 @@
 #include "request.h"
 #include "wait.h"
 
+#define NBCOLLI_TESTED_LOOKS 1024u /* tests of the same requests with one look at all of them */
+
 /* What a look at several requests finds. */
 typedef struct nbcolli_several_sight {
     size_t active;   /* how many are */
+    size_t pending;  /* the first one that is, or n */
     size_t first;    /* the first one that ended, or n */
     size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
@@ -27,7 +30,7 @@ static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcol
     nbcoll_context *last = NULL, *added = NULL;
 
     v->active = v->contexts = 0;
-    v->first = n;
+    v->pending = v->first = n;
     for (size_t i = 0; i < n; i++) {
         int idle;
         nbcoll_context *c = nbcolli_context_of(requests[i]);
@@ -40,7 +43,8 @@ static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcol
         if (s == NBCOLL_PENDING) {
             if (c != added)
                 nbcolli_sight_add(v, added = c);
-            v->active++;
+            if (v->active++ == 0)
+                v->pending = i;
         } else if (v->first == n && (!idle || s != NBCOLL_OK))
             v->first = i;
     }
@@ -50,6 +54,31 @@ static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcol
 static int nbcolli_pause_after(const nbcolli_several_sight *v, nbcolli_waiter *w, uint64_t timeout)
 {
     return nbcolli_waiter_pause(w, v->context, v->contexts, timeout);
+}
+
+/* The first request from `at` on that has not ended, or n. */
+static size_t nbcolli_next_active(size_t at, size_t n, const nbcoll_request requests[])
+{
+    int idle;
+    while (at < n && nbcolli_peek(&requests[at], &idle) != NBCOLL_PENDING)
+        at++;
+    return at;
+}
+
+/* Is one of them still active? After a look at all, these walk along the array once. But a look at all is
+ * made when their number has doubled, so that contexts of which nothing is left, and requests that callbacks have
+ * started again, are known sooner or later; and when none of the others is active. */
+static int nbcolli_some_active(nbcolli_several_sight *v, uint64_t looks, size_t n, const nbcoll_request requests[])
+{
+    if ((looks & (looks - 1)) && v->contexts <= NBCOLLI_SLEEP_ON) {
+        for (size_t i = 0; i < v->contexts; i++)
+            nbcoll_progress(v->context[i]);
+        v->pending = nbcolli_next_active(v->pending, n, requests);
+        if (v->pending < n)
+            return 1;
+    }
+    nbcolli_several_look(v, n, requests);
+    return v->active > 0;
 }
 
 /* What test would say, where nothing is to be released yet. */
@@ -73,14 +102,44 @@ static nbcoll_status nbcolli_take_all(size_t n, nbcoll_request requests[], nbcol
     return first;
 }
 
+/* Has the context noted one of these requests, and is it, or one behind it, still active? Sooner or later the answer is
+ * no, and all are looked at: meanwhile others may have come into the array, of other contexts. */
+static int nbcolli_tested_active(size_t n, const nbcoll_request requests[])
+{
+    nbcoll_context *c = n ? nbcolli_context_of(requests[0]) : NULL;
+
+    if (!c || c->tested.requests != requests || c->tested.n != n || (c->flags & NBCOLL_ANY_THREAD))
+        return 0;
+    uint64_t looks = ++c->tested.looks;
+    if (!(looks & (looks - 1)) || looks % NBCOLLI_TESTED_LOOKS == 0)
+        return 0;
+    nbcoll_progress(c);
+    c->tested.pending = nbcolli_next_active(c->tested.pending, n, requests);
+    return c->tested.pending < n && nbcolli_context_of(requests[c->tested.pending]) == c;
+}
+
+/* The active ones are all of the first one's context: a later test need not look at all of them. */
+static void nbcolli_note_tested(const nbcolli_several_sight *v, size_t n, const nbcoll_request requests[])
+{
+    nbcoll_context *c = nbcolli_context_of(requests[0]);
+
+    if (v->contexts != 1 || v->context[0] != c || (c->flags & NBCOLL_ANY_THREAD))
+        return;
+    uint64_t looks = c->tested.requests == requests && c->tested.n == n ? c->tested.looks : 0;
+    c->tested = (nbcolli_tested){requests, n, v->pending, looks};
+}
+
 nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
 {
     if (!requests && n)
         return NBCOLL_ERR_NULL;
+    if (!statuses && nbcolli_tested_active(n, requests))
+        return NBCOLL_PENDING;
     nbcolli_several_sight v;
     nbcolli_several_look(&v, n, requests);
     if (v.active == 0)
         return nbcolli_take_all(n, requests, statuses);
+    nbcolli_note_tested(&v, n, requests);
     nbcolli_several_tell(n, requests, statuses);
     return NBCOLL_PENDING;
 }
@@ -92,15 +151,12 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    for (;;) {
-        nbcolli_several_look(&v, n, requests);
-        if (!v.active)
-            return nbcolli_take_all(n, requests, statuses);
+    for (uint64_t looks = 0; nbcolli_some_active(&v, looks, n, requests); looks++)
         if (!nbcolli_pause_after(&v, &w, timeout)) {
             nbcolli_several_tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
         }
-    }
+    return nbcolli_take_all(n, requests, statuses);
 }
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What others cost: with 1, 100 and 10000 outstanding operations of one communicator, by messages and by cells, and
+ * with as many communicators of one operation each: a pass that finds nothing, and then each operation's wait, in turn
+ * and in one wait for all during which one operation ends a pass. One thread steps both ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "nbcoll/loopback.h"
+#include "nbcoll/select.h"
+
+enum { MOST = 10000, PASSES = 1000 };
+
+typedef struct ranks {
+    nbcoll_loopback *world;
+    nbcoll_context *context[2];
+    nbcoll_comm *first[2], *comm[2][MOST];
+    nbcoll_request request[MOST];
+    double sent, got[MOST];
+    int n, comms;
+    int sends; /* in turn: how many the root has started */
+} ranks;
+
+static void must(nbcoll_status s)
+{
+    if (s != NBCOLL_OK) {
+        fprintf(stderr, "%s\n", nbcoll_status_text(s));
+        exit(1);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The root starts its next operation. */
+static void send_next(ranks *r)
+{
+    nbcoll_request request;
+    if (r->sends == r->n)
+        return;
+    must(nbcoll_ibcast(&r->sent, 1, NBCOLL_DOUBLE, 0, r->comm[0][r->sends % r->comms], &request));
+    r->sends++;
+    while (nbcoll_test(&request) == NBCOLL_PENDING)
+        nbcoll_progress(r->context[1]);
+}
+
+/* Between two looks of a wait. */
+static void pause_of(void *user, uint64_t looks)
+{
+    (void)looks;
+    send_next(user);
+}
+
+static void open_ranks(ranks *r, int n, int comms, uint32_t flags)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2, .flags = flags};
+    nbcoll_comm_config comm = {.size = sizeof comm, .slots = comms > 1 ? 1 : MOST, .cells = 1, .schedules = 4,
+                               .eager = 256, .large = NBCOLL_BY_COST};
+    nbcoll_rule exposes = {.topology = NBCOLL_SHARED}; /* a broadcast by cells */
+    nbcoll_request request[2];
+
+    for (unsigned i = 0; !exposes.algorithm || !(exposes.algorithm->flags >> 16); i++)
+        exposes.algorithm = nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, i);
+    comm.rules = &exposes;
+    comm.rule_count = flags & NBCOLL_LOOPBACK_SHARED ? 1 : 0;
+    *r = (ranks){.n = n, .comms = comms, .sent = 7};
+    must(nbcoll_loopback_create(&loopback, &r->world));
+    for (int i = 0; i < 2; i++) {
+        nbcoll_context_config context = {.size = sizeof context, .host = {.user = r, .pause = pause_of}};
+        nbcoll_endpoint *ep;
+        must(nbcoll_loopback_open(r->world, i, &ep));
+        must(nbcoll_context_create(NBCOLL_ABI, &context, &r->context[i]));
+        must(nbcoll_comm_icreate(r->context[i], ep, &comm, &r->first[i], &request[i]));
+    }
+    while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+        ;
+    for (int c = 0; c < comms; c++) {
+        for (int i = 0; i < 2; i++)
+            must(nbcoll_comm_idup(r->first[i], &r->comm[i][c], &request[i]));
+        while (nbcoll_test_all(2, request, NULL) == NBCOLL_PENDING)
+            ;
+    }
+}
+
+static void close_ranks(ranks *r)
+{
+    for (int i = 0; i < 2; i++) {
+        for (int c = 0; c < r->comms; c++)
+            must(nbcoll_comm_free(r->comm[i][c]));
+        must(nbcoll_comm_free(r->first[i]));
+        must(nbcoll_context_free(r->context[i]));
+    }
+    must(nbcoll_loopback_free(r->world));
+}
+
+static void start_all(ranks *r)
+{
+    r->sends = 0;
+    for (int i = 0; i < r->n; i++)
+        must(nbcoll_ibcast(&r->got[i], 1, NBCOLL_DOUBLE, 0, r->comm[1][i % r->comms], &r->request[i]));
+}
+
+static __attribute__((noinline)) double measured_passes(ranks *r)
+{
+    double at = now();
+    for (int i = 0; i < PASSES; i++)
+        must(nbcoll_progress(r->context[1]));
+    return (now() - at) / PASSES;
+}
+
+static void measure(const char *what, int n, int comms, uint32_t flags)
+{
+    static ranks r;
+
+    open_ranks(&r, n, comms, flags);
+    start_all(&r);
+    double pass = measured_passes(&r);
+    while (r.sends < n)
+        send_next(&r);
+    double at = now();
+    for (int i = 0; i < n; i++)
+        must(nbcoll_wait(&r.request[i], NBCOLL_FOREVER));
+    double in_turn = (now() - at) / n;
+    start_all(&r);
+    at = now();
+    must(nbcoll_wait_all((size_t)n, r.request, NULL, NBCOLL_FOREVER));
+    double all = (now() - at) / n;
+    printf("%-36s %5d: a pass %10.0f ns; of each a wait %7.0f, of a wait for all %10.0f\n", what, n, pass, in_turn,
+           all);
+    close_ranks(&r);
+}
+
+int main(void)
+{
+    static const int outstanding[] = {1, 100, MOST};
+
+    for (int i = 0; i < 3; i++)
+        measure("operations of a communicator", outstanding[i], 1, 0);
+    for (int i = 0; i < 3; i++)
+        measure("operations that read cells", outstanding[i], 1, NBCOLL_LOOPBACK_SHARED);
+    for (int i = 0; i < 3; i++)
+        measure("communicators with an operation each", outstanding[i], outstanding[i], 0);
+    return 0;
+}
