@@ -11,7 +11,8 @@
  *
  * A rank that is killed is noticed within 200 ms by those that progress, also from their sleep. One that closes its
  * endpoint has left, which is noticed as soon: that is no failure by itself, and what it had posted is still delivered.
- * A rank that is a thread and ends without closing is not noticed.
+ * A rank that is a thread and ends without closing is not noticed. On a kernel without pidfds (before 5.3) a death
+ * wakes nobody who sleeps on nbcoll_fd without a time limit; else it is noticed as soon.
  *
  * A process that becomes another program by exec is lost like one that was killed. No data is taken from its memory
  * afterwards, and it is noticed within 200 ms by those that progress; but it wakes nobody who sleeps on nbcoll_fd

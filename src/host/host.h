@@ -9,6 +9,9 @@
 
 #include "nbcoll/nbcoll.h"
 
+/* For what every small operation goes through: compilers leave it a call where it has a rare branch. */
+#define NBCOLLI_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* alloc and free come as a pair: a host that gives only one of them has neither. */
 static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t align)
 {

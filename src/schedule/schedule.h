@@ -19,6 +19,20 @@ typedef struct nbcolli_message {
     nbcoll_step step;
 } nbcolli_message;
 
+/* A step of a brief schedule: all that it says, in half a cache line. A schedule is brief if its steps are few, its
+ * messages fit into lines, and whatever else it does is as small: a run works such steps off at once (brief.h). */
+typedef struct nbcolli_brief {
+    uint8_t kind;            /* nbcoll_kind: SEND, RECV, COPY, REDUCE or JOIN */
+    uint8_t to, left, right; /* buffers; a SEND and a COPY read from `left` */
+    uint16_t bytes, after_count;
+    uint32_t op; /* of a SEND or RECV */
+    uint32_t to_at, left_at, right_at;
+    const nbcoll_step *after;
+} nbcolli_brief;
+
+#define NBCOLLI_BRIEF_STEPS 64u  /* at most */
+#define NBCOLLI_BRIEF_BYTES 256u /* that a COPY or REDUCE of one writes, at most */
+
 struct nbcoll_schedule {
     nbcoll_host host; /* copied */
     size_t memory;    /* bytes of the one block that holds the struct and its arrays */
@@ -31,6 +45,7 @@ struct nbcoll_schedule {
     nbcoll_step *ready;     /* [steps], behind them: the initial ready queues, one lane's behind the other's */
     size_t armed;           /* bytes of both that a run copies */
     uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
+    nbcolli_brief *brief;   /* [steps]; null: it is not brief */
     uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
@@ -46,6 +61,7 @@ struct nbcoll_schedule {
     nbcoll_context *owner; /* whose runs are pooled here; null before the first start */
     nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
     nbcolli_run *idle;     /* pooled runs */
+    uint64_t serial;       /* of those that the owner has had: what was found for it is not taken for another one's */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
 };
@@ -81,6 +97,9 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
     return extent[NBCOLL_BUFFER_SEND_BLOCK] || extent[NBCOLL_BUFFER_RECV_BLOCK] || extent[NBCOLL_BUFFER_SEND_PACKED] ||
            extent[NBCOLL_BUFFER_RECV_PACKED];
 }
+
+/* Fills `brief`, or makes it null. */
+void nbcolli_brief_fill(nbcoll_schedule *s);
 
 /* Frees one that no context owns. */
 void nbcolli_schedule_delete(nbcoll_schedule *s);

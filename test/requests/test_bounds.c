@@ -79,16 +79,16 @@ static void bcast(pair *p, unsigned char *from, unsigned char *to, size_t count)
 static void a_communicator_caches_no_more_schedules_than_asked_for(void **state)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    unsigned char from[2 * MANY] = {1}, to[2 * MANY];
+    unsigned char from[3 * MANY] = {1}, to[3 * MANY];
     pair p;
 
     (void)state;
     config.schedules = 4;
     pair_open(&p, 0, &config);
-    for (size_t count = 1; count <= 8; count++)
+    for (size_t count = MANY; count <= MANY + 8; count++) /* too long for lines, whose channels are kept */
         bcast(&p, from, to, count);
     size_t before = p.used[1];
-    for (size_t count = 9; count <= 2 * MANY; count++)
+    for (size_t count = MANY + 9; count <= 3 * MANY; count++)
         bcast(&p, from, to, count);
     assert_true(p.used[1] <= before);
     pair_close(&p);

@@ -248,6 +248,8 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
     e->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (e->event >= 0) /* by number: the C library may be older than the kernel */
         e->watch = (int)syscall(SYS_pidfd_open, e->pid, 0);
+    if (e->event >= 0 && e->watch < 0 && errno == ENOSYS) /* an old kernel: deaths are found by the locks alone */
+        e->watch = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); /* which nobody writes to */
     if (e->watch >= 0)
         e->ready = epoll_create1(EPOLL_CLOEXEC);
     if (e->ready >= 0)

@@ -33,7 +33,7 @@ typedef struct nbcolli_slot {
 typedef enum nbcolli_way { NBCOLLI_BY_FRAGMENTS, NBCOLLI_BY_GET, NBCOLLI_BY_PUT } nbcolli_way;
 
 /* The windows between this rank and another one of the endpoint, whatever the communicator (credit.h). */
-typedef struct nbcolli_pair {
+struct nbcolli_pair {
     /* Made. */
     size_t payload; /* bytes that a message may carry beside its header */
     uint8_t way;    /* nbcolli_way */
@@ -43,9 +43,12 @@ typedef struct nbcolli_pair {
     uint32_t owed;    /* credits to give back */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
+    uint32_t told;       /* up to which it has been told that none waits any more */
+    nbcolli_channels *channels; /* both ways; null: none yet */
+    uint32_t epoch;      /* channels of earlier ones mean nothing any more */
 
     uint32_t seen, over; /* progress. Of its own: the last one that has come; up to which none waits any more */
-} nbcolli_pair;
+};
 
 typedef struct nbcolli_peer {
     /* Made. */

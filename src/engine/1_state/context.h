@@ -57,7 +57,7 @@ struct nbcoll_context {
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
-    int news;                    /* a link has losses, shrinks, or something unsaid */
+    int news; /* something to drain: in those above, or a link has losses, shrinks, or something unsaid */
 
     /* Progress. */
     nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
@@ -73,6 +73,7 @@ struct nbcoll_context {
 
     /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
     nbcoll_schedule *schedules;
+    uint64_t serial; /* of the last one */
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
     uint32_t chunks;
     nbcolli_request *free_requests;

@@ -11,7 +11,9 @@
 
 typedef struct nbcolli_link nbcolli_link;
 typedef struct nbcolli_cell nbcolli_cell;
+typedef struct nbcolli_channels nbcolli_channels; /* 2_wire/channel.h */
 typedef struct nbcolli_op nbcolli_op;
+typedef struct nbcolli_pair nbcolli_pair;
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
 
@@ -23,6 +25,8 @@ typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
  * CREDIT only carries credits, as any message may. AGREE and DECIDED are those of a shrink. STALLED says that an EAGER
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
  * WHERE says it (ask.h): once for each QUERY.
+ *
+ * An EAGER that fits into a line may open a channel for its likes; CHANNEL says that its receiver knows it (channel.h).
  *
  * A CTS with an nbcolli_remote as payload lends its sender's memory, for a put. It is answered exactly once, by PUT: as
  * the put's notice (OK); or by itself, when DATA follows instead (AGAIN), or nothing does (ERR_CANCELLED). */
@@ -43,7 +47,8 @@ typedef enum nbcolli_type {
     NBCOLLI_WANT,
     NBCOLLI_QUERY,
     NBCOLLI_WHERE,
-    NBCOLLI_PUT
+    NBCOLLI_PUT,
+    NBCOLLI_CHANNEL
 } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */
@@ -57,8 +62,9 @@ typedef struct nbcolli_header {
     uint8_t type;     /* nbcolli_type */
     uint8_t status; /* REVOKE: why; FIN: OK if taken, else why it was refused; PUT: see above; EAGER, RTS: OK if it took
                        a credit; WHERE: nbcoll_position */
-    uint64_t bytes;   /* EAGER, RTS: the whole payload; DATA: where this fragment begins; REVOKE: 1 if an answer
-                         is wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
+    uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
+                         a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
+                         wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many

@@ -33,6 +33,11 @@ struct nbcolli_op {
     nbcolli_run *run;
     nbcoll_step step;
 
+    /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h). */
+    uint32_t channel; /* 1 + it; 0: none */
+    uint32_t epoch;   /* the pair's then */
+    nbcolli_pair *pair;
+
     /* Set back when the run is taken; then progress: the phases of the step. */
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
@@ -84,6 +89,7 @@ struct nbcolli_run {
 
     /* Whoever takes it from the pool: a start, or the drain when the operation gets its slot. */
     nbcoll_comm *comm;
+    uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
@@ -99,6 +105,9 @@ struct nbcolli_run {
     nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for another thread */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
+
+    uint8_t is_brief; /* its steps are worked off by 3_run/brief.h */
+    uint8_t is_worn;  /* what only other paths touch is to be set back */
 
     /* Likewise, but whoever ends it sets them first: progress, or a call that cancels. */
     nbcoll_status status;

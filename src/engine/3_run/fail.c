@@ -13,6 +13,7 @@ void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
     if (run->status != NBCOLL_OK)
         return;
     run->status = why;
+    run->is_worn = 1;
     run->cause = cause;
     nbcolli_note_failure(run->comm, why, cause, run->tag);
     if (tell || run->request->creating)

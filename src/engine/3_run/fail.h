@@ -13,6 +13,7 @@ static inline void nbcolli_to_settle(nbcolli_run *run)
         run->listed = 1;
         run->next_failing = c->failing;
         c->failing = run;
+        c->news = 1;
     }
 }
 

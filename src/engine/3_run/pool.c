@@ -15,6 +15,7 @@ nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
     if (s->owner)
         return s->owner == c ? NBCOLL_OK : NBCOLL_ERR_FOREIGN;
     s->owner = c;
+    s->serial = ++c->serial;
     s->owned_at = &c->schedules;
     s->owned_next = c->schedules;
     if (s->owned_next)
@@ -75,6 +76,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     nbcolli_run *run = (nbcolli_run *)(void *)block;
     run->memory = memory;
     run->schedule = s;
+    run->is_worn = 1;
     run->op = (nbcolli_op *)(void *)(block + ops);
     run->regions = (nbcoll_memory *)(void *)(block + pieces);
     run->packed[0] = (nbcoll_memory *)(void *)(block + packed);
@@ -132,21 +134,33 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
     return 1;
 }
 
-nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
+/* What does not change from start to start on one communicator. */
+static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
 {
-    nbcoll_schedule *s = r->schedule;
-    nbcolli_run *run = s->idle ? s->idle : nbcolli_run_make(s);
+    const nbcoll_schedule *s = run->schedule;
 
-    if (!run)
-        return NULL;
-    s->idle = run->next;
-    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
-        run->next = s->idle;
-        s->idle = run;
-        return NULL;
+    run->comm = comm;
+    run->bound = comm->id;
+    run->is_brief = s->brief && !comm->context->observer;
+    run->is_worn = 1;
+    for (uint32_t i = 0; i < s->ops; i++) {
+        nbcolli_op *op = &run->op[i];
+        const nbcoll_step_view *v = &s->step[op->step];
+        op->channel = 0;
+        if (v->peer < 0)
+            continue;
+        op->pair = comm->peer[v->peer].pair;
+        op->post.link = comm->peer[v->peer].link;
+        op->post.peer = comm->peer[v->peer].address;
     }
+}
+
+/* Sets back what any path of a run changes. */
+static void nbcolli_run_restore(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+
     memcpy(run->before, s->before, s->armed); /* the ready queues, too */
-    run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
     for (uint32_t i = 1; s->crossed && i < NBCOLLI_LANES; i++)
         run->lane[i] = (nbcolli_ready){s->lane_at[i], s->lane_at[i] + s->lane_ready[i], 0};
     for (uint32_t i = 0; i < s->ops; i++) {
@@ -163,19 +177,32 @@ nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
     if (run->answered)
         memset(run->answered, 0, (size_t)s->ranks);
     run->cells = run->parts = 0;
-    run->next = NULL;
-    run->comm = r->comm;
-    run->request = r;
-    run->tag = r->tag;
-    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
-    run->base[NBCOLL_BUFFER_RECV] = r->recv;
-    run->remaining = s->steps - 2;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;
     run->stuck = run->suspected = 0;
     run->suspect = 0;
     run->mark = 0;
+    run->is_worn = !run->is_brief;
+}
+
+nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = s->idle ? s->idle : nbcolli_run_make(s);
+
+    if (!run)
+        return NULL;
+    s->idle = run->next;
+    if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
+        run->next = s->idle;
+        s->idle = run;
+        return NULL;
+    }
+    if (run->comm != r->comm || run->bound != r->comm->id)
+        nbcolli_run_bind(run, r->comm);
+    nbcolli_run_restore(run);
+    nbcolli_run_begin(run, r);
     return run;
 }
 

@@ -18,9 +18,46 @@ void nbcolli_schedule_disown(nbcoll_schedule *s);
 /* Frees a schedule that nobody uses, with its pooled runs. */
 void nbcolli_schedule_drop(nbcoll_schedule *s);
 
+/* What every start sets. */
+static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
+{
+    const nbcoll_schedule *s = run->schedule;
+
+    run->lane[NBCOLL_LANE_ANY] = (nbcolli_ready){0, s->lane_ready[0], 0};
+    run->request = r;
+    run->tag = r->tag;
+    run->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)r->send; /* the builder refused to write to it */
+    run->base[NBCOLL_BUFFER_RECV] = r->recv;
+    run->remaining = s->steps - 2;
+}
+
+/* Sets back what a brief run changes where all goes well. */
+static inline void nbcolli_run_rewind(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    uint32_t n = (uint32_t)(s->armed / sizeof *run->before);
+
+    for (uint32_t i = 0; i < n; i++)
+        run->before[i] = s->before[i];
+    for (uint32_t i = 0; i < s->ops; i++)
+        run->op[i].phase = NBCOLLI_IDLE;
+}
+
 /* A run for the request, or null without memory: on the caller's side, or for one who is inside. */
-nbcolli_run *nbcolli_run_arm(nbcolli_request *r);
+nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r);
 nbcolli_run *nbcolli_run_take(nbcolli_request *r);
+static inline nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+    nbcolli_run *run = s->idle;
+
+    if (!run || run->is_worn || run->comm != r->comm || run->bound != r->comm->id)
+        return nbcolli_run_arm_slowly(r);
+    s->idle = run->next;
+    nbcolli_run_rewind(run);
+    nbcolli_run_begin(run, r);
+    return run;
+}
 
 /* It goes back to its schedule, from one who is inside. */
 static inline void nbcolli_run_give(nbcolli_run *run)

@@ -76,6 +76,7 @@ void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
     slot->comm = comm;
     slot->next_free = c->free_slots;
     c->free_slots = slot;
+    c->news = 1;
 }
 
 void nbcolli_request_end(nbcoll_context *c, nbcolli_request *r)
@@ -110,6 +111,7 @@ void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
     if (r->creating) {
         r->next = c->made;
         c->made = r;
+        c->news = 1;
     } else
         nbcolli_request_end(c, r);
 }

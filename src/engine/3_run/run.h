@@ -6,15 +6,6 @@
 
 #include "../1_state/context.h"
 
-/* To be called when the op's post came free, or an answer came. The caller advances the run afterwards. */
-void nbcolli_op_next(nbcolli_op *op);
-
-/* A message meets its receive, which is ready. */
-void nbcolli_recv_accept(nbcolli_op *op, const nbcolli_header *m, const void *payload, size_t bytes);
-
-/* The run is over: nobody holds its buffers. The run itself is not to be touched afterwards. */
-void nbcolli_run_finish(nbcolli_run *run);
-
 /* Runs whatever is ready on lanes that are served, as far as this pass goes. The run may be over afterwards. */
 void nbcolli_advance(nbcolli_run *run);
 

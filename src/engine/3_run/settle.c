@@ -5,6 +5,7 @@
 #include "cells.h"
 #include "credit.h"
 #include "expose.h"
+#include "finish.h"
 #include "run.h"
 #include "step.h"
 #include "../2_wire/post.h"

@@ -55,6 +55,8 @@ static void nbcolli_op_write(nbcolli_op *op, nbcolli_type type, uint64_t field, 
     h.bytes = field;
     h.status = run->status == NBCOLL_OK ? op->status : NBCOLL_ERR_CANCELLED; /* of a FIN: it was not taken */
     h.count = peer->pair->stalling && type != NBCOLLI_STALLED ? 0 : peer->pair->stalls;
+    if (type == NBCOLLI_EAGER || type == NBCOLLI_RTS)
+        peer->pair->told = h.count;
     op->post.wire = nbcolli_pack(&h);
     op->post.link = peer->link;
     op->post.peer = peer->address;

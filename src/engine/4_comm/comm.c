@@ -6,6 +6,7 @@
 #include "area.h"
 #include "cache.h"
 #include "requests.h"
+#include "../2_wire/channel.h"
 #include "../3_run/pending.h"
 #include "../../host/host.h"
 
@@ -139,6 +140,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     if (comm->listed)
         nbcolli_comm_unregister(comm);
     nbcolli_comm_bury(comm);
+    nbcolli_channels_forget(comm);
     nbcolli_area_leave(comm);
     if (c->round.comm == comm)
         c->round = (nbcolli_round){comm->sister, 0, 0};

@@ -8,6 +8,7 @@
 #include "../3_run/fail.h"
 #include "../3_run/pending.h"
 #include "../3_run/queue.h"
+#include "../3_run/phase.h"
 #include "../3_run/run.h"
 #include "../3_run/step.h"
 
@@ -51,6 +52,7 @@ static void nbcolli_deliver(nbcolli_run *run, nbcolli_incoming *in)
     const nbcoll_schedule *s = run->schedule;
     const nbcolli_header *h = &in->header;
     nbcolli_op *op = nbcolli_find_op(run, s->recv, s->recvs, h);
+    run->is_worn = 1;
     size_t whole = h->type == NBCOLLI_EAGER ? in->bytes : (size_t)h->bytes;
 
     if (h->fingerprint != s->fingerprint || !op || op->unexpected || op->phase > NBCOLLI_POSTED ||
@@ -202,15 +204,10 @@ void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in)
     nbcolli_advance(run);
 }
 
-/* ---- half communicators ------------------------------------------------------------------------------------------ */
-
-void nbcolli_activate(nbcolli_run *run)
+void nbcolli_activate_meeting(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    slot->active = run;
-    run->state = NBCOLLI_RUN_ACTIVE;
     if (comm->context->observer)
         nbcolli_observe_start(run);
     for (nbcolli_unexpected **at = nbcolli_unexpected_at(comm, run->tag); *at && run->status == NBCOLL_OK;) {

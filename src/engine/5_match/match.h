@@ -6,6 +6,7 @@
 #define NBCOLLI_ENGINE_MATCH_MATCH_H
 
 #include "incoming.h"
+#include "../3_run/run.h"
 
 /* EAGER or RTS. */
 void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in);
@@ -25,7 +26,18 @@ void nbcolli_put_in(nbcoll_comm *comm, const nbcolli_header *h);
 /* A fragment of what our CTS asked for. Fragments may come in any order. */
 void nbcolli_data_in(nbcoll_comm *comm, const nbcolli_incoming *in);
 
-/* The run gets its slot. It may be over afterwards. */
-void nbcolli_activate(nbcolli_run *run);
+/* The run gets its slot. It may be over afterwards. Out of line: where it meets messages, losses or an observer. */
+void nbcolli_activate_meeting(nbcolli_run *run);
+static inline void nbcolli_activate(nbcolli_run *run)
+{
+    const nbcoll_comm *comm = run->comm;
+
+    nbcolli_slot_of(run->comm, run->tag)->active = run;
+    run->state = NBCOLLI_RUN_ACTIVE;
+    if (comm->departed || comm->context->observer || *nbcolli_unexpected_at(comm, run->tag))
+        nbcolli_activate_meeting(run);
+    else
+        nbcolli_advance(run);
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "match.h"
 #include "news.h"
+#include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../2_wire/giveup.h"
 #include "../3_run/credit.h"
@@ -138,6 +139,15 @@ static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in
            comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link;
 }
 
+/* An EAGER that opens a channel; from now on it is one like others. */
+static void nbcolli_eager_opens(nbcoll_comm *comm, nbcolli_incoming *in)
+{
+    nbcolli_channel_opened(comm, &in->header, (uint32_t)(in->header.bytes >> 32));
+    in->header.bytes = (uint32_t)in->header.bytes;
+    if (in->kept)
+        in->kept->header.bytes = in->header.bytes;
+}
+
 /* A message of a communicator that is here, from a member. */
 static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
@@ -145,6 +155,9 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
 
     switch (h->type) {
     case NBCOLLI_EAGER:
+        if (h->bytes >> 32)
+            nbcolli_eager_opens(comm, in);
+        /* fall through */
     case NBCOLLI_RTS:
         nbcolli_stalls_over(comm->peer[h->source].pair, h);
         nbcolli_message_in(comm, in);
@@ -162,6 +175,9 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
         break;
     case NBCOLLI_PUT:
         nbcolli_put_in(comm, h);
+        break;
+    case NBCOLLI_CHANNEL:
+        nbcolli_channel_known(comm, h);
         break;
     case NBCOLLI_DATA:
         nbcolli_data_in(comm, in);

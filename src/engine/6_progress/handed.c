@@ -24,19 +24,13 @@ static void nbcolli_take_runless(nbcolli_request *r, int is_over, nbcoll_status 
 
 /* It was revoked before it came, or the communicator broke between its start and now; or it gets its slot, or waits for
  * it. A start armed a run if a slot was free as far as it could see. */
-static void nbcolli_take_over(nbcolli_request *r)
+static void nbcolli_take_carefully(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
     nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
     nbcoll_status why = nbcolli_broken(comm);
     int cause = -1;
 
-    comm->taken = r->tag + 1;
-    comm->active++;
-    comm->context->active++;
-    nbcolli_note_started(r);
-    r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     if (r->creating)
         r->creating->vote_tag = r->tag;
     if (nbcolli_pending_take(comm, r->tag, &why, &cause) || why != NBCOLL_OK) {
@@ -50,6 +44,28 @@ static void nbcolli_take_over(nbcolli_request *r)
     nbcolli_run *run = r->armed ? r->armed : nbcolli_run_take(r);
     if (!run) {
         nbcolli_take_runless(r, 1, NBCOLL_ERR_MEMORY, comm->rank);
+        return;
+    }
+    r->armed = NULL;
+    r->run = run;
+    nbcolli_activate(run);
+}
+
+static inline void nbcolli_take_over(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    nbcolli_run *run = r->armed;
+
+    comm->taken = r->tag + 1;
+    comm->active++;
+    comm->context->active++;
+    nbcolli_note_started(r);
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
+    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active || slot->next ||
+        !run) {
+        nbcolli_take_carefully(r);
         return;
     }
     r->armed = NULL;
@@ -73,20 +89,23 @@ static nbcolli_request *nbcolli_reversed(nbcolli_request *newest)
 
 void nbcolli_take_handed(nbcoll_context *c)
 {
-    nbcolli_request *list, *newest;
+    /* acquire: sees what was handed */
+    nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire),
+                    *list = newest && newest->next ? nbcolli_reversed(newest) : newest;
 
-    if (c->flags & NBCOLL_ANY_THREAD)
-        newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire); /* sees what was handed */
-    else {
-        newest = atomic_load_explicit(&c->handed, memory_order_relaxed); /* of one thread */
-        atomic_store_explicit(&c->handed, NULL, memory_order_relaxed);
-    }
-    list = newest && newest->next ? nbcolli_reversed(newest) : newest;
     c->bytes_left = NBCOLL_PASS_BYTES;
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
         nbcolli_take_over(r);
     }
+    nbcolli_drain(c);
+}
+
+void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r)
+{
+    atomic_store_explicit(&c->handed, NULL, memory_order_relaxed); /* of one thread */
+    c->bytes_left = NBCOLL_PASS_BYTES;
+    nbcolli_take_over(r);
     nbcolli_drain(c);
 }

@@ -26,4 +26,7 @@ static inline int nbcolli_is_handed(nbcoll_context *c)
 /* Takes what has been handed over, as far as it goes. The lock is held. */
 void nbcolli_take_handed(nbcoll_context *c);
 
+/* The same in a context of one thread, where a start hands over one operation, and takes it on its way out. */
+void nbcolli_take_own(nbcoll_context *c, nbcolli_request *r);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "handed.h"
 #include "../1_state/caller.h"
+#include "../../host/host.h"
 
 #define NBCOLLI_SPINS 5000u /* looks before the first yield */
 
@@ -21,7 +22,7 @@ static inline int nbcolli_try_lock_shared(nbcoll_context *c)
 
 /* Contexts of one thread have the lock, too: it keeps out calls from inside the host's functions. Who gets it takes
  * what other threads have handed over. */
-static inline int nbcolli_try_lock(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
 {
     if (c->flags & NBCOLL_ANY_THREAD) {
         if (!nbcolli_try_lock_shared(c))
@@ -41,7 +42,7 @@ static inline int nbcolli_try_lock(nbcoll_context *c)
  * it here, or the start saw the lock free (both are seq_cst). */
 void nbcolli_unlock_shared(nbcoll_context *c);
 
-static inline void nbcolli_unlock(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE void nbcolli_unlock(nbcoll_context *c)
 {
     if (c->flags & NBCOLL_ANY_THREAD) {
         nbcolli_unlock_shared(c);
@@ -77,7 +78,7 @@ static inline void nbcolli_come_back(nbcoll_context *c)
 void nbcolli_pause(nbcoll_context *c, uint64_t looks);
 
 /* Into a context, for a call that must get in. Holders never wait, so this is short. */
-static inline nbcoll_status nbcolli_enter(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_enter(nbcoll_context *c)
 {
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
@@ -99,14 +100,15 @@ static inline nbcoll_status nbcolli_enter_caller(nbcoll_context *c)
     return c->flags & NBCOLL_ANY_THREAD ? nbcolli_enter_caller_shared(c) : nbcolli_enter(c);
 }
 
-static inline void nbcolli_leave_caller(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE void nbcolli_leave_caller(nbcoll_context *c)
 {
     if (c->flags & NBCOLL_ANY_THREAD) {
         nbcolli_leave_caller_shared(c);
         return;
     }
-    if (nbcolli_is_handed(c))
-        nbcolli_take_handed(c);
+    nbcolli_request *r = atomic_load_explicit(&c->handed, memory_order_relaxed); /* of one thread */
+    if (r)
+        nbcolli_take_own(c, r);
     nbcolli_unlock(c);
 }
 

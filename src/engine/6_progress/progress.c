@@ -9,12 +9,14 @@
 #include "../3_run/fail.h"
 #include "../3_run/pool.h"
 #include "../3_run/queue.h"
+#include "../3_run/phase.h"
 #include "../3_run/run.h"
 #include "../3_run/settle.h"
 #include "../3_run/step.h"
 #include "../5_match/agree.h"
 #include "../5_match/ask.h"
 #include "../5_match/gone.h"
+#include "../5_match/line.h"
 #include "../5_match/match.h"
 #include "../5_match/receive.h"
 
@@ -135,12 +137,6 @@ static void nbcolli_losses(nbcolli_link *link)
     } while (link->losses);
 }
 
-/* Is there nothing to drain? */
-static inline int nbcolli_is_drained(const nbcoll_context *c)
-{
-    return !c->news && !c->failing && !c->free_slots && !c->made;
-}
-
 /* Says what this rank has still to say to others, and notes whether there is news for later drains. */
 static void nbcolli_news_left(nbcoll_context *c)
 {
@@ -152,12 +148,10 @@ static void nbcolli_news_left(nbcoll_context *c)
     }
 }
 
-void nbcolli_drain(nbcoll_context *c)
+void nbcolli_drain_news(nbcoll_context *c)
 {
-    if (nbcolli_is_drained(c))
-        return;
     for (;;) {
-        for (nbcolli_link *link = c->news ? c->links : NULL; link; link = link->next)
+        for (nbcolli_link *link = c->links; link; link = link->next)
             if (link->losses || link->shrinks)
                 nbcolli_losses(link);
         if (c->failing) {
@@ -177,8 +171,7 @@ void nbcolli_drain(nbcoll_context *c)
         } else
             break;
     }
-    if (c->news)
-        nbcolli_news_left(c);
+    nbcolli_news_left(c);
 }
 
 #define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
@@ -206,6 +199,8 @@ void nbcolli_pass(nbcoll_context *c)
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         link->transport.progress(link->endpoint, &found);
+        for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
+            nbcolli_line_in(link, l);
         for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
             next = a->next;
             nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};

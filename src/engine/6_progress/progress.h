@@ -6,7 +6,12 @@
 #include "../1_state/context.h"
 
 /* Works off what handling one thing has made possible elsewhere. */
-void nbcolli_drain(nbcoll_context *c);
+void nbcolli_drain_news(nbcoll_context *c);
+static inline void nbcolli_drain(nbcoll_context *c)
+{
+    if (c->news)
+        nbcolli_drain_news(c);
+}
 
 void nbcolli_pass(nbcoll_context *c);
 

@@ -7,6 +7,7 @@
 
 #include "link.h"
 
+#include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
 #include "../4_comm/area.h"
@@ -240,6 +241,7 @@ void nbcolli_link_drop(nbcolli_link *link)
     }
     nbcolli_shrinks_clear(link);
     nbcolli_farewells_free(c, link);
+    nbcolli_channels_free(link);
     nbcolli_areas_forget(c, link->areas);
     nbcolli_areas_forget(c, link->memory);
     if (link->transport.wakeup)

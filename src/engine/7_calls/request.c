@@ -94,16 +94,13 @@ static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbc
     return s;
 }
 
-nbcoll_status nbcoll_test(nbcoll_request *request)
+/* Of a request that is or is not what the handle says: progresses, if that can help. */
+static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c)
 {
-    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
     nbcoll_status s;
 
-    if (!c)
-        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    nbcolli_request *r = nbcolli_entry_of(*request);
     int is_pending = nbcolli_is_of(r, request->generation) &&
                      nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
     if (is_pending && !nbcolli_try_lock(c))
@@ -120,6 +117,31 @@ nbcoll_status nbcoll_test(nbcoll_request *request)
     } else
         s = NBCOLL_ERR_REQUEST;
     return nbcolli_leave_reporting(c, s);
+}
+
+/* An end that nobody else has a part in is reported at once: no callback, nobody inside, a context of one thread. */
+nbcoll_status nbcoll_test(nbcoll_request *request)
+{
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcolli_request *r = (nbcolli_request *)request->at;
+    if (!r)
+        return NBCOLL_OK;
+    nbcoll_context *c = r->context;
+    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
+    if (state < NBCOLLI_REQUEST_ENDED || r->done || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
+        atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || /* for itself */
+        !nbcolli_try_lock(c))
+        return nbcolli_test_slowly(request, r, c);
+    nbcoll_status s = r->status;
+    if (r->persistent)
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* of one thread */
+    else {
+        nbcolli_request_retire(c, r);
+        *request = (nbcoll_request){0};
+    }
+    nbcolli_unlock(c);
+    return s;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -152,18 +174,25 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
 }
 
-nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+/* After a first look. */
+static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
 {
-    nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
+    nbcoll_context *c = nbcolli_context_of(*request);
     nbcolli_waiter w = {0};
 
     for (;;) {
+        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
+            return nbcolli_wait_expired(c, *request);
         nbcoll_status s = nbcoll_test(request);
         if (s != NBCOLL_PENDING)
             return s;
-        if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
-            return nbcolli_wait_expired(c, *request);
     }
+}
+
+nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
+{
+    nbcoll_status s = nbcoll_test(request);
+    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
 }
 
 /* To be drained. */

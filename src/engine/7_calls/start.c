@@ -22,7 +22,7 @@ static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
     if (broken != NBCOLL_OK)
         return broken;
     /* A reader's word has 48 bits for the tag's turn in its slot. */
-    return comm->next_tag / comm->config.slots >= UINT64_C(1) << 48 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
+    return comm->next_tag >> 48 >= comm->config.slots ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
 /* With fewer operations under way than slots it arms a run, since it may get its slot at once. Else progress will find

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Channels: see channel.h. */
+#include "channel.h"
+
+#include "control.h"
+#include "../../host/host.h"
+
+#define NBCOLLI_CHANNELS_FIRST 8u
+#define NBCOLLI_CHANNEL_BITS 9 /* of 1 + a channel; above them its epoch */
+
+/* Room for one more of `used` entries; 0 without. Only the first ones of a pair ask for memory. */
+static int nbcolli_channels_grow(const nbcoll_host *host, void *array, uint32_t used, uint32_t *room, size_t entry)
+{
+    uint32_t more = *room ? 2 * *room : NBCOLLI_CHANNELS_FIRST;
+    void *old, *table;
+
+    if (used < *room)
+        return 1;
+    table = nbcolli_alloc(host, more * entry, 64);
+    if (!table)
+        return 0;
+    memcpy(&old, array, sizeof old);
+    if (used)
+        memcpy(table, old, used * entry);
+    memset((unsigned char *)table + used * entry, 0, (more - used) * entry);
+    nbcolli_free(host, old, *room * entry);
+    memcpy(array, &table, sizeof table);
+    *room = more;
+    return 1;
+}
+
+static nbcolli_channels *nbcolli_channels_of(nbcoll_context *c, nbcolli_pair *pair)
+{
+    if (!pair->channels && (pair->channels = nbcolli_alloc(&c->host, sizeof *pair->channels, 64)))
+        *pair->channels = (nbcolli_channels){0};
+    return pair->channels;
+}
+
+/* The number of the channel, old or new; `outs` if there is no room. */
+static uint32_t nbcolli_channel_look_up(nbcolli_link *link, nbcolli_pair *pair, const nbcolli_channel *wanted)
+{
+    nbcolli_channels *all = pair->channels;
+    uint32_t most = link->limits.channels < NBCOLLI_CHANNELS ? link->limits.channels : NBCOLLI_CHANNELS;
+
+    for (uint32_t i = 0; i < all->outs; i++) {
+        const nbcolli_channel *c = &all->out[i];
+        if (c->comm == wanted->comm && c->number == wanted->number && c->fingerprint == wanted->fingerprint)
+            return i;
+    }
+    if (all->outs >= most && pair->credits == link->credits) {
+        all->outs = 0;
+        pair->epoch++;
+    }
+    if (all->outs >= most ||
+        !nbcolli_channels_grow(&link->context->host, &all->out, all->outs, &all->room_outs, sizeof *all->out))
+        return all->outs;
+    all->out[all->outs] = *wanted;
+    return all->outs++;
+}
+
+/* A channel as messages name it, which is not 0: with its epoch, since they may come late. */
+static uint32_t nbcolli_channel_named(const nbcolli_pair *pair, uint32_t channel)
+{
+    return pair->epoch << NBCOLLI_CHANNEL_BITS | (channel + 1);
+}
+
+void nbcolli_channel_find(nbcolli_op *op)
+{
+    const nbcolli_run *run = op->run;
+    nbcolli_channel wanted = {.comm = run->comm->id, .number = run->schedule->step[op->step].number,
+                              .fingerprint = run->schedule->fingerprint};
+
+    op->channel = 0;
+    if (!op->post.link->transport.lines || !run->comm->listed || !nbcolli_channels_of(run->comm->context, op->pair))
+        return;
+    uint32_t i = nbcolli_channel_look_up(op->post.link, op->pair, &wanted);
+    if (i < op->pair->channels->outs)
+        op->channel = i + 1;
+    op->epoch = op->pair->epoch;
+}
+
+uint32_t nbcolli_channel_name(const nbcolli_op *op)
+{
+    int is_new = op->channel && op->epoch == op->pair->epoch && !op->pair->channels->out[op->channel - 1].is_known;
+    return is_new ? nbcolli_channel_named(op->pair, op->channel - 1) : 0;
+}
+
+/* Only if that leaves posts for what must be said. */
+static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, uint32_t name)
+{
+    nbcolli_header h;
+
+    if (!comm->context->controls || !comm->context->controls->next)
+        return;
+    h = nbcolli_header_to(comm, (int)m->source, NBCOLLI_CHANNEL, m->tag);
+    h.number = m->number;
+    h.fingerprint = m->fingerprint;
+    h.bytes = name;
+    nbcolli_control_to(comm, (int)m->source, &h);
+}
+
+void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name)
+{
+    nbcolli_channels *all = nbcolli_channels_of(comm->context, comm->peer[h->source].pair);
+    uint32_t used = all ? all->ins : 0, channel = (name & ((1u << NBCOLLI_CHANNEL_BITS) - 1)) - 1;
+
+    if (!all || channel >= NBCOLLI_CHANNELS || !comm->listed)
+        return;
+    while (channel >= all->room_ins)
+        if (!nbcolli_channels_grow(&comm->context->host, &all->in, all->room_ins, &all->room_ins, sizeof *all->in))
+            return;
+    if (channel >= used)
+        all->ins = channel + 1;
+    all->in[channel] = (nbcolli_channel_end){.comm = comm, .id = comm->id, .number = h->number,
+                                             .fingerprint = h->fingerprint, .source = h->source, .to = h->to};
+    nbcolli_channel_answer(comm, h, name);
+}
+
+void nbcolli_channel_known(nbcoll_comm *comm, const nbcolli_header *h)
+{
+    nbcolli_pair *pair = comm->peer[h->source].pair;
+    nbcolli_channels *all = pair->channels;
+
+    for (uint32_t i = 0; all && i < all->outs; i++)
+        if (nbcolli_channel_named(pair, i) == h->bytes)
+            all->out[i].is_known = 1;
+}
+
+void nbcolli_channels_forget(nbcoll_comm *comm)
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        nbcolli_channels *all = comm->peer[rank].pair ? comm->peer[rank].pair->channels : NULL;
+        for (uint32_t i = 0; all && i < all->ins; i++)
+            if (all->in[i].comm == comm)
+                all->in[i].comm = NULL;
+    }
+}
+
+void nbcolli_channels_free(nbcolli_link *link)
+{
+    const nbcoll_host *host = &link->context->host;
+
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        nbcolli_channels *all = link->pair[peer].channels;
+        if (!all)
+            continue;
+        nbcolli_free(host, all->out, all->room_outs * sizeof *all->out);
+        nbcolli_free(host, all->in, all->room_ins * sizeof *all->in);
+        nbcolli_free(host, all, sizeof *all);
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Runs of brief schedules (schedule.h), the way of small operations that go well: their steps are worked off in a loop,
+ * each at once, and their messages are lines. What does not go so at once takes the way of all others, with the same
+ * counters, queues and phases, and comes back. */
+#ifndef NBCOLLI_ENGINE_RUN_BRIEF_H
+#define NBCOLLI_ENGINE_RUN_BRIEF_H
+
+#include "step.h"
+
+/* A brief step has ended. */
+static inline void nbcolli_brief_end(nbcolli_run *run, const nbcolli_brief *b)
+{
+    uint32_t *before = run->before;
+
+    run->remaining--;
+    for (uint32_t i = 0; i < b->after_count; i++)
+        if (--before[b->after[i]] == 0)
+            run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = b->after[i];
+}
+
+/* Where a brief step writes or reads. Nothing may lie nowhere. */
+static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
+{
+    return at ? run->base[buffer] + at : run->base[buffer];
+}
+
+/* At most NBCOLLI_BRIEF_BYTES. */
+static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
+/* Runs whatever is ready. The run may be over afterwards. */
+void nbcolli_brief_advance(nbcolli_run *run);
+
+#endif

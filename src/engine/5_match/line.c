@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Lines that come: see line.h. */
+#include "line.h"
+
+#include "receive.h"
+#include "../2_wire/channel.h"
+#include "../2_wire/control.h"
+#include "../3_run/brief.h"
+#include "../3_run/run.h"
+
+/* The run of that tag, if it is a brief one that goes well, of a schedule that has such a message: end->op is its
+ * receive. */
+static inline nbcolli_run *nbcolli_line_run(nbcolli_channel_end *end, uint64_t tag)
+{
+    nbcolli_run *run = end->comm ? nbcolli_find_run(end->comm, tag) : NULL;
+
+    if (!run || run->status != NBCOLL_OK || !run->is_brief)
+        return NULL;
+    const nbcoll_schedule *s = run->schedule;
+    if (end->serial == s->serial)
+        return run;
+    nbcoll_step step = nbcolli_find_message(s->recv, s->recvs, (int)end->source, end->number);
+    if (step == NBCOLL_START || s->fingerprint != end->fingerprint)
+        return NULL;
+    end->op = s->op[step];
+    end->serial = s->serial;
+    return run;
+}
+
+static void nbcolli_line_is_message(nbcolli_link *link, const nbcoll_line_arrival *line, const nbcolli_channel_end *end,
+                                    uint64_t tag)
+{
+    nbcolli_incoming in = {.link = link,
+                           .header = {.comm = end->id, .tag = tag, .source = end->source, .number = end->number,
+                                      .fingerprint = end->fingerprint, .type = NBCOLLI_EAGER, .bytes = line->bytes,
+                                      .to = end->to},
+                           .payload = line->payload,
+                           .bytes = line->bytes,
+                           .source = line->source};
+    nbcolli_receive(&in);
+}
+
+void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    nbcolli_pair *pair = &link->pair[line->source];
+    nbcolli_channels *all = pair->channels;
+    uint64_t tag = line->turn & ((UINT64_C(1) << NBCOLLI_TURN_TAG) - 1);
+    uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_TAG);
+
+    if (!all || line->channel >= all->ins) /* a peer that does not keep to the rules */
+        return;
+    nbcolli_channel_end *end = &all->in[line->channel];
+    if (credits && !nbcolli_is_given_up(link, line->source))
+        nbcolli_credits_in(pair, credits);
+    nbcolli_run *run = nbcolli_line_run(end, tag);
+    nbcolli_op *op = run ? &run->op[end->op] : NULL;
+    const nbcolli_brief *b = op ? &run->schedule->brief[op->step] : NULL;
+    if (!op || op->phase != NBCOLLI_POSTED || b->bytes != line->bytes || link->loss[line->source]) {
+        nbcolli_line_is_message(link, line, end, tag);
+        return;
+    }
+    nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), line->payload, line->bytes);
+    if (++pair->owed > link->credits / 2)
+        nbcolli_credits_send(link, line->source);
+    op->phase = NBCOLLI_SETTLED;
+    nbcolli_brief_end(run, b);
+    nbcolli_brief_advance(run);
+}

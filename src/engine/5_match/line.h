@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Lines that come: each meets its receive at once, or becomes the message that it stands for (2_wire/channel.h). */
+#ifndef NBCOLLI_ENGINE_MATCH_LINE_H
+#define NBCOLLI_ENGINE_MATCH_LINE_H
+
+#include "../1_state/context.h"
+
+/* Handles one line. */
+void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line);
+
+#endif

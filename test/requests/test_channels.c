@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Small messages that come again go as lines, on channels that their ranks agree on by the first ones; and a line is
+ * treated as the message that it stands for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/loopback.h"
+#include "nbcoll/trace.h"
+#include "world.h"
+
+enum { COMMS = 7, LONGEST = 48 };
+
+/* Two ranks over loopback, whose posts are counted, stepped by one thread. */
+typedef struct scene {
+    nbcoll_loopback *loopback;
+    nbcoll_context *context[2];
+    nbcoll_comm *comm[2], *dup[COMMS][2];
+    int lines, messages; /* with a payload; of rank 0 */
+} scene;
+
+static void count(void *user, const nbcoll_trace_event *e)
+{
+    scene *s = user;
+    if (e->rank != 0 || e->posted != NBCOLL_POST_DONE)
+        return;
+    s->lines += e->call == NBCOLL_TRACE_LINE;
+    s->messages += e->call == NBCOLL_TRACE_POST && e->bytes > 0;
+}
+
+static void finish(size_t n, nbcoll_request q[])
+{
+    nbcoll_status s;
+    while ((s = nbcoll_test_all(n, q, NULL)) == NBCOLL_PENDING)
+        ;
+    EXPECT(OK, s);
+}
+
+static void scene_open(scene *s)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2};
+    nbcoll_context_config config = {.size = sizeof config};
+    nbcoll_trace_config trace = {.size = sizeof trace, .user = s, .event = count};
+    nbcoll_request q[2];
+
+    memset(s, 0, sizeof *s);
+    EXPECT(OK, nbcoll_loopback_create(&loopback, &s->loopback));
+    for (int r = 0; r < 2; r++) {
+        nbcoll_endpoint *inner, *ep;
+        EXPECT(OK, nbcoll_loopback_open(s->loopback, r, &inner));
+        EXPECT(OK, nbcoll_trace_open(&trace, inner, &ep));
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &config, &s->context[r]));
+        EXPECT(OK, nbcoll_comm_icreate(s->context[r], ep, NULL, &s->comm[r], &q[r]));
+    }
+    finish(2, q);
+    for (int i = 0; i < COMMS; i++) {
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_idup(s->comm[r], &s->dup[i][r], &q[r]));
+        finish(2, q);
+    }
+}
+
+static void scene_close(scene *s)
+{
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < COMMS; i++)
+            EXPECT(OK, nbcoll_comm_free(s->dup[i][r]));
+        EXPECT(OK, nbcoll_comm_free(s->comm[r]));
+        EXPECT(OK, nbcoll_context_free(s->context[r]));
+    }
+    EXPECT(OK, nbcoll_loopback_free(s->loopback));
+}
+
+static void bcast(scene *s, nbcoll_comm *const comm[2], size_t bytes, unsigned char value)
+{
+    unsigned char data[2][LONGEST] = {{0}};
+    nbcoll_request q[2];
+
+    memset(data[0], value, bytes);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_ibcast(data[r], bytes, NBCOLL_BYTE, 0, comm[r], &q[r]));
+    finish(2, q);
+    assert_memory_equal(data[0], data[1], bytes);
+    for (int r = 0; r < 2; r++)
+        nbcoll_progress(s->context[r]); /* a rank that only sends need not look at all */
+}
+
+static void after_the_first_a_small_message_is_a_line(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    for (int i = 0; i < 2; i++)
+        bcast(&s, s.comm, 8, (unsigned char)i);
+    s.lines = s.messages = 0;
+    for (int i = 0; i < 20; i++)
+        bcast(&s, s.comm, 8, (unsigned char)(i + 7));
+    assert_int_equal(s.lines, 20);
+    assert_int_equal(s.messages, 0);
+    scene_close(&s);
+}
+
+static void all_lengths_that_fit_go_as_lines(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    for (size_t bytes = 1; bytes <= LONGEST; bytes++) {
+        bcast(&s, s.comm, bytes, 1);
+        bcast(&s, s.comm, bytes, 2);
+        s.lines = 0;
+        bcast(&s, s.comm, bytes, 3);
+        assert_int_equal(s.lines, 1);
+    }
+    scene_close(&s);
+}
+
+/* More kinds of messages than a pair of ranks has channels, again and again. */
+static void channels_are_used_anew(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    for (int round = 0; round < 4; round++) {
+        s.lines = 0;
+        for (int i = 0; i < COMMS; i++)
+            for (size_t bytes = 1; bytes <= LONGEST; bytes++)
+                for (int again = 0; again < 4; again++)
+                    bcast(&s, s.dup[i], bytes, (unsigned char)(16 * round + 4 * i + again));
+        assert_true(s.lines >= COMMS * LONGEST);
+    }
+    scene_close(&s);
+}
+
+/* Rank 1 looks before it starts: what came is kept. */
+static void a_line_that_comes_before_its_receive_is_kept(void **state)
+{
+    double data[2][3] = {{1, 2, 3}, {0}};
+    nbcoll_request q[2][3];
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    for (int i = 0; i < 3; i++)
+        bcast(&s, s.comm, 8, 1);
+    s.lines = 0;
+    for (int i = 0; i < 3; i++)
+        EXPECT(OK, nbcoll_ibcast(&data[0][i], 1, NBCOLL_DOUBLE, 0, s.comm[0], &q[0][i]));
+    assert_int_equal(s.lines, 3);
+    for (int i = 0; i < 10; i++)
+        nbcoll_progress(s.context[1]);
+    for (int i = 0; i < 3; i++)
+        EXPECT(OK, nbcoll_ibcast(&data[1][i], 1, NBCOLL_DOUBLE, 0, s.comm[1], &q[1][i]));
+    finish(3, q[0]);
+    finish(3, q[1]);
+    assert_memory_equal(data[0], data[1], sizeof data[0]);
+    scene_close(&s);
+}
+
+/* Rank 1 frees a communicator without having started what comes: its sender learns of it, as by a message. */
+static void a_line_of_a_communicator_that_is_gone_is_answered(void **state)
+{
+    nbcoll_status status = NBCOLL_OK;
+    nbcoll_request q;
+    double data = 1;
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    for (int i = 0; i < 3; i++)
+        bcast(&s, s.dup[0], 8, 1);
+    s.lines = 0;
+    EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, s.dup[0][0], &q));
+    assert_int_equal(s.lines, 1);
+    EXPECT(OK, nbcoll_comm_free(s.dup[0][1]));
+    s.dup[0][1] = NULL;
+    finish(1, &q);
+    for (int i = 0; i < 100 && status == NBCOLL_OK; i++) {
+        nbcoll_progress(s.context[1]);
+        nbcoll_progress(s.context[0]);
+        status = nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, s.dup[0][0], &q);
+        if (status == NBCOLL_OK)
+            nbcoll_wait(&q, 1000000);
+    }
+    EXPECT(ERR_MISMATCH, status);
+    scene_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(after_the_first_a_small_message_is_a_line),
+        cmocka_unit_test(all_lengths_that_fit_go_as_lines),
+        cmocka_unit_test(channels_are_used_anew),
+        cmocka_unit_test(a_line_that_comes_before_its_receive_is_kept),
+        cmocka_unit_test(a_line_of_a_communicator_that_is_gone_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
