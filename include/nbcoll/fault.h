@@ -37,11 +37,11 @@ typedef enum nbcoll_fault_breach {
     NBCOLL_FAULT_ARM_ALWAYS_OK,     /* arm answers OK although something waits */
     NBCOLL_FAULT_WORK_DROPPED,      /* a work request that should come back does not */
     NBCOLL_FAULT_WORK_TWICE,        /* a work request that has come back does so again in the next progress */
-    NBCOLL_FAULT_MESSAGE_TWICE,     /* a message arrives twice */
-    NBCOLL_FAULT_PAYLOAD_TRUNCATED, /* a payload arrives without its last byte */
+    NBCOLL_FAULT_MESSAGE_TWICE,     /* a message or a line arrives twice */
+    NBCOLL_FAULT_PAYLOAD_TRUNCATED, /* a payload arrives without its last byte: a message's or a line's */
     NBCOLL_FAULT_CANCEL_WRITES,     /* a cancelled get writes after its work request has come back */
     NBCOLL_FAULT_CLOSE_DROPS,       /* what a rank has posted is gone where it had not arrived before its close */
-    NBCOLL_FAULT_NOT_NOW_FOREVER    /* when one post to a peer was refused, all are */
+    NBCOLL_FAULT_NOT_NOW_FOREVER    /* when one post to a peer was refused, all are, of messages and lines */
 } nbcoll_fault_breach;
 
 typedef struct nbcoll_fault_config {

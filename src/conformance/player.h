@@ -177,6 +177,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
 /* Those whose ranks must be processes. */
 #define PROCESSES(X)                                                                                                   \
     X(a_killed_rank_is_reported_lost_to_all)                                                                           \
+    X(a_rank_killed_amid_lines_leaves_none_in_part)                                                                    \
     X(a_killed_rank_ends_a_sleep)                                                                                      \
     X(a_rank_that_calls_exec_is_reported_lost_to_all)                                                                  \
     X(a_rank_that_has_left_is_not_lost_when_its_process_ends)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "player.h"
 #include "processes.h"
 
-enum { FATE_RANKS = 4, VICTIM = 1, BUSY_MS = 1000, LONGEST_SLEEP_MS = 100 };
+enum { FATE_RANKS = 4, VICTIM = 1, BUSY_MS = 1000, LONGEST_SLEEP_MS = 100, FATAL_LINES = 1000 };
 
 /* What the ranks say to each other beside the transport. */
 struct fate {
@@ -105,6 +106,79 @@ static void run_fate(const nbcoll_conformance *c, void (*main)(struct player *p)
 static void a_killed_rank_is_reported_lost_to_all(const nbcoll_conformance *c)
 {
     run_fate(c, lose_one, VICTIM, (struct fate){.is_by_exec = false});
+}
+
+/* Posts to all others, until it is killed. */
+static _Noreturn void post_lines_for_ever(struct player *p)
+{
+    unsigned char payload[NBCOLL_LINE_PAYLOAD];
+
+    atomic_store(&fate->pid, getpid());
+    for (uint64_t turn = 1;; turn++)
+        for (int to = 0; to < FATE_RANKS; to++) {
+            nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+            memset(payload, (int)(turn % 251), sizeof payload);
+            if (to != p->rank)
+                p->ep->transport->lines->post(p->ep, to, turn % 2, turn, payload, sizeof payload);
+            p->ep->transport->progress(p->ep, &found);
+        }
+}
+
+/* One progress; every line that it brings is whole. Returns how many there were. */
+static uint64_t take_whole_lines(struct player *p)
+{
+    nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+    uint64_t lines = 0;
+
+    p->ep->transport->progress(p->ep, &found);
+    for (const nbcoll_line_arrival *l = found.lines; l; l = l->next, lines++) {
+        const unsigned char *payload = l->payload;
+        CHECK_EQUAL(l->source, VICTIM);
+        CHECK_EQUAL(l->bytes, NBCOLL_LINE_PAYLOAD);
+        CHECK_EQUAL(l->channel, l->turn % 2);
+        for (int i = 0; i < NBCOLL_LINE_PAYLOAD; i++)
+            CHECK_EQUAL(payload[i], l->turn % 251);
+    }
+    if (found.lost >= 0) {
+        CHECK(found.lost == VICTIM && !p->knows_lost);
+        p->knows_lost = true;
+    }
+    return lines;
+}
+
+static void lose_one_amid_lines(struct player *p)
+{
+    uint64_t lines = 0;
+
+    player_talk(p);
+    await_others(&fate->here, FATE_RANKS);
+    if (p->rank == VICTIM && !p->ep->transport->lines)
+        kill(getpid(), SIGKILL);
+    if (p->rank == VICTIM)
+        post_lines_for_ever(p);
+    if (!p->ep->transport->lines)
+        return;
+    while (lines < FATAL_LINES) {
+        lines += take_whole_lines(p);
+        case_waits("lines of a rank that will be killed");
+    }
+    await_others(&fate->known, FATE_RANKS - 1);
+    if (p->rank == 0) {
+        atomic_store(&fate->end, now_ns());
+        CHECK(kill(atomic_exchange(&fate->pid, 0), SIGKILL) == 0);
+    }
+    while (!p->knows_lost) {
+        take_whole_lines(p);
+        if (atomic_load(&fate->end) && !is_in_time(p))
+            player_is_wrong(p, "the loss of rank %d is not reported in time", VICTIM);
+        case_waits("the report that a rank is lost");
+    }
+    CHECK_EQUAL(p->ep->transport->lines->post(p->ep, VICTIM, 0, 1, NULL, 0), NBCOLL_POST_LOST);
+}
+
+static void a_rank_killed_amid_lines_leaves_none_in_part(const nbcoll_conformance *c)
+{
+    run_fate(c, lose_one_amid_lines, VICTIM, (struct fate){.is_by_exec = false});
 }
 
 static void a_killed_rank_ends_a_sleep(const nbcoll_conformance *c)

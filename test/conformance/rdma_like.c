@@ -9,7 +9,7 @@
 
 #include "../../src/host/wrapper.h"
 
-enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, POST = 0, GET, PUT };
+enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, LINES = 8, POST = 0, GET, PUT };
 
 struct registration {
     uint64_t key[KEY_BYTES / 8]; /* all zero: the place is free */
@@ -47,6 +47,7 @@ struct end {
     rdma_like *world;
     struct order *first, **last, *spare;
     int under_way[64];
+    int lines; /* posted since the last progress, which takes back their places in the send queue */
     bool untried; /* something came since the last progress */
     struct order orders[];
 };
@@ -240,6 +241,7 @@ static void progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     e->first = NULL;
     e->last = &e->first;
     e->untried = false;
+    e->lines = 0;
     for (; o; o = next) {
         nbcoll_posted said = carry_out(e, o);
         next = o->next;
@@ -305,6 +307,21 @@ static nbcoll_status arm(nbcoll_endpoint *ep)
     return e->untried ? NBCOLL_AGAIN : e->wrap.inner_wakeup.arm(e->wrap.inner);
 }
 
+static nbcoll_posted line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, const void *payload,
+                          size_t bytes)
+{
+    struct end *e = end_of(ep);
+    if (channel >= ep->limits.channels || bytes > NBCOLL_LINE_PAYLOAD)
+        return NBCOLL_POST_FAILED;
+    if (e->lines == LINES) {
+        e->untried = true;
+        return NBCOLL_POST_NOT_NOW;
+    }
+    nbcoll_posted said = e->wrap.inner_lines.post(e->wrap.inner, peer, channel, turn, payload, bytes);
+    e->lines += said == NBCOLL_POST_DONE;
+    return said;
+}
+
 /* Neighbours of even distance have more room, and put cheaply; the others get. */
 static void peer_limits(nbcoll_endpoint *ep, int peer, nbcoll_limits *out)
 {
@@ -368,11 +385,14 @@ nbcoll_endpoint *rdma_like_open(rdma_like *world, nbcoll_endpoint *inner)
     w->table.peer_limits = peer_limits;
     w->table.reason = reason;
     w->table.shared = NULL;
-    w->table.lines = NULL;
+    if (world->variant & RDMA_LIKE_LINES)
+        w->lines.post = line;
+    else
+        w->table.lines = NULL;
     w->table.signal_safe = 0;
     w->base.limits.key_bytes = KEY_BYTES;
     w->base.limits.payload -= 512;
-    w->base.limits.channels = 0;
+    w->base.limits.channels = world->variant & RDMA_LIKE_LINES ? 16 : 0;
     e->world = world;
     e->last = &e->first;
     for (size_t i = 0; i < orders; i++) {

@@ -15,6 +15,7 @@ typedef struct rdma_like rdma_like; /* what the ranks of a world share */
 /* Variants, or-ed. */
 #define RDMA_LIKE_NO_GET 1u
 #define RDMA_LIKE_NO_PUT 2u
+#define RDMA_LIKE_LINES 4u /* inline sends of at most so many lines between two of its progress calls */
 
 /* What they did wrong; in the end `registered` is 0. */
 typedef struct rdma_like_count {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The conformance suite finds what it is there to find: ten transports that each break one clause of the contract fail
- * in the case that asks for it, for the reason it gives; the same transport without the breach passes.
+ * in the cases that ask for it, for the reason they give; the same transport without the breach passes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,6 +142,12 @@ FINDS(messages_that_a_close_drops, NBCOLL_FAULT_CLOSE_DROPS, KIND, "messages_pos
       "rank 0 was reported to have left before its message")
 FINDS(a_refusal_that_never_ends, NBCOLL_FAULT_NOT_NOW_FOREVER, KIND,
       "a_refused_post_leaves_nothing_behind_and_later_succeeds", "messages do not arrive")
+FINDS(a_line_that_arrives_twice, NBCOLL_FAULT_MESSAGE_TWICE, KIND, "lines_reach_their_own_rank", "s->arrived[n]++ is 1")
+FINDS(a_line_that_is_truncated, NBCOLL_FAULT_PAYLOAD_TRUNCATED, KIND, "lines_reach_their_own_rank", "l->bytes is 0")
+FINDS(lines_that_a_close_drops, NBCOLL_FAULT_CLOSE_DROPS, KIND, "lines_posted_before_a_close_are_delivered",
+      "stream_arrived(&s) is 0")
+FINDS(a_refusal_of_lines_that_never_ends, NBCOLL_FAULT_NOT_NOW_FOREVER, KIND,
+      "a_rank_without_room_for_lines_sleeps_until_there_is_some", "waited for a rank that made room for lines to ring")
 
 int main(void)
 {
@@ -157,6 +163,10 @@ int main(void)
         cmocka_unit_test(a_cancelled_get_that_writes_later),
         cmocka_unit_test(messages_that_a_close_drops),
         cmocka_unit_test(a_refusal_that_never_ends),
+        cmocka_unit_test(a_line_that_arrives_twice),
+        cmocka_unit_test(a_line_that_is_truncated),
+        cmocka_unit_test(lines_that_a_close_drops),
+        cmocka_unit_test(a_refusal_of_lines_that_never_ends),
     };
     return cmocka_run_group_tests_name("breaches", tests, NULL, NULL);
 }

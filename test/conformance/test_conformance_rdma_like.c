@@ -37,7 +37,7 @@ static void destroy(const nbcoll_conformance *c, void *made)
 
 int main(void)
 {
-    static const uint32_t variant[] = {0, RDMA_LIKE_NO_GET, RDMA_LIKE_NO_PUT};
+    static const uint32_t variant[] = {0, RDMA_LIKE_NO_GET, RDMA_LIKE_NO_PUT, RDMA_LIKE_LINES};
     const uint32_t promises = NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_LENDS;
 #define MOOD(text, i)                                                                                                  \
     {                                                                                                                  \
@@ -48,6 +48,7 @@ int main(void)
         MOOD("rdma_like", 0),
         MOOD("rdma_like, put only", 1),
         MOOD("rdma_like, get only", 2),
+        MOOD("rdma_like, lines", 3),
     };
     return moods_run(moods, sizeof moods / sizeof moods[0]);
 }

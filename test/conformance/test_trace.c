@@ -114,6 +114,37 @@ static void a_progress_is_told_before_what_it_brought(void **state)
     traced_close(&t);
 }
 
+static void lines_are_told(void **state)
+{
+    struct traced t;
+    const nbcoll_trace_event *e;
+    (void)state;
+    traced_open(&t, LOOPBACK(.depth = 1));
+    const nbcoll_lines *lines = t.end[0]->transport->lines;
+    for (int i = 0; i < 2; i++) { /* there is room for one */
+        nbcoll_posted said = lines->post(t.end[0], 0, 3, 7, "payload", 8);
+        e = the_event(&t, NBCOLL_TRACE_LINE);
+        assert_int_equal(said, i ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE);
+        assert_int_equal(e->posted, said);
+        assert_int_equal(e->peer, 0);
+        assert_int_equal(e->channel, 3);
+        assert_int_equal(e->turn, 7);
+        assert_string_equal(e->payload, "payload");
+        assert_int_equal(e->bytes, 8);
+    }
+    progress(t.end[0]);
+    assert_int_equal(t.told, 2);
+    assert_int_equal(t.event[0].bytes, 1);
+    e = &t.event[1];
+    assert_int_equal(e->call, NBCOLL_TRACE_LINE_ARRIVED);
+    assert_int_equal(e->peer, 0);
+    assert_int_equal(e->channel, 3);
+    assert_int_equal(e->turn, 7);
+    assert_string_equal(e->payload, "payload");
+    assert_int_equal(e->bytes, 8);
+    traced_close(&t);
+}
+
 static void bulk_calls_are_told(void **state)
 {
     struct traced t;
@@ -246,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_post_is_told_with_its_answer),
         cmocka_unit_test(a_progress_is_told_before_what_it_brought),
+        cmocka_unit_test(lines_are_told),
         cmocka_unit_test(bulk_calls_are_told),
         cmocka_unit_test(arm_is_told_with_its_status),
         cmocka_unit_test(a_loss_and_a_leave_are_told_and_missing_groups_stay_missing),

@@ -18,6 +18,7 @@ struct nbcolli_fault_end {
     nbcoll_work *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
     /* for breaches */
     nbcoll_arrival twice;
+    nbcoll_line_arrival line_twice;
     nbcoll_work *returned;
     nbcoll_work *getting; /* the get that was lent last, and where it writes */
     unsigned char *gets_to;
@@ -106,6 +107,25 @@ static void nbcolli_fault_drop_arrivals(nbcoll_completions *found, int source)
             *at = (*at)->next;
         else
             at = &(*at)->next;
+    for (nbcoll_line_arrival **at = &found->lines; *at;)
+        if ((*at)->source == source)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+}
+
+static void nbcolli_fault_repeat_arrivals(struct nbcolli_fault_end *e, nbcoll_completions *found)
+{
+    if (found->arrived) {
+        e->twice = *found->arrived;
+        e->twice.next = found->arrived;
+        found->arrived = &e->twice;
+    }
+    if (found->lines) {
+        e->line_twice = *found->lines;
+        e->line_twice.next = found->lines;
+        found->lines = &e->line_twice;
+    }
 }
 
 /* What the endpoint inside has found becomes what a broken one would report. */
@@ -119,11 +139,8 @@ static void nbcolli_fault_break_report(struct nbcolli_fault_end *e, nbcoll_compl
         found->departed = -1;
     if (nbcolli_fault_breaks(e, NBCOLL_FAULT_WORK_DROPPED) && found->completed)
         found->completed = found->completed->next;
-    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_MESSAGE_TWICE) && found->arrived) {
-        e->twice = *found->arrived;
-        e->twice.next = found->arrived;
-        found->arrived = &e->twice;
-    }
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_MESSAGE_TWICE))
+        nbcolli_fault_repeat_arrivals(e, found);
     if (nbcolli_fault_breaks(e, NBCOLL_FAULT_WORK_TWICE)) {
         nbcoll_work *again = e->returned;
         e->returned = found->completed;
@@ -278,8 +295,16 @@ static nbcoll_posted nbcolli_fault_line(nbcoll_endpoint *ep, int peer, uint32_t 
 {
     struct nbcolli_fault_end *e = nbcolli_fault_end_of(ep);
     nbcoll_posted met = nbcolli_fault_meets(e, NBCOLL_FAULT_LINE, peer);
-    return met == NBCOLL_POST_DONE ? e->wrap.inner_lines.post(e->wrap.inner, peer, channel, turn, payload, bytes)
-                                   : met;
+    if (met != NBCOLL_POST_DONE)
+        return met;
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_NOT_NOW_FOREVER) && e->peer[peer] & NBCOLLI_FAULT_REFUSED)
+        return NBCOLL_POST_NOT_NOW;
+    if (nbcolli_fault_breaks(e, NBCOLL_FAULT_PAYLOAD_TRUNCATED) && bytes)
+        bytes--;
+    nbcoll_posted posted = e->wrap.inner_lines.post(e->wrap.inner, peer, channel, turn, payload, bytes);
+    if (posted == NBCOLL_POST_NOT_NOW)
+        e->peer[peer] |= NBCOLLI_FAULT_REFUSED;
+    return posted;
 }
 
 static void nbcolli_fault_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
