@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What lines cost over shm, on one thread that steps all ranks: a post of a line of 8 and of 48 bytes and of a message
  * of 8, a progress that takes it, and a progress that finds nothing among 2, 8, 32 and 256 ranks. Medians of batches.
- * With an argument (post8, post48, message, take, empty2 .. empty256) only that part runs, once, for an instruction count:
+ * With an argument (post8, post48, message, take, empty2 .. empty256) only that part runs, once, for an instruction
+ * count, where the tool knows pidfd_open:
  *
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_*" bench/lines post8 */
 #include <pthread.h>
@@ -29,7 +30,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ---- ends: opening is collective, so each is opened by a thread ---------------------------------------------------- */
+/* ---- ends: opening is collective, so each is opened by a thread ------------------------------------------------ */
 
 typedef struct opening {
     nbcoll_shm_config config;
@@ -67,7 +68,7 @@ static void close_ends(int ranks, nbcoll_endpoint *end[])
         nbcoll_endpoint_close(end[i]);
 }
 
-/* ---- what is measured ---------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------------------------ */
 
 enum { BLOCK = 20 }; /* posts before the receiver takes them */
 

@@ -206,7 +206,8 @@ static uint64_t nonsense(uint64_t *random)
 {
     uint64_t r = random_of(random);
     switch (r & 3) {
-    case 0: return (UINT64_C(1) << 63) | (r >> 20 & 7) << 40 | (r & 1 << 4 ? UINT32_MAX : r >> 50) | (r >> 8 & 63) << 32;
+    case 0:
+        return (UINT64_C(1) << 63) | (r >> 20 & 7) << 40 | (r & 1 << 4 ? UINT32_MAX : r >> 50) | (r >> 8 & 63) << 32;
     case 1: return r >> 40;
     case 2: return UINT64_MAX - (r >> 60);
     default: return r;

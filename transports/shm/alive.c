@@ -20,8 +20,6 @@
 #include "shm.h"
 
 #define NBCOLLI_SHM_LOOK_NS 100000000u
-#define NBCOLLI_SHM_LOOK_PASSES                                                                                        \
-    32u /* progress calls between two looks at the clock, which costs as much as several of them */
 
 void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
@@ -114,8 +112,6 @@ void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 
 void nbcolli_shm_look(struct nbcolli_shm_end *e)
 {
-    if (!e->sleeper.armed && ++e->passes % NBCOLLI_SHM_LOOK_PASSES != 0)
-        return;
     uint64_t now = nbcolli_now(&e->host);
     if (now - e->looked >= NBCOLLI_SHM_LOOK_NS) {
         e->looked = now;

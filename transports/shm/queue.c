@@ -20,22 +20,22 @@
 
 static const char nbcolli_shm_cannot_be[] = "a counter or length in shared memory cannot be";
 
-static struct nbcolli_shm_line *nbcolli_shm_line(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r,
-                                                 uint64_t n)
-{
-    return &r->line[n & (e->depth - 1)];
-}
-
 static unsigned char *nbcolli_shm_area(const struct nbcolli_shm_end *e, struct nbcolli_shm_ring *r, uint64_t n)
 {
     const struct nbcolli_shm_layout *l = &e->home->layout;
     return (unsigned char *)&r->line[e->depth] + (n & (l->areas - 1)) * l->stride;
 }
 
-/* Of entry n; in its place in the word. */
-static uint64_t nbcolli_shm_lap(const struct nbcolli_shm_end *e, uint64_t n)
+/* To the next entry. */
+static inline void nbcolli_shm_advance(const struct nbcolli_shm_end *e, struct nbcolli_shm_cursor *c,
+                                       struct nbcolli_shm_ring *r)
 {
-    return (n >> e->shift | NBCOLLI_SHM_LAP) << NBCOLLI_SHM_LAP_SHIFT;
+    c->n++;
+    c->line++;
+    if (c->n & e->last)
+        return;
+    c->line = r->line;
+    c->lap = (c->lap + (UINT64_C(1) << NBCOLLI_SHM_LAP_SHIFT)) | NBCOLLI_SHM_LAPS;
 }
 
 void nbcolli_shm_rings(struct nbcolli_shm_end *e)
@@ -45,14 +45,15 @@ void nbcolli_shm_rings(struct nbcolli_shm_end *e)
     bool rows = h->layout.rows_used;
 
     e->depth = h->layout.depth;
+    e->last = e->depth - 1;
     e->quarter = h->layout.areas < 4 ? 1 : h->layout.areas / 4;
-    while (UINT32_C(1) << e->shift < e->depth)
-        e->shift++;
     e->row = rows ? nbcolli_shm_row(h, me) : NULL;
     for (int peer = 0; peer < e->base.ranks; peer++) {
         struct nbcolli_shm_peer *p = &e->peer[peer];
         p->out = nbcolli_shm_ring(h, me, peer);
         p->in = nbcolli_shm_ring(h, peer, me);
+        p->to = (struct nbcolli_shm_cursor){p->out->line, NBCOLLI_SHM_LAPS, 0};
+        p->from = (struct nbcolli_shm_cursor){p->in->line, NBCOLLI_SHM_LAPS, 0};
         p->armed = &nbcolli_shm_seat(h, peer)->armed;
         p->told = rows ? (_Atomic uint8_t *)nbcolli_shm_row(h, peer) + me : NULL;
         if (!rows)
@@ -63,7 +64,7 @@ void nbcolli_shm_rings(struct nbcolli_shm_end *e)
 /* ---- posts ----------------------------------------------------------------------------------------------------- */
 
 /* Up to 48 bytes in at most three moves, which may overlap: calling memcpy costs as much as the rest of a post. */
-static void nbcolli_shm_copy_line(unsigned char *to, const unsigned char *from, size_t bytes)
+static inline void nbcolli_shm_copy_line(unsigned char *to, const unsigned char *from, size_t bytes)
 {
     if (bytes >= 16) {
         memcpy(to, from, 16);
@@ -84,9 +85,9 @@ static void nbcolli_shm_copy_line(unsigned char *to, const unsigned char *from, 
 }
 
 /* Is there room for another entry, when at most `most` may be under way? By what is known, without a look. */
-static bool nbcolli_shm_knows_room(const struct nbcolli_shm_peer *p, uint32_t most)
+static inline bool nbcolli_shm_knows_room(const struct nbcolli_shm_peer *p, uint32_t most)
 {
-    return p->gone == NBCOLLI_SHM_HERE && p->sent - p->done < most;
+    return p->gone == NBCOLLI_SHM_HERE && p->to.n - p->done < most;
 }
 
 /* The same with a look; if there is none, *why is what a post answers. */
@@ -98,12 +99,12 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
     if (p->gone != NBCOLLI_SHM_HERE)
         return false;
     uint64_t head = atomic_load_explicit(&p->out->head, memory_order_acquire); /* the entries before it are read */
-    if (head - p->done > p->sent - p->done) {
+    if (head - p->done > p->to.n - p->done) {
         nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
         return false;
     }
     p->done = head;
-    if (p->sent - head < most)
+    if (p->to.n - head < most)
         return true;
     /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
     *why = NBCOLL_POST_DONE;
@@ -115,16 +116,21 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
     return false;
 }
 
-/* Publishes the next entry, which is complete but for its word. */
-static void nbcolli_shm_publish(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line, uint64_t word)
+static nbcoll_posted nbcolli_shm_post_and_wake(struct nbcolli_shm_end *e, struct nbcolli_shm_peer *p)
 {
-    struct nbcolli_shm_peer *p = &e->peer[peer];
+    nbcolli_shm_wake(e, (int)(p - e->peer));
+    return NBCOLL_POST_DONE;
+}
 
-    nbcolli_wakeup_publish(&line->word, nbcolli_shm_lap(e, p->sent) | word, e->sleepers_pay); /* with the entry */
-    p->sent++;
+/* Publishes the next entry, which is complete but for its word. */
+static inline nbcoll_posted nbcolli_shm_publish(struct nbcolli_shm_end *e, struct nbcolli_shm_peer *p,
+                                                struct nbcolli_shm_line *line, uint64_t word)
+{
+    nbcolli_wakeup_publish(&line->word, word, e->sleepers_pay); /* with the entry */
+    nbcolli_shm_advance(e, &p->to, p->out);
     if (p->told) /* release: who sees it finds the entry */
-        atomic_store_explicit(p->told, (uint8_t)p->sent, memory_order_release);
-    nbcolli_wakeup_ring(p->armed, &e->home->place[peer].event);
+        atomic_store_explicit(p->told, (uint8_t)p->to.n, memory_order_release);
+    return atomic_load(p->armed) ? nbcolli_shm_post_and_wake(e, p) : NBCOLL_POST_DONE;
 }
 
 nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_header *header, const void *payload,
@@ -136,31 +142,44 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
 
     if (!nbcolli_shm_knows_room(p, most) && !nbcolli_shm_finds_room(e, peer, most, &why))
         return why;
-    struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->out, p->sent);
+    struct nbcolli_shm_line *line = p->to.line;
     memcpy(line->payload, header, sizeof *header);
     atomic_store_explicit(&line->turn, bytes, memory_order_relaxed); /* published by the word */
     if (bytes)
-        memcpy(nbcolli_shm_area(e, p->out, p->sent), payload, bytes);
-    nbcolli_shm_publish(e, peer, line, NBCOLLI_SHM_MESSAGE);
-    return NBCOLL_POST_DONE;
+        memcpy(nbcolli_shm_area(e, p->out, p->to.n), payload, bytes);
+    return nbcolli_shm_publish(e, p, line, p->to.lap | NBCOLLI_SHM_MESSAGE);
+}
+
+static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
+                                           const void *payload, size_t bytes);
+
+/* With a look for room. Apart, since the compiler saves registers for it. */
+static __attribute__((noinline)) nbcoll_posted nbcolli_shm_line_retry(nbcoll_endpoint *ep, int peer, uint32_t channel,
+                                                                      uint64_t turn, const void *payload, size_t bytes)
+{
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+    nbcoll_posted why;
+
+    return nbcolli_shm_finds_room(e, peer, e->depth, &why)
+               ? nbcolli_shm_line_post(ep, peer, channel, turn, payload, bytes)
+               : why;
 }
 
 static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                            const void *payload, size_t bytes)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    nbcoll_posted why;
 
     if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
         return NBCOLL_POST_FAILED;
     struct nbcolli_shm_peer *p = &e->peer[peer];
-    if (!nbcolli_shm_knows_room(p, e->depth) && !nbcolli_shm_finds_room(e, peer, e->depth, &why))
-        return why;
-    struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->out, p->sent);
+    if (!nbcolli_shm_knows_room(p, e->depth))
+        return nbcolli_shm_line_retry(ep, peer, channel, turn, payload, bytes);
+    struct nbcolli_shm_line *line = p->to.line;
+    uint64_t word = p->to.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
     nbcolli_shm_copy_line(line->payload, payload, bytes);
     atomic_store_explicit(&line->turn, turn, memory_order_relaxed); /* published by the word */
-    nbcolli_shm_publish(e, peer, line, (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel);
-    return NBCOLL_POST_DONE;
+    return nbcolli_shm_publish(e, p, line, word);
 }
 
 const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post};
@@ -168,16 +187,17 @@ const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_li
 /* ---- arrivals -------------------------------------------------------------------------------------------------- */
 
 /* The word of the next entry of this sender, or 0 while it is not there. */
-static uint64_t nbcolli_shm_next(const struct nbcolli_shm_end *e, const struct nbcolli_shm_peer *p, memory_order order)
+static inline uint64_t nbcolli_shm_next(const struct nbcolli_shm_peer *p, memory_order order)
 {
-    uint64_t word = atomic_load_explicit(&nbcolli_shm_line(e, p->in, p->taken)->word, order);
-    return (word ^ nbcolli_shm_lap(e, p->taken)) >> NBCOLLI_SHM_LAP_SHIFT ? 0 : word;
+    uint64_t word = atomic_load_explicit(&p->from.line->word, order);
+    return (word ^ p->from.lap) >> NBCOLLI_SHM_LAP_SHIFT ? 0 : word;
 }
 
 /* False: that cannot be a message. */
-static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line)
+static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
+    struct nbcolli_shm_line *line = p->from.line;
     uint64_t bytes = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
     nbcoll_arrival *a = &e->arrival[e->arrivals];
 
@@ -186,15 +206,16 @@ static bool nbcolli_shm_take_message(struct nbcolli_shm_end *e, int peer, struct
     a->next = a + 1;
     a->source = peer;
     memcpy(&a->header, line->payload, sizeof a->header);
-    a->payload = nbcolli_shm_area(e, p->in, p->taken);
+    a->payload = nbcolli_shm_area(e, p->in, p->from.n);
     a->bytes = (size_t)bytes;
     e->arrivals++;
     e->bytes_left -= (ptrdiff_t)bytes;
     return true;
 }
 
-static bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_line *line, uint64_t word)
+static inline bool nbcolli_shm_take_line(struct nbcolli_shm_end *e, int peer, uint64_t word)
 {
+    struct nbcolli_shm_line *line = e->peer[peer].from.line;
     uint32_t channel = (uint32_t)word, bytes = word >> NBCOLLI_SHM_BYTES_SHIFT & 0xff;
     nbcoll_line_arrival *a = &e->line[e->lines];
 
@@ -212,21 +233,22 @@ static void nbcolli_shm_take(struct nbcolli_shm_end *e, int peer)
     struct nbcolli_shm_peer *p = &e->peer[peer];
     uint64_t word;
 
+    if (p->gone != NBCOLLI_SHM_HERE)
+        return;
     while (e->arrivals < NBCOLLI_SHM_ARRIVALS && e->lines < NBCOLLI_SHM_ARRIVALS && e->bytes_left > 0 &&
-           (word = nbcolli_shm_next(e, p, memory_order_acquire)) != 0) { /* acquire: the entry */
-        struct nbcolli_shm_line *line = nbcolli_shm_line(e, p->in, p->taken);
-        if (!((uint32_t)word == NBCOLLI_SHM_MESSAGE ? nbcolli_shm_take_message(e, peer, line)
-                                                    : nbcolli_shm_take_line(e, peer, line, word))) {
+           (word = nbcolli_shm_next(p, memory_order_acquire)) != 0) { /* acquire: the entry */
+        if (!((uint32_t)word == NBCOLLI_SHM_MESSAGE ? nbcolli_shm_take_message(e, peer)
+                                                    : nbcolli_shm_take_line(e, peer, word))) {
             nbcolli_shm_lose(e, peer, EBADMSG, nbcolli_shm_cannot_be);
             return;
         }
-        p->taken++;
-        if (!(p->taken & (e->quarter - 1)) && !p->is_due) {
+        nbcolli_shm_advance(e, &p->from, p->in);
+        if (!(p->from.n & (e->quarter - 1)) && !p->is_due) {
             p->is_due = true;
             e->due[e->dues++] = (uint8_t)peer;
         }
     }
-    e->seen[peer] = (uint8_t)p->taken;
+    e->seen[peer] = (uint8_t)p->from.n;
 }
 
 /* Gives back what was handed out, to those from whom that was another quarter. seq_cst on both sides: either we see
@@ -238,7 +260,7 @@ static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
         int peer = e->due[--e->dues];
         struct nbcolli_shm_peer *p = &e->peer[peer];
         p->is_due = false;
-        atomic_store(&p->in->head, p->taken); /* our core's reads come before the entries are overwritten */
+        atomic_store(&p->in->head, p->from.n); /* our core's reads come before the entries are overwritten */
         if (nbcolli_wakeup_take(&p->in->hungry))
             nbcolli_shm_wake(e, peer);
     }
@@ -251,8 +273,9 @@ static void nbcolli_shm_poll(struct nbcolli_shm_end *e)
 
     e->next = i + 1;
     for (uint32_t left = e->polls; left; left--) {
-        if (e->peer[e->poll[i]].gone == NBCOLLI_SHM_HERE)
-            nbcolli_shm_take(e, e->poll[i]);
+        int peer = e->poll[i];
+        if (nbcolli_shm_next(&e->peer[peer], memory_order_relaxed)) /* taking looks again */
+            nbcolli_shm_take(e, peer);
         i = i + 1 < e->polls ? i + 1 : 0;
     }
 }
@@ -327,7 +350,7 @@ void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found)
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)
 {
     /* relaxed: its state says that it puts nothing more, and was read before */
-    return !nbcolli_shm_next(e, &e->peer[peer], memory_order_relaxed);
+    return !nbcolli_shm_next(&e->peer[peer], memory_order_relaxed);
 }
 
 /* ---- sleep ----------------------------------------------------------------------------------------------------- */
@@ -336,7 +359,7 @@ bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer)
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
-        if (e->peer[peer].gone == NBCOLLI_SHM_HERE && nbcolli_shm_next(e, &e->peer[peer], memory_order_seq_cst))
+        if (e->peer[peer].gone == NBCOLLI_SHM_HERE && nbcolli_shm_next(&e->peer[peer], memory_order_seq_cst))
             return true;
     return e->dues;
 }
@@ -352,7 +375,7 @@ bool nbcolli_shm_has_room(struct nbcolli_shm_end *e)
         if (!p->refused)
             continue;
         atomic_store(&p->out->hungry, 1);
-        uint64_t under_way = p->sent - atomic_load(&p->out->head);
+        uint64_t under_way = p->to.n - atomic_load(&p->out->head);
         room |= under_way < p->refused || under_way > e->depth;
     }
     return room;

@@ -34,6 +34,9 @@ static nbcoll_posted nbcolli_shm_end_post(nbcoll_endpoint *ep, int peer, const n
     return nbcolli_shm_put(nbcolli_shm_end(ep), peer, header, payload, bytes);
 }
 
+/* Progress calls between two looks at the clock, which costs as much as several of them. */
+#define NBCOLLI_SHM_LOOK_PASSES 32u
+
 /* One that is gone in this way and not reported yet, or -1. */
 static int nbcolli_shm_end_report(struct nbcolli_shm_end *e, enum nbcolli_shm_gone gone)
 {
@@ -50,7 +53,8 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    nbcolli_shm_look(e);
+    if (e->sleeper.armed || ++e->passes % NBCOLLI_SHM_LOOK_PASSES == 0)
+        nbcolli_shm_look(e);
     if (nbcolli_wakeup_is_armed(&e->sleeper))
         nbcolli_shm_silence(e);
     if (e->refusals)

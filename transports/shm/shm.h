@@ -74,7 +74,7 @@ struct nbcolli_shm_line {
 
 #define NBCOLLI_SHM_BYTES_SHIFT 32
 #define NBCOLLI_SHM_LAP_SHIFT 40
-#define NBCOLLI_SHM_LAP (UINT32_C(1) << 23) /* in each lap: it is never 0, as in a new segment */
+#define NBCOLLI_SHM_LAPS (UINT64_C(1) << 63) /* in each lap: it is never 0, as in a new segment */
 #define NBCOLLI_SHM_MESSAGE UINT32_MAX      /* in place of a channel */
 
 _Static_assert(sizeof(struct nbcolli_shm_line) == 64, "a line fills a cache line");
@@ -129,20 +129,27 @@ enum nbcolli_shm_gone {
     NBCOLLI_SHM_LOST
 }; /* AWAY: it has left, and all its messages are taken */
 
-/* First what posts and progress use: one cache line. */
+/* Where a rank is in a ring that it writes or reads. */
+struct nbcolli_shm_cursor {
+    struct nbcolli_shm_line *line; /* the next entry */
+    uint64_t lap;                  /* its lap, where the word has it */
+    uint64_t n;                    /* entries before it, since the beginning */
+};
+
+/* What posts use, then what progress does: a cache line each. */
 struct nbcolli_shm_peer {
-    _Alignas(64) struct nbcolli_shm_ring *out; /* to it; constant, as are the next three */
-    struct nbcolli_shm_ring *in;
-    _Atomic uint32_t *armed; /* of its seat */
-    _Atomic uint8_t *told;   /* our byte in its row; null without rows */
-    uint64_t sent;           /* entries put to it */
-    uint64_t done;           /* of those: done with, when we last looked */
-    uint64_t taken;          /* entries from it that were handed to our core */
-    uint8_t gone;            /* nbcolli_shm_gone */
-    bool is_due;             /* in `due` */
-    bool is_polled;          /* in `poll`, where rows are used */
-    uint8_t reported;        /* the core knows that it is gone */
+    _Alignas(64) struct nbcolli_shm_cursor to; /* in the ring to it */
+    struct nbcolli_shm_ring *out; /* that ring; constant, as are the next two */
+    _Atomic uint32_t *armed;      /* of its seat */
+    _Atomic uint8_t *told;        /* our byte in its row; null without rows */
+    uint64_t done;                /* entries put that it is done with, when we last looked */
+    uint8_t gone;                 /* nbcolli_shm_gone */
+    bool is_due;                  /* in `due` */
+    bool is_polled;               /* in `poll`, where rows are used */
+    uint8_t reported;             /* the core knows that it is gone */
     uint32_t refused;        /* since the last progress a post had no room beside so many under way; 0: none */
+    struct nbcolli_shm_cursor from; /* in the ring from it: those before it were handed to our core */
+    struct nbcolli_shm_ring *in;    /* that ring; constant */
     uint8_t reaches;         /* bulk data moves, both ways */
     int error;               /* errno of our trial */
     uint64_t token;          /* where its process has its token, as the trial has shown */
@@ -178,7 +185,7 @@ struct nbcolli_shm_end {
     struct nbcolli_shm_works gets, finished;
     struct nbcolli_shm_taken *taken; /* in order of place */
     /* queue.c */
-    uint32_t depth, shift, quarter; /* constant: of the layout; its logarithm; entries between two tellings of a head */
+    uint32_t depth, last, quarter;  /* constant: of the layout; depth - 1; entries between two tellings of a head */
     uint32_t arrivals, lines;       /* of this progress */
     ptrdiff_t bytes_left;           /* that it may bring */
     uint32_t polls, next;           /* places used in `poll`, and the one that comes first in the next progress */
@@ -304,8 +311,8 @@ const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */
 nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e);
-/* Now and then, and after each sleep, looks whose process has ended, who was found failed by others, who has left; and
- * whose process has become another program, but not after each sleep. */
+/* To be called now and then, and after each sleep: looks whose process has ended, who was found failed by others, who
+ * has left; and whose process has become another program, but not after each sleep. */
 void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e); /* not at the processes */
 void nbcolli_shm_look(struct nbcolli_shm_end *e);
 /* The peer is lost, by its death or by what it wrote: to be reported, and told to all. */
