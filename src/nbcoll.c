@@ -195,6 +195,7 @@
 #include "../transports/shm/alive.c"
 #include "../transports/shm/bootstrap.c"
 #include "../transports/shm/copy.c"
+#include "../transports/shm/pieces.c"
 #include "../transports/shm/wakeup.c"
 #include "../transports/shm/queue.c"
 #include "../transports/shm/quota.c"

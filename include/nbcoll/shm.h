@@ -55,9 +55,16 @@ typedef struct nbcoll_shm_allgather {
     void (*free)(void *user, void *operation);          /* once for each start that was OK; it may be unfinished */
 } nbcoll_shm_allgather;
 
-/* Shm flags. The first two are for tests and comparisons; the ranks' flags may differ. */
-#define NBCOLL_SHM_NO_CMA 1u  /* do not read other processes' memory: large data travels in fragments */
-#define NBCOLL_SHM_NO_BULK 2u /* nor that of threads of this process */
+/* Shm flags; the ranks' may differ. All but ALLOW_PTRACER are for tests and comparisons. How large data comes to a rank
+ * is its own choice, for each size: in pieces, which the rank that has it copies into memory that all share and the
+ * other one copies out, or by reading the other process's memory (process_vm_readv). */
+#define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
+#define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
+                                     fragments, which are messages */
+#define NBCOLL_SHM_NO_PIECES 8u   /* no pieces; with NO_CMA large data travels between processes in fragments */
+#define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;
+                                     others' memory is read only while pieces do not come. Not with NO_PIECES */
+#define NBCOLL_SHM_BOTH_SIDES 32u /* the same, and their memory is read meanwhile, from the far end */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
 #define NBCOLL_SHM_ALLOW_PTRACER 4u
@@ -69,7 +76,7 @@ typedef struct nbcoll_shm_config {
     const nbcoll_shm_allgather *allgather; /* may be null; used inside the call only */
     int rank, ranks;                       /* 1..NBCOLL_SHM_RANKS ranks */
     uint64_t timeout;                      /* ns until all must have come; 0: a minute; NBCOLL_FOREVER */
-    /* All ranks pass the same three. */
+    /* All ranks pass the same four; the fourth is the last member. */
     uint32_t depth;   /* messages and lines in flight from one rank to another, 1..4096, rounded up to a power of two;
                          0: 128 (64 with more than 64 ranks, 32 with more than 128), of which as many may be messages
                          with a payload as makes about 1 MiB a receiver, at most 64 */
@@ -77,6 +84,8 @@ typedef struct nbcoll_shm_config {
     size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
                          (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota */
     uint32_t flags;
+    size_t pool; /* bytes of the segment through which large data comes to a rank in pieces, from all others together;
+                    32 KiB to 64 MiB, rounded down to what divides well; 0: 1 MiB, or less with more than 170 ranks */
 } nbcoll_shm_config;
 
 /* The default quota: 1 MiB up to 224 ranks, a little less with more, so that the segment of 256 ranks takes 501 MiB. It
@@ -94,7 +103,7 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
  * stranger that knows the id (another user) is refused, and the others go on.
  *
  * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
- * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload or quota differ), ERR_DUPLICATE (two of the
+ * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of the
  * same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
  * gave up at its deadline), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system
@@ -105,15 +114,18 @@ NBCOLL_API nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll
 typedef enum nbcoll_shm_path {
     NBCOLL_SHM_BY_REFERENCE, /* a copy inside this process */
     NBCOLL_SHM_BY_CMA,       /* process_vm_readv */
-    NBCOLL_SHM_BY_FRAGMENTS     /* messages */
+    NBCOLL_SHM_BY_FRAGMENTS, /* messages */
+    NBCOLL_SHM_BY_PIECES,    /* both copy, through memory that all share */
+    NBCOLL_SHM_BY_EITHER     /* by pieces from a size on, else by process_vm_readv */
 } nbcoll_shm_path;
 
 typedef struct nbcoll_shm_peer {
     size_t size;
     int pid;
     nbcoll_shm_path path;
-    int error;       /* BY_FRAGMENTS: the errno of our own trial, or 0 */
+    int error;       /* BY_FRAGMENTS and BY_PIECES: the errno of our own trial of process_vm_readv, or 0 */
     const char *why; /* in words, why the path is not a better one; "" if there is none. Constant */
+    size_t by_pieces; /* bytes from which on data comes in pieces; SIZE_MAX: none does */
 } nbcoll_shm_peer;
 
 /* What was found out about a peer at the opening. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG

@@ -39,6 +39,8 @@ static finding look(const nbcoll_endpoint *end, int peer)
         [NBCOLL_SHM_BY_REFERENCE] = "by reference",
         [NBCOLL_SHM_BY_CMA] = "process_vm_readv",
         [NBCOLL_SHM_BY_FRAGMENTS] = "fragments",
+        [NBCOLL_SHM_BY_PIECES] = "pieces",
+        [NBCOLL_SHM_BY_EITHER] = "pieces or process_vm_readv",
     };
     nbcoll_shm_peer is = {.size = sizeof is};
     finding f = {.status = nbcoll_shm_describe(end, peer, &is)};

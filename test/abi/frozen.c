@@ -762,9 +762,14 @@ VALUE(NBCOLL_SHM_RANKS, 256);
 VALUE(NBCOLL_SHM_NO_CMA, 1);
 VALUE(NBCOLL_SHM_NO_BULK, 2);
 VALUE(NBCOLL_SHM_ALLOW_PTRACER, 4);
+VALUE(NBCOLL_SHM_NO_PIECES, 8);
+VALUE(NBCOLL_SHM_PIECES, 16);
+VALUE(NBCOLL_SHM_BOTH_SIDES, 32);
 VALUE(NBCOLL_SHM_BY_REFERENCE, 0);
 VALUE(NBCOLL_SHM_BY_CMA, 1);
 VALUE(NBCOLL_SHM_BY_FRAGMENTS, 2);
+VALUE(NBCOLL_SHM_BY_PIECES, 3);
+VALUE(NBCOLL_SHM_BY_EITHER, 4);
 
 SIZE(nbcoll_shm_id, 41);
 OFFSET(nbcoll_shm_id, text, 0);
@@ -776,7 +781,7 @@ OFFSET(nbcoll_shm_allgather, start, 16);
 OFFSET(nbcoll_shm_allgather, test, 24);
 OFFSET(nbcoll_shm_allgather, free, 32);
 
-SIZE(nbcoll_shm_config, 112);
+SIZE(nbcoll_shm_config, 120);
 OFFSET(nbcoll_shm_config, size, 0);
 OFFSET(nbcoll_shm_config, host, 8);
 OFFSET(nbcoll_shm_config, id, 16);
@@ -788,13 +793,15 @@ OFFSET(nbcoll_shm_config, depth, 88);
 OFFSET(nbcoll_shm_config, payload, 92);
 OFFSET(nbcoll_shm_config, quota, 96);
 OFFSET(nbcoll_shm_config, flags, 104);
+OFFSET(nbcoll_shm_config, pool, 112);
 
-SIZE(nbcoll_shm_peer, 32);
+SIZE(nbcoll_shm_peer, 40);
 OFFSET(nbcoll_shm_peer, size, 0);
 OFFSET(nbcoll_shm_peer, pid, 8);
 OFFSET(nbcoll_shm_peer, path, 12);
 OFFSET(nbcoll_shm_peer, error, 16);
 OFFSET(nbcoll_shm_peer, why, 24);
+OFFSET(nbcoll_shm_peer, by_pieces, 32);
 
 /* ---- simulate.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_SIM_MOST_NS, 1099511627776);

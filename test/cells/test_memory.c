@@ -152,7 +152,7 @@ static void move_large_data(int is_shared)
 {
     for (int sends = 0; sends < 2; sends++) {
         struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = 2, .quota = QUOTA,
-                                    .flags = NBCOLL_SHM_NO_CMA},
+                                    .flags = NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES},
                          .is_shared = is_shared, .sends = sends};
         crew_succeeds(&PROCESSES_2, take_part, &p);
     }
@@ -164,7 +164,7 @@ static void large_data_in_it_moves_without_messages_where_processes_cannot_read_
     move_large_data(1);
 }
 
-static void other_large_data_moves_in_pieces_there(void **state)
+static void other_large_data_moves_in_fragments_there(void **state)
 {
     (void)state;
     move_large_data(0);
@@ -175,7 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_calls_refuse_what_is_not_theirs),
         cmocka_unit_test(large_data_in_it_moves_without_messages_where_processes_cannot_read_each_other),
-        cmocka_unit_test(other_large_data_moves_in_pieces_there),
+        cmocka_unit_test(other_large_data_moves_in_fragments_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

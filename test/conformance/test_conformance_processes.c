@@ -52,6 +52,9 @@ int main(void)
     const nbcoll_conformance moods[] = {
         MOOD("", NBCOLL_CONFORMANCE_BULK, 4096, .flags = 0),
         MOOD(", no CMA", NBCOLL_CONFORMANCE_BULK, 4096, .flags = NBCOLL_SHM_NO_CMA),
+        MOOD(", no pieces", NBCOLL_CONFORMANCE_BULK, 4096, .flags = NBCOLL_SHM_NO_PIECES),
+        MOOD(", pieces, small pool", NBCOLL_CONFORMANCE_BULK, 4096, .flags = NBCOLL_SHM_PIECES, .pool = 32768),
+        MOOD(", both sides", NBCOLL_CONFORMANCE_BULK, 4096, .flags = NBCOLL_SHM_BOTH_SIDES),
         MOOD(", no bulk", 0, 4096, .flags = NBCOLL_SHM_NO_BULK),
         MOOD(", depth 1, payload 256", NBCOLL_CONFORMANCE_BULK, 256, .depth = 1),
         MOOD(", depth 3, payload 65536", NBCOLL_CONFORMANCE_BULK, 65536, .depth = 3),

@@ -59,6 +59,8 @@ int main(void)
     const nbcoll_conformance moods[] = {
         MOOD("shm", PROMISES | SHARES, .flags = 0),
         MOOD("shm, no CMA", PROMISES | SHARES, .flags = NBCOLL_SHM_NO_CMA),
+        MOOD("shm, pieces", PROMISES | SHARES, .flags = NBCOLL_SHM_PIECES | NBCOLL_SHM_NO_CMA),
+        MOOD("shm, both sides", PROMISES | SHARES, .flags = NBCOLL_SHM_BOTH_SIDES),
         MOOD("shm, no bulk", PROMISES, .flags = NBCOLL_SHM_NO_BULK),
         MOOD("shm, depth 1, payload 256", PROMISES | SHARES, .depth = 1, .payload = 256),
         MOOD("shm, depth 3, payload 65536", PROMISES | SHARES, .depth = 3, .payload = 65536),

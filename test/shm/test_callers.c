@@ -149,7 +149,7 @@ static void a_runtime_brings_its_allgather_memory_clock_and_scheduler(void **sta
 
 static void show_paths(int rank, void *user)
 {
-    static const char *const name[] = {"by reference", "process_vm_readv", "in fragments"};
+    static const char *const name[] = {"by reference", "process_vm_readv", "in fragments", "in pieces"};
     nbcoll_shm_config config = *(const nbcoll_shm_config *)user;
     nbcoll_endpoint *endpoint;
     char line[200];
@@ -161,8 +161,8 @@ static void show_paths(int rank, void *user)
         CHECK_STATUS(NBCOLL_OK, nbcoll_shm_describe(endpoint, peer, &is));
         snprintf(line, sizeof line, "rank %d: %s%s%s", peer, name[is.path], is.why[0] ? ": " : "", is.why);
         CHECK(strcmp(line, peer == rank ? rank ? "rank 1: by reference" : "rank 0: by reference"
-                           : rank       ? "rank 0: in fragments: switched off by a flag"
-                                        : "rank 1: in fragments: switched off by a flag") == 0);
+                           : rank       ? "rank 0: in pieces: switched off by a flag"
+                                        : "rank 1: in pieces: switched off by a flag") == 0);
     }
     nbcoll_endpoint_close(endpoint);
 }

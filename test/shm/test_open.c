@@ -200,7 +200,10 @@ static void bad_arguments_are_refused_at_once(void **state)
     REFUSED(NBCOLL_ERR_CONFIG, payload = 65537);
     REFUSED(NBCOLL_ERR_CONFIG, depth = 4097);
     REFUSED(NBCOLL_ERR_CONFIG, quota = ((size_t)1 << 30) + 1);
-    REFUSED(NBCOLL_ERR_CONFIG, flags = 8);
+    REFUSED(NBCOLL_ERR_CONFIG, flags = 64);
+    REFUSED(NBCOLL_ERR_CONFIG, flags = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_PIECES);
+    REFUSED(NBCOLL_ERR_CONFIG, flags = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_BOTH_SIDES);
+    REFUSED(NBCOLL_ERR_CONFIG, pool = ((size_t)1 << 26) + 1);
     REFUSED(NBCOLL_ERR_CONFIG, id.text[0] = 'x');
     REFUSED(NBCOLL_ERR_CONFIG, id.text[40] = 'a');
     REFUSED(NBCOLL_ERR_CONFIG, id.text[0] = 0);

@@ -50,6 +50,7 @@ nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
 
 void nbcolli_shm_is_no_more(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
+    e->peer[peer].ended = 1;
     /* acquire: a state written before the end of its process, or of its memory */
     if (atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->state, memory_order_acquire) != NBCOLLI_SHM_LEFT)
         nbcolli_shm_lose(e, peer, code, text);

@@ -126,7 +126,7 @@ static nbcoll_status nbcolli_shm_hall_check_hello(const struct nbcolli_shm_hall 
     if (fds != 2)
         return NBCOLL_ERR_ABI;
     if (l->ranks != ours->ranks || l->payload != ours->payload || l->depth != ours->depth ||
-        l->areas != ours->areas || l->quota != ours->quota)
+        l->areas != ours->areas || l->quota != ours->quota || l->pool != ours->pool)
         return NBCOLL_ERR_MISMATCH;
     if (l->rank < 1 || l->rank >= (int)ours->ranks)
         return NBCOLL_ERR_RANK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bulk data: a copy from a thread of this process, or process_vm_readv from another one, where a trial at the opening
- * has shown that it works in both directions (containers, Yama and capabilities decide, and only a trial tells). From
- * one progress to the next NBCOLL_PASS_BYTES are copied; what is beyond goes on in the next progress, by turns.
+ * Bulk data: a copy from a thread of this process; from another one by pieces of the segment (pieces.c), or by
+ * process_vm_readv, where a trial at the opening has shown that it works in both directions (containers, Yama and
+ * capabilities decide, and only a trial tells). Which of them is the receiver's choice, by size. From one progress to
+ * the next NBCOLL_PASS_BYTES are copied; what is beyond goes on in the next progress, by turns.
  *
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
@@ -29,7 +30,7 @@
 #define NBCOLLI_SHM_KEY_SEGMENT (UINT64_C(1) << (NBCOLLI_SHM_KEY_BITS - 1))
 
 /* splitmix64's finish */
-static uint64_t nbcolli_shm_mix(uint64_t z)
+uint64_t nbcolli_shm_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -45,7 +46,8 @@ static void nbcolli_shm_key(const struct nbcolli_shm_end *e, uint64_t address, u
 
 static int nbcolli_shm_bulk_reaches(nbcoll_endpoint *ep, int peer)
 {
-    return peer >= 0 && peer < ep->ranks && nbcolli_shm_end(ep)->peer[peer].reaches;
+    const struct nbcolli_shm_peer *p = nbcolli_shm_end(ep)->peer;
+    return peer >= 0 && peer < ep->ranks && (p[peer].here || p[peer].cma || p[peer].pieces);
 }
 
 static nbcoll_status nbcolli_shm_bulk_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes,
@@ -73,7 +75,7 @@ static nbcoll_status nbcolli_shm_bulk_register(nbcoll_endpoint *ep, int peer, vo
 /* A place in a peer's memory. */
 struct nbcolli_shm_there {
     uint64_t address;
-    bool here; /* it is one of this process */
+    bool here; /* this rank reads it in place */
 };
 
 static bool nbcolli_shm_locate(struct nbcolli_shm_end *e, int peer, const nbcoll_key *key, size_t offset, size_t bytes,
@@ -90,9 +92,9 @@ static bool nbcolli_shm_locate(struct nbcolli_shm_end *e, int peer, const nbcoll
         return false;
     if (in_segment && (address > l->bytes || all > l->bytes - address))
         return false;
-    if (!in_segment && !e->peer[peer].reaches)
+    if (!in_segment && !nbcolli_shm_bulk_reaches(&e->base, peer))
         return false;
-    out->here = in_segment || e->home->place[peer].pid == e->home->pid;
+    out->here = in_segment || e->peer[peer].here;
     out->address = offset + (in_segment ? (uintptr_t)e->home->segment + address : address);
     return true;
 }
@@ -100,14 +102,14 @@ static bool nbcolli_shm_locate(struct nbcolli_shm_end *e, int peer, const nbcoll
 /* A peer that has given us up does with its memory what it wants. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer)
 {
-    atomic_store(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer),
-                 NBCOLLI_SHM_GIVEN_UP); /* before it does */
+    atomic_fetch_or(nbcolli_shm_reach(nbcolli_shm_end(ep)->home, ep->rank, peer),
+                    NBCOLLI_SHM_GIVEN_UP); /* before it does */
 }
 
-static bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer)
+bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer)
 {
     /* acquire: after what was read */
-    return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) ==
+    return atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire) &
            NBCOLLI_SHM_GIVEN_UP;
 }
 
@@ -157,26 +159,42 @@ static int nbcolli_shm_read(const struct nbcolli_shm_end *e, int peer, uint64_t 
     }
 }
 
-static nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_there there, void *to,
-                                       size_t bytes)
+/* A failure with the peer that the core is told of: it may take back what the peer still asks for. */
+static nbcoll_posted nbcolli_shm_cut(struct nbcolli_shm_end *e, int peer, int code, const char *text)
 {
-    int error = 0;
-    if (nbcolli_shm_is_given_up_by(e, peer)) /* of a thread's the memory may be gone */
-        return NBCOLL_POST_NOT_NOW;
-    if (there.here)
-        memcpy(to, (const void *)(uintptr_t)there.address, bytes);
-    else
-        error = nbcolli_shm_read(e, peer, there.address, to, bytes);
-    if (error == ESRCH)
-        nbcolli_shm_is_no_more(e, peer, ESRCH, "process_vm_readv no longer finds the memory of its process");
-    else if (error)
-        e->peer[peer].reason = (nbcoll_transport_error){error, "process_vm_readv"};
-    if (error == 0 && nbcolli_shm_is_given_up_by(e, peer))
-        return NBCOLL_POST_NOT_NOW;
-    return error == 0 ? NBCOLL_POST_DONE : error == ESRCH ? NBCOLL_POST_LOST : NBCOLL_POST_FAILED;
+    e->peer[peer].reason = (nbcoll_transport_error){code, text};
+    e->peer[peer].cut = 1;
+    return NBCOLL_POST_FAILED;
 }
 
-/* A get under way: scratch is peer and whether it is here, from, to, bytes left. */
+nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes)
+{
+    if (nbcolli_shm_is_given_up_by(e, peer))
+        return NBCOLL_POST_NOT_NOW;
+    int error = nbcolli_shm_read(e, peer, from, to, bytes);
+    if (error == ESRCH) {
+        nbcolli_shm_is_no_more(e, peer, ESRCH, "process_vm_readv no longer finds the memory of its process");
+        return NBCOLL_POST_LOST;
+    }
+    if (error)
+        return nbcolli_shm_cut(e, peer, error, "process_vm_readv");
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
+static nbcoll_posted nbcolli_shm_copy(struct nbcolli_shm_end *e, int peer, struct nbcolli_shm_there there, void *to,
+                                      size_t bytes)
+{
+    e->copied += bytes;
+    if (!there.here)
+        return nbcolli_shm_fetch(e, peer, there.address, to, bytes);
+    if (nbcolli_shm_is_given_up_by(e, peer)) /* of a thread's the memory may be gone */
+        return NBCOLL_POST_NOT_NOW;
+    memcpy(to, (const void *)(uintptr_t)there.address, bytes);
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
+/* ---- gets ------------------------------------------------------------------------------------------------------ */
+
 static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                                           const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
@@ -184,57 +202,101 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
     struct nbcolli_shm_there there;
 
     (void)local;
-    if (!nbcolli_shm_locate(e, peer, key, offset, bytes, &there)) {
-        if (peer >= 0 && peer < ep->ranks)
-            e->peer[peer].reason = (nbcoll_transport_error){EKEYREJECTED, "a key names no memory"};
+    if (peer < 0 || peer >= ep->ranks)
         return NBCOLL_POST_FAILED;
-    }
-    if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
+    if (!nbcolli_shm_locate(e, peer, key, offset, bytes, &there))
+        return nbcolli_shm_cut(e, peer, EKEYREJECTED, "a key names no memory");
+    const struct nbcolli_shm_peer *p = &e->peer[peer];
+    bool by_pieces = !there.here && p->pieces && (!p->cma || bytes >= e->by_pieces);
+    if (p->gone != NBCOLLI_SHM_HERE)
         return NBCOLL_POST_LOST;
-    if (bytes <= NBCOLL_PASS_BYTES - e->copied) {
-        e->copied += bytes;
-        return nbcolli_shm_fetch(e, peer, there, to, bytes);
-    }
-    work->scratch[0] = (uint64_t)peer << 1 | there.here;
-    work->scratch[1] = there.address;
-    work->scratch[2] = (uintptr_t)to;
-    work->scratch[3] = bytes;
+    if (!by_pieces && bytes <= NBCOLL_PASS_BYTES - e->copied)
+        return nbcolli_shm_copy(e, peer, there, to, bytes);
+    work->scratch[NBCOLLI_SHM_GET_WHO] = (uint64_t)peer | (uint64_t)there.here << NBCOLLI_SHM_GET_HERE |
+                                     (uint64_t)by_pieces << NBCOLLI_SHM_GET_PIECES;
+    work->scratch[NBCOLLI_SHM_GET_FROM] = there.address;
+    work->scratch[NBCOLLI_SHM_GET_TO] = (uintptr_t)to;
+    work->scratch[NBCOLLI_SHM_GET_LEFT] = bytes;
     nbcolli_shm_append(&e->gets, work);
+    if (by_pieces)
+        nbcolli_shm_pieces_ask(e, work); /* else progress finds out */
     return NBCOLL_POST_LENT;
 }
 
-/* A piece of a get, as large as this progress has left. */
-static nbcoll_posted nbcolli_shm_go_on(struct nbcolli_shm_end *e, nbcoll_work *work)
+/* A piece of a get, as large as this progress has left: DONE if that was the rest. */
+static nbcoll_posted nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
-    size_t left = NBCOLL_PASS_BYTES - e->copied, bytes = work->scratch[3] < left ? work->scratch[3] : left;
-    struct nbcolli_shm_there there = {work->scratch[1], work->scratch[0] & 1};
+    size_t left = NBCOLL_PASS_BYTES - e->copied;
+    size_t bytes = work->scratch[NBCOLLI_SHM_GET_LEFT] < left ? work->scratch[NBCOLLI_SHM_GET_LEFT] : left;
+    struct nbcolli_shm_there there = {work->scratch[NBCOLLI_SHM_GET_FROM],
+                                      work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_HERE & 1};
     nbcoll_posted posted =
-        nbcolli_shm_fetch(e, (int)(work->scratch[0] >> 1), there, (void *)(uintptr_t)work->scratch[2], bytes);
+        nbcolli_shm_copy(e, nbcolli_shm_who(work), there, (void *)(uintptr_t)work->scratch[NBCOLLI_SHM_GET_TO], bytes);
 
-    e->copied += bytes;
-    if (posted == NBCOLL_POST_NOT_NOW)
+    if (posted != NBCOLL_POST_DONE)
         return posted;
-    work->scratch[1] += bytes;
-    work->scratch[2] += bytes;
-    work->scratch[3] -= bytes;
-    return posted;
+    work->scratch[NBCOLLI_SHM_GET_FROM] += bytes;
+    work->scratch[NBCOLLI_SHM_GET_TO] += bytes;
+    work->scratch[NBCOLLI_SHM_GET_LEFT] -= bytes;
+    return work->scratch[NBCOLLI_SHM_GET_LEFT] ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
+static void nbcolli_shm_get_on(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    bool by_pieces = work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1;
+    nbcoll_posted posted = by_pieces ? nbcolli_shm_pieces_go_on(e, work) : nbcolli_shm_copy_on(e, work);
+
+    if (posted == NBCOLL_POST_NOT_NOW) {
+        nbcolli_shm_append(&e->gets, work);
+        return;
+    }
+    if (by_pieces)
+        nbcolli_shm_pieces_close(e, work);
+    work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
+                   : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
+                                                : NBCOLL_ERR_TRANSPORT;
+    nbcolli_shm_append(&e->finished, work);
 }
 
 void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
 {
-    while (e->gets.first && e->copied < NBCOLL_PASS_BYTES) {
-        nbcoll_work *work = e->gets.first;
-        nbcoll_posted posted = nbcolli_shm_go_on(e, work);
+    nbcoll_work *next = e->gets.first;
 
-        e->gets.first = work->next;
-        if (!e->gets.first)
-            nbcolli_shm_clear(&e->gets);
-        work->status = posted == NBCOLL_POST_DONE   ? NBCOLL_OK
-                         : posted == NBCOLL_POST_LOST ? NBCOLL_ERR_PEER_LOST
-                                                      : NBCOLL_ERR_TRANSPORT;
-        int has_more = posted == NBCOLL_POST_NOT_NOW || (posted == NBCOLL_POST_DONE && work->scratch[3]);
-        nbcolli_shm_append(has_more ? &e->gets : &e->finished, work);
+    nbcolli_shm_clear(&e->gets);
+    e->was_short = e->short_of_windows;
+    e->short_of_windows = false;
+    while (next && e->copied < NBCOLL_PASS_BYTES) {
+        nbcoll_work *work = next;
+        next = work->next;
+        nbcolli_shm_get_on(e, work);
     }
+    if (!next)
+        return;
+    /* those that had no turn come first in the next progress */
+    nbcoll_work *last = next;
+    while (last->next)
+        last = last->next;
+    last->next = e->gets.first;
+    if (!e->gets.first)
+        e->gets.end = &last->next;
+    e->gets.first = next;
+}
+
+void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    nbcoll_work **at = &e->gets.first;
+
+    while (*at && *at != work)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* cancelled before, or finished */
+    *at = work->next;
+    if (!*at)
+        e->gets.end = at;
+    if (work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1)
+        nbcolli_shm_pieces_close(e, work);
+    work->status = NBCOLL_ERR_CANCELLED;
+    nbcolli_shm_append(&e->finished, work);
 }
 
 /* ---- the trial ------------------------------------------------------------------------------------------------- */
@@ -243,40 +305,59 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
 
 static int nbcolli_shm_try_one(struct nbcolli_shm_end *e, int peer)
 {
-    const struct nbcolli_shm_place *place = &e->home->place[peer];
-
     if (e->flags & NBCOLL_SHM_NO_BULK)
         return NBCOLLI_SHM_NOT_TRIED;
-    if (place->pid == e->home->pid)
-        return 0;
     if (e->flags & NBCOLL_SHM_NO_CMA)
-        return NBCOLLI_SHM_NOT_TRIED;
+        return e->home->place[peer].pid == e->home->pid ? 0 : NBCOLLI_SHM_NOT_TRIED;
     /* once: what the segment says later does not count. acquire: the token is there */
     e->peer[peer].token = atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->token, memory_order_acquire);
-    return nbcolli_shm_read(e, peer, 0, NULL, 0);
+    int error = nbcolli_shm_read(e, peer, 0, NULL, 0);
+    return e->home->place[peer].pid == e->home->pid ? 0 : error;
 }
 
 void nbcolli_shm_try(struct nbcolli_shm_end *e)
 {
+    int pieces = e->flags & (NBCOLL_SHM_NO_BULK | NBCOLL_SHM_NO_PIECES) ? 0 : NBCOLLI_SHM_PIECES;
+
     for (int peer = 0; peer < e->base.ranks; peer++) {
         e->peer[peer].error = nbcolli_shm_try_one(e, peer);
-        atomic_store_explicit(nbcolli_shm_reach(e->home, e->base.rank, peer), e->peer[peer].error == 0,
-                              memory_order_release);
+        uint8_t bits = (uint8_t)((e->peer[peer].error == 0 ? NBCOLLI_SHM_READS : 0) | pieces);
+        atomic_store_explicit(nbcolli_shm_reach(e->home, e->base.rank, peer), bits, memory_order_release);
     }
 }
 
 void nbcolli_shm_tried(struct nbcolli_shm_end *e)
 {
-    for (int peer = 0; peer < e->base.ranks; peer++)
-        e->peer[peer].reaches =
-            e->peer[peer].error == 0 && atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank),
-                                                             memory_order_acquire) == NBCOLLI_SHM_REACHES;
+    for (int peer = 0; peer < e->base.ranks; peer++) {
+        struct nbcolli_shm_peer *p = &e->peer[peer];
+        /* acquire: as they were written */
+        uint8_t mine = atomic_load_explicit(nbcolli_shm_reach(e->home, e->base.rank, peer), memory_order_acquire);
+        uint8_t other = atomic_load_explicit(nbcolli_shm_reach(e->home, peer, e->base.rank), memory_order_acquire);
+        uint8_t both = mine & other;
+        bool reads = both & NBCOLLI_SHM_READS, one = e->home->place[peer].pid == e->home->pid;
+        p->pieces = both & NBCOLLI_SHM_PIECES ? 1 : 0;
+        p->here = reads && one && !(p->pieces && e->flags & NBCOLL_SHM_PIECES);
+        p->cma = reads && !p->here && !(e->flags & NBCOLL_SHM_NO_CMA);
+    }
+}
+
+nbcoll_shm_path nbcolli_shm_path(const struct nbcolli_shm_end *e, int peer)
+{
+    const struct nbcolli_shm_peer *p = &e->peer[peer];
+
+    if (p->here)
+        return NBCOLL_SHM_BY_REFERENCE;
+    if (p->cma)
+        return p->pieces ? NBCOLL_SHM_BY_EITHER : NBCOLL_SHM_BY_CMA;
+    return p->pieces ? NBCOLL_SHM_BY_PIECES : NBCOLL_SHM_BY_FRAGMENTS;
 }
 
 const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer)
 {
-    if (e->peer[peer].reaches)
-        return e->home->place[peer].pid == e->home->pid ? "" : "the peer is another process";
+    if (e->peer[peer].here)
+        return "";
+    if (e->peer[peer].cma)
+        return "the peer is another process";
     switch (e->peer[peer].error) {
     case 0:
         return "the peer cannot read our memory, or was told not to";

@@ -22,6 +22,10 @@
 #define NBCOLLI_SHM_USUAL_AREAS 64u
 #define NBCOLLI_SHM_QUOTA (1u << 20)
 #define NBCOLLI_SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
+#define NBCOLLI_SHM_POOL (1u << 20)
+#define NBCOLLI_SHM_LEAST_POOL (1u << 15)
+#define NBCOLLI_SHM_MOST_POOL (1u << 26)
+#define NBCOLLI_SHM_SEGMENT (512u << 20) /* with the defaults of all */
 #define NBCOLLI_SHM_COMMS 3u            /* communicators whose cells a quota has room for, at least */
 #define NBCOLLI_SHM_MOST_QUOTA (1u << 30)
 #define NBCOLLI_SHM_MOST_DEPTH 4096u
@@ -84,13 +88,32 @@ size_t nbcoll_shm_quota(int ranks)
     return nbcolli_shm_up(usual > least ? usual : least, NBCOLLI_SHM_PAGE);
 }
 
-/* Cannot overflow: 2^16 rings of 2^12 entries and areas of less than 2^17 bytes, and 2^8 quotas of 2^30. */
+/* The pools: what the host asks for, or what the segment leaves room for; and their windows. */
+static void nbcolli_shm_layout_pools(const nbcoll_shm_config *c, struct nbcolli_shm_layout *l)
+{
+    size_t rings = l->ranks * l->ring, words = nbcolli_shm_pool_bytes(0) + 2 * NBCOLLI_SHM_PAGE;
+    size_t share = NBCOLLI_SHM_SEGMENT / l->ranks, others = rings + nbcoll_shm_quota(c->ranks) + words;
+    size_t pool = c->pool ? c->pool : share > others ? share - others : 0;
+
+    pool = pool > NBCOLLI_SHM_POOL && !c->pool ? NBCOLLI_SHM_POOL : pool;
+    pool = pool < NBCOLLI_SHM_LEAST_POOL ? NBCOLLI_SHM_LEAST_POOL : pool;
+    l->windows = (uint32_t)(pool / NBCOLLI_SHM_LEAST_POOL);
+    if (l->windows > NBCOLLI_SHM_WINDOWS)
+        l->windows = NBCOLLI_SHM_WINDOWS;
+    for (l->window = NBCOLLI_SHM_LEAST_POOL; 2 * l->window * l->windows <= pool; l->window *= 2)
+        ;
+    l->pool = l->windows * l->window;
+    l->pool_stride = nbcolli_shm_pool_bytes(l->pool);
+}
+
+/* Cannot overflow: 2^16 rings of 2^12 entries and areas of less than 2^17 bytes, 2^8 quotas of 2^30 and pools of
+ * 2^26. */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out)
 {
     struct nbcolli_shm_layout l = {.ranks = (uint32_t)c->ranks, .payload = c->payload, .depth = c->depth};
 
     if ((l.payload && (l.payload < 256 || l.payload > 65536)) || l.depth > NBCOLLI_SHM_MOST_DEPTH ||
-        c->quota > NBCOLLI_SHM_MOST_QUOTA)
+        c->quota > NBCOLLI_SHM_MOST_QUOTA || c->pool > NBCOLLI_SHM_MOST_POOL)
         return NBCOLL_ERR_CONFIG;
     nbcolli_shm_layout_ring(&l);
     l.quota = c->quota ? nbcolli_shm_up(c->quota, NBCOLLI_SHM_PAGE) : nbcoll_shm_quota(c->ranks);
@@ -99,7 +122,9 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_
     l.reach = l.seats + l.ranks * sizeof(struct nbcolli_shm_seat);
     l.rows = nbcolli_shm_up(l.reach + (size_t)l.ranks * l.ranks, NBCOLLI_SHM_LINE);
     l.rings = nbcolli_shm_up(l.rows + (l.rows_used ? (size_t)l.ranks * NBCOLL_SHM_RANKS : 0), NBCOLLI_SHM_PAGE);
-    l.quotas = nbcolli_shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, NBCOLLI_SHM_PAGE);
+    l.pools = nbcolli_shm_up(l.rings + (size_t)l.ranks * l.ranks * l.ring, NBCOLLI_SHM_PAGE);
+    nbcolli_shm_layout_pools(c, &l);
+    l.quotas = l.pools + l.ranks * l.pool_stride;
     l.bytes = l.quotas + l.ranks * l.quota;
     *out = l;
     return NBCOLL_OK;
@@ -189,6 +214,7 @@ static struct nbcolli_shm_head nbcolli_shm_head_of(const struct nbcolli_shm_layo
                                      .depth = l->depth,
                                      .areas = l->areas,
                                      .quota = l->quota,
+                                     .pool = l->pool,
                                      .bytes = l->bytes};
 }
 

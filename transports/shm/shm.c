@@ -20,8 +20,11 @@
 #define PR_SET_PTRACER_ANY ((unsigned long)-1)
 #endif
 
+#define NBCOLLI_SHM_PATIENCE_NS 5000u
 #define NBCOLLI_SHM_TIMEOUT 60000000000u
-#define NBCOLLI_SHM_FLAGS (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER)
+#define NBCOLLI_SHM_FORCED (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)
+#define NBCOLLI_SHM_FLAGS                                                                                              \
+    (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER | NBCOLL_SHM_NO_PIECES | NBCOLLI_SHM_FORCED)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
@@ -63,6 +66,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     e->copied = 0;
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
+    nbcolli_shm_serve(e);
     found->completed = e->finished.first;
     nbcolli_shm_clear(&e->finished);
     if (e->unreported) {
@@ -74,18 +78,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
 
 static void nbcolli_shm_end_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    nbcoll_work **at = &e->gets.first;
-
-    while (*at && *at != work)
-        at = &(*at)->next;
-    if (!*at)
-        return; /* cancelled before, or finished */
-    *at = work->next;
-    if (!*at)
-        e->gets.end = at;
-    work->status = NBCOLL_ERR_CANCELLED;
-    nbcolli_shm_append(&e->finished, work);
+    nbcolli_shm_get_cancel(nbcolli_shm_end(ep), work);
 }
 
 static size_t nbcolli_shm_end_bytes(int ranks)
@@ -114,6 +107,7 @@ static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_sta
         struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
         if (getpid() == e->pid) {
             atomic_store(&seat->armed, 0);
+            nbcolli_shm_pieces_close_all(e);
             if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
                 nbcolli_shm_ring_all(e);
         }
@@ -240,7 +234,8 @@ static nbcoll_status nbcolli_shm_config_check(const nbcoll_shm_config *given, nb
     }
     if (s != NBCOLL_OK)
         return s;
-    if (c->ranks < 1 || c->ranks > NBCOLL_SHM_RANKS || c->flags & ~NBCOLLI_SHM_FLAGS)
+    if (c->ranks < 1 || c->ranks > NBCOLL_SHM_RANKS || c->flags & ~NBCOLLI_SHM_FLAGS ||
+        (c->flags & NBCOLL_SHM_NO_PIECES && c->flags & NBCOLLI_SHM_FORCED))
         return NBCOLL_ERR_CONFIG;
     return c->rank < 0 || c->rank >= c->ranks ? NBCOLL_ERR_RANK : NBCOLL_OK;
 }
@@ -304,6 +299,10 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16,
                    .channels = NBCOLLI_SHM_CHANNELS},
     };
+    e->by_pieces = c->flags & NBCOLLI_SHM_FORCED ? 1 : 32768;
+    e->streams = true;
+    e->meets = c->flags & NBCOLL_SHM_BOTH_SIDES;
+    e->patience = NBCOLLI_SHM_PATIENCE_NS;
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
@@ -364,11 +363,12 @@ nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_sh
         return NBCOLL_ERR_RANK;
     const struct nbcolli_shm_end *e = (const struct nbcolli_shm_end *)(const void *)ep;
     const struct nbcolli_shm_peer *p = &e->peer[peer];
-    nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, NBCOLL_SHM_BY_FRAGMENTS, 0, nbcolli_shm_why(e, peer)};
-    if (p->reaches)
-        all.path = all.pid == e->home->pid ? NBCOLL_SHM_BY_REFERENCE : NBCOLL_SHM_BY_CMA;
-    else if (p->error > 0)
+    nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, nbcolli_shm_path(e, peer), 0,
+                           nbcolli_shm_why(e, peer), SIZE_MAX};
+    if (!p->here && !p->cma && p->error > 0)
         all.error = p->error;
+    if (!p->here && p->pieces)
+        all.by_pieces = p->cma ? e->by_pieces : 1;
     memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
     return NBCOLL_OK;
 }

@@ -10,7 +10,8 @@
  *     queue.c       rings of lines and messages
  *     wakeup.c    ringing and arming
  *     quota.c       each rank's memory in the segment
- *     copy.c        bulk data, and the trial that tells how it can move
+ *     copy.c        bulk data: keys, and copying by whoever gets it
+ *     pieces.c      bulk data by both: through windows of the receiver's part of the segment
  *     alive.c       deaths, departures, and processes that have become another program
  *     shm.c         opening, the table, closing
  */
@@ -32,9 +33,11 @@
 #define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress: messages, and as many lines */
 #define NBCOLLI_SHM_POLLED 8    /* senders whose rings a progress looks at without having heard of them */
 #define NBCOLLI_SHM_CHANNELS 65536u
+#define NBCOLLI_SHM_WINDOWS 8     /* at most, of one receiver's pool */
+#define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define NBCOLLI_SHM_VERSION 4u
+#define NBCOLLI_SHM_VERSION 5u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -44,7 +47,7 @@ struct nbcolli_shm_head {
     uint64_t magic;
     uint32_t abi, version;
     uint32_t ranks, payload, depth, areas;
-    uint64_t quota, bytes;
+    uint64_t quota, pool, bytes;
 };
 
 /* The segment's first page. */
@@ -93,10 +96,13 @@ struct nbcolli_shm_ring {
 struct nbcolli_shm_layout {
     uint32_t ranks, payload;
     uint32_t depth, areas; /* of a ring: powers of two, at most as many areas as entries */
-    size_t quota;
+    size_t quota, pool;
     size_t stride, ring; /* bytes of an area, of a ring with its areas */
     bool rows_used;      /* each receiver has a row of bytes, NBCOLL_SHM_RANKS long: one for each sender */
-    size_t seats, reach, rows, rings, quotas, bytes;
+    uint32_t windows;    /* of a pool */
+    size_t window;       /* bytes of one, a power of two */
+    size_t pool_stride;  /* bytes of a pool with its words */
+    size_t seats, reach, rows, rings, pools, quotas, bytes;
 };
 
 /* ---- a process's view ------------------------------------------------------------------------------------------ */
@@ -150,7 +156,11 @@ struct nbcolli_shm_peer {
     uint32_t refused;        /* since the last progress a post had no room beside so many under way; 0: none */
     struct nbcolli_shm_cursor from; /* in the ring from it: those before it were handed to our core */
     struct nbcolli_shm_ring *in;    /* that ring; constant */
-    uint8_t reaches;         /* bulk data moves, both ways */
+    uint8_t here;            /* its memory is read in place: it is a thread of this process */
+    uint8_t cma;             /* else: each of the two processes can read the other's memory */
+    uint8_t pieces;          /* large data also moves by windows, both ways */
+    uint8_t cut;             /* a failure with it was reported: it is not served */
+    uint8_t ended;           /* its process, or what that was, is no more */
     int error;               /* errno of our trial */
     uint64_t token;          /* where its process has its token, as the trial has shown */
     nbcoll_transport_error reason; /* why it is lost, or what failed last */
@@ -164,6 +174,28 @@ struct nbcolli_shm_taken {
 
 struct nbcolli_shm_works {
     nbcoll_work *first, **end;
+};
+
+/* Scratch of a get under way: what is left of it. WHO: the peer; above it whether its memory is read in place, and the
+ * number + 1 of the window that was granted for it. */
+enum { NBCOLLI_SHM_GET_WHO, NBCOLLI_SHM_GET_FROM, NBCOLLI_SHM_GET_TO, NBCOLLI_SHM_GET_LEFT };
+#define NBCOLLI_SHM_GET_HERE 16
+#define NBCOLLI_SHM_GET_PIECES 17
+#define NBCOLLI_SHM_GET_WINDOW 24
+
+static inline int nbcolli_shm_who(const nbcoll_work *work)
+{
+    return (int)(work->scratch[NBCOLLI_SHM_GET_WHO] & 0xffff);
+}
+
+/* A get by one of this rank's windows (pieces.c). */
+struct nbcolli_shm_transfer {
+    nbcoll_work *work; /* null: there is none */
+    uint64_t grant;    /* the last one of the window */
+    uint64_t read, end, written; /* pieces: as in the window; written: as last seen */
+    uint64_t since;    /* when nothing had come for the first time since the last piece; 0: something has */
+    uint64_t own;      /* pieces of the last own reading, while nothing comes */
+    size_t piece;
 };
 
 struct nbcolli_shm_end {
@@ -183,6 +215,16 @@ struct nbcolli_shm_end {
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
     struct nbcolli_shm_works gets, finished;
+    bool meets;       /* owner and receiver together are faster than the owner's pieces alone */
+    bool streams;     /* owners shall store past their caches */
+    size_t by_pieces; /* gets of so many bytes and more go by pieces */
+    uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
+    uint64_t grants;  /* so far */
+    bool short_of_windows, was_short;         /* a get found none in this progress, in the last one */
+    uint32_t idle_arms; /* refused since a piece moved */
+    uint64_t serving[NBCOLLI_SHM_RANK_WORDS]; /* a bit for each rank that may have a window open for us */
+    int served;                               /* the rank that is served first in the next progress */
+    struct nbcolli_shm_transfer transfer[NBCOLLI_SHM_WINDOWS];
     struct nbcolli_shm_taken *taken; /* in order of place */
     /* queue.c */
     uint32_t depth, last, quarter;  /* constant: of the layout; depth - 1; entries between two tellings of a head */
@@ -200,6 +242,12 @@ struct nbcolli_shm_end {
     nbcoll_line_arrival line[NBCOLLI_SHM_ARRIVALS];
     struct nbcolli_shm_peer peer[];
 };
+
+/* Ranks that take turns on this one's core. */
+static inline uint32_t nbcolli_shm_turns(const struct nbcolli_shm_end *e)
+{
+    return e->base.limits.ranks_per_core > 1 ? e->base.limits.ranks_per_core : 1;
+}
 
 static inline struct nbcolli_shm_end *nbcolli_shm_end(nbcoll_endpoint *ep)
 {
@@ -224,8 +272,9 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_
 struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
 struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
 _Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);
-/* Can `rank` read the memory of `of`? Or has it given that one up? Written by `rank`. */
-enum { NBCOLLI_SHM_REACHES = 1, NBCOLLI_SHM_GIVEN_UP = 2 };
+/* What `rank` says of `of`, as bits: it can read its memory, it moves large data with it by windows, it has given it
+ * up. Written by `rank`. */
+enum { NBCOLLI_SHM_READS = 1, NBCOLLI_SHM_GIVEN_UP = 2, NBCOLLI_SHM_PIECES = 4 };
 _Atomic uint8_t *nbcolli_shm_reach(const struct nbcolli_shm_home *h, int rank, int of);
 /* A sealed memfd of the layout's size, its memory reserved. */
 nbcoll_status nbcolli_shm_segment_make(const struct nbcolli_shm_layout *l, int *fd);
@@ -306,7 +355,29 @@ void nbcolli_shm_tried(struct nbcolli_shm_end *e);
 void nbcolli_shm_copy_some(struct nbcolli_shm_end *e);
 /* The peer may still read our memory, and shall know that it is not what it was. */
 void nbcolli_shm_give_up(nbcoll_endpoint *ep, int peer);
+/* The core takes a get back. */
+void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work);
+nbcoll_shm_path nbcolli_shm_path(const struct nbcolli_shm_end *e, int peer);
+bool nbcolli_shm_is_given_up_by(const struct nbcolli_shm_end *e, int peer);
 const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer);
+uint64_t nbcolli_shm_mix(uint64_t z);
+/* Reads memory of the peer's process to `to`: DONE, NOT_NOW (given up), LOST or FAILED. */
+nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t from, void *to, size_t bytes);
+
+/* pieces.c */
+/* Bytes of a receiver's pool, with its words. */
+size_t nbcolli_shm_pool_bytes(size_t pool);
+/* Grants a window for a get that has none, if one is free. False: none can ever be. */
+bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
+/* Takes a get as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */
+nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
+/* Takes its window back, if it has one. The work request says what is left. */
+void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work);
+void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e);
+/* Copies into the windows that others have granted this rank. */
+void nbcolli_shm_serve(struct nbcolli_shm_end *e);
+/* Is there something to do for a get of this rank's, or of others from it? */
+bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */

@@ -44,7 +44,8 @@ struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, e
                                        .payload = l->payload,
                                        .depth = l->depth,
                                        .areas = l->areas,
-                                       .quota = l->quota};
+                                       .quota = l->quota,
+                                       .pool = l->pool};
 }
 
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest)

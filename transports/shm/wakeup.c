@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sleeping and waking: an eventfd for each rank, whose word lies in its seat (../../src/host/wakeup.h). What is
- * published before it is looked at: the word of a line, `state` of a seat; and `head` of a ring, for its sender
- * (queue.c).
+ * published before it is looked at: the word of a line, `state` of a seat; `head` of a ring, for its sender (queue.c);
+ * `asked` of a pool, `written` and `read` of a window (pieces.c).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
@@ -70,8 +70,8 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);
     bool all_see = nbcolli_shm_barrier(e); /* not where a filter of system calls has come since the opening */
     nbcolli_shm_look_at_seats(e);
-    if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !e->gets.first && !e->finished.first &&
-        !e->unreported)
+    if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !nbcolli_shm_large_can_go_on(e) &&
+        !e->finished.first && !e->unreported)
         return NBCOLL_OK;
     nbcolli_shm_silence(e);
     return NBCOLL_AGAIN;

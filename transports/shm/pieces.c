@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Large data by pieces of the segment. Each rank has a pool there, which is divided into windows. A rank that gets from
+ * another one's memory grants a window to it, with the request: what to copy. The owner of the memory, at its next
+ * progress, copies piece after piece into the window as a ring, the receiver copies them out; the receiver closes the
+ * window when it has all. Where it may read the owner's memory itself, and the owner does not come, or is slower than
+ * both of them together, it takes pieces from the far end meanwhile: they meet in the middle.
+ *
+ * The owner never writes to a window that was closed. It says first that it is writing under a grant, then looks
+ * whether that grant still stands; the receiver takes the grant back first, then looks whether the owner is writing. All
+ * four are seq_cst, so at least one of both sees the other. A window that is closed while its owner writes is granted
+ * again when the owner has stopped, or its process has ended: until then it is held.
+ *
+ * The owner copies from its own memory, and only for a request that carries a check under the ranks' secret: one that
+ * was damaged, or stands in a window that was closed, moves nothing. A rank that is gone, that was given up or with
+ * which something has failed is not served: the core may have taken the memory back.
+ */
+#include <errno.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "shm.h"
+
+/* Of a grant: the owner + 1. Above them the grant's number, so that none comes twice. */
+#define NBCOLLI_SHM_OWNER_BITS 9
+#define NBCOLLI_SHM_OWNER_MASK ((UINT64_C(1) << NBCOLLI_SHM_OWNER_BITS) - 1)
+#define NBCOLLI_SHM_SERVE_BYTES (NBCOLL_PASS_BYTES / 2) /* a progress, so that this rank's own gets go on beside */
+#define NBCOLLI_SHM_TURN_NS 50000u /* for an owner that does not come, while others could have its window */
+#define NBCOLLI_SHM_LEAST_PIECE 4096u
+#define NBCOLLI_SHM_STREAM 1u /* of a request's piece: the owner's stores shall go past its cache */
+
+/* Of one receiver. */
+struct nbcolli_shm_pool {
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t grant[NBCOLLI_SHM_WINDOWS]; /* the receiver's: of each window, or 0 */
+    /* A bit for each rank that has granted this one a window since this one looked. */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t asked[NBCOLLI_SHM_RANK_WORDS];
+};
+
+struct nbcolli_shm_window {
+    /* The request; the receiver's, complete before the grant is shown. */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t from, bytes, piece, check;
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t read; /* the receiver's: pieces copied out */
+    _Atomic uint64_t end;                             /* from this piece on the receiver has them itself */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t writing; /* the owner's: the grant it is writing under, or 0 */
+    _Atomic uint64_t written;                            /* pieces copied in */
+};
+
+size_t nbcolli_shm_pool_bytes(size_t pool)
+{
+    size_t head = sizeof(struct nbcolli_shm_pool) + NBCOLLI_SHM_WINDOWS * sizeof(struct nbcolli_shm_window);
+    return (head + NBCOLLI_SHM_PAGE - 1) / NBCOLLI_SHM_PAGE * NBCOLLI_SHM_PAGE + pool;
+}
+
+static struct nbcolli_shm_pool *nbcolli_shm_pool(const struct nbcolli_shm_home *h, int receiver)
+{
+    return (struct nbcolli_shm_pool *)(void *)(h->segment + h->layout.pools + (size_t)receiver * h->layout.pool_stride);
+}
+
+static struct nbcolli_shm_window *nbcolli_shm_window(const struct nbcolli_shm_home *h, int receiver, uint32_t i)
+{
+    return (struct nbcolli_shm_window *)(void *)(nbcolli_shm_pool(h, receiver) + 1) + i;
+}
+
+static unsigned char *nbcolli_shm_window_data(const struct nbcolli_shm_home *h, int receiver, uint32_t i)
+{
+    size_t data = nbcolli_shm_pool_bytes(0);
+    return (unsigned char *)nbcolli_shm_pool(h, receiver) + data + i * h->layout.window;
+}
+
+static uint64_t nbcolli_shm_request_check(const struct nbcolli_shm_home *h, uint64_t grant, uint64_t from,
+                                          uint64_t bytes, uint64_t piece)
+{
+    uint64_t check = nbcolli_shm_mix(grant ^ h->secret);
+    check = nbcolli_shm_mix(check ^ from);
+    check = nbcolli_shm_mix(check ^ bytes);
+    return nbcolli_shm_mix(check ^ piece);
+}
+
+static uint64_t nbcolli_shm_pieces_of(uint64_t bytes, uint64_t piece)
+{
+    return (bytes + piece - 1) / piece;
+}
+
+/* Copies to lines that another core has just read. Stores past the cache need not fetch them from there first, which on
+ * some machines is the larger half of it, and on others costs more. */
+static void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams)
+{
+    size_t done = 0;
+
+#ifdef __SSE2__
+    for (; streams && bytes - done >= 64; done += 64)
+        for (size_t i = done; i < done + 64; i += 16)
+            _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+    _mm_sfence(); /* what follows shows them */
+#else
+    (void)streams;
+#endif
+    memcpy(to + done, from + done, bytes - done);
+}
+
+/* ---- receivers: windows ---------------------------------------------------------------------------------------- */
+
+static struct nbcolli_shm_transfer *nbcolli_shm_transfer_of(struct nbcolli_shm_end *e, const nbcoll_work *work)
+{
+    uint64_t number = work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_WINDOW;
+    return number ? &e->transfer[number - 1] : NULL;
+}
+
+/* Does the owner that had it last perhaps still write there? */
+static bool nbcolli_shm_window_is_held(const struct nbcolli_shm_end *e, uint32_t i)
+{
+    uint64_t last = e->transfer[i].grant;
+
+    if (!last || e->peer[(last & NBCOLLI_SHM_OWNER_MASK) - 1].ended)
+        return false;
+    return atomic_load(&nbcolli_shm_window(e->home, e->base.rank, i)->writing) == last; /* the closer's second look */
+}
+
+/* Small enough that owner and receiver work at once, large enough that a piece is worth its words. */
+static size_t nbcolli_shm_piece_for(const struct nbcolli_shm_end *e, size_t bytes)
+{
+    size_t piece = nbcolli_shm_turns(e) > 1 ? 16384 : 32768;
+
+    while (piece > NBCOLLI_SHM_LEAST_PIECE && (bytes < 4 * piece || 2 * piece > e->home->layout.window))
+        piece /= 2;
+    return piece;
+}
+
+static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbcoll_work *work, int peer)
+{
+    struct nbcolli_shm_transfer *t = &e->transfer[i];
+    struct nbcolli_shm_pool *owner = nbcolli_shm_pool(e->home, peer);
+    struct nbcolli_shm_window *w = nbcolli_shm_window(e->home, e->base.rank, i);
+    uint64_t from = work->scratch[NBCOLLI_SHM_GET_FROM], bytes = work->scratch[NBCOLLI_SHM_GET_LEFT];
+    size_t piece = nbcolli_shm_piece_for(e, bytes);
+    uint64_t asked = piece | (e->streams ? NBCOLLI_SHM_STREAM : 0);
+
+    *t = (struct nbcolli_shm_transfer){.work = work, .piece = piece, .own = 1};
+    t->grant = ++e->grants << NBCOLLI_SHM_OWNER_BITS | (uint64_t)(peer + 1);
+    t->end = nbcolli_shm_pieces_of(bytes, piece);
+    work->scratch[NBCOLLI_SHM_GET_WHO] |= (uint64_t)(i + 1) << NBCOLLI_SHM_GET_WINDOW;
+    /* relaxed: shown by the grant */
+    atomic_store_explicit(&w->from, from, memory_order_relaxed);
+    atomic_store_explicit(&w->bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&w->piece, asked, memory_order_relaxed);
+    atomic_store_explicit(&w->check, nbcolli_shm_request_check(e->home, t->grant, from, bytes, asked),
+                          memory_order_relaxed);
+    atomic_store_explicit(&w->read, 0, memory_order_relaxed);
+    atomic_store_explicit(&w->end, t->end, memory_order_relaxed);
+    atomic_store_explicit(&w->written, 0, memory_order_relaxed);
+    atomic_store_explicit(&nbcolli_shm_pool(e->home, e->base.rank)->grant[i], t->grant, memory_order_release);
+    atomic_fetch_or(&owner->asked[e->base.rank / 64], UINT64_C(1) << e->base.rank % 64); /* seq_cst for the bell */
+    nbcolli_shm_wake(e, peer);
+}
+
+bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    int peer = nbcolli_shm_who(work);
+    bool all_held = true;
+
+    for (uint32_t i = 0; i < e->home->layout.windows; i++) {
+        bool held = !e->transfer[i].work && nbcolli_shm_window_is_held(e, i);
+        all_held &= held;
+        if (e->transfer[i].work || held)
+            continue;
+        nbcolli_shm_window_grant(e, i, work, peer);
+        return true;
+    }
+    e->short_of_windows = true;
+    return !all_held;
+}
+
+void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    struct nbcolli_shm_transfer *t = nbcolli_shm_transfer_of(e, work);
+    uint64_t left = work->scratch[NBCOLLI_SHM_GET_LEFT];
+
+    if (!t)
+        return;
+    /* seq_cst: the closer's first step */
+    atomic_store(&nbcolli_shm_pool(e->home, e->base.rank)->grant[t - e->transfer], 0);
+    if (t->end * t->piece < left)
+        left = t->end * t->piece;
+    work->scratch[NBCOLLI_SHM_GET_WHO] &= (UINT64_C(1) << NBCOLLI_SHM_GET_WINDOW) - 1;
+    work->scratch[NBCOLLI_SHM_GET_FROM] += t->read * t->piece;
+    work->scratch[NBCOLLI_SHM_GET_TO] += t->read * t->piece;
+    work->scratch[NBCOLLI_SHM_GET_LEFT] = t->read < t->end ? left - t->read * t->piece : 0;
+    t->work = NULL;
+}
+
+void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e)
+{
+    for (uint32_t i = 0; i < NBCOLLI_SHM_WINDOWS; i++)
+        if (e->transfer[i].work)
+            nbcolli_shm_pieces_close(e, e->transfer[i].work);
+}
+
+/* ---- receivers: pieces ----------------------------------------------------------------------------------------- */
+
+/* Bytes of the pieces [first, last) of what was asked for. */
+static size_t nbcolli_shm_span(const struct nbcolli_shm_transfer *t, uint64_t first, uint64_t last)
+{
+    size_t all = t->work->scratch[NBCOLLI_SHM_GET_LEFT];
+    return (last * t->piece < all ? last * t->piece : all) - first * t->piece;
+}
+
+/* Copies out what the owner has written. Returns how many pieces, or -1 if its count cannot be. */
+static int nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
+{
+    const struct nbcolli_shm_home *h = e->home;
+    uint32_t i = (uint32_t)(t - e->transfer);
+    struct nbcolli_shm_window *w = nbcolli_shm_window(h, e->base.rank, i);
+    uint64_t written = atomic_load_explicit(&w->written, memory_order_acquire); /* the pieces themselves */
+    uint64_t places = h->layout.window / t->piece, first = t->read;
+
+    if (written - t->read > places)
+        return -1;
+    t->written = written;
+    while (t->read < written && t->read < t->end && e->copied < NBCOLL_PASS_BYTES) {
+        size_t bytes = nbcolli_shm_span(t, t->read, t->read + 1);
+        const unsigned char *from = nbcolli_shm_window_data(h, e->base.rank, i) + t->read % places * t->piece;
+        memcpy((unsigned char *)(uintptr_t)t->work->scratch[NBCOLLI_SHM_GET_TO] + t->read * t->piece, from, bytes);
+        e->copied += bytes;
+        atomic_store(&w->read, ++t->read); /* releases the place to the owner; seq_cst for the bell */
+    }
+    if (t->read != first) {
+        e->idle_arms = 0;
+        nbcolli_shm_wake(e, nbcolli_shm_who(t->work));
+    }
+    return (int)(t->read - first);
+}
+
+/* Reads some pieces of the far end itself: more each time while the owner does not come. */
+static nbcoll_posted nbcolli_shm_pieces_own(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t, uint64_t most)
+{
+    struct nbcolli_shm_window *w = nbcolli_shm_window(e->home, e->base.rank, (uint32_t)(t - e->transfer));
+    uint64_t apart = t->end > t->written + 1 ? t->end - t->written - 1 : 1; /* the owner may be writing the next one */
+    uint64_t end = t->end - (most < apart ? most : apart);
+    size_t bytes = nbcolli_shm_span(t, end, t->end);
+    const uint64_t *at = t->work->scratch;
+
+    atomic_store_explicit(&w->end, end, memory_order_relaxed); /* at worst the owner copies one that is not read */
+    nbcoll_posted posted = nbcolli_shm_fetch(e, nbcolli_shm_who(t->work), at[NBCOLLI_SHM_GET_FROM] + end * t->piece,
+                                             (void *)(uintptr_t)(at[NBCOLLI_SHM_GET_TO] + end * t->piece), bytes);
+    e->copied += bytes;
+    if (posted == NBCOLL_POST_DONE)
+        t->end = end;
+    return posted;
+}
+
+/* Nothing has come. */
+static nbcoll_posted nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct nbcolli_shm_transfer *t)
+{
+    const struct nbcolli_shm_peer *p = &e->peer[nbcolli_shm_who(t->work)];
+    bool apart = t->end > t->written + 1; /* the far end is not what the owner is writing */
+
+    if (p->cma && e->meets && apart)
+        return nbcolli_shm_pieces_own(e, t, 2);
+    uint64_t now = nbcolli_now(&e->host);
+    if (!t->since) {
+        t->since = now;
+        return NBCOLL_POST_DONE;
+    }
+    if (p->cma && now - t->since >= e->patience * nbcolli_shm_turns(e)) {
+        uint64_t most = (NBCOLL_PASS_BYTES - e->copied) / t->piece;
+        t->own = 2 * t->own;
+        return nbcolli_shm_pieces_own(e, t, t->own < most ? t->own : most ? most : 1);
+    }
+    if (e->was_short && now - t->since >= NBCOLLI_SHM_TURN_NS * (uint64_t)nbcolli_shm_turns(e)) {
+        nbcolli_shm_pieces_close(e, t->work); /* it is asked for again, behind the others */
+        e->was_short = false;
+    }
+    return NBCOLL_POST_DONE;
+}
+
+nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work)
+{
+    int peer = nbcolli_shm_who(work);
+    struct nbcolli_shm_transfer *t = nbcolli_shm_transfer_of(e, work);
+
+    if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
+        return NBCOLL_POST_LOST;
+    if (nbcolli_shm_is_given_up_by(e, peer)) {
+        nbcolli_shm_pieces_close(e, work);
+        return NBCOLL_POST_NOT_NOW;
+    }
+    if (!t)
+        return nbcolli_shm_pieces_ask(e, work) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
+    int taken = nbcolli_shm_pieces_take(e, t);
+    if (taken < 0) {
+        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
+        return NBCOLL_POST_LOST;
+    }
+    nbcoll_posted posted = NBCOLL_POST_DONE;
+    if (taken > 0) {
+        t->since = 0;
+        t->own = 1;
+    } else if (e->copied < NBCOLL_PASS_BYTES)
+        posted = nbcolli_shm_pieces_wait(e, t);
+    if (posted != NBCOLL_POST_DONE || !t->work || t->read < t->end)
+        return posted == NBCOLL_POST_DONE ? NBCOLL_POST_NOT_NOW : posted;
+    return nbcolli_shm_is_given_up_by(e, peer) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_DONE;
+}
+
+/* ---- owners ---------------------------------------------------------------------------------------------------- */
+
+/* May its requests be served? Else what they name is perhaps not ours any more. */
+static bool nbcolli_shm_is_served(const struct nbcolli_shm_end *e, int peer)
+{
+    /* relaxed: only we write it */
+    return e->peer[peer].gone == NBCOLLI_SHM_HERE && !e->peer[peer].cut &&
+           !(atomic_load_explicit(nbcolli_shm_reach(e->home, e->base.rank, peer), memory_order_relaxed) &
+             NBCOLLI_SHM_GIVEN_UP);
+}
+
+/* A request in a peer's window, as this rank has read it once. */
+struct nbcolli_shm_request {
+    struct nbcolli_shm_window *window;
+    unsigned char *data;
+    uint64_t grant, from, bytes, piece, pieces, places;
+    bool streams;
+};
+
+static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, uint32_t i,
+                                     struct nbcolli_shm_request *r)
+{
+    const struct nbcolli_shm_home *h = e->home;
+    struct nbcolli_shm_window *w = nbcolli_shm_window(h, peer, i);
+
+    r->window = w;
+    r->data = nbcolli_shm_window_data(h, peer, i);
+    /* relaxed: they came with the grant, and if not the check says so */
+    r->from = atomic_load_explicit(&w->from, memory_order_relaxed);
+    r->bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed);
+    r->piece = atomic_load_explicit(&w->piece, memory_order_relaxed);
+    if (atomic_load_explicit(&w->check, memory_order_relaxed) !=
+            nbcolli_shm_request_check(h, r->grant, r->from, r->bytes, r->piece) ||
+        r->piece < NBCOLLI_SHM_LEAST_PIECE || r->piece > h->layout.window)
+        return false;
+    r->streams = r->piece & NBCOLLI_SHM_STREAM;
+    r->piece &= ~(uint64_t)NBCOLLI_SHM_STREAM;
+    r->pieces = nbcolli_shm_pieces_of(r->bytes, r->piece);
+    r->places = h->layout.window / r->piece;
+    return true;
+}
+
+/* Copies pieces while there is room for them. False: the counters cannot be. */
+static bool nbcolli_shm_request_serve(const struct nbcolli_shm_request *r, size_t *most)
+{
+    struct nbcolli_shm_window *w = r->window;
+    uint64_t written = atomic_load_explicit(&w->written, memory_order_relaxed); /* ours */
+
+    while (written < r->pieces && *most > 0) {
+        uint64_t read = atomic_load(&w->read); /* after what was there was read; seq_cst for arming */
+        if (written - read > r->places || written > r->pieces)
+            return false;
+        if (written - read == r->places || written >= atomic_load_explicit(&w->end, memory_order_relaxed))
+            return true;
+        uint64_t at = written * r->piece, left = r->bytes - at, bytes = left < r->piece ? left : r->piece;
+        nbcolli_shm_copy_in(r->data + written % r->places * r->piece, (const void *)(uintptr_t)(r->from + at), bytes,
+                            r->streams);
+        atomic_store(&w->written, ++written); /* releases the piece; seq_cst for the bell */
+        *most -= bytes < *most ? bytes : *most;
+    }
+    return true;
+}
+
+/* Does the window of that peer's stand open for this rank? Then, with `most` bytes, it is served. */
+static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32_t i, size_t *most)
+{
+    _Atomic uint64_t *grant = &nbcolli_shm_pool(e->home, peer)->grant[i];
+    struct nbcolli_shm_request r = {.grant = atomic_load_explicit(grant, memory_order_acquire)}; /* the request */
+    bool good;
+
+    if ((r.grant & NBCOLLI_SHM_OWNER_MASK) != (uint64_t)(e->base.rank + 1) ||
+        !nbcolli_shm_request_read(e, peer, i, &r))
+        return false;
+    atomic_store(&r.window->writing, r.grant); /* seq_cst, both: see above */
+    good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(&r, most);
+    atomic_store_explicit(&r.window->writing, 0, memory_order_release); /* what was written comes before */
+    if (!good)
+        nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
+    return good;
+}
+
+static void nbcolli_shm_serve_peer(struct nbcolli_shm_end *e, int peer, size_t *most)
+{
+    size_t before = *most;
+    bool open = false;
+
+    for (uint32_t i = 0; i < e->home->layout.windows && *most > 0 && nbcolli_shm_is_served(e, peer); i++)
+        open |= nbcolli_shm_window_serve(e, peer, i, most);
+    if (*most != before) {
+        e->idle_arms = 0;
+        nbcolli_shm_wake(e, peer);
+    } else if (!open)
+        e->serving[peer / 64] &= ~(UINT64_C(1) << peer % 64);
+}
+
+/* The next rank from `peer` on that waits to be served; `ranks` if there is none. */
+static int nbcolli_shm_next_served(const struct nbcolli_shm_end *e, int peer)
+{
+    while (peer < e->base.ranks) {
+        uint64_t left = e->serving[peer / 64] >> peer % 64;
+        if (left)
+            return peer + __builtin_ctzll(left);
+        peer = (peer / 64 + 1) * 64;
+    }
+    return e->base.ranks;
+}
+
+void nbcolli_shm_serve(struct nbcolli_shm_end *e)
+{
+    struct nbcolli_shm_pool *mine = nbcolli_shm_pool(e->home, e->base.rank);
+    size_t most = NBCOLLI_SHM_SERVE_BYTES;
+    int first = e->served, ranks = e->base.ranks;
+
+    for (int i = 0; i < (ranks + 63) / 64; i++)
+        if (atomic_load_explicit(&mine->asked[i], memory_order_relaxed)) /* the exchange acquires */
+            e->serving[i] |= atomic_exchange_explicit(&mine->asked[i], 0, memory_order_acquire);
+    for (int n = 0; n < 2 && most > 0; n++) { /* those from `first` on, then the others */
+        int end = n ? first : ranks;
+        for (int peer = nbcolli_shm_next_served(e, n ? 0 : first); peer < end && most > 0;
+             peer = nbcolli_shm_next_served(e, peer + 1)) {
+            nbcolli_shm_serve_peer(e, peer, &most);
+            e->served = peer; /* who has waited comes first next time */
+        }
+    }
+}
+
+/* ---- sleeping -------------------------------------------------------------------------------------------------- */
+
+/* Armings that are refused since the last piece moved, while a transfer is under way: the next piece is likely near, and
+ * waking a sleeper on another core takes longer than a piece. */
+#define NBCOLLI_SHM_IDLE_ARMS 100u
+
+/* Can this get go on? seq_cst, here and below: the sleeper's second look. */
+static bool nbcolli_shm_get_can_go_on(struct nbcolli_shm_end *e, const nbcoll_work *work)
+{
+    const struct nbcolli_shm_transfer *t = nbcolli_shm_transfer_of(e, work);
+    int peer = nbcolli_shm_who(work);
+
+    if (!t || e->peer[peer].cma || e->peer[peer].gone != NBCOLLI_SHM_HERE)
+        return true;
+    return atomic_load(&nbcolli_shm_window(e->home, e->base.rank, (uint32_t)(t - e->transfer))->written) != t->read &&
+           !nbcolli_shm_is_given_up_by(e, peer);
+}
+
+static bool nbcolli_shm_peer_can_be_served(struct nbcolli_shm_end *e, int peer)
+{
+    for (uint32_t i = 0; i < e->home->layout.windows && nbcolli_shm_is_served(e, peer); i++) {
+        struct nbcolli_shm_request r = {.grant = atomic_load(&nbcolli_shm_pool(e->home, peer)->grant[i])};
+        if ((r.grant & NBCOLLI_SHM_OWNER_MASK) != (uint64_t)(e->base.rank + 1) ||
+            !nbcolli_shm_request_read(e, peer, i, &r))
+            continue;
+        uint64_t written = atomic_load_explicit(&r.window->written, memory_order_relaxed); /* ours */
+        if (written < r.pieces && written < atomic_load(&r.window->end) &&
+            written - atomic_load(&r.window->read) != r.places)
+            return true;
+    }
+    return false;
+}
+
+bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e)
+{
+    struct nbcolli_shm_pool *mine = nbcolli_shm_pool(e->home, e->base.rank);
+    bool under_way = e->gets.first || nbcolli_shm_next_served(e, 0) < e->base.ranks;
+
+    if (under_way && e->idle_arms < NBCOLLI_SHM_IDLE_ARMS) {
+        e->idle_arms++;
+        return true;
+    }
+    for (const nbcoll_work *work = e->gets.first; work; work = work->next)
+        if (nbcolli_shm_get_can_go_on(e, work))
+            return true;
+    for (int i = 0; i < (e->base.ranks + 63) / 64; i++)
+        if (atomic_load(&mine->asked[i]))
+            return true;
+    int peer = nbcolli_shm_next_served(e, 0);
+    while (peer < e->base.ranks && !nbcolli_shm_peer_can_be_served(e, peer))
+        peer = nbcolli_shm_next_served(e, peer + 1);
+    return peer < e->base.ranks;
+}
