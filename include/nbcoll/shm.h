@@ -103,8 +103,8 @@ NBCOLL_API size_t nbcoll_shm_quota(int ranks);
  * stranger that knows the id (another user) is refused, and the others go on.
  *
  * Errors of the arguments, found here and told nobody: ERR_NULL, ERR_RANK, ERR_CONFIG. Others: ERR_TIMEOUT (not all
- * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of the
- * same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
+ * came), ERR_ABI (another version), ERR_MISMATCH (ranks, depth, payload, quota or pool differ), ERR_DUPLICATE (two of
+ * the same rank), ERR_ACCESS (the ranks' effective users differ), ERR_NAMESPACE (network or PID namespaces differ),
  * ERR_MEMORY, ERR_LIMIT (the segment would take more than half of the machine's memory), ERR_PEER_LOST (a rank died, or
  * gave up at its deadline), ERR_UNSUPPORTED (this system has no memfd, eventfd or pidfd, or a filter refuses a system
  * call), ERR_TRANSPORT (no descriptor; sockets fail), and what the allgather returned. */

@@ -244,7 +244,9 @@ static nbcoll_posted nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work 
 static void nbcolli_shm_get_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
     bool by_pieces = work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1;
-    nbcoll_posted posted = by_pieces ? nbcolli_shm_pieces_go_on(e, work) : nbcolli_shm_copy_on(e, work);
+    bool waits = by_pieces && !nbcolli_shm_pieces_ask(e, work);
+    bool alone = !by_pieces || (waits && e->peer[nbcolli_shm_who(work)].cma && e->copied == 0);
+    nbcoll_posted posted = alone ? nbcolli_shm_copy_on(e, work) : nbcolli_shm_pieces_go_on(e, work);
 
     if (posted == NBCOLL_POST_NOT_NOW) {
         nbcolli_shm_append(&e->gets, work);

@@ -7,9 +7,9 @@
  * both of them together, it takes pieces from the far end meanwhile: they meet in the middle.
  *
  * The owner never writes to a window that was closed. It says first that it is writing under a grant, then looks
- * whether that grant still stands; the receiver takes the grant back first, then looks whether the owner is writing. All
- * four are seq_cst, so at least one of both sees the other. A window that is closed while its owner writes is granted
- * again when the owner has stopped, or its process has ended: until then it is held.
+ * whether that grant still stands; the receiver takes the grant back first, then looks whether the owner is writing.
+ * All four are seq_cst, so at least one of both sees the other. A window that is closed while its owner writes is
+ * granted again when the owner has stopped, or its process has ended: until then it is held.
  *
  * The owner copies from its own memory, and only for a request that carries a check under the ranks' secret: one that
  * was damaged, or stands in a window that was closed, moves nothing. A rank that is gone, that was given up or with
@@ -30,11 +30,14 @@
 #define NBCOLLI_SHM_LEAST_PIECE 4096u
 #define NBCOLLI_SHM_STREAM 1u /* of a request's piece: the owner's stores shall go past its cache */
 
-/* Of one receiver. */
+/* One rank's. */
 struct nbcolli_shm_pool {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t grant[NBCOLLI_SHM_WINDOWS]; /* the receiver's: of each window, or 0 */
     /* A bit for each rank that has granted this one a window since this one looked. */
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t asked[NBCOLLI_SHM_RANK_WORDS];
+    /* As an owner: the grant under which it is writing into another rank's window, with that rank in the owner's place;
+     * or 0. It is not the window's, since one that comes late would write over the mark of the next owner. */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t writing;
 };
 
 struct nbcolli_shm_window {
@@ -42,9 +45,14 @@ struct nbcolli_shm_window {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t from, bytes, piece, check;
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t read; /* the receiver's: pieces copied out */
     _Atomic uint64_t end;                             /* from this piece on the receiver has them itself */
-    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t writing; /* the owner's: the grant it is writing under, or 0 */
-    _Atomic uint64_t written;                            /* pieces copied in */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t written; /* the owner's: pieces copied in */
 };
+
+/* What the owner says while it writes under a grant of that receiver's. */
+static uint64_t nbcolli_shm_writing_under(uint64_t grant, int receiver)
+{
+    return (grant & ~NBCOLLI_SHM_OWNER_MASK) | (uint64_t)(receiver + 1);
+}
 
 size_t nbcolli_shm_pool_bytes(size_t pool)
 {
@@ -111,10 +119,12 @@ static struct nbcolli_shm_transfer *nbcolli_shm_transfer_of(struct nbcolli_shm_e
 static bool nbcolli_shm_window_is_held(const struct nbcolli_shm_end *e, uint32_t i)
 {
     uint64_t last = e->transfer[i].grant;
+    int owner = (int)(last & NBCOLLI_SHM_OWNER_MASK) - 1;
 
-    if (!last || e->peer[(last & NBCOLLI_SHM_OWNER_MASK) - 1].ended)
+    if (!last || e->peer[owner].ended)
         return false;
-    return atomic_load(&nbcolli_shm_window(e->home, e->base.rank, i)->writing) == last; /* the closer's second look */
+    /* seq_cst: the closer's second look */
+    return atomic_load(&nbcolli_shm_pool(e->home, owner)->writing) == nbcolli_shm_writing_under(last, e->base.rank);
 }
 
 /* Small enough that owner and receiver work at once, large enough that a piece is worth its words. */
@@ -156,19 +166,15 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
 
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
-    int peer = nbcolli_shm_who(work);
-    bool all_held = true;
-
-    for (uint32_t i = 0; i < e->home->layout.windows; i++) {
-        bool held = !e->transfer[i].work && nbcolli_shm_window_is_held(e, i);
-        all_held &= held;
-        if (e->transfer[i].work || held)
-            continue;
-        nbcolli_shm_window_grant(e, i, work, peer);
+    if (nbcolli_shm_transfer_of(e, work))
         return true;
-    }
+    for (uint32_t i = 0; i < e->home->layout.windows; i++)
+        if (!e->transfer[i].work && !nbcolli_shm_window_is_held(e, i)) {
+            nbcolli_shm_window_grant(e, i, work, nbcolli_shm_who(work));
+            return true;
+        }
     e->short_of_windows = true;
-    return !all_held;
+    return false;
 }
 
 void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work)
@@ -285,8 +291,8 @@ nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *w
         nbcolli_shm_pieces_close(e, work);
         return NBCOLL_POST_NOT_NOW;
     }
-    if (!t)
-        return nbcolli_shm_pieces_ask(e, work) ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
+    if (!t) /* its turn is to come */
+        return NBCOLL_POST_NOT_NOW;
     int taken = nbcolli_shm_pieces_take(e, t);
     if (taken < 0) {
         nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
@@ -370,15 +376,16 @@ static bool nbcolli_shm_request_serve(const struct nbcolli_shm_request *r, size_
 static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32_t i, size_t *most)
 {
     _Atomic uint64_t *grant = &nbcolli_shm_pool(e->home, peer)->grant[i];
+    _Atomic uint64_t *writing = &nbcolli_shm_pool(e->home, e->base.rank)->writing;
     struct nbcolli_shm_request r = {.grant = atomic_load_explicit(grant, memory_order_acquire)}; /* the request */
     bool good;
 
     if ((r.grant & NBCOLLI_SHM_OWNER_MASK) != (uint64_t)(e->base.rank + 1) ||
         !nbcolli_shm_request_read(e, peer, i, &r))
         return false;
-    atomic_store(&r.window->writing, r.grant); /* seq_cst, both: see above */
+    atomic_store(writing, nbcolli_shm_writing_under(r.grant, peer)); /* seq_cst, both: see above */
     good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(&r, most);
-    atomic_store_explicit(&r.window->writing, 0, memory_order_release); /* what was written comes before */
+    atomic_store_explicit(writing, 0, memory_order_release); /* what was written comes before */
     if (!good)
         nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");
     return good;
@@ -431,8 +438,8 @@ void nbcolli_shm_serve(struct nbcolli_shm_end *e)
 
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */
 
-/* Armings that are refused since the last piece moved, while a transfer is under way: the next piece is likely near, and
- * waking a sleeper on another core takes longer than a piece. */
+/* Armings that are refused since the last piece moved, while a transfer is under way: the next piece is likely near,
+ * and waking a sleeper on another core takes longer than a piece. */
 #define NBCOLLI_SHM_IDLE_ARMS 100u
 
 /* Can this get go on? seq_cst, here and below: the sleeper's second look. */

@@ -367,9 +367,9 @@ nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t fr
 /* pieces.c */
 /* Bytes of a receiver's pool, with its words. */
 size_t nbcolli_shm_pool_bytes(size_t pool);
-/* Grants a window for a get that has none, if one is free. False: none can ever be. */
+/* Has the get a window? If it has none, and one is free, that is granted. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
-/* Takes a get as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */
+/* Takes a get with a window as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */
 nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes its window back, if it has one. The work request says what is left. */
 void nbcolli_shm_pieces_close(struct nbcolli_shm_end *e, nbcoll_work *work);
