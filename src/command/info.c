@@ -168,9 +168,10 @@ const command command_info = {
     "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
     "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
     "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
-    "process_vm_readv, or fragments that travel as messages; whether all read memory of nbcoll_mem_alloc in place;\n"
-    "and why a path is not a better one. Last, what the cells of a communicator take of each rank's shared memory, by\n"
-    "the number of ranks: a communicator for which one has no room left works by messages alone.\n\n"
+    "process_vm_readv, pieces that both copy through shared memory, or fragments that travel as messages; whether all\n"
+    "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Last, what the cells of a\n"
+    "communicator take of each rank's shared memory, by the number of ranks: a communicator for which one has no room\n"
+    "left works by messages alone.\n\n"
     "  --json            one object\n",
     run,
     ":",

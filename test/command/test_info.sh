@@ -10,7 +10,7 @@ done
 grep -q '^transports.* shm' "$work/out" || exit 0
 prints 'how large data moves over shared memory, by trial:'
 prints 'threads      by reference'
-grep -Eq '^processes    (process_vm_readv|fragments), since: .' "$work/out" || fail "no path between processes"
+grep -Eq '^processes    (pieces or process_vm_readv|pieces|fragments), since: .' "$work/out" || fail "no path between processes"
 prints 'mem_alloc    in place'
 prints 'cells of a communicator, by default, in the shared memory of each rank:'
 grep -Eq '^ 64 ranks +[0-9]+ bytes; the quota of 1048576 has room for 1[0-9] communicators' "$work/out" ||

@@ -68,7 +68,7 @@ static void processes_read_each_other_where_the_machine_lets_them(void **state)
     json_t *root = output_of("info --json");
     int error = read_sibling();
     check(root, "threads", "by reference", "");
-    check(root, "processes", error ? "fragments" : "process_vm_readv", error ? "" : OTHER);
+    check(root, "processes", error ? "pieces" : "pieces or process_vm_readv", error ? "" : OTHER);
     check(root, "mem_alloc", "in place", "");
     json_decref(root);
 }
@@ -79,9 +79,9 @@ static void what_a_machine_refuses_is_told(void **state)
         denial denied;
         const char *threads, *threads_why, *processes, *processes_why;
     } cases[] = {
-        {{SYS_process_vm_readv, EPERM}, "by reference", "", "fragments", REFUSED},
-        {{SYS_process_vm_readv, ENOSYS}, "by reference", "", "fragments", "this kernel, or a system call filter"},
-        {{SYS_process_vm_readv, EINVAL}, "by reference", "", "fragments", "process_vm_readv failed (Invalid argument)"},
+        {{SYS_process_vm_readv, EPERM}, "by reference", "", "pieces", REFUSED},
+        {{SYS_process_vm_readv, ENOSYS}, "by reference", "", "pieces", "this kernel, or a system call filter"},
+        {{SYS_process_vm_readv, EINVAL}, "by reference", "", "pieces", "process_vm_readv failed (Invalid argument)"},
         {{SYS_memfd_create, ENOSYS}, NULL, "NBCOLL_ERR_UNSUPPORTED: ", NULL, "NBCOLL_ERR_UNSUPPORTED: "},
         {{SYS_fallocate, ENOSPC}, NULL, "NBCOLL_ERR_MEMORY: ", NULL, "NBCOLL_ERR_MEMORY: "},
 #ifndef __SANITIZE_ADDRESS__ /* which makes a process of its own at the end */
