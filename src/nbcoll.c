@@ -155,6 +155,7 @@
 #include "show/dot.c"
 #include "show/print.c"
 #include "show/text.c"
+#include "simulate/events.c"
 #include "simulate/noise.c"
 #include "simulate/play.c"
 #include "simulate/presets.c"
@@ -162,6 +163,7 @@
 #include "simulate/queue.c"
 #include "simulate/shape.c"
 #include "simulate/simulate.c"
+#include "simulate/tell.c"
 #include "verify/barrier.c"
 #include "verify/bind.c"
 #include "verify/case.c"
@@ -177,6 +179,7 @@
 #include "verify/refute.c"
 #include "verify/result.c"
 #include "verify/value.c"
+#include "verify/verify.c"
 
 #if NBCOLL_WITH_FAULT || NBCOLL_WITH_TRACE
 #include "host/wrapper.c"

@@ -8,29 +8,6 @@ static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
     return s->model.eager && n->bytes > s->model.eager;
 }
 
-static uint32_t nbcolli_play_peer(const nbcolli_sim *s, uint32_t rank, const nbcolli_node *n)
-{
-    uint32_t ranks = (uint32_t)s->config.ranks;
-    return n->to < ranks - rank ? rank + n->to : rank - (ranks - n->to);
-}
-
-void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, const nbcolli_node *n, uint32_t step,
-                  uint64_t begin, uint64_t end)
-{
-    uint32_t rank = nbcolli_rank_of(s, run);
-    nbcoll_sim_event e = {.what = what, .rank = (int)rank, .peer = -1, .begin = begin, .end = end};
-    if (!s->config.event)
-        return;
-    e.operation = run / (uint32_t)s->config.ranks;
-    if (n) {
-        e.kind = (nbcoll_kind)(n->kind == NBCOLLI_PART ? NBCOLL_EXPOSE : n->kind);
-        e.step = step + 2;
-        e.bytes = n->bytes == NBCOLLI_GROWS ? s->run[run].shape->node[n->number].bytes : n->bytes;
-        e.peer = n->to ? (int)nbcolli_play_peer(s, rank, n) : -1;
-    }
-    s->config.event(s->config.user, &e);
-}
-
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
 
 /* The core that works for the rank's communication. */
@@ -42,12 +19,23 @@ static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank)
     return (uint64_t)(rank / s->node) * s->node_cores + s->workers + rank % s->node % progress;
 }
 
+/* When a rank that can go on at `t` is inside the library. */
+static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t)
+{
+    const nbcolli_player *p = &s->player[rank];
+    if (s->model.progress || t <= p->base || t >= p->until)
+        return t;
+    uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
+    uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
+    return test < p->until ? test : p->until;
+}
+
 /* Works for the run, from `t` on at the earliest; gives the end. What it takes, the computation ends later. */
 static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     nbcolli_player *p = &s->player[rank];
-    uint64_t core = nbcolli_play_core(s, rank), begin = nbcolli_program_attends(s, rank, nbcolli_later(t, p->last));
+    uint64_t core = nbcolli_play_core(s, rank), begin = nbcolli_play_attends(s, rank, nbcolli_later(t, p->last));
     uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
     if (!s->model.progress && begin < p->until) {
         p->until += end - begin;
@@ -82,7 +70,7 @@ static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
 static nbcoll_status nbcolli_play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
                                        uint32_t kind)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n);
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n);
     int between = nbcolli_play_is_between(s, rank, peer);
     const nbcoll_sim_link *link = nbcolli_play_link(s, between);
     uint64_t *free_at = &s->player[rank].out[between];
@@ -131,7 +119,7 @@ static void nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step
 static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
-    uint32_t rank = nbcolli_rank_of(s, run), to, peer = nbcolli_play_peer(s, rank, n);
+    uint32_t rank = nbcolli_rank_of(s, run), to, peer = nbcolli_peer_of(s, rank, n);
     uint32_t kind = nbcolli_play_is_long(s, n) ? NBCOLLI_ASK : NBCOLLI_MESSAGE;
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
@@ -148,14 +136,14 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
 static void nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
-    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_play_peer(s, rank, n)));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)));
     nbcolli_play_work(s, run, t, s->model.step + link->o_recv, n);
     nbcolli_play_ended(s, &s->run[run], step);
 }
 
 static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n), to;
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
     if (!nbcolli_play_is_long(s, n)) {
         nbcolli_play_received(s, run, n, step, t);
@@ -185,7 +173,7 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
     uint64_t end = nbcolli_play_work(s, run, t, m->step + m->inside.o_send + copying, n);
     for (uint32_t i = 0; i < n->parts; i++) {
         nbcolli_node *part = &r->shape->node[n->number + i];
-        uint32_t peer = nbcolli_play_peer(s, rank, part);
+        uint32_t peer = nbcolli_peer_of(s, rank, part);
         if (nbcolli_play_is_between(s, rank, peer))
             return NBCOLL_ERR_UNSUPPORTED;
         nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, part, &to);
@@ -208,7 +196,7 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
 static nbcoll_status nbcolli_play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     const nbcoll_sim_model *m = &s->model;
-    uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + nbcolli_play_peer(s, rank, n), from;
+    uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + nbcolli_peer_of(s, rank, n), from;
     nbcoll_status status = nbcolli_play_mate(s, owner, n, &from);
     if (status != NBCOLL_OK)
         return status;
@@ -229,7 +217,7 @@ static void nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, ui
     uint32_t rank = nbcolli_rank_of(s, run), step = r->shape->node[part].after;
     if (--r->state[step].before)
         return;
-    s->player[rank].last = nbcolli_program_attends(s, rank, nbcolli_later(t, s->player[rank].last));
+    s->player[rank].last = nbcolli_play_attends(s, rank, nbcolli_later(t, s->player[rank].last));
     nbcolli_play_ended(s, r, step);
 }
 
@@ -304,7 +292,7 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
 static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, const nbcolli_node *n, int *is_here)
 {
     uint32_t rank = nbcolli_rank_of(s, h->run), kind = h->what % NBCOLLI_KINDS;
-    int between = nbcolli_play_is_between(s, rank, nbcolli_play_peer(s, rank, n));
+    int between = nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n));
     const nbcoll_sim_link *link = nbcolli_play_link(s, between);
     uint64_t *free_at = &s->player[rank].in[between];
     uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
@@ -318,7 +306,7 @@ static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, con
 /* The sender of a long message may send it. */
 static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
-    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_play_peer(s, rank, n), to;
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     uint64_t end = nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n);
@@ -326,13 +314,14 @@ static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
 }
 
-static nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h)
+nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_over)
 {
     nbcolli_sim_run *r = &s->run[h.run];
     uint32_t step = h.what >> NBCOLLI_KIND_BITS, kind = h.what % NBCOLLI_KINDS;
     nbcolli_node *n = &r->shape->node[step];
     nbcoll_status status = NBCOLL_OK;
     int is_shared = n->kind == NBCOLLI_PART || nbcolli_is_fetch(n), is_here = 1;
+    *is_over = 0;
     s->result.arrivals += !(h.what & NBCOLLI_TAKEN);
     if (!is_shared && !(h.what & NBCOLLI_TAKEN))
         status = nbcolli_play_take(s, &h, n, &is_here);
@@ -351,22 +340,6 @@ static nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h)
     }
     if (status == NBCOLL_OK)
         status = nbcolli_play_ready(s, h.run, h.time);
-    return status != NBCOLL_OK || r->left ? status : nbcolli_program_look(s, nbcolli_rank_of(s, h.run));
-}
-
-nbcoll_status nbcolli_play(nbcolli_sim *s)
-{
-    nbcolli_happening h;
-    int more;
-    nbcoll_status status = nbcolli_programs_begin(s);
-    while (status == NBCOLL_OK && (more = nbcolli_queue_take(&s->queue, &h))) {
-        if (more < 0)
-            return NBCOLL_ERR_MEMORY;
-        int is_program = h.what % NBCOLLI_KINDS == NBCOLLI_GO_ON;
-        status = is_program ? nbcolli_program_go_on(s, nbcolli_rank_of(s, h.run), h.time) : nbcolli_play_arrival(s, h);
-        if (s->config.progress && !is_program && !(s->result.arrivals % 65536))
-            s->config.progress(s->config.user, NBCOLL_SIM_PLAYING, s->result.arrivals,
-                               s->result.messages + s->result.fetches);
-    }
-    return status != NBCOLL_OK || !s->unended ? status : NBCOLL_ERR_VERIFY;
+    *is_over = r->left == 0;
+    return status;
 }

@@ -3,11 +3,6 @@
  * for has ended; between these it computes or waits. */
 #include "simulate.h"
 
-static const nbcoll_sim_program *nbcolli_program_of(const nbcoll_sim_config *c, uint32_t rank)
-{
-    return c->programs ? &c->programs[rank] : &c->program;
-}
-
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status nbcolli_program_check(const nbcoll_sim_program *p, uint32_t operations)
@@ -43,16 +38,6 @@ nbcoll_status nbcolli_programs_check(const nbcoll_sim_config *c)
 static uint64_t nbcolli_program_sharers(const nbcolli_sim *s, uint32_t rank)
 {
     return s->node / s->workers + (rank % s->node % s->workers < s->node % s->workers);
-}
-
-uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t)
-{
-    const nbcolli_player *p = &s->player[rank];
-    if (s->model.progress || t <= p->base || t >= p->until)
-        return t;
-    uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
-    uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
-    return test < p->until ? test : p->until;
 }
 
 /* ---- actions --------------------------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ static inline uint64_t nbcolli_price(uint64_t n, uint64_t ps)
     return n / 1000 * ps + n % 1000 * ps / 1000;
 }
 
-/* ---- play.c, program.c ----------------------------------------------------------------------------------------- */
+/* ---- tell.c, play.c, program.c, events.c ------------------------------------------------------------------------ */
 
 /* A node of a run as it stands. */
 typedef struct nbcolli_standing {
@@ -194,11 +194,19 @@ static inline uint32_t nbcolli_rank_of(const nbcolli_sim *s, uint32_t run)
     return run < ranks ? run : run % ranks;
 }
 
-static inline nbcoll_status nbcolli_put(nbcolli_sim *s, uint64_t t, uint32_t run, uint32_t node, uint32_t kind)
+static inline uint32_t nbcolli_peer_of(const nbcolli_sim *s, uint32_t rank, const nbcolli_node *n)
 {
-    nbcolli_happening h = {t, run, node << NBCOLLI_KIND_BITS | kind};
-    return nbcolli_queue_put(&s->queue, h) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    uint32_t ranks = (uint32_t)s->config.ranks;
+    return n->to < ranks - rank ? rank + n->to : rank - (ranks - n->to);
 }
+
+static inline const nbcoll_sim_program *nbcolli_program_of(const nbcoll_sim_config *c, uint32_t rank)
+{
+    return c->programs ? &c->programs[rank] : &c->program;
+}
+
+/* Makes an event. */
+nbcoll_status nbcolli_put(nbcolli_sim *s, uint64_t t, uint32_t run, uint32_t node, uint32_t kind);
 
 /* Tells the user of something; null: of no step. */
 void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, const nbcolli_node *n, uint32_t step,
@@ -206,6 +214,8 @@ void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, cons
 
 /* Plays it to the end. */
 nbcoll_status nbcolli_play(nbcolli_sim *s);
+/* A message, or what a reader finds, arrives. *is_over: that has ended the operation on its rank. */
+nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_over);
 /* Starts an operation. */
 nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t);
 
@@ -217,8 +227,6 @@ nbcoll_status nbcolli_programs_begin(nbcolli_sim *s);
 nbcoll_status nbcolli_program_go_on(nbcolli_sim *s, uint32_t rank, uint64_t t);
 /* The same when one of its operations has ended. */
 nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank);
-/* When a rank that can go on at `t` is inside the library. */
-uint64_t nbcolli_program_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t);
 
 /* The core that computes for a rank. */
 static inline uint64_t nbcolli_compute_core(const nbcolli_sim *s, uint32_t rank)

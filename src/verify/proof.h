@@ -71,6 +71,8 @@ typedef struct nbcolli_proof {
 /* proof.c */
 /* Memory that lives as long as the proof, zeroed; null when there is none. */
 void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes);
+/* Gives all of it back. */
+void nbcolli_proof_close(nbcolli_proof *p);
 
 static inline const nbcoll_step_view *nbcolli_view(const nbcolli_proof *p, int rank, nbcoll_step step)
 {
@@ -128,7 +130,7 @@ nbcoll_status nbcolli_value_opaque(nbcolli_proof *p, nbcoll_place maker, uint32_
 nbcoll_status nbcolli_value_reduce(nbcolli_proof *p, nbcoll_place maker, nbcoll_reduction how, uint32_t phase,
                                    uint32_t left, uint32_t right, uint32_t *out);
 
-/* The parts of the proof, in this order; each relies on those before. */
+/* The parts of the proof, in this order, in which verify.c calls them; each relies on those before. */
 nbcoll_status nbcolli_bind(nbcolli_proof *p);    /* bound blocks get their places */
 nbcoll_status nbcolli_lay_out(nbcolli_proof *p); /* inputs and claims */
 nbcoll_status nbcolli_prove_matching(nbcolli_proof *p);

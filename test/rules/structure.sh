@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # structure.sh <tree>: says which file of the tree closes a circle, or calls upwards. Somebody who reads a folder, or a
-# file of the engine, need not have read those that are built upon it. No circle is allowed between the folders of src
-# and transports, nor between the files of src/engine, where x.h and x.c are one; and a layer of the engine
+# file of src, need not have read those that are built upon it. No circle is allowed between the folders of src and
+# transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a layer of the engine
 # (src/engine/<number>_<name>) uses only itself and layers with lower numbers. A file uses what it includes, and the files
-# whose functions it names (or whose names it makes by nbcolli_##). Functions of other names than nbcoll... are a file's
-# own; the public headers are nobody's, and belong to everybody.
+# whose functions it names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions
+# of other names than nbcoll... are a file's own; the public headers are nobody's, and belong to everybody.
 set -eu
 cd "$1"
 
 find src transports -name '*.[ch]' ! -path src/nbcoll.c 2>/dev/null | LC_ALL=C sort | xargs -r awk '
-# The folder that a file belongs to, and its module: for the engine the file without its ending.
+# The folder that a file belongs to, and its module: the file, in the engine without its ending.
 function folder(file, part) {
     split(file, part, "/")
     return part[1] "/" part[2]
 }
 function module(file) {
-    sub(/\.[ch]$/, "", file)
+    if (file ~ /^src\/engine\//)
+        sub(/\.[ch]$/, "", file)
     return file
 }
 function layer(file) {
@@ -34,7 +35,7 @@ function resolved(file, path) {
 function uses(file, what, other) {
     if (folder(file) != folder(other))
         edge(folder(file), folder(other), file, what, other)
-    if (folder(file) != "src/engine" || folder(other) != "src/engine" || module(file) == module(other))
+    if (folder(file) !~ /^src\// || folder(file) != folder(other) || module(file) == module(other))
         return
     edge(module(file), module(other), file, what, other)
     if (layer(file) < layer(other))
@@ -60,7 +61,7 @@ function leads(at, end, n, i, next_) {
     return 0
 }
 
-FNR == 1 { comment = 0; head = "" }
+FNR == 1 { comment = depth = macro = 0; head = "" }
 # Comments and strings go.
 {
     line = $0
@@ -89,6 +90,16 @@ line == "{" && match(head, /nbcoll[A-Za-z0-9_]*\(/) {
     if (head !~ /^static/ || FILENAME ~ /\.h$/)
         defined[name] = FILENAME
     head = ""
+}
+# A header that declares a function at the outermost level does not use it; one that is inline there, or a macro, does.
+{
+    macro = line ~ /^[ \t]*#/ || continued
+    continued = macro && line ~ /\\$/
+    outermost = depth == 0 && !macro
+    if (!macro)
+        depth += gsub(/{/, "{", line) - gsub(/}/, "}", line)
+    if (outermost && FILENAME ~ /\.h$/)
+        next
 }
 {
     if (line ~ /nbcolli_##/)

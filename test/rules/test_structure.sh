@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# No circle between the folders of the library, nor between the files of the engine, and no call upwards there.
+# No circle between the folders of the library, nor between the files of a folder of src, and no call upwards in the
+# engine.
 . "$NBCOLL_SOURCE/test/rules/rule.sh"
 rule structure
 
@@ -58,6 +59,21 @@ two=src/engine/1_state/two
 (echo "== $one.c" && function_ nbcolli_one nbcolli_two && echo "== $two.h" && printf 'static inline ' &&
     function_ nbcolli_two nbcolli_one) | sample
 grep -qx "$one.c: uses nbcolli_two of $two.h, which leads back to $one" "$work/said"
+# Another folder: each file is one for itself, and a header that declares what others define does not use it.
+low=src/verify/low
+(echo "== $low.h" && echo 'int nbcolli_up(int n, int m);' && printf 'static inline ' && function_ nbcolli_in other &&
+    echo "== $low.c" && function_ nbcolli_low nbcolli_in && echo "== src/verify/up.c" &&
+    function_ nbcolli_up nbcolli_low && echo "== src/verify/top.c" && function_ nbcolli_top nbcolli_up) |
+    accepts $low.h
+(echo "== $low.c" && function_ nbcolli_low nbcolli_up && echo "== src/verify/up.c" &&
+    function_ nbcolli_up nbcolli_low) | sample
+grep -qx "$low.c: uses nbcolli_up of src/verify/up.c, which leads back to $low.c" "$work/said"
+(echo "== $low.h" && echo '#define UP(n) \' && echo '    nbcolli_up(n, n)' && echo "== src/verify/up.c" &&
+    echo '#include "low.h"' && function_ nbcolli_up other) | sample
+grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h" "$work/said"
+(echo "== $low.h" && printf 'static inline ' && function_ nbcolli_in nbcolli_up && echo "== src/verify/up.c" &&
+    echo '#include "low.h"' && function_ nbcolli_up other) | sample
+grep -qx "$low.h: uses nbcolli_up of src/verify/up.c, which leads back to $low.h" "$work/said"
 # Layers.
 up=src/engine/2_wire/up.c
 (echo "== $up" && function_ nbcolli_up nbcolli_one && echo "== $one.c" && function_ nbcolli_one other) | accepts $up
