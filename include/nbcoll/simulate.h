@@ -39,7 +39,8 @@
  *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
- * in wait, and for a moment where it ends to compute), or at any time where there are progress cores.
+ * in wait, and for a moment where it ends to compute), or at any time where there are progress cores. A step's lane
+ * (nbcoll_set_lane) means nothing here: progress cores, where there are any, do all steps, else the ranks' cores do.
  */
 #include "schedule.h"
 

@@ -52,6 +52,14 @@ refuses "$other" $small --output other
 cp torn other.journal
 refuses "$other" tune --simulate barrier bcast reduce --ranks 2,4,8 --bytes 64,65537 --output other
 cmp -s torn other.journal || fail "the journal was changed"
+# a model that differs in nothing but its cells
+printf 'inside.latency 1000\ncell 64\n' >model
+mkdir celled.new
+run tune --simulate barrier --ranks 2 --model model --output celled
+rmdir celled.new
+sed -i 's/64/128/' model
+refuses "nbcoll tune: celled.journal was begun with other settings, or by another version; remove it to begin anew" \
+    tune --simulate barrier --ranks 2 --model model --output celled
 sed '3s/.*/{}/' torn >other.journal
 # shellcheck disable=SC2086
 refuses "nbcoll tune: other.journal:3: no line of a journal; remove it to begin anew" $small --output other

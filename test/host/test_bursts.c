@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "operation.h"
+#include "tally.h"
 #include "world.h"
 
 enum { RANKS = 3, SAMPLE = 40, MANY = 200, IN_TIME = 3000, TRIES = 400 };
@@ -20,7 +21,6 @@ enum { RANKS = 3, SAMPLE = 40, MANY = 200, IN_TIME = 3000, TRIES = 400 };
 /* ---- a host that runs out of memory ---------------------------------------------------------------------------- */
 
 static struct memory {
-    size_t used;
     int caller, victim;  /* ranks: who is inside a call; who has none */
     int calls;           /* of the victim's, since that began */
     size_t taken, first; /* allocations of the victim's; the first that fails, from 1 */
@@ -28,21 +28,21 @@ static struct memory {
     int most_calls;      /* after which there is memory again */
 } memory;
 
-static void *scarce_alloc(void *user, size_t bytes, size_t align)
+static tally counted;
+
+static int lacks(void)
 {
-    struct memory *m = user;
-    if (m->caller == m->victim && ++m->taken >= m->first && m->failed < m->most && m->calls < m->most_calls) {
-        m->failed++;
-        return NULL;
-    }
-    m->used += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
+    struct memory *m = &memory;
+    if (m->caller != m->victim || ++m->taken < m->first || m->failed >= m->most || m->calls >= m->most_calls)
+        return 0;
+    m->failed++;
+    return 1;
 }
 
-static void scarce_free(void *user, void *p, size_t bytes)
+static nbcoll_host scarce_host(void)
 {
-    ((struct memory *)user)->used -= bytes;
-    free(p);
+    counted = (tally){0, lacks};
+    return tally_host(&counted);
 }
 
 /* A call of rank r. */
@@ -104,7 +104,7 @@ static void finish(life *l, nbcoll_request q[RANKS], const nbcoll_status start[R
 
 static void open_life(life *l, int variant, uint64_t seed)
 {
-    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_host host = scarce_host();
     nbcoll_loopback_config loopback = world_variant(variant, seed);
     nbcoll_context_config context = {.size = sizeof context, .host = host, .credits = 2};
     nbcoll_status s;
@@ -172,7 +172,7 @@ static void close_life(life *l)
 {
     memory.caller = -1;
     world_close(&l->w);
-    assert_int_equal(memory.used, 0);
+    assert_int_equal(counted.used, 0);
 }
 
 /* A persistent operation of all ranks, started twice; and memory that they share, where there is some. */
@@ -266,7 +266,7 @@ static void warm_up(world *w, size_t n)
 static void rank_0_gives_itself_up(int variant)
 {
     nbcoll_loopback_config loopback = world_variant(variant, 3);
-    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_host host = scarce_host();
     nbcoll_context_config context = {.size = sizeof context, .host = host};
     nbcoll_request q[MANY + 1], other[RANKS];
     nbcoll_status ended[MANY];
@@ -280,7 +280,7 @@ static void rank_0_gives_itself_up(int variant)
     warm_up(&w, MANY);
     for (int r = 1; r < RANKS; r++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[r], &other[r]));
-    memory = (struct memory){.used = memory.used, .most = SIZE_MAX, .most_calls = 1};
+    memory = (struct memory){.most = SIZE_MAX, .most_calls = 1};
     for (; n < MANY && nbcoll_ibarrier(w.comm[0], &q[n]) == NBCOLL_OK; n++)
         if (n % 2) /* of a row of tags the others would be told at once */
             EXPECT(OK, nbcoll_cancel(q[n]));
@@ -301,7 +301,7 @@ static void rank_0_gives_itself_up(int variant)
         assert_int_equal(failure.rank, 0);
     }
     world_close(&w);
-    assert_int_equal(memory.used, 0);
+    assert_int_equal(counted.used, 0);
 }
 
 static void a_rank_without_memory_for_what_it_must_say_is_lost_to_all(void **state)

@@ -10,25 +10,14 @@
 
 #include <cmocka.h>
 
+#include "tally.h"
 #include "world.h"
 
 enum { MANY = 200, BYTES = 4096, CREDITS = 4 };
 
-static void *tally_alloc(void *user, size_t bytes, size_t align)
-{
-    *(size_t *)user += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void tally_free(void *user, void *memory, size_t bytes)
-{
-    *(size_t *)user -= bytes;
-    free(memory);
-}
-
 /* Two stepped ranks, whose memory is counted apart. */
 typedef struct pair {
-    size_t used[2];
+    tally memory[2];
     nbcoll_loopback *loopback;
     nbcoll_context *context[2];
     nbcoll_comm *comm[2];
@@ -42,9 +31,7 @@ static void pair_open(pair *p, uint32_t credits, const nbcoll_comm_config *confi
     memset(p, 0, sizeof *p);
     EXPECT(OK, nbcoll_loopback_create(&loopback, &p->loopback));
     for (int r = 0; r < 2; r++) {
-        nbcoll_context_config context = {.size = sizeof context,
-                                         .host = {.user = &p->used[r], .alloc = tally_alloc, .free = tally_free},
-                                         .credits = credits};
+        nbcoll_context_config context = {.size = sizeof context, .host = tally_host(&p->memory[r]), .credits = credits};
         nbcoll_endpoint *ep;
         EXPECT(OK, nbcoll_loopback_open(p->loopback, r, &ep));
         EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &context, &p->context[r]));
@@ -59,7 +46,7 @@ static void pair_close(pair *p)
     for (int r = 0; r < 2; r++) {
         while (nbcoll_context_free(p->context[r]) == NBCOLL_ERR_BUSY)
             nbcoll_progress(p->context[1 - r]);
-        assert_int_equal(p->used[r], 0);
+        assert_int_equal(p->memory[r].used, 0);
     }
     EXPECT(OK, nbcoll_loopback_free(p->loopback));
 }
@@ -87,10 +74,10 @@ static void a_communicator_caches_no_more_schedules_than_asked_for(void **state)
     pair_open(&p, 0, &config);
     for (size_t count = MANY; count <= MANY + 8; count++) /* too long for lines, whose channels are kept */
         bcast(&p, from, to, count);
-    size_t before = p.used[1];
+    size_t before = p.memory[1].used;
     for (size_t count = MANY + 9; count <= 3 * MANY; count++)
         bcast(&p, from, to, count);
-    assert_true(p.used[1] <= before);
+    assert_true(p.memory[1].used <= before);
     pair_close(&p);
 }
 
@@ -133,13 +120,13 @@ static void a_peer_leaves_no_more_payload_unexpected_than_it_has_credits(void **
         memset(data[0][i], i + 1, BYTES);
         EXPECT(OK, nbcoll_ibcast(data[0][i], BYTES, NBCOLL_BYTE, 0, p.comm[0], &request[0][i]));
     }
-    size_t before = p.used[1];
+    size_t before = p.memory[1].used;
     for (int i = 0; i < 2 * MANY; i++) {
         nbcoll_progress(p.context[0]);
         nbcoll_progress(p.context[1]);
     }
-    assert_true(p.used[1] - before >= (CREDITS - 1) * BYTES); /* it did take some */
-    assert_true(p.used[1] - before < CREDITS * (BYTES + 256)); /* and nothing of the rest */
+    assert_true(p.memory[1].used - before >= (CREDITS - 1) * BYTES);  /* it did take some */
+    assert_true(p.memory[1].used - before < CREDITS * (BYTES + 256)); /* and nothing of the rest */
     for (int i = 0; i < MANY; i++)
         EXPECT(OK, nbcoll_ibcast(data[1][i], BYTES, NBCOLL_BYTE, 0, p.comm[1], &request[1][i]));
     while (nbcoll_test_all(2 * MANY, request[0], NULL) == NBCOLL_PENDING)
@@ -174,7 +161,7 @@ static void communicators_do_not_multiply_what_a_peer_leaves_unexpected(void **s
     pair_open(&p, CREDITS, &config);
     for (int i = 0; i < COMMS; i++)
         assert_non_null(dup_of(&p, comm[i]));
-    size_t before = p.used[1];
+    size_t before = p.memory[1].used;
     for (int i = 0; i < COMMS; i++) {
         memset(data[0][i], i % 255 + 1, BYTES);
         EXPECT(OK, nbcoll_ibcast(data[0][i], BYTES, NBCOLL_BYTE, 0, comm[i][0], &request[0][i]));
@@ -182,8 +169,8 @@ static void communicators_do_not_multiply_what_a_peer_leaves_unexpected(void **s
     }
     for (int i = 0; i < 2 * COMMS; i++)
         EXPECT(OK, nbcoll_progress(p.context[i % 2]));
-    assert_true(p.used[1] - before >= (CREDITS - 1) * BYTES);
-    assert_true(p.used[1] - before < CREDITS * (BYTES + 256));
+    assert_true(p.memory[1].used - before >= (CREDITS - 1) * BYTES);
+    assert_true(p.memory[1].used - before < CREDITS * (BYTES + 256));
     for (int i = COMMS - 1; i >= 0; i--) /* against their order */
         EXPECT(OK, nbcoll_ibcast(data[1][i], BYTES, NBCOLL_BYTE, 0, comm[i][1], &request[1][i]));
     while (nbcoll_test_all(2 * COMMS, request[0], NULL) == NBCOLL_PENDING)
@@ -201,9 +188,9 @@ static void a_communicator_takes_the_same_memory_whatever_the_credits(void **sta
         nbcoll_comm *comm[2];
         pair p;
         pair_open(&p, many ? 65535 : 1, NULL);
-        size_t before = p.used[1];
+        size_t before = p.memory[1].used;
         dup_of(&p, comm);
-        takes[many] = p.used[1] - before;
+        takes[many] = p.memory[1].used - before;
         pair_close(&p);
     }
     assert_int_equal(takes[0], takes[1]);
@@ -219,7 +206,7 @@ static void empty_messages_take_credits_too(void **state)
 
     (void)state;
     pair_open(&p, 0, NULL);
-    size_t before = p.used[1];
+    size_t before = p.memory[1].used;
     for (int i = 0; i < AHEAD; i++) {
         EXPECT(OK, nbcoll_ibcast(NULL, 0, NBCOLL_BYTE, 0, p.comm[0], &request[0][i]));
         if (i % 16 == 0)
@@ -228,7 +215,7 @@ static void empty_messages_take_credits_too(void **state)
     for (int i = 0; i < 100; i++)
         for (int r = 0; r < 2; r++)
             nbcoll_progress(p.context[r]);
-    assert_true(p.used[1] - before < 16 * 512);
+    assert_true(p.memory[1].used - before < 16 * 512);
     for (int i = 0; i < AHEAD; i++)
         ended += nbcoll_test(&request[0][i]) == NBCOLL_OK;
     assert_int_equal(ended, NBCOLL_CREDITS);
@@ -275,10 +262,10 @@ static void memory_stays_what_it_was_after_the_first_operations(void **state)
                 while (nbcoll_test(&request[r][i]) == NBCOLL_PENDING)
                     nbcoll_progress(p.context[1 - r]);
         for (int r = 0; r < 2 && round == first; r++)
-            after[r] = p.used[r];
+            after[r] = p.memory[r].used;
     }
     for (int r = 0; r < 2; r++)
-        assert_true(p.used[r] <= after[r] + after[r] / 20);
+        assert_true(p.memory[r].used <= after[r] + after[r] / 20);
     pair_close(&p);
 }
 

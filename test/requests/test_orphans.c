@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tally.h"
 #include "works.h"
 #include "world.h"
 
@@ -16,32 +17,17 @@ enum { RANKS = 2, CREDITS = 4 };
 
 typedef struct scene {
     world w;
-    size_t used;                     /* bytes, of all ranks together */
+    tally memory;                    /* of all ranks together */
     nbcoll_comm *twin, *made[RANKS]; /* rank 1's; what is being made */
     nbcoll_request q[RANKS];
 } scene;
 
-static void *tally_alloc(void *user, size_t bytes, size_t align)
-{
-    *(size_t *)user += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void tally_free(void *user, void *memory, size_t bytes)
-{
-    *(size_t *)user -= bytes;
-    free(memory);
-}
-
 static void scene_open(scene *s)
 {
-    nbcoll_context_config config = {
-        .size = sizeof config,
-        .credits = CREDITS,
-        .host = {.size = sizeof config.host, .user = &s->used, .alloc = tally_alloc, .free = tally_free}};
+    nbcoll_context_config config = {.size = sizeof config, .credits = CREDITS, .host = tally_host(&s->memory)};
     nbcoll_comm *twin[RANKS];
 
-    s->used = 0;
+    s->memory = (tally){0};
     world_open(&s->w, RANKS, NULL, &config, NULL);
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_comm_idup(s->w.comm[r], &twin[r], &s->q[r]));
@@ -70,14 +56,14 @@ static void what_is_cancelled_in_a_row_is_kept_as_one(void **state)
     (void)state;
     scene_open(&s);
     cancel_many(&s, 100);
-    size_t before = s.used;
+    size_t before = s.memory.used;
     cancel_many(&s, 5000);
-    assert_true(s.used <= before);
+    assert_true(s.memory.used <= before);
     EXPECT(OK, nbcoll_comm_idup(s.w.comm[1], &s.made[1], &s.q[1]));
     world_finish(&s.w, RANKS, s.q);
     works(&s.w);
     world_close(&s.w);
-    assert_int_equal(s.used, 0);
+    assert_int_equal(s.memory.used, 0);
 }
 
 static void of_too_much_nothing_is_made(void **state)
@@ -110,7 +96,7 @@ static void of_too_much_nothing_is_made(void **state)
     EXPECT(OK, nbcoll_comm_free(s.twin));
     works(&s.w);
     world_close(&s.w);
-    assert_int_equal(s.used, 0);
+    assert_int_equal(s.memory.used, 0);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 
 static void cross(int rank, void *user)
 {
-    enum { ROUNDS = 20, AT_ONCE = 4 };
+    enum { ROUNDS = 3, AT_ONCE = 4 }; /* each message is some turns of each rank on its core: few, where others run */
     nbcoll_shm_config config = *(nbcoll_shm_config *)user;
     const nbcoll_context_config one = {.size = sizeof one, .credits = 1};
     const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 3, .cells = 8, .schedules = 8,
@@ -51,7 +51,7 @@ static void cross(int rank, void *user)
 /* Rank 0 starts operations in three communicators, rank 1 takes one after the other, the last one first. */
 static void cross_between_communicators(int rank, void *user)
 {
-    enum { ROUNDS = 3, COMMS = 3 };
+    enum { ROUNDS = 2, COMMS = 3 };
     nbcoll_shm_config config = *(nbcoll_shm_config *)user;
     const nbcoll_context_config one = {.size = sizeof one, .credits = 1};
     unsigned char *send = malloc(CROSSING_BYTES), *recv = malloc(COMMS * CROSSING_BYTES);

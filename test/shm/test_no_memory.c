@@ -14,6 +14,7 @@
 
 #include "operation.h"
 #include "ranks.h"
+#include "tally.h"
 
 enum { RANKS = 3, LIVES = 40, CALLS = 8 };
 
@@ -25,25 +26,26 @@ struct life {
 
 /* Of a process. */
 static struct memory {
-    size_t used, taken, first, most, failed;
+    size_t taken, first, most, failed;
     uint64_t until; /* 0, or when there is memory again */
 } memory;
 
-static void *scarce_alloc(void *user, size_t bytes, size_t align)
+static tally counted;
+
+static int lacks(void)
 {
-    struct memory *m = user;
-    if (m->first && ++m->taken >= m->first && (m->until ? clock_ns() < m->until : m->failed < m->most)) {
-        m->failed++;
-        return NULL;
-    }
-    m->used += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
+    struct memory *m = &memory;
+    if (!m->first || ++m->taken < m->first || !(m->until ? clock_ns() < m->until : m->failed < m->most))
+        return 0;
+    m->failed++;
+    return 1;
 }
 
-static void scarce_free(void *user, void *p, size_t bytes)
+static nbcoll_host scarce_host(void)
 {
-    ((struct memory *)user)->used -= bytes;
-    free(p);
+    memset(&memory, 0, sizeof memory);
+    counted = (tally){0, lacks};
+    return tally_host(&counted);
 }
 
 /* Calls again what is refused, and progresses between. */
@@ -86,14 +88,13 @@ static nbcoll_status work(nbcoll_context *context, nbcoll_comm *comm, int rank, 
 static void live(int rank, void *user)
 {
     struct life l = *(struct life *)user;
-    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_host host = scarce_host();
     nbcoll_context_config context = {.size = sizeof context, .host = host};
     nbcoll_comm *dup = NULL;
     nbcoll_status s = NBCOLL_OK;
     uint64_t begin = clock_ns();
     member m;
 
-    memset(&memory, 0, sizeof memory);
     l.config.rank = rank;
     l.config.host = &host;
     member_join(&m, &l.config, &context);
@@ -114,7 +115,7 @@ static void live(int rank, void *user)
     CHECK(clock_ns() - begin < 20 * SECOND);
     memory.first = 0;
     member_leave(&m);
-    CHECK(memory.used == 0);
+    CHECK(counted.used == 0);
 }
 
 static void when_one_process_has_no_memory_all_end_in_time(void **state)
@@ -137,7 +138,7 @@ enum { BURST = 100, LARGE = 4000 };
 static void owe_a_burst(int rank, void *user)
 {
     nbcoll_shm_config config = *(nbcoll_shm_config *)user;
-    nbcoll_host host = {.size = sizeof host, .user = &memory, .alloc = scarce_alloc, .free = scarce_free};
+    nbcoll_host host = scarce_host();
     nbcoll_context_config context = {.size = sizeof context, .host = host, .credits = BURST};
     nbcoll_comm_config limits = NBCOLL_COMM_DEFAULTS;
     static int64_t data[LARGE];
@@ -145,7 +146,6 @@ static void owe_a_burst(int rank, void *user)
     nbcoll_comm *dup;
     member m;
 
-    memset(&memory, 0, sizeof memory);
     limits.slots = BURST;
     config.rank = rank;
     config.host = &host;
@@ -168,7 +168,7 @@ static void owe_a_burst(int rank, void *user)
         CHECK(s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_PEER_LOST);
     }
     member_leave(&m);
-    CHECK(memory.used == 0);
+    CHECK(counted.used == 0);
 }
 
 static void who_cannot_answer_a_burst_gives_itself_up(void **state)

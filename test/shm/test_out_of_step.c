@@ -18,7 +18,7 @@ enum { BOUND = SECOND, COUNT = 4 }; /* 200 ms are promised: the machine may be b
 
 struct scene {
     nbcoll_shm_config config;
-    int scatters;
+    int scatters, one_computes;
     atomic_int ended; /* ranks */
 };
 
@@ -54,7 +54,8 @@ static void is_told(const member *m, nbcoll_request *q)
     CHECK_STATUS(NBCOLL_ERR_MISMATCH, failure.status);
 }
 
-static void wait_at_once(int rank, void *user)
+/* Where one computes rank 1 looks for its own operation only when all others know. */
+static void wait_for_each_other(int rank, void *user)
 {
     struct scene *s = user;
     nbcoll_request q;
@@ -62,27 +63,14 @@ static void wait_at_once(int rank, void *user)
 
     join(s, rank, &m);
     start_with_another_root(s, rank, &m, &q);
-    is_told(&m, &q);
-    member_leave(&m);
-}
-
-/* Rank 1 looks for its own operation only when all others know. */
-static void wait_while_one_computes(int rank, void *user)
-{
-    struct scene *s = user;
-    nbcoll_request q;
-    member m;
-
-    join(s, rank, &m);
-    start_with_another_root(s, rank, &m, &q);
-    while (rank == 1 && atomic_load(&s->ended) < s->config.ranks - 1)
+    while (s->one_computes && rank == 1 && atomic_load(&s->ended) < s->config.ranks - 1)
         poll(NULL, 0, 1);
     is_told(&m, &q);
     atomic_fetch_add(&s->ended, 1);
     member_leave(&m);
 }
 
-static void run(rank_main *main, uint32_t flags)
+static void run(int one_computes, uint32_t flags)
 {
     static const crew crews[] = {{{1, 1}}, {{1, 1, 1}}, {{1, 2}}, {{2}}};
     struct scene *s = shared_memory(sizeof *s);
@@ -92,27 +80,28 @@ static void run(rank_main *main, uint32_t flags)
         s->config = (nbcoll_shm_config){.size = sizeof s->config, .id = fresh_id(), .ranks = crew_ranks(c),
                                         .flags = flags};
         s->scatters = i % 2;
+        s->one_computes = one_computes;
         atomic_store(&s->ended, 0);
-        crew_succeeds(c, main, s);
+        crew_succeeds(c, wait_for_each_other, s);
     }
 }
 
 static void ranks_that_wait_for_each_other_ask(void **state)
 {
     (void)state;
-    run(wait_at_once, NBCOLL_SHM_NO_BULK); /* no memory for words */
+    run(0, NBCOLL_SHM_NO_BULK); /* no memory for words */
 }
 
 static void ranks_that_share_memory_look(void **state)
 {
     (void)state;
-    run(wait_at_once, 0);
+    run(0, 0);
 }
 
 static void a_rank_that_computes_is_found_where_memory_is_shared(void **state)
 {
     (void)state;
-    run(wait_while_one_computes, 0);
+    run(1, 0);
 }
 
 int main(void)
