@@ -22,7 +22,7 @@
 #include "crew.h"
 #include "world.h"
 
-enum { CELLS = 50, WIDTH = 16, INPUTS = 2, RUNS = 300, BYTES = WIDTH * 8 };
+enum { CELLS = 50, WIDTH = 16, INPUTS = 2, RUNS = 100, BYTES = WIDTH * 8 };
 
 static const nbcoll_reduction sum = {NBCOLL_INT64, NBCOLL_SUM};
 
