@@ -205,6 +205,7 @@
 #include "../transports/shm/segment.c"
 #include "../transports/shm/shm.c"
 #include "../transports/shm/socket.c"
+#include "../transports/shm/trial.c"
 #endif
 
 #if NBCOLL_WITH_TRACE

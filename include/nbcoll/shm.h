@@ -126,6 +126,7 @@ typedef struct nbcoll_shm_peer {
     int error;       /* BY_FRAGMENTS and BY_PIECES: the errno of our own trial of process_vm_readv, or 0 */
     const char *why; /* in words, why the path is not a better one; "" if there is none. Constant */
     size_t by_pieces; /* bytes from which on data comes in pieces; SIZE_MAX: none does */
+    size_t by_cma;    /* bytes beyond these from which on it comes by process_vm_readv again; SIZE_MAX: none does */
 } nbcoll_shm_peer;
 
 /* What was found out about a peer at the opening. Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG

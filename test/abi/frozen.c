@@ -795,13 +795,14 @@ OFFSET(nbcoll_shm_config, quota, 96);
 OFFSET(nbcoll_shm_config, flags, 104);
 OFFSET(nbcoll_shm_config, pool, 112);
 
-SIZE(nbcoll_shm_peer, 40);
+SIZE(nbcoll_shm_peer, 48);
 OFFSET(nbcoll_shm_peer, size, 0);
 OFFSET(nbcoll_shm_peer, pid, 8);
 OFFSET(nbcoll_shm_peer, path, 12);
 OFFSET(nbcoll_shm_peer, error, 16);
 OFFSET(nbcoll_shm_peer, why, 24);
 OFFSET(nbcoll_shm_peer, by_pieces, 32);
+OFFSET(nbcoll_shm_peer, by_cma, 40);
 
 /* ---- simulate.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_SIM_MOST_NS, 1099511627776);

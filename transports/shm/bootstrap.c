@@ -323,6 +323,7 @@ static void nbcolli_shm_hall_join(struct nbcolli_shm_hall *hall, struct nbcolli_
     if (hall->verdict != NBCOLL_OK)
         return;
     nbcolli_shm_try(e);
+    nbcolli_shm_measure(e);
     for (int i = 0; i < hall->guests; i++)
         nbcolli_shm_hall_answer(hall, &hall->guest[i], NBCOLLI_SHM_TRIED);
     nbcolli_shm_hall_tell(hall, NBCOLLI_SHM_TRIED);
@@ -497,6 +498,7 @@ static nbcoll_status nbcolli_shm_guest_join(struct nbcolli_shm_boot *b, int sock
     if (s != NBCOLL_OK || verdict != NBCOLL_OK)
         return s != NBCOLL_OK ? s : verdict;
     nbcolli_shm_try(e);
+    nbcolli_shm_measure(e);
     verdict = nbcolli_shm_guest_stage(b, socket, e, NBCOLLI_SHM_TRIED, NBCOLL_OK);
     if (verdict == NBCOLL_OK)
         nbcolli_shm_tried(e);

@@ -207,7 +207,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
     if (!nbcolli_shm_locate(e, peer, key, offset, bytes, &there))
         return nbcolli_shm_cut(e, peer, EKEYREJECTED, "a key names no memory");
     const struct nbcolli_shm_peer *p = &e->peer[peer];
-    bool by_pieces = !there.here && p->pieces && (!p->cma || bytes >= e->by_pieces);
+    bool by_pieces = !there.here && p->pieces && (!p->cma || (bytes >= e->by_pieces && bytes < e->by_cma));
     if (p->gone != NBCOLLI_SHM_HERE)
         return NBCOLL_POST_LOST;
     if (!by_pieces && bytes <= NBCOLL_PASS_BYTES - e->copied)

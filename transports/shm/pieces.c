@@ -146,7 +146,7 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
     size_t piece = nbcolli_shm_piece_for(e, bytes);
     uint64_t asked = piece | (e->streams ? NBCOLLI_SHM_STREAM : 0);
 
-    *t = (struct nbcolli_shm_transfer){.work = work, .piece = piece, .own = 1};
+    *t = (struct nbcolli_shm_transfer){.work = work, .piece = piece, .own = 1, .meets = bytes >= e->meets_from};
     t->grant = ++e->grants << NBCOLLI_SHM_OWNER_BITS | (uint64_t)(peer + 1);
     t->end = nbcolli_shm_pieces_of(bytes, piece);
     work->scratch[NBCOLLI_SHM_GET_WHO] |= (uint64_t)(i + 1) << NBCOLLI_SHM_GET_WINDOW;
@@ -261,7 +261,7 @@ static nbcoll_posted nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct n
     const struct nbcolli_shm_peer *p = &e->peer[nbcolli_shm_who(t->work)];
     bool apart = t->end > t->written + 1; /* the far end is not what the owner is writing */
 
-    if (p->cma && e->meets && apart)
+    if (p->cma && t->meets && apart)
         return nbcolli_shm_pieces_own(e, t, 2);
     uint64_t now = nbcolli_now(&e->host);
     if (!t->since) {

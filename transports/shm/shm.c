@@ -20,7 +20,6 @@
 #define PR_SET_PTRACER_ANY ((unsigned long)-1)
 #endif
 
-#define NBCOLLI_SHM_PATIENCE_NS 5000u
 #define NBCOLLI_SHM_TIMEOUT 60000000000u
 #define NBCOLLI_SHM_FORCED (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)
 #define NBCOLLI_SHM_FLAGS                                                                                              \
@@ -258,14 +257,14 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
     return s;
 }
 
-static uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e)
+uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int asked)
 {
     nbcolli_cores of[NBCOLL_SHM_RANKS];
 
     for (int rank = 0; rank < e->base.ranks; rank++)
         for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: they were there before the rank said that it is */
             of[rank].word[i] = atomic_load_explicit(&nbcolli_shm_seat(e->home, rank)->cores[i], memory_order_relaxed);
-    return nbcolli_ranks_per_core(of, e->base.ranks, e->base.rank);
+    return nbcolli_ranks_per_core(of, e->base.ranks, asked);
 }
 
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
@@ -274,12 +273,13 @@ static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
 {
     nbcoll_limits *limits = &e->base.limits;
 
-    limits->ranks_per_core = nbcolli_shm_ranks_per_core(e);
+    limits->ranks_per_core = nbcolli_shm_ranks_per_core(e, e->base.rank);
     uint32_t turns = limits->ranks_per_core > 1 ? limits->ranks_per_core : 1;
+    nbcolli_shm_choose(e);
     limits->alpha_ns = turns > 1 ? 5000 * turns : 350;
-    limits->beta_ps = 130 * turns;
+    limits->beta_ps *= turns;
     limits->overhead_ns = 60 * turns;
-    limits->get_ns = 900 * turns;
+    limits->get_ns *= turns;
     limits->gamma_ps = 40 * turns;
     limits->eager_ps = 180 * turns;
 }
@@ -297,12 +297,8 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         .rank = c->rank,
         .ranks = c->ranks,
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16,
-                   .channels = NBCOLLI_SHM_CHANNELS},
+                   .channels = NBCOLLI_SHM_CHANNELS, .beta_ps = 130, .get_ns = 900},
     };
-    e->by_pieces = c->flags & NBCOLLI_SHM_FORCED ? 1 : 32768;
-    e->streams = true;
-    e->meets = c->flags & NBCOLL_SHM_BOTH_SIDES;
-    e->patience = NBCOLLI_SHM_PATIENCE_NS;
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
@@ -364,11 +360,13 @@ nbcoll_status nbcoll_shm_describe(const nbcoll_endpoint *ep, int peer, nbcoll_sh
     const struct nbcolli_shm_end *e = (const struct nbcolli_shm_end *)(const void *)ep;
     const struct nbcolli_shm_peer *p = &e->peer[peer];
     nbcoll_shm_peer all = {out->size, e->home->place[peer].pid, nbcolli_shm_path(e, peer), 0,
-                           nbcolli_shm_why(e, peer), SIZE_MAX};
+                           nbcolli_shm_why(e, peer), SIZE_MAX, SIZE_MAX};
     if (!p->here && !p->cma && p->error > 0)
         all.error = p->error;
     if (!p->here && p->pieces)
         all.by_pieces = p->cma ? e->by_pieces : 1;
+    if (!p->here && p->cma)
+        all.by_cma = e->by_cma;
     memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
     return NBCOLL_OK;
 }

@@ -11,6 +11,7 @@
  *     wakeup.c    ringing and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data: keys, and copying by whoever gets it
+ *     trial.c       which way large data goes, by what is measured at the opening
  *     pieces.c      bulk data by both: through windows of the receiver's part of the segment
  *     alive.c       deaths, departures, and processes that have become another program
  *     shm.c         opening, the table, closing
@@ -50,10 +51,30 @@ struct nbcolli_shm_head {
     uint64_t quota, pool, bytes;
 };
 
+/* Ways of large data, as the trial tries them. */
+enum nbcolli_shm_way {
+    NBCOLLI_SHM_WAY_CMA,
+    NBCOLLI_SHM_WAY_PLAIN, /* pieces, by plain stores */
+    NBCOLLI_SHM_WAY_STREAMS, /* pieces, by stores past the cache */
+    NBCOLLI_SHM_WAY_BOTH,  /* these, and process_vm_readv from the far end */
+    NBCOLLI_SHM_WAYS
+};
+#define NBCOLLI_SHM_TRIAL_SIZES 2
+enum { NBCOLLI_SHM_TRIAL_ABSENT, NBCOLLI_SHM_TRIAL_HERE, NBCOLLI_SHM_TRIAL_OVER };
+
+/* The trial of these (trial.c): where its two ranks meet, and what they found. */
+struct nbcolli_shm_trial {
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t owner;
+    _Atomic uint64_t from; /* the owner's memory */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t receiver;
+    _Atomic uint32_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES]; /* 0: not measured */
+};
+
 /* The segment's first page. */
 struct nbcolli_shm_front {
     struct nbcolli_shm_head head;
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
+    struct nbcolli_shm_trial trial;
 };
 
 enum nbcolli_shm_state { NBCOLLI_SHM_ABSENT, NBCOLLI_SHM_PRESENT, NBCOLLI_SHM_LEFT, NBCOLLI_SHM_FAILED };
@@ -194,6 +215,7 @@ struct nbcolli_shm_transfer {
     uint64_t grant;    /* the last one of the window */
     uint64_t read, end, written; /* pieces: as in the window; written: as last seen */
     uint64_t since;    /* when nothing had come for the first time since the last piece; 0: something has */
+    bool meets;        /* the receiver reads meanwhile */
     uint64_t own;      /* pieces of the last own reading, while nothing comes */
     size_t piece;
 };
@@ -215,9 +237,9 @@ struct nbcolli_shm_end {
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
     struct nbcolli_shm_works gets, finished;
-    bool meets;       /* owner and receiver together are faster than the owner's pieces alone */
+    size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     bool streams;     /* owners shall store past their caches */
-    size_t by_pieces; /* gets of so many bytes and more go by pieces */
+    size_t by_pieces, by_cma; /* gets from the first to the second go by pieces, others by process_vm_readv */
     uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
     uint64_t grants;  /* so far */
     bool short_of_windows, was_short;         /* a get found none in this progress, in the last one */
@@ -304,6 +326,8 @@ nbcoll_status nbcolli_shm_host(struct nbcolli_shm_boot *b, struct nbcolli_shm_en
 nbcoll_status nbcolli_shm_join(struct nbcolli_shm_boot *b, struct nbcolli_shm_end *e, nbcoll_status own);
 
 /* shm.c */
+/* Ranks that take turns on that rank's core. */
+uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int rank);
 /* The status of a system call that failed so: ERR_UNSUPPORTED (not here, or not permitted), ERR_MEMORY, or
  * ERR_TRANSPORT (no descriptor, and all else). */
 nbcoll_status nbcolli_shm_status(int error);
@@ -378,6 +402,12 @@ void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e);
 void nbcolli_shm_serve(struct nbcolli_shm_end *e);
 /* Is there something to do for a get of this rank's, or of others from it? */
 bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
+
+/* trial.c */
+/* The part of this rank in the trial, if it has one. */
+void nbcolli_shm_measure(struct nbcolli_shm_end *e);
+/* After all have: chooses ways and prices. */
+void nbcolli_shm_choose(struct nbcolli_shm_end *e);
 
 /* alive.c */
 /* From now on the endings of processes are seen, also in sleep. */
