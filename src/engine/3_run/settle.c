@@ -126,6 +126,7 @@ static int nbcolli_op_held(nbcolli_op *op)
         nbcolli_watch(op);
         return 1;
     }
+    nbcolli_unwatch(op); /* its turn may not have come since its readers are through */
     nbcolli_op_settled(op);
     return 0;
 }
