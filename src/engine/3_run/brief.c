@@ -19,14 +19,10 @@ static inline int nbcolli_brief_line(nbcolli_run *run, nbcolli_op *op, const nbc
     return 1;
 }
 
-/* 0: it goes on by itself. */
-static inline int nbcolli_brief_send(nbcolli_run *run, const nbcolli_brief *b)
+/* Another run may have opened the channel; else it goes as a message, by itself. */
+static __attribute__((noinline)) int nbcolli_brief_send_slowly(nbcolli_run *run, nbcolli_op *op, const nbcolli_brief *b)
 {
-    nbcolli_op *op = &run->op[b->op];
-
-    if (nbcolli_brief_line(run, op, b))
-        return 1;
-    nbcolli_channel_find(op); /* another run may have opened it */
+    nbcolli_channel_find(op);
     if (nbcolli_brief_line(run, op, b))
         return 1;
     run->is_worn = 1;
@@ -34,15 +30,10 @@ static inline int nbcolli_brief_send(nbcolli_run *run, const nbcolli_brief *b)
     return 0;
 }
 
-static inline void nbcolli_brief_receive(nbcolli_run *run, const nbcolli_brief *b)
+static __attribute__((noinline)) void nbcolli_brief_receive_slowly(nbcolli_run *run, nbcolli_op *op)
 {
-    nbcolli_op *op = &run->op[b->op];
-
-    op->phase = NBCOLLI_POSTED;
-    if (op->unexpected || op->pair->seen != op->pair->over) {
-        run->is_worn = 1;
-        nbcolli_recv_start(op);
-    }
+    run->is_worn = 1;
+    nbcolli_recv_start(op);
 }
 
 static inline void nbcolli_brief_reduce(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
@@ -52,7 +43,7 @@ static inline void nbcolli_brief_reduce(nbcolli_run *run, const nbcolli_brief *b
                    nbcolli_brief_at(run, b->right, b->right_at), b->bytes / nbcolli_packed_size(how.type));
 }
 
-/* The end of an operation that went well, where nothing else is to be looked after. */
+/* The end of an operation that went well. */
 static inline void nbcolli_brief_finish(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
@@ -60,8 +51,8 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
     nbcolli_request *r = run->request;
     nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (r->creating || r->done || r->detached || slot->failed || comm->queued || c->flags & NBCOLL_ANY_THREAD) {
-        nbcolli_run_finish(run);
+    if (r->is_heeded || slot->failed || comm->queued || c->flags & NBCOLL_ANY_THREAD) {
+        nbcolli_run_finish(run); /* there is more to look after */
         return;
     }
     if (comm->area)
@@ -75,35 +66,44 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
                           memory_order_relaxed);
     comm->active--;
     c->active--;
-    r->status = NBCOLL_OK;
     r->run = NULL;
+    r->status = NBCOLL_OK;
     r->outcome = NBCOLL_OK;
     atomic_store_explicit(&r->state, r->persistent ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
                           memory_order_release); /* publishes the buffers */
 }
 
+/* 0: the step has not ended yet. */
+static inline int nbcolli_brief_step(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
+{
+    if (b->kind == NBCOLL_RECV) {
+        nbcolli_op *op = &run->op[b->op];
+        op->phase = NBCOLLI_POSTED;
+        if (op->unexpected || op->pair->seen != op->pair->over)
+            nbcolli_brief_receive_slowly(run, op);
+        return 0;
+    }
+    if (b->kind == NBCOLL_SEND) {
+        nbcolli_op *op = &run->op[b->op];
+        return nbcolli_brief_line(run, op, b) || nbcolli_brief_send_slowly(run, op, b);
+    }
+    if (b->kind == NBCOLL_COPY)
+        nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), nbcolli_brief_at(run, b->left, b->left_at),
+                           b->bytes);
+    else if (b->kind == NBCOLL_REDUCE)
+        nbcolli_brief_reduce(run, b, step);
+    return 1;
+}
+
 void nbcolli_brief_advance(nbcolli_run *run)
 {
     nbcolli_ready *ready = &run->lane[NBCOLL_LANE_ANY];
+    const nbcolli_brief *steps = run->schedule->brief;
 
-    while (ready->head < ready->tail) {
-        nbcoll_step step = run->ready[ready->head];
-        const nbcolli_brief *b = &run->schedule->brief[step];
-        if (run->status != NBCOLL_OK)
-            return;
-        ready->head++;
-        if (b->kind == NBCOLL_RECV) {
-            nbcolli_brief_receive(run, b);
-            continue;
-        }
-        if (b->kind == NBCOLL_SEND && !nbcolli_brief_send(run, b))
-            continue;
-        if (b->kind == NBCOLL_COPY)
-            nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), nbcolli_brief_at(run, b->left, b->left_at),
-                               b->bytes);
-        else if (b->kind == NBCOLL_REDUCE)
-            nbcolli_brief_reduce(run, b, step);
-        nbcolli_brief_end(run, b);
+    while (ready->head < ready->tail && run->status == NBCOLL_OK) {
+        nbcoll_step step = run->ready[ready->head++];
+        if (nbcolli_brief_step(run, &steps[step], step))
+            nbcolli_brief_end(run, &steps[step]);
     }
     if (run->remaining == 0 && run->status == NBCOLL_OK)
         nbcolli_brief_finish(run);

@@ -35,10 +35,11 @@ static inline void nbcolli_run_begin(nbcolli_run *run, nbcolli_request *r)
 static inline void nbcolli_run_rewind(nbcolli_run *run)
 {
     const nbcoll_schedule *s = run->schedule;
-    uint32_t n = (uint32_t)(s->armed / sizeof *run->before);
+    const unsigned char *from = (const unsigned char *)s->before;
+    unsigned char *to = (unsigned char *)run->before;
 
-    for (uint32_t i = 0; i < n; i++)
-        run->before[i] = s->before[i];
+    for (size_t i = 0; i < s->armed; i += 8) /* both arrays have room for two words a step */
+        memcpy(to + i, from + i, 8);
     for (uint32_t i = 0; i < s->ops; i++)
         run->op[i].phase = NBCOLLI_IDLE;
 }

@@ -57,6 +57,7 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     }
     nbcolli_schedule_own(schedule, c);
     r->creating = comm;
+    r->is_heeded = 1;
     comm->making = 1;
     comm->vote_comm = over->id;
     comm->out = out;

@@ -94,7 +94,7 @@ static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbc
     return s;
 }
 
-/* Of a request that is or is not what the handle says: progresses, if that can help. */
+/* Where any thread may come, a callback reports the end, or the handle may be stale. */
 static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c)
 {
     nbcoll_status s;
@@ -119,29 +119,46 @@ static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_reques
     return nbcolli_leave_reporting(c, s);
 }
 
-/* An end that nobody else has a part in is reported at once: no callback, nobody inside, a context of one thread. */
-nbcoll_status nbcoll_test(nbcoll_request *request)
+/* The same as take_end, for a request of which nothing else is to be looked after. */
+static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_request *r, nbcoll_request *request)
 {
-    if (!request)
-        return NBCOLL_ERR_NULL;
+    nbcoll_status s = r->status;
+
+    if (r->persistent) {
+        /* relaxed: of one thread */
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed);
+        return s;
+    }
+    nbcolli_request_retire(c, r);
+    *request = (nbcoll_request){0};
+    return s;
+}
+
+static inline nbcoll_status nbcolli_test(nbcoll_request *request)
+{
     nbcolli_request *r = (nbcolli_request *)request->at;
     if (!r)
         return NBCOLL_OK;
     nbcoll_context *c = r->context;
-    unsigned state = atomic_load_explicit(&r->state, memory_order_acquire); /* sees the buffers of an ended one */
-    if (state < NBCOLLI_REQUEST_ENDED || r->done || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
-        atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || /* for itself */
-        !nbcolli_try_lock(c))
+    nbcoll_status s = NBCOLL_OK;
+    /* relaxed, here and below: of one thread */
+    if (r->is_heeded || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
+        atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
+        atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE || !nbcolli_try_lock(c))
         return nbcolli_test_slowly(request, r, c);
-    nbcoll_status s = r->status;
-    if (r->persistent)
-        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* of one thread */
-    else {
-        nbcolli_request_retire(c, r);
-        *request = (nbcoll_request){0};
-    }
-    nbcolli_unlock(c);
-    return s;
+    if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        nbcolli_pass(c);
+    unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed);
+    if (nbcolli_is_unreported(state))
+        s = nbcolli_take_plain_end(c, r, request);
+    else if (state != NBCOLLI_REQUEST_INACTIVE)
+        s = NBCOLL_PENDING;
+    return nbcolli_leave_reporting(c, s);
+}
+
+nbcoll_status nbcoll_test(nbcoll_request *request)
+{
+    return request ? nbcolli_test(request) : NBCOLL_ERR_NULL;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -191,7 +208,7 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
-    nbcoll_status s = nbcoll_test(request);
+    nbcoll_status s = request ? nbcolli_test(request) : NBCOLL_ERR_NULL;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
 }
 
@@ -238,7 +255,7 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
     nbcoll_status s = nbcolli_request_expired(r);
     nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
-    r->detached = 1;
+    r->detached = r->is_heeded = 1;
     if (r->creating)
         r->creating->out = NULL;
     nbcolli_request_cancel(r);
@@ -300,6 +317,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     if (s != NBCOLL_OK)
         return s;
     r->done = done;
+    r->is_heeded = 1;
     r->user = user;
     if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
         nbcolli_request_end(r->context, r);

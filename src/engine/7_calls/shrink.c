@@ -30,6 +30,7 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
         return status;
     }
     r->creating = made;
+    r->is_heeded = 1;
     made->out = out;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* its handle is not out yet */
