@@ -417,9 +417,21 @@ static int nbcolli_shm_next_served(const struct nbcolli_shm_end *e, int peer)
     return e->base.ranks;
 }
 
+/* Has anybody asked, or is anybody served? What every progress looks at. */
+static inline bool nbcolli_shm_has_to_serve(const struct nbcolli_shm_end *e, struct nbcolli_shm_pool *mine)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < (e->base.ranks + 63) / 64; i++)
+        any |= e->serving[i] | atomic_load_explicit(&mine->asked[i], memory_order_relaxed); /* for itself */
+    return any != 0;
+}
+
 void nbcolli_shm_serve(struct nbcolli_shm_end *e)
 {
     struct nbcolli_shm_pool *mine = nbcolli_shm_pool(e->home, e->base.rank);
+
+    if (!nbcolli_shm_has_to_serve(e, mine))
+        return;
     size_t most = NBCOLLI_SHM_SERVE_BYTES;
     int first = e->served, ranks = e->base.ranks;
 
