@@ -157,7 +157,7 @@ typedef struct nbcoll_rule nbcoll_rule;         /* select.h */
 /* Context flags. */
 #define NBCOLL_ANY_THREAD 1u /* any thread may call at any time */
 
-#define NBCOLL_CREDITS 16u /* the default */
+#define NBCOLL_CREDITS 64u /* the default */
 
 typedef struct nbcoll_context_config {
     size_t size;
@@ -165,8 +165,9 @@ typedef struct nbcoll_context_config {
     const nbcoll_observer *observer; /* null, or told of every step; must outlive the context */
     uint32_t flags;                  /* 0 or NBCOLL_ANY_THREAD */
     uint32_t credits;                /* messages that one peer of an endpoint may have here unexpected, in all its
-                                        communicators; further ones wait there. 1..65535; 0: NBCOLL_CREDITS. The same on
-                                        all ranks of an endpoint: see nbcoll_comm_icreate */
+                                        communicators; further ones wait there. 1..65535; 0: NBCOLL_CREDITS. Fewer where
+                                        the transport has room for fewer (nbcoll_limits.receives). The same on all
+                                        ranks of an endpoint: see nbcoll_comm_icreate */
 } nbcoll_context_config;
 
 /* Makes a context. `abi` is NBCOLL_ABI as the caller saw it. `config` may be null.

@@ -245,7 +245,12 @@ typedef struct nbcoll_limits {
     uint32_t put_ns;      /* as get_ns, of a put */
     uint32_t key_bytes;   /* bytes used of a key: 1 to 64; only with bulk data */
     uint32_t channels;    /* from each rank to each; only with lines */
-    uint32_t unused;
+    /* Messages of any size from each rank for which this one has receive buffers, whether it progresses or not: the
+     * core has no more than that under way which nobody awaits (nbcoll_context_config.credits), and only what the
+     * receiver has asked for beside it. That many a transport takes without NOT_NOW while the receiver does nothing.
+     * The same on all ranks, and for all peers. 0: no bound of this kind: a post for which there is no room waits by
+     * NOT_NOW. */
+    uint32_t receives;
     /* How many ranks must take turns on a core of this rank's, as the affinity masks of all ranks say: 1 where there
      * are as many cores as ranks confined to them, 2 where there are half as many. With 1 a waiting rank spins; with
      * more it yields its core at once, since who it waits for may need it. The prices above are to follow the same
@@ -299,7 +304,7 @@ typedef struct nbcoll_transport {
     void (*give_up)(nbcoll_endpoint *ep, int peer);
     const nbcoll_lines *lines; /* optional group */
     /* Optional: what is other with this peer than the endpoint's limits say, which are there for all. *out holds these
-     * when it is called. payload may be larger, channels too; prices may be any; key_bytes stays. Constant. Of these
+     * when it is called. payload may be larger, channels too; prices may be any; the rest stays. Constant. Of these
      * prices the core reads get_ns and put_ns, by which large data of this pair is got or put. Algorithms are chosen by
      * the endpoint's prices alone: all ranks must choose alike, and know nothing of each other's peers. */
     void (*peer_limits)(nbcoll_endpoint *ep, int peer, nbcoll_limits *out);

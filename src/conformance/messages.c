@@ -89,6 +89,28 @@ static void many_random_messages_arrive_exactly_once(const nbcoll_conformance *c
     world_close(w);
 }
 
+static void receive_buffers_take_what_they_promise(const nbcoll_conformance *c)
+{
+    struct world *w = world_open(c, 3);
+    const nbcoll_limits *limits = &w->player[0].ep->limits;
+    uint32_t receives = limits->size > offsetof(nbcoll_limits, receives) ? limits->receives : 0;
+    if (!receives) {
+        world_close(w);
+        case_is_skipped("its receive buffers bound nothing");
+    }
+    for (int round = 0; round < 3; round++) { /* rank 0 does nothing before the settling */
+        for (int from = 0; from < w->ranks; from++)
+            for (uint32_t k = 0; k < receives; k++)
+                player_write(&w->player[from], 0, k % 2 ? 0 : limits->payload);
+        for (int from = 0; from < w->ranks; from++) {
+            player_send(&w->player[from]);
+            CHECK_EQUAL(w->player[from].posted, w->player[from].letters);
+        }
+        world_settle(w);
+    }
+    world_close(w);
+}
+
 static void promised_order_is_kept(const nbcoll_conformance *c)
 {
     struct world *w = world_open(c, 3);

@@ -126,6 +126,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(every_pair_exchanges_every_length_of_interest)                                                                   \
     X(every_length_arrives_whole)                                                                                      \
     X(many_random_messages_arrive_exactly_once)                                                                        \
+    X(receive_buffers_take_what_they_promise)                                                                          \
     X(promised_order_is_kept)                                                                                          \
     X(arrivals_stay_readable_until_the_next_progress)                                                                  \
     X(a_refused_post_leaves_nothing_behind_and_later_succeeds)                                                         \

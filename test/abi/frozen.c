@@ -33,7 +33,7 @@
 /* ---- nbcoll.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ABI, 2);
 VALUE(NBCOLL_ANY_THREAD, 1);
-VALUE(NBCOLL_CREDITS, 16);
+VALUE(NBCOLL_CREDITS, 64);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_POSITION_UNKNOWN, 0);
@@ -545,7 +545,7 @@ OFFSET(nbcoll_limits, eager_ps, 36);
 OFFSET(nbcoll_limits, put_ns, 40);
 OFFSET(nbcoll_limits, key_bytes, 44);
 OFFSET(nbcoll_limits, channels, 48);
-OFFSET(nbcoll_limits, unused, 52);
+OFFSET(nbcoll_limits, receives, 52);
 OFFSET(nbcoll_limits, ranks_per_core, 56);
 
 VALUE(NBCOLL_SAFE_POST, 1);

@@ -27,8 +27,8 @@ succeeds explain bcast --ranks 2 --eager 3999
 prints '  binomial                       1580 ns'
 succeeds explain bcast --ranks 2 --eager 3999 --get 40
 prints '  binomial                       1620 ns'
-says 'chain_pipelined segment 16384' 'COST .*' bcast --ranks 8 --count 50000
-says 'chain_pipelined segment 4096' 'COST .*' bcast --ranks 8 --count 50000 --credits 100
+says 'chain_pipelined segment 16384' 'COST .*' bcast --ranks 8 --count 50000 --credits 16
+says 'chain_pipelined segment 4096' 'COST .*' bcast --ranks 8 --count 50000
 
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1950 ns' bcast --ranks 8 --native

@@ -9,7 +9,7 @@
 
 #include "../../src/host/wrapper.h"
 
-enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, LINES = 8, POST = 0, GET, PUT };
+enum { KEY_BYTES = 48, MOST = 4096, POSTS = 4, LINES = 8, RECEIVES = 3, POST = 0, GET, PUT };
 
 struct registration {
     uint64_t key[KEY_BYTES / 8]; /* all zero: the place is free */
@@ -393,6 +393,7 @@ nbcoll_endpoint *rdma_like_open(rdma_like *world, nbcoll_endpoint *inner)
     w->base.limits.key_bytes = KEY_BYTES;
     w->base.limits.payload -= 512;
     w->base.limits.channels = world->variant & RDMA_LIKE_LINES ? 16 : 0;
+    w->base.limits.receives = RECEIVES;
     e->world = world;
     e->last = &e->first;
     for (size_t i = 0; i < orders; i++) {

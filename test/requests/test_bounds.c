@@ -215,7 +215,7 @@ static void empty_messages_take_credits_too(void **state)
     for (int i = 0; i < 100; i++)
         for (int r = 0; r < 2; r++)
             nbcoll_progress(p.context[r]);
-    assert_true(p.memory[1].used - before < 16 * 512);
+    assert_true(p.memory[1].used - before < NBCOLL_CREDITS * 512);
     for (int i = 0; i < AHEAD; i++)
         ended += nbcoll_test(&request[0][i]) == NBCOLL_OK;
     assert_int_equal(ended, NBCOLL_CREDITS);

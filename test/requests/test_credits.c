@@ -117,6 +117,73 @@ static void operations_that_wait_for_credits_can_be_cancelled(void **state)
         }
 }
 
+/* ---- looking before stalling ------------------------------------------------------------------------------------- */
+
+/* What rank 0 posts is counted. */
+static nbcoll_transport counting;
+static nbcoll_posted (*post)(nbcoll_endpoint *, int, const nbcoll_header *, const void *, size_t, nbcoll_work *);
+static int posts;
+
+static nbcoll_posted count_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                size_t bytes, nbcoll_work *work)
+{
+    posts += ep->rank == 0;
+    return post(ep, peer, header, payload, bytes, work);
+}
+
+/* Rank 0 has broadcast as often as it has credits, and has looked at nothing since. The other one has, or has not, sent
+ * some back. Then rank 0 broadcasts again: what does it post in that call, and until all has ended? */
+static void one_more(int comes_back, int in_the_start, int altogether)
+{
+    enum { CREDITS = 4, ALL = CREDITS + 1 };
+    nbcoll_context_config context = with(CREDITS);
+    nbcoll_request q[2 * ALL], made[2];
+    static double data;
+    world w;
+
+    world_open_contexts(&w, 2, NULL, &context);
+    counting = *w.endpoint[0]->transport;
+    post = counting.post;
+    counting.post = count_post;
+    counting.lines = NULL;
+    for (int r = 0; r < 2; r++)
+        w.endpoint[r]->transport = &counting;
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &made[r]));
+    world_finish(&w, 2, made);
+    for (int r = 0; r < 2; r++) /* brings all credits back to rank 0 */
+        EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 1, w.comm[r], &made[r]));
+    world_finish(&w, 2, made);
+    for (int i = 0; i < CREDITS; i++)
+        EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, w.comm[0], &q[i]));
+    for (int i = 0; comes_back && i < CREDITS; i++) {
+        EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, w.comm[1], &q[ALL + i]));
+        EXPECT(OK, nbcoll_wait(&q[ALL + i], 1000000000));
+    }
+    posts = 0;
+    EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, w.comm[0], &q[CREDITS]));
+    assert_int_equal(posts, in_the_start);
+    for (int i = comes_back ? CREDITS : 0; i < ALL; i++)
+        EXPECT(OK, nbcoll_ibcast(&data, 1, NBCOLL_DOUBLE, 0, w.comm[1], &q[ALL + i]));
+    world_finish(&w, 2 * ALL, q);
+    assert_int_equal(posts, altogether);
+    world_close(&w);
+}
+
+static void a_credit_that_has_come_is_used_before_a_send_stalls(void **state)
+{
+    (void)state;
+    one_more(1, 1, 1); /* the message */
+}
+
+static void without_one_a_send_stalls_in_the_call_that_starts_it(void **state)
+{
+    (void)state;
+    one_more(0, 1, 2); /* STALLED; then the message */
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
 /* The root stalls; then its peer frees the communicator, or leaves, without ever starting the operations. */
 static void who_stalls_ends_when_its_peer_frees_the_communicator(void **state)
 {
@@ -163,6 +230,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receives_that_depend_on_later_sends_are_met),
         cmocka_unit_test(operations_that_wait_for_credits_can_be_cancelled),
+        cmocka_unit_test(a_credit_that_has_come_is_used_before_a_send_stalls),
+        cmocka_unit_test(without_one_a_send_stalls_in_the_call_that_starts_it),
         cmocka_unit_test(who_stalls_ends_when_its_peer_frees_the_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,7 +205,7 @@ static void stepped_ranks_finish_in_every_order_of_waiting_too(void **state)
 
 static void a_blocking_call_that_times_out_leaves_its_buffers_lent(void **state)
 {
-    enum { BYTES = 100000 };
+    enum { BYTES = 1000000 };
     static unsigned char data[BYTES];
     world w;
     (void)state;

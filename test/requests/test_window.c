@@ -373,6 +373,29 @@ static void credits_come_back_whatever_happens(void **state)
     }
 }
 
+/* ---- receive buffers --------------------------------------------------------------------------------------------- */
+
+static void receive_buffers_of_the_transport_bound_the_window(void **state)
+{
+    (void)state;
+    for (uint32_t credits = CREDITS; credits <= UINT16_MAX; credits += UINT16_MAX - CREDITS) {
+        nbcoll_context_config context = {.size = sizeof context, .credits = credits};
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        nbcoll_request made[2];
+        scene s;
+
+        config.slots = AHEAD;
+        world_open_contexts(&s.w, 2, NULL, &context);
+        for (int r = 0; r < 2; r++) {
+            s.w.endpoint[r]->limits.receives = credits == CREDITS ? CREDITS + 1 : CREDITS;
+            EXPECT(OK, nbcoll_comm_icreate(s.w.context[r], s.w.endpoint[r], &config, &s.w.comm[r], &made[r]));
+        }
+        world_finish(&s.w, 2, made);
+        window_is_whole(&s, s.w.comm[0], s.w.comm[1], 0);
+        world_close(&s.w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +407,7 @@ int main(void)
         cmocka_unit_test(credits_of_cancelled_operations_come_back),
         cmocka_unit_test(credits_of_a_broken_communicator_come_back),
         cmocka_unit_test(credits_come_back_whatever_happens),
+        cmocka_unit_test(receive_buffers_of_the_transport_bound_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
 
 #include "ranks.h"
 
-/* EARLY: what messages that come early may take besides, sooner or later: 16 credits, each a payload and its header. */
-enum { ALIVE = 1000, MADE = 2000, MADE_FULL = 100000, WARM = 200, EARLY = 16 * 4400 };
+/* EARLY: what messages that come early may take besides, sooner or later: for each credit a payload and a header. */
+enum { ALIVE = 1000, MADE = 2000, MADE_FULL = 100000, WARM = 200, EARLY = NBCOLL_CREDITS * 4400 };
 
 struct tally {
     size_t bytes, most;

@@ -57,6 +57,7 @@ struct nbcoll_context {
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
     nbcolli_request *made;       /* ended communicator creations */
+    nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile */
     int news; /* something to drain: in those above, or a link has losses, shrinks, or something unsaid */
 
     /* Progress. */

@@ -9,6 +9,7 @@
 /* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
 typedef enum nbcolli_phase {
     NBCOLLI_IDLE,       /* its step is not ready */
+    NBCOLLI_SHORT,      /* send: had no credit; before it stalls, what has come is looked at */
     NBCOLLI_STALLING,   /* send: waits for a credit, or to be asked for */
     NBCOLLI_SENT_EAGER, /* send */
     NBCOLLI_SENT_RTS,   /* send; then FIN or CTS */
@@ -42,8 +43,9 @@ struct nbcolli_op {
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
     const unsigned char *found;     /* what is being used */
-    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, in its run's of
-                                           those in the middle of something, or in its peer's of those that stall */
+    nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or of those that
+                                           are short of a credit, in its run's of those in the middle of something, or
+                                           in its peer's of those that stall */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
     uint8_t phase; /* nbcolli_phase */

@@ -5,6 +5,19 @@
 #include "step.h"
 #include "../2_wire/control.h"
 
+void nbcolli_is_short(nbcolli_op *op)
+{
+    nbcoll_context *c = op->run->comm->context;
+
+    op->phase = NBCOLLI_SHORT;
+    op->watch_at = &c->short_sends;
+    op->watch_next = c->short_sends;
+    if (op->watch_next)
+        op->watch_next->watch_at = &op->watch_next;
+    c->short_sends = op;
+    c->news = 1;
+}
+
 void nbcolli_stall(nbcolli_op *op)
 {
     nbcolli_pair *pair = nbcolli_op_pair(op);

@@ -4,18 +4,18 @@
  * receive, or is refused or dropped, whatever has become of its communicator; so nobody can make a rank store more than
  * that, and no communicator loses what another one needs.
  *
- * A send without a credit waits here, at its sender, in the order of coming, and says so once, by STALLED: of that the
- * receiver keeps only that this peer has stalled. Credits alone could deadlock, since they may all be held by messages
- * whose receives depend on the one that waits, perhaps in another communicator. So the receiver pulls: a receive that
- * is ready, and whose peer has stalled, asks for its message by WANT, and the message then goes without a credit: it is
- * not stored. STALLED finds the receive ready and is answered, or comes before it; then the receive asks when it is
- * ready. WANT finds the send waiting, or not ready; then its STALLED will find the receive ready. Stalls are numbered,
- * and EAGER and RTS say up to which none waits any more: in whatever order messages arrive, a stall that lasts is not
- * taken for over.
+ * Who has no credit first looks at what has come: credits are often there already, and one-way traffic, which meets no
+ * other message on its way, needs no more than that. A send for which none is there waits here, at its sender, in the
+ * order of coming, and says so once, by STALLED: of that the receiver keeps only that this peer has stalled. Credits
+ * alone could deadlock, since they may all be held by messages whose receives depend on the one that waits, perhaps in
+ * another communicator. So the receiver pulls: a receive that is ready, and whose peer has stalled, asks for its
+ * message by WANT, and the message then goes without a credit: it is not stored. STALLED finds the receive ready and is
+ * answered, or comes before it; then the receive asks when it is ready. WANT finds the send waiting, or not ready; then
+ * its STALLED will find the receive ready. Stalls are numbered, and EAGER and RTS say up to which none waits any more:
+ * in whatever order messages arrive, a stall that lasts is not taken for over.
  *
  * What stalls on a communicator that its receiver has freed, or not made, goes with the next credit, and is refused; or
- * its sender finds out where the other one is (ask.h). Inline:
- * what every message and every receive asks. */
+ * its sender finds out where the other one is (ask.h). Inline: what every message and every receive asks. */
 #ifndef NBCOLLI_ENGINE_RUN_CREDIT_H
 #define NBCOLLI_ENGINE_RUN_CREDIT_H
 
@@ -31,6 +31,9 @@ static inline nbcolli_pair *nbcolli_op_pair(const nbcolli_op *op)
     return op->run->comm->peer[op->run->schedule->step[op->step].peer].pair;
 }
 
+/* The send has no credit. Before this call of the host's ends, a drain looks whether some have come, and lets it go or
+ * stall. */
+void nbcolli_is_short(nbcolli_op *op);
 
 /* The send waits for a credit, or to be asked for. */
 void nbcolli_stall(nbcolli_op *op);

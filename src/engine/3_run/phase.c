@@ -115,8 +115,10 @@ void nbcolli_send_start(nbcolli_op *op)
         nbcolli_send_go(op);
     } else if (nbcolli_has_departed(run->comm, rank))
         nbcolli_run_deserted(run, rank);
-    else
+    else if (op->phase == NBCOLLI_SHORT)
         nbcolli_stall(op);
+    else
+        nbcolli_is_short(op);
     nbcolli_op_next(op);
 }
 

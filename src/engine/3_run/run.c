@@ -176,6 +176,30 @@ void nbcolli_run_go_on(nbcolli_run *run)
 
 /* ---- sends that stall -------------------------------------------------------------------------------------------- */
 
+/* In the order in which they came: the list has the last one first. */
+void nbcolli_short_sends_go(nbcoll_context *c)
+{
+    nbcolli_op *list = NULL;
+
+    while (c->short_sends) {
+        nbcolli_op *op = c->short_sends;
+        nbcolli_unwatch(op);
+        op->watch_at = &list;
+        op->watch_next = list;
+        if (list)
+            list->watch_at = &op->watch_next;
+        list = op;
+    }
+    while (list) {
+        nbcolli_op *op = list;
+        nbcolli_unwatch(op);
+        if (op->run->status != NBCOLL_OK) /* it settles as it is */
+            continue;
+        nbcolli_send_start(op);
+        nbcolli_advance(op->run);
+    }
+}
+
 void nbcolli_op_take_back(nbcolli_op *op)
 {
     nbcolli_header h = nbcolli_unpack(&op->post.wire);

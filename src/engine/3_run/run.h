@@ -24,6 +24,9 @@ void nbcolli_op_take_back(nbcolli_op *op);
  * afterwards. */
 void nbcolli_stall_end(nbcolli_op *op, nbcoll_status status);
 
+/* Sends that were short of a credit go now, or stall. Their runs may be over afterwards. */
+void nbcolli_short_sends_go(nbcoll_context *c);
+
 /* Credits have come back: they are for those that stall. */
 void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits);
 

@@ -13,6 +13,7 @@ static int nbcolli_op_awaits(const nbcolli_op *op)
     case NBCOLLI_IDLE:
     case NBCOLLI_POSTED:
         return op->run->schedule->step[op->step].kind == NBCOLL_RECV && !op->unexpected;
+    case NBCOLLI_SHORT:
     case NBCOLLI_STALLING:
         return 1;
     case NBCOLLI_SENT_RTS:

@@ -19,6 +19,7 @@
 #include "../5_match/line.h"
 #include "../5_match/match.h"
 #include "../5_match/receive.h"
+#include "../../host/host.h"
 
 /* The post of an op is done with, or stuck. */
 static void nbcolli_op_returned(nbcolli_op *op)
@@ -148,6 +149,35 @@ static void nbcolli_news_left(nbcoll_context *c)
     }
 }
 
+/* Handles what the transports have found. */
+NBCOLLI_ALWAYS_INLINE void nbcolli_look_at_links(nbcoll_context *c)
+{
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        link->transport.progress(link->endpoint, &found);
+        for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
+            nbcolli_line_in(link, l);
+        for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
+            next = a->next;
+            nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};
+            nbcolli_receive(&in);
+        }
+        for (nbcoll_work *r = found.completed, *next; r; r = next) {
+            next = r->next;
+            nbcolli_work_in(link, r);
+        }
+        if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
+            nbcolli_gone_in(link, &found);
+        if (link->backlog) {
+            if (link->losses) /* before what fails now is taken for the cause */
+                nbcolli_bury(link);
+            nbcolli_backlog_retry(link);
+        }
+        if (link->untold)
+            nbcolli_tell_given_up(link);
+    }
+}
+
 void nbcolli_drain_news(nbcoll_context *c)
 {
     for (;;) {
@@ -168,6 +198,9 @@ void nbcolli_drain_news(nbcoll_context *c)
             nbcolli_request *r = c->made;
             c->made = r->next;
             nbcolli_comm_made(r);
+        } else if (c->short_sends) {
+            nbcolli_look_at_links(c);
+            nbcolli_short_sends_go(c);
         } else
             break;
     }
@@ -196,30 +229,7 @@ static void nbcolli_go_on(nbcoll_context *c)
 void nbcolli_pass(nbcoll_context *c)
 {
     c->bytes_left = NBCOLL_PASS_BYTES;
-    for (nbcolli_link *link = c->links; link; link = link->next) {
-        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
-        link->transport.progress(link->endpoint, &found);
-        for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
-            nbcolli_line_in(link, l);
-        for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
-            next = a->next;
-            nbcolli_incoming in = {link, nbcolli_unpack(&a->header), a->payload, a->bytes, NULL, a->source};
-            nbcolli_receive(&in);
-        }
-        for (nbcoll_work *r = found.completed, *next; r; r = next) {
-            next = r->next;
-            nbcolli_work_in(link, r);
-        }
-        if ((found.lost & found.departed) >= 0) /* one of them is not -1 */
-            nbcolli_gone_in(link, &found);
-        if (link->backlog) {
-            if (link->losses) /* before what fails now is taken for the cause */
-                nbcolli_bury(link);
-            nbcolli_backlog_retry(link);
-        }
-        if (link->untold)
-            nbcolli_tell_given_up(link);
-    }
+    nbcolli_look_at_links(c);
     if (c->watched || c->looked)
         nbcolli_look_again(c, NBCOLLI_LOOKS);
     nbcolli_count_pass(c);

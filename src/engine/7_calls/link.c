@@ -183,6 +183,8 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
     link->loss = (uint8_t *)(link->reason + ep->ranks);
     s = nbcolli_table_read(link);
+    if (link->limits.receives && link->limits.receives < link->credits)
+        link->credits = link->limits.receives;
     if (s == NBCOLL_OK)
         nbcolli_pairs_make(link);
     if (s == NBCOLL_OK)
