@@ -9,6 +9,7 @@ refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rou
     bench bcast --against mpi --tests 3
 refuses "nbcoll bench: --mood goes with --against" bench bcast --mood C
 refuses "nbcoll bench: --split goes with --against" bench bcast --split
+refuses "nbcoll bench: --relaxed goes with --against" bench bcast --relaxed
 refuses "nbcoll bench: --mood is S, C or X, not 'D'" bench --against mpi --mood D
 
 # without shared memory there are no ranks
@@ -78,6 +79,13 @@ run bench bcast --against openmpi --count 16384 --rounds 5
 grep -q "^bcast .* nonblocking .* 0.75 .* met  .* C 0.050, X 0.300  *Open MPI 9, blocking$" "$work/out" || fail "no row"
 grep -q "^ *2  16 K, 64 K  *data  *persistent  *0 of  *1 met, 0 without the copies; median ratio 1.50, worst 1.50 (bcast, 65536 bytes)$" \
     "$work/out" || fail "no summary"
+
+# a picture
+! command -v gnuplot >/dev/null || {
+    run bench bcast --against openmpi --count 16384 --rounds 5 --plot "$work/picture.svg"
+    [ "$status" -eq 0 ] || fail "no picture: exit status $status"
+    [ "$(grep -c '<svg' "$work/picture.svg")" -eq 1 ] || fail "no picture"
+}
 
 # the parts of a time add up to it: 3 = 0.5 + 1.8 + 0.2 + 0.5
 cp "$work/path/mpirun.openmpi" "$work/whole"
