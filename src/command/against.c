@@ -33,9 +33,35 @@ int against_has(nbcoll_operation operation)
     }
 }
 
+static int is_word(const char *at, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(at, word, length) == 0;
+}
+
 static int is_asked_for(const against_plan *plan, const against_peer *peer)
 {
-    return strcmp(plan->peers, "mpi") == 0 || strcmp(plan->peers, peer->name) == 0;
+    for (const char *at = plan->peers; *at;) {
+        size_t length = strcspn(at, ",");
+        if (is_word(at, length, "mpi") || is_word(at, length, peer->name))
+            return 1;
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+/* Is each name that of a peer? */
+static int are_known(const char *names)
+{
+    for (const char *at = names; *at || at == names;) {
+        size_t length = strcspn(at, ",");
+        int is_known = is_word(at, length, "mpi");
+        for (int p = 0; p < AGAINST_PEERS; p++)
+            is_known |= is_word(at, length, against_peers[p].name);
+        if (!is_known)
+            return 0;
+        at += length + (at[length] == ',');
+    }
+    return 1;
 }
 
 static int is_noted(const json_t *wrong, const json_t *what)
@@ -134,13 +160,10 @@ static int measure(against *a, int ranks)
 
 static int check(const against_plan *plan, int *peers)
 {
-    int is_known = 0;
     *peers = 0;
-    for (int p = 0; p < AGAINST_PEERS; p++) {
-        is_known |= is_asked_for(plan, &against_peers[p]);
+    for (int p = 0; p < AGAINST_PEERS; p++)
         *peers += is_asked_for(plan, &against_peers[p]) && against_is_there(&against_peers[p]);
-    }
-    if (!is_known)
+    if (!are_known(plan->peers))
         return command_refuse(plan->self, "--against is mpi, openmpi, openmpi-no-cma or mpich, not '%s'", plan->peers);
     for (int i = 0; i < plan->operations; i++)
         if (!against_has(plan->operation[i]))

@@ -13,7 +13,7 @@
 
 typedef struct against_plan {
     const command *self;
-    const char *peers;          /* mpi, or one of their names */
+    const char *peers; /* mpi, or some of their names, with commas between */
     const command_cases *cases; /* ranks and counts */
     int operations;
     const nbcoll_operation *operation;

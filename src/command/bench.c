@@ -410,7 +410,7 @@ const command command_bench = {
     "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
     "  --csv, --json     instead of the table\n"
     "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n"
-    "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich, or mpi: all there are.\n"
+    "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich (with commas), or mpi: all.\n"
     "A program, started by the MPI's mpirun, holds both; ranks are bound to cores and, where allowed, real-time.\n"
     "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
     "which a rank was preempted is taken again. Times are means over iterations and ranks, like OSU's. Wrong results\n"

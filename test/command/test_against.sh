@@ -4,6 +4,8 @@
 . "$(dirname "$0")/check.sh"
 
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'lam'" bench --against lam
+refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'openmpi,lam'" bench --against openmpi,lam
+refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not ''" bench --against ''
 refuses "nbcoll bench: --against does not compare scan" bench scan --against mpi
 refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --split, --relaxed, --csv, --json and --plot" \
     bench bcast --against mpi --tests 3
@@ -51,7 +53,7 @@ case "\$*" in
 *) echo "\$cell"'$first]}' ;;
 esac
 END
-run bench bcast --against mpi --count 16384 --rounds 5 --csv
+run bench bcast --against openmpi,openmpi-no-cma,mpich --count 16384 --rounds 5 --csv
 cat >"$work/expected" <<'END'
 operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,mood_before,mood_after,retaken,preempted,calls,lines,waiting
 bcast,2,65536,reused,private,nonblocking,1.5000,9.0000,Open MPI 9,blocking,2.0000,0.7500,0.7500,1.0000,1.8000,1.0350,1,0.0500,0.3000,1,0,,,
