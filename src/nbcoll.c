@@ -136,6 +136,7 @@
 #include "engine/7_calls/start.c"
 #include "engine/7_calls/wait.c"
 #include "host/crowding.c"
+#include "host/sleep.c"
 #include "host/status.c"
 #include "reduce/names.c"
 #include "reduce/reduce.c"

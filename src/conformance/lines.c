@@ -230,7 +230,7 @@ static void a_rank_without_room_for_lines_sleeps_until_there_is_some(const nbcol
             break;
         CHECK(!player_is_rung(p, 0));
         while (!player_is_rung(p, 0)) { /* nobody but the receiver moves */
-            case_waits("a rank that made room for lines to ring");
+            case_waits("a rank that made room for lines to wake its sender");
             stream_progress(&s);
         }
         player_progress(p);

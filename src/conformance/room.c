@@ -39,7 +39,7 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
         size_t waiting = sender->letters - sender->posted + sender->lent;
         CHECK(!player_is_rung(sender, 0));
         while (!player_is_rung(sender, 0)) { /* nobody but the receiver moves */
-            case_waits("a rank that made room to ring");
+            case_waits("a rank that made room to wake its sender");
             player_progress(receiver);
         }
         do { /* it gets rid of some, now or when it has slept again */

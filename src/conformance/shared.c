@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cases of the shared group: what a rank reserves is its own, fresh, and where all others find it; and a ring
- * ends a sleep.
+ * Cases of the shared group: what a rank reserves is its own, fresh, and where all others find it; and a change
+ * that its writer wakes for ends a sleep.
  */
 #include <poll.h>
 #include <stddef.h>

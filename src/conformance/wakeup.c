@@ -59,7 +59,7 @@ static void arm_tells_what_waits(const nbcoll_conformance *c)
         CHECK_EQUAL(player_arm(p), NBCOLL_OK); /* again, without having slept */
         CHECK(!player_progress(p));
         send_one(&w->player[round % 2], 1); /* from another rank, or from itself */
-        while (player_arm(p) != NBCOLL_AGAIN) /* under way: then it rings */
+        while (player_arm(p) != NBCOLL_AGAIN) /* under way: then it wakes */
             CHECK(player_is_rung(p, case_left_ms()));
         world_settle(w);
     }
@@ -167,7 +167,7 @@ static void a_sleeper_is_woken_by_another_thread(const nbcoll_conformance *c)
             player_is_wrong(p, "slept through a message");
         while (p->arrived < i) {
             player_progress(p);
-            case_waits("the message that has rung");
+            case_waits("the message that has woken it");
         }
     }
     pthread_join(thread, NULL);

@@ -30,17 +30,17 @@ static inline void nbcolli_wakeup_publish(_Atomic uint64_t *at, uint64_t value, 
 }
 
 /* Wakes the rank if it is about to sleep. Its descriptor is read only then: it may still be opening. */
-static inline void nbcolli_wakeup_ring(_Atomic uint32_t *word, const int *fd)
+static inline void nbcolli_wakeup_wake(_Atomic uint32_t *word, const int *fd)
 {
     static const uint64_t one = 1;
     if (nbcolli_wakeup_take(word))
-        (void)!write(*fd, &one, sizeof one); /* fails only when 2^64 - 2 rings are unread */
+        (void)!write(*fd, &one, sizeof one); /* fails only when 2^64 - 2 wake-ups are unread */
 }
 
 /* The sleeper's own side. */
 typedef struct nbcolli_sleeper {
     bool armed;    /* by us, and not yet disarmed by us */
-    uint64_t owed; /* rings that somebody who took the word has promised, and that have not been read */
+    uint64_t owed; /* wake-ups that somebody who took the word has promised, and that have not been read */
 } nbcolli_sleeper;
 
 /* To be followed by the second look. */
@@ -52,24 +52,24 @@ static inline void nbcolli_wakeup_arm(nbcolli_sleeper *s, _Atomic uint32_t *word
     s->armed = true;
 }
 
-/* Is there something to silence? */
+/* Is there something to disarm, or to read? */
 static inline bool nbcolli_wakeup_is_armed(const nbcolli_sleeper *s)
 {
     return s->armed || s->owed;
 }
 
-/* Disarms, and reads the rings of those that took the word first. A promised ring may come a little later: then a later
- * call reads it. The first reading after an arming is done in any case: it silences a descriptor that was made readable
- * without a promise. */
-static inline void nbcolli_wakeup_silence(nbcolli_sleeper *s, _Atomic uint32_t *word, int fd)
+/* Disarms, and reads the wake-ups of those that took the word first. A promised one may come a little later: then a
+ * later call reads it. The first reading after an arming is done in any case: the descriptor may have been made
+ * readable without a promise. */
+static inline void nbcolli_wakeup_disarm(nbcolli_sleeper *s, _Atomic uint32_t *word, int fd)
 {
-    uint64_t rung;
+    uint64_t woken;
 
     if (s->armed && !atomic_exchange(word, 0))
         s->owed++;
     s->armed = false;
-    if (read(fd, &rung, sizeof rung) == sizeof rung)
-        s->owed -= rung < s->owed ? rung : s->owed;
+    if (read(fd, &woken, sizeof woken) == sizeof woken)
+        s->owed -= woken < s->owed ? woken : s->owed;
 }
 
 #endif

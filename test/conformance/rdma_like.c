@@ -300,7 +300,7 @@ static void give_up(nbcoll_endpoint *ep, int peer)
     e->wrap.call.give_up(e->wrap.inner, peer);
 }
 
-/* Only our own progress carries out what is under way; for what has no room the inner one rings. */
+/* Only our own progress carries out what is under way; for what has no room the inner one wakes. */
 static nbcoll_status arm(nbcoll_endpoint *ep)
 {
     struct end *e = end_of(ep);

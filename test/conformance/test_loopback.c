@@ -115,7 +115,7 @@ static void senders_without_memory_share_a_place(void **state)
         assert_int_equal(post_word(end[1], 0, 2 * i, &work), NBCOLL_POST_DONE);
         counted.fail_at = counted.allocations + 1;
         assert_int_equal(post_word(end[2], 0, 2 * i + 1, &work), NBCOLL_POST_NOT_NOW);
-        assert_int_equal(end[2]->transport->wakeup->arm(end[2]), NBCOLL_AGAIN); /* nobody would ring */
+        assert_int_equal(end[2]->transport->wakeup->arm(end[2]), NBCOLL_AGAIN); /* nobody would wake it */
         assert_int_equal(receive_words(end[0], 1, &word), 1);
         assert_int_equal(word, 2 * i);
         assert_int_equal(receive_words(end[0], 0, NULL), 0);

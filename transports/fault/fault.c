@@ -14,7 +14,8 @@ struct nbcolli_fault_end {
     nbcolli_wrapper wrap;
     nbcoll_fault_config config;
     uint64_t random, calls, progresses;
-    bool awake; /* since the last progress: something that nobody will ring for, only our progress brings it about */
+    bool awake; /* since the last progress: something that only our next progress brings about, and nobody wakes us for
+                 */
     nbcoll_work *held, **held_end; /* scratch: progresses still to pass << 32 | peer, header, payload, bytes */
     /* for breaches */
     nbcoll_arrival twice;
@@ -34,7 +35,7 @@ static struct nbcolli_fault_end *nbcolli_fault_end_of(nbcoll_endpoint *ep)
     return (struct nbcolli_fault_end *)ep;
 }
 
-/* Keeps a work request for the next progress. `awake`: nobody will ring for it. */
+/* Keeps a work request for the next progress. `awake`: nobody will wake us for it. */
 static void nbcolli_fault_hold(struct nbcolli_fault_end *e, nbcoll_work *work, bool awake)
 {
     work->next = NULL;

@@ -226,7 +226,7 @@ static nbcoll_posted nbcolli_loopback_post_line(nbcoll_endpoint *ep, int peer, u
 }
 
 /* Gives back the places that were handed out. seq_cst on both sides: either we see that the sender sleeps until there
- * is room, or its second look sees the room. The exchange lets one ring suffice. */
+ * is room, or its second look sees the room. The exchange lets one wake-up suffice. */
 static void nbcolli_loopback_give_back(struct nbcolli_loopback_ring *r)
 {
     atomic_store(&r->head, r->taken); /* our core's reads of the arrivals come before their being overwritten */
@@ -317,7 +317,7 @@ static void nbcolli_loopback_progress(nbcoll_endpoint *ep, nbcoll_completions *f
         found->departed = -1;
     }
     if (nbcolli_wakeup_is_armed(&e->sleeper))
-        nbcolli_wakeup_silence(&e->sleeper, &e->port->armed, e->port->fd);
+        nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd);
     if (e->refusals)
         nbcolli_loopback_forget_refusals(e);
     e->ringless = false;
@@ -377,7 +377,7 @@ static int nbcolli_loopback_fd(nbcoll_endpoint *ep)
     return nbcolli_loopback_end_of(ep)->port->fd;
 }
 
-/* Also a ring full of arrivals that our core may still read: its sender could not post, and so not ring, before the
+/* Also a ring full of arrivals that our core may still read: its sender could not post, and so not wake us, before the
  * next progress. seq_cst loads: the second look of nbcolli_loopback_wake's bargain. */
 static bool nbcolli_loopback_something_waits(struct nbcolli_loopback_end *e)
 {
@@ -390,7 +390,7 @@ static bool nbcolli_loopback_something_waits(struct nbcolli_loopback_end *e)
     return e->untried || e->finished.first || atomic_load(&e->world->departed) != e->departed;
 }
 
-/* Asks for a ring wherever there was no room. True if there is some: the second look of give_back's bargain. */
+/* Asks to be woken wherever there was no room. True if there is some: the second look of give_back's bargain. */
 static bool nbcolli_loopback_has_room(struct nbcolli_loopback_end *e)
 {
     bool room = false;
@@ -410,9 +410,9 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     nbcolli_wakeup_arm(&e->sleeper, &e->port->armed);
     if (!nbcolli_loopback_something_waits(e) && !nbcolli_loopback_has_room(e) &&
-        !e->ringless) /* who shares a ring is not rung */
+        !e->ringless) /* who shares a ring is not woken */
         return NBCOLL_OK;
-    nbcolli_wakeup_silence(&e->sleeper, &e->port->armed, e->port->fd);
+    nbcolli_wakeup_disarm(&e->sleeper, &e->port->armed, e->port->fd);
     return NBCOLL_AGAIN;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Deaths and departures. A process that ends makes its pidfd readable; these are looked at now and then, not at every
- * progress, and wake a sleeper as its bell does. A rank that closes its end writes into its seat that it has left, and
- * rings; it is not lost by that. Whoever finds a rank lost writes that into its seat and rings, so that the others need
- * not wait for their own look.
+ * progress, and wake a sleeper as its eventfd does. A rank that closes its end writes into its seat that it has left,
+ * and wakes all; it is not lost by that. Whoever finds a rank lost writes that into its seat and wakes all, so that the
+ * others need not wait for their own look.
  *
  * A process that calls exec keeps its pidfd, and is lost all the same. So each holds a record lock on a byte of the
  * segment, through a descriptor that exec closes: exec and death drop the lock, and a child of fork has no part in it.
@@ -31,7 +31,7 @@ void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char 
     e->peer[peer].reason = (nbcoll_transport_error){code, text};
     e->unreported++;
     if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, NBCOLLI_SHM_FAILED))
-        nbcolli_shm_ring_all(e);
+        nbcolli_shm_wake_all(e);
 }
 
 nbcoll_status nbcolli_shm_watch(struct nbcolli_shm_end *e)
@@ -63,7 +63,7 @@ static void nbcolli_shm_look_at_processes(struct nbcolli_shm_end *e)
 
     for (int i = 0; i < n; i++) {
         int peer = (int)event[i].data.u32;
-        if (peer == e->base.rank) /* our bell */
+        if (peer == e->base.rank) /* our eventfd */
             continue;
         epoll_ctl(e->ready, EPOLL_CTL_DEL, e->home->place[peer].watch, NULL);
         nbcolli_shm_is_no_more(e, peer, 0, "its process has ended");
@@ -100,7 +100,7 @@ static void nbcolli_shm_look_at_locks(struct nbcolli_shm_end *e)
 void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++) {
-        uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst for the bell */
+        uint32_t state = atomic_load(&nbcolli_shm_seat(e->home, peer)->state); /* seq_cst: before a sleep */
         if (state == NBCOLLI_SHM_FAILED)
             nbcolli_shm_lose(e, peer, 0, "another rank has found it lost, or it was abandoned");
         else if (state == NBCOLLI_SHM_LEFT && e->peer[peer].gone == NBCOLLI_SHM_HERE &&

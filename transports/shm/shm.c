@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "socket.h"
+#include "../../src/host/sleep.h"
 
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61
@@ -58,7 +59,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     if (e->sleeper.armed || ++e->passes % NBCOLLI_SHM_LOOK_PASSES == 0)
         nbcolli_shm_look(e);
     if (nbcolli_wakeup_is_armed(&e->sleeper))
-        nbcolli_shm_silence(e);
+        nbcolli_shm_disarm(e);
     if (e->refusals)
         nbcolli_shm_forget_refusals(e);
     nbcolli_shm_deliver(e, found);
@@ -108,7 +109,7 @@ static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_sta
             atomic_store(&seat->armed, 0);
             nbcolli_shm_pieces_close_all(e);
             if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
-                nbcolli_shm_ring_all(e);
+                nbcolli_shm_wake_all(e);
         }
         nbcolli_shm_release_all(e);
         nbcolli_shm_home_leave(e->home);
@@ -328,8 +329,7 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     if (s != NBCOLL_OK)
         return s;
     c.timeout = c.timeout ? c.timeout : NBCOLLI_SHM_TIMEOUT;
-    b.deadline = nbcolli_now(&host);
-    b.deadline = c.timeout < UINT64_MAX - b.deadline ? b.deadline + c.timeout : UINT64_MAX;
+    b.deadline = nbcolli_deadline(&host, c.timeout);
     if (c.allgather)
         s = nbcolli_shm_agree(&b, &c.id);
     if (s != NBCOLL_OK)

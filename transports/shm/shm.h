@@ -8,7 +8,7 @@
  *     socket.c      letters with descriptors between processes that check each other (socket.h)
  *     bootstrap.c   how the ranks find each other and agree
  *     queue.c       rings of lines and messages
- *     wakeup.c    ringing and arming
+ *     wakeup.c      waking and arming
  *     quota.c       each rank's memory in the segment
  *     copy.c        bulk data: keys, and copying by whoever gets it
  *     trial.c       which way large data goes, by what is measured at the opening
@@ -108,8 +108,8 @@ _Static_assert(sizeof(nbcoll_header) == NBCOLL_LINE_PAYLOAD, "a header lies wher
  * behind the entries. So of `areas` entries under way each has an area, and more can be without payload only. */
 struct nbcolli_shm_ring {
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t head; /* the receiver's: entries done with, as it tells now and then */
-    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and rings. Read
-                                when head was written, so on its line */
+    _Atomic uint32_t hungry; /* the sender sleeps until there is room: who makes it sets this back to 0 and wakes it.
+                                Read when head was written, so on its line */
     _Alignas(NBCOLLI_SHM_LINE) struct nbcolli_shm_line line[];
 };
 
@@ -344,11 +344,12 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
 /* Gives back what was handed out, and hands out what is there, at most NBCOLLI_SHM_ARRIVALS of a kind and about
  * NBCOLL_PASS_BYTES. */
 void nbcolli_shm_deliver(struct nbcolli_shm_end *e, nbcoll_completions *found);
-/* Is something there that was not handed out, or so much to be given back that its sender may have no room to ring? */
+/* Is something there that was not handed out, or so much to be given back that its sender may have no room to post, and
+ * wake us? */
 bool nbcolli_shm_waiting(struct nbcolli_shm_end *e);
 /* Is everything taken that this peer has put? */
 bool nbcolli_shm_has_taken(struct nbcolli_shm_end *e, int peer);
-/* Asks for a ring wherever a post was refused. True if there is room already. */
+/* Asks to be woken wherever a post was refused. True if there is room already. */
 bool nbcolli_shm_has_room(struct nbcolli_shm_end *e);
 /* What was refused is tried again, or given up. */
 void nbcolli_shm_forget_refusals(struct nbcolli_shm_end *e);
@@ -364,8 +365,8 @@ bool nbcolli_shm_joins_barriers(void);
 /* After all have: do all? */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e);
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer);
-void nbcolli_shm_ring_all(struct nbcolli_shm_end *e);
-void nbcolli_shm_silence(struct nbcolli_shm_end *e);
+void nbcolli_shm_wake_all(struct nbcolli_shm_end *e);
+void nbcolli_shm_disarm(struct nbcolli_shm_end *e);
 
 /* copy.c */
 extern const nbcoll_bulk nbcolli_shm_bulk;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "socket.h"
+#include "../../src/host/sleep.h"
 
 #define NBCOLLI_SHM_NAME "nbcoll-shm-"
 
@@ -50,23 +51,10 @@ struct nbcolli_shm_letter nbcolli_shm_letter(const struct nbcolli_shm_boot *b, e
 
 nbcoll_status nbcolli_shm_await(struct nbcolli_shm_boot *b, struct pollfd *fds, nfds_t n, int longest)
 {
-    int ms = b->host->pause ? 0 : longest;
+    uint64_t left = nbcolli_time_left(b->host, b->deadline, (uint64_t)longest * 1000000u);
+    nbcoll_status s = left ? nbcolli_sleep(b->host, fds, n, left, &b->looks) : NBCOLL_ERR_TIMEOUT;
 
-    if (b->deadline != UINT64_MAX) {
-        uint64_t now = nbcolli_now(b->host);
-        if (now >= b->deadline)
-            return NBCOLL_ERR_TIMEOUT;
-        if ((b->deadline - now) / 1000000 < (uint64_t)ms)
-            ms = (int)((b->deadline - now) / 1000000) + 1;
-    }
-    int ready = poll(fds, n, ms);
-    if (ready > 0)
-        return NBCOLL_OK;
-    if (ready < 0 && errno != EINTR)
-        return nbcolli_shm_status(errno);
-    if (b->host->pause)
-        b->host->pause(b->host->user, ++b->looks);
-    return NBCOLL_PENDING;
+    return s == NBCOLL_ERR_TRANSPORT ? nbcolli_shm_status(errno) : s;
 }
 
 /* ---- sockets --------------------------------------------------------------------------------------------------- */

@@ -42,20 +42,20 @@ static bool nbcolli_shm_barrier(const struct nbcolli_shm_end *e)
 
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
-    nbcolli_wakeup_ring(&nbcolli_shm_seat(e->home, peer)->armed, &e->home->place[peer].event);
+    nbcolli_wakeup_wake(&nbcolli_shm_seat(e->home, peer)->armed, &e->home->place[peer].event);
 }
 
-void nbcolli_shm_ring_all(struct nbcolli_shm_end *e)
+void nbcolli_shm_wake_all(struct nbcolli_shm_end *e)
 {
     for (int peer = 0; peer < e->base.ranks; peer++)
         if (peer != e->base.rank)
             nbcolli_shm_wake(e, peer);
 }
 
-void nbcolli_shm_silence(struct nbcolli_shm_end *e)
+void nbcolli_shm_disarm(struct nbcolli_shm_end *e)
 {
     int me = e->base.rank;
-    nbcolli_wakeup_silence(&e->sleeper, &nbcolli_shm_seat(e->home, me)->armed, e->home->place[me].event);
+    nbcolli_wakeup_disarm(&e->sleeper, &nbcolli_shm_seat(e->home, me)->armed, e->home->place[me].event);
 }
 
 static int nbcolli_shm_wakeup_fd(nbcoll_endpoint *ep)
@@ -73,7 +73,7 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
     if (all_see && !nbcolli_shm_waiting(e) && !nbcolli_shm_has_room(e) && !nbcolli_shm_large_can_go_on(e) &&
         !e->finished.first && !e->unreported)
         return NBCOLL_OK;
-    nbcolli_shm_silence(e);
+    nbcolli_shm_disarm(e);
     return NBCOLL_AGAIN;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Passing time: see wait.h. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* ppoll, RUSAGE_THREAD */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
 #endif
-#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -12,10 +11,11 @@
 #include "../5_match/ask.h"
 #include "../6_progress/lock.h"
 #include "../../host/host.h"
+#include "../../host/sleep.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
-#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the ring, and end what this one waits for */
+#define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
 static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
@@ -38,9 +38,8 @@ static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longe
     for (size_t i = 0; i < armed; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD)
             most = NBCOLLI_SHORT_SLEEP;
-    struct timespec t = {0, (long)(longest < most ? longest : most)};
-    if (nbcolli_arm_contexts(c, armed, fds))
-        ppoll(fds, (nfds_t)armed, &t, NULL);
+    if (nbcolli_arm_contexts(c, armed, fds)) /* without a pause hook, which would be called instead of this */
+        nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);
     else
         sched_yield();
 }
@@ -71,12 +70,11 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
     if (timeout == 0)
         return 0;
     if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
-        uint64_t at = nbcolli_now(&c->host);
         if (w->looks == 0)
-            w->deadline = timeout < UINT64_MAX - at ? at + timeout : UINT64_MAX;
-        if (at >= w->deadline)
+            w->deadline = nbcolli_deadline(&c->host, timeout);
+        left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
+        if (left == 0)
             return 0;
-        left = w->deadline - at;
     }
     w->looks++;
     if (sleeps)
