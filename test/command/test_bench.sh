@@ -68,13 +68,14 @@ succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rul
 [ "$(grep -c "  tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
 [ "$(grep -c '  binomial: COST [0-9]* ns$' "$work/out")" -eq 1 ] || fail "the reason is not named"
 
-# `nbcoll explain --native` has the prices of the transport, and so says what a run here does
+# `nbcoll explain --native` has the prices of the transport, and so says what a run here does; each run measures the
+# price of large data for itself, so the times differ
 for operation in bcast reduce; do
-    succeeds bench $operation --count 2,300,2000,25000 --type int32 $tiny
-    sed -n 's/.*  \([a-z_]*\): COST \([0-9]*\) ns$/\1 \2/p' "$work/out" >"$work/run"
+    succeeds bench $operation --count 2,300,4000,25000 --type int32 $tiny
+    sed -n 's/.*  \([a-z_]*\): COST [0-9]* ns$/\1/p' "$work/out" >"$work/run"
     [ "$(wc -l <"$work/run")" -eq 4 ] || fail "not four rows of $operation by cost"
-    succeeds explain $operation --native --ranks 2 --count 2,300,2000,25000
-    awk 'NR > 1 && $(NF - 2) == "COST" { print $4, $(NF - 1) }' "$work/out" >"$work/said"
+    succeeds explain $operation --native --ranks 2 --count 2,300,4000,25000
+    awk 'NR > 1 && $(NF - 2) == "COST" { print $4 }' "$work/out" >"$work/said"
     diff -u "$work/run" "$work/said" || fail "$operation: it was not what explain says"
 done
 

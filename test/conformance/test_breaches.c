@@ -147,7 +147,7 @@ FINDS(a_line_that_is_truncated, NBCOLL_FAULT_PAYLOAD_TRUNCATED, KIND, "lines_rea
 FINDS(lines_that_a_close_drops, NBCOLL_FAULT_CLOSE_DROPS, KIND, "lines_posted_before_a_close_are_delivered",
       "stream_arrived(&s) is 0")
 FINDS(a_refusal_of_lines_that_never_ends, NBCOLL_FAULT_NOT_NOW_FOREVER, KIND,
-      "a_rank_without_room_for_lines_sleeps_until_there_is_some", "waited for a rank that made room for lines to ring")
+      "a_rank_without_room_for_lines_sleeps_until_there_is_some", "waited for a rank that made room for lines to wake")
 
 int main(void)
 {
