@@ -79,7 +79,7 @@ static inline int nbcolli_brief_step(nbcolli_run *run, const nbcolli_brief *b, n
     if (b->kind == NBCOLL_RECV) {
         nbcolli_op *op = &run->op[b->op];
         op->phase = NBCOLLI_POSTED;
-        if (op->unexpected || op->pair->seen != op->pair->over)
+        if (op->unexpected || nbcolli_is_later(op->pair->seen, op->pair->over))
             nbcolli_brief_receive_slowly(run, op);
         return 0;
     }
@@ -103,7 +103,7 @@ void nbcolli_brief_advance(nbcolli_run *run)
     while (ready->head < ready->tail && run->status == NBCOLL_OK) {
         nbcoll_step step = run->ready[ready->head++];
         if (nbcolli_brief_step(run, &steps[step], step))
-            nbcolli_brief_end(run, &steps[step]);
+            nbcolli_brief_end(run, step, &steps[step]);
     }
     if (run->remaining == 0 && run->status == NBCOLL_OK)
         nbcolli_brief_finish(run);

@@ -8,10 +8,11 @@
 #include "step.h"
 
 /* A brief step has ended. */
-static inline void nbcolli_brief_end(nbcolli_run *run, const nbcolli_brief *b)
+static inline void nbcolli_brief_end(nbcolli_run *run, nbcoll_step step, const nbcolli_brief *b)
 {
     uint32_t *before = run->before;
 
+    before[step] = NBCOLLI_STEP_OVER;
     run->remaining--;
     for (uint32_t i = 0; i < b->after_count; i++)
         if (--before[b->after[i]] == 0)

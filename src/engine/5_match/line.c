@@ -63,6 +63,6 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     if (++pair->owed > link->credits / 2)
         nbcolli_credits_send(link, line->source);
     op->phase = NBCOLLI_SETTLED;
-    nbcolli_brief_end(run, b);
+    nbcolli_brief_end(run, op->step, b);
     nbcolli_brief_advance(run);
 }
