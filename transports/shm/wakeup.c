@@ -26,12 +26,16 @@ bool nbcolli_shm_joins_barriers(void)
     return NBCOLLI_SHM_BARRIERS && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+/* All come to the same answer, by what all have written before they said that they are there. Where ranks take turns on
+ * a core they sleep often, and a barrier for all costs more than the posts save. */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e)
 {
     e->sleepers_pay = true;
-    for (int peer = 0; peer < e->base.ranks; peer++) /* relaxed: written before the rank said that it is there */
-        e->sleepers_pay &=
-            atomic_load_explicit(&nbcolli_shm_seat(e->home, peer)->has_barriers, memory_order_relaxed) == 1;
+    for (int peer = 0; peer < e->base.ranks && e->sleepers_pay; peer++) {
+        const struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, peer);
+        e->sleepers_pay = atomic_load_explicit(&seat->has_barriers, memory_order_relaxed) == 1 && /* relaxed: as said */
+                          nbcolli_shm_ranks_per_core(e, peer) <= 1;
+    }
 }
 
 /* What a rank has stored before is visible to those that look from now on, or it sees our word. */
