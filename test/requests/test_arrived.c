@@ -72,14 +72,14 @@ static void ring_once(world *w, nbcoll_schedule *const s[RANKS], size_t block)
         assert_true(seen[n] > 0);
 }
 
-/* Also where messages are lines, from their second time on. */
+/* Also where messages are lines, from their second time on; each with and without an observer (world.c). */
 static void parts_of_a_ring_allgather_arrive_one_after_the_other(void **state)
 {
     const size_t blocks[] = {BLOCK, 8};
     (void)state;
-    for (int variant = 0; variant < 2 * WORLD_VARIANTS; variant++) {
-        nbcoll_loopback_config loopback = world_variant(variant / 2, 17);
-        size_t block = blocks[variant % 2];
+    for (int variant = 0; variant < 4 * WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant / 4, 17);
+        size_t block = blocks[variant / 2 % 2];
         nbcoll_schedule *s[RANKS];
         world w;
 
