@@ -343,6 +343,7 @@ static int nbcolli_round_of(nbcolli_run *run)
 {
     uint64_t mark = nbcolli_mark_of(run);
 
+    run->is_worn = 1; /* what rounds note is of this operation */
     if (mark == run->mark) {
         run->stuck++;
         return nbcolli_look_after(run);
