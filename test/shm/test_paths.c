@@ -238,7 +238,8 @@ static void a_damaged_key_reads_nothing(void **state)
     static const crew crews[] = {{{1, 1}}, {{2}}};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, 0, {0}};
+        struct plan p = {
+            {.size = sizeof p.config, .id = fresh_id(), .ranks = 2, .flags = NBCOLL_SHM_NO_PIECES}, 0, {0}};
         crew_succeeds(&crews[i], bad_keys, &p);
     }
 }
@@ -274,7 +275,7 @@ static void vanished(int rank, void *user)
 static void vanished_memory_is_an_error(void **state)
 {
     crew two = PROCESSES_2;
-    struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, 0, {0}};
+    struct plan p = {{.size = sizeof p.config, .id = fresh_id(), .ranks = 2, .flags = NBCOLL_SHM_NO_PIECES}, 0, {0}};
     (void)state;
     crew_succeeds(&two, vanished, &p);
 }

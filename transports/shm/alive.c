@@ -114,11 +114,14 @@ void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
 void nbcolli_shm_look(struct nbcolli_shm_end *e)
 {
     uint64_t now = nbcolli_now(&e->host);
-    if (now - e->looked >= NBCOLLI_SHM_LOOK_NS) {
+    bool is_due = now - e->looked >= NBCOLLI_SHM_LOOK_NS;
+
+    if (!is_due && !e->sleeper.armed)
+        return;
+    nbcolli_shm_look_at_seats(e); /* first: a rank that says what has become of it drops its lock, too */
+    if (is_due) {
         e->looked = now;
         nbcolli_shm_look_at_locks(e);
-    } else if (!e->sleeper.armed)
-        return;
-    nbcolli_shm_look_at_seats(e);
+    }
     nbcolli_shm_look_at_processes(e);
 }
