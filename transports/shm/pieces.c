@@ -355,7 +355,9 @@ static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, 
 static bool nbcolli_shm_request_serve(const struct nbcolli_shm_request *r, size_t *most)
 {
     struct nbcolli_shm_window *w = r->window;
-    uint64_t written = atomic_load_explicit(&w->written, memory_order_relaxed); /* ours */
+    /* ours. acquire: what an earlier owner wrote there comes before, who may be another thread of this process: what
+     * passed on the window went through its receiver, where no checker can follow */
+    uint64_t written = atomic_load_explicit(&w->written, memory_order_acquire);
 
     while (written < r->pieces && *most > 0) {
         uint64_t read = atomic_load(&w->read); /* after what was there was read; seq_cst for arming */
