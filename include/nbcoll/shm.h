@@ -88,7 +88,7 @@ typedef struct nbcoll_shm_config {
                     32 KiB to 64 MiB, rounded down to what divides well; 0: 1 MiB, or less with more than 170 ranks */
 } nbcoll_shm_config;
 
-/* The default quota: 1 MiB up to 224 ranks, a little less with more, so that the segment of 256 ranks takes 501 MiB. It
+/* The default quota: 1 MiB up to 224 ranks, a little less with more, so that the segment of 256 ranks takes 503 MiB. It
  * is room for the cells of at least three communicators with the default configuration, of four up to 200 ranks. A host
  * that wants more of them, or memory from nbcoll_mem_alloc, adds what they take. 0: so many ranks are not allowed. Any
  * thread. */

@@ -5,13 +5,6 @@
 
 #include "link.h"
 
-/* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
- * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
- * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken
- * with acquire and given back with release, or, in a context of one thread, that thread's order. The *caller's side*
- * is what a start touches: it changes hands by `caller` (caller.h), and an operation goes from there to progress by
- * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
- * and only read from then on. */
 /* How far a round of asking has come (5_match/ask.h). */
 typedef struct nbcolli_round {
     nbcoll_comm *comm; /* that it is at; null: there is none under way */
@@ -26,6 +19,13 @@ typedef struct nbcolli_tested {
     uint64_t looks;                 /* at it */
 } nbcolli_tested;
 
+/* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
+ * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
+ * started. Both are inside the context, one at a time: `lock` is the word by which everything changes hands, taken
+ * with acquire and given back with release, or, in a context of one thread, that thread's order. The *caller's side*
+ * is what a start touches: it changes hands by `caller` (caller.h), and an operation goes from there to progress by
+ * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
+ * and only read from then on. */
 struct nbcoll_context {
     /* Made. */
     nbcoll_host host;

@@ -77,6 +77,8 @@ static void nbcolli_pairs_make(nbcolli_link *link)
             t->peer_limits(link->endpoint, peer, &l);
         link->pair[peer].credits = link->credits;
         link->pair[peer].payload = l.payload > link->limits.payload ? l.payload : link->limits.payload;
+        if (link->pair[peer].payload > UINT32_MAX) /* what an EAGER's header can say */
+            link->pair[peer].payload = UINT32_MAX;
         link->pair[peer].way = !t->bulk                                                 ? NBCOLLI_BY_FRAGMENTS
                                : !t->bulk->get || (t->bulk->put && l.put_ns < l.get_ns) ? NBCOLLI_BY_PUT
                                                                                         : NBCOLLI_BY_GET;
