@@ -96,7 +96,7 @@ static void spin(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     (void)ep;
     (void)found;
-    for (volatile int i = 0;; i++)
+    for (volatile unsigned i = 0;; i++)
         ;
 }
 
