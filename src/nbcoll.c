@@ -153,6 +153,7 @@
 #include "select/cost.c"
 #include "select/pack.c"
 #include "select/rules.c"
+#include "select/split.c"
 #include "show/dot.c"
 #include "show/print.c"
 #include "show/text.c"

@@ -23,7 +23,7 @@ typedef struct plan {
     size_t count[64];
     int rounds;
     int is_relaxed;
-    int is_split;      /* parts of a time are measured, too */
+    int has_parts;      /* parts of a time are measured, too */
     long iterations;   /* of a batch; 0: as many as fit into the budget */
     double budget;     /* us */
     double low, high;  /* the mood that is wanted: us of a line from core to core */
@@ -248,7 +248,7 @@ static void add_all(bench *b)
         b->buffers[2].send[i] = copies_buffer(&b->world, b->world.rank, c, i, 0);
         b->buffers[2].recv[i] = copies_buffer(&b->world, b->world.rank, c, i, 1);
     }
-    int forms = b->plan->is_split ? APART + 1 : FORMS;
+    int forms = b->plan->has_parts ? APART + 1 : FORMS;
     for (int which = 0; which < forms; which++)
         add(b, OURS, &b->buffers[0], which);
     for (int which = 0; which < forms && has_shared; which++)
@@ -338,7 +338,7 @@ static void measure_all(bench *b)
 {
     const plan *p = b->plan;
     for (int i = 0; i < p->operations; i++) {
-        b->calls = p->is_split && b->world.rank == 0 ? solo_measure(b->world.ranks, p->operation[i]) : 0;
+        b->calls = p->has_parts && b->world.rank == 0 ? solo_measure(b->world.ranks, p->operation[i]) : 0;
         meet(&b->world, NULL, NULL);
         for (int j = 0; j < (p->operation[i] == NBCOLL_OPERATION_BARRIER ? 1 : p->counts); j++)
             for (int turns = p->first_turns; turns <= p->last_turns; turns += TURNS - 1) {
@@ -385,7 +385,7 @@ static void take_arguments(plan *p, int argc, char *argv[])
         else if (option == 'h')
             p->high = atof(optarg);
         else if (option == 'x')
-            p->is_split = 1;
+            p->has_parts = 1;
         else if (option == 'k')
             p->is_relaxed = 1;
         else if (option == 's')

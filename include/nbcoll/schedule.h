@@ -213,6 +213,13 @@ typedef enum nbcoll_lane {
 } nbcoll_lane;
 NBCOLL_API void nbcoll_set_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
 
+/* Cuts a binomial tree between the two: its last `split` levels, those of the leaves, are the caller's, and those above
+ * are a progress driver's. `step` is on the edge between two ranks that are 2^k apart (relative to the tree's root),
+ * `apart`: on the lane CALLER if k < split, else on PROGRESS. With `split` 0 the tree is whole, and the lane stays.
+ * Source: Denis, Jaeger, Jeannot, Perache, Taboada, "Dynamic placement of progress thread for overlapping MPI
+ * non-blocking collectives on manycore processor" (2018), section 3. */
+NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsigned split, int apart);
+
 /* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose
  * fingerprints differ get ERR_MISMATCH. Defaults: "schedule", 0. */
 NBCOLL_API void nbcoll_set_name(nbcoll_builder *b, const char *name);
@@ -338,6 +345,7 @@ typedef struct nbcoll_args {
     size_t element;             /* bytes of one element, as it travels */
     int packs;                  /* elements are packed to travel: completing sets it from the type. alltoallw: the
                                    caller says it, if one of this rank's blocks is of such a type */
+    unsigned split;             /* one more parameter of algorithms: levels of a tree, see nbcoll_set_split_lane */
 } nbcoll_args;
 
 /* Fills in `bytes`, `element` and `packs` from counts and type, and `send` and `recv` for the plain form, or for the
@@ -362,7 +370,8 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 #define NBCOLL_ALGORITHM_COUNTS 4u       /* reads args.counts: only where the counts of all ranks are known */
 #define NBCOLL_ALGORITHM_SEGMENT 8u      /* reads args.segment, */
 #define NBCOLL_ALGORITHM_ARITY 16u       /* args.arity, */
-#define NBCOLL_ALGORITHM_PORTS 32u       /* args.ports: of the library's algorithms, no others do */
+#define NBCOLL_ALGORITHM_PORTS 32u       /* args.ports, */
+#define NBCOLL_ALGORITHM_SPLIT 64u       /* args.split: of the library's algorithms, no others do */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered */
 

@@ -62,7 +62,7 @@ struct nbcoll_rule {
     unsigned line;                     /* of the file that it comes from, or 0: the one member that ranks need not
                                           agree on */
     size_t segment;                    /* parameters that the algorithm gets in its arguments; 0: its own defaults */
-    unsigned arity, ports;
+    unsigned arity, ports, split;
 };
 
 #define NBCOLL_RULES 4096 /* at most so many in a communicator */
@@ -117,8 +117,8 @@ typedef struct nbcoll_choice {
     size_t size;
     const nbcoll_algorithm *algorithm;
     nbcoll_reason reason;
-    unsigned arity, ports;
-    size_t segment; /* these three: as the rule says; else those of the arguments, or by COST the cheapest ones for what
+    unsigned arity, ports, split;
+    size_t segment; /* these four: as the rule says; else those of the arguments, or by COST the cheapest ones for what
                        is 0 there and the algorithm reads */
     size_t rule;    /* RULE: its index; else rule_count */
     size_t bytes;   /* as rules count them */

@@ -203,7 +203,7 @@ typedef struct nbcoll_case {
     int known; /* gatherv, scatterv: builders see all counts (NBCOLL_COUNTS_KNOWN). Else blocks are bound */
     /* As in nbcoll_args. */
     size_t segment;
-    unsigned arity, ports;
+    unsigned arity, ports, split;
 } nbcoll_case;
 
 /* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in

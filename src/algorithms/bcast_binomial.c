@@ -12,8 +12,13 @@ void nbcolli_bcast_binomial(nbcoll_builder *b, const nbcoll_args *a)
     int ranks = b->ranks, me = nbcoll_relative(b->rank, a->root, ranks);
     nbcoll_step data = NBCOLL_START;
 
-    if (me)
+    if (me) {
         data = nbcoll_add_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), a->recv, a->bytes);
-    for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child))
-        nbcoll_after(b, nbcoll_add_send(b, nbcoll_absolute(child, a->root, ranks), a->recv, a->bytes), data);
+        nbcoll_set_split_lane(b, data, a->split, me - nbcoll_binomial_parent(me));
+    }
+    for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
+        nbcoll_step give = nbcoll_add_send(b, nbcoll_absolute(child, a->root, ranks), a->recv, a->bytes);
+        nbcoll_set_split_lane(b, give, a->split, child - me);
+        nbcoll_after(b, give, data);
+    }
 }

@@ -16,12 +16,16 @@ typedef struct nbcolli_blocks_plan {
     int is_gather;
 } nbcolli_blocks_plan;
 
-/* `blocks` blocks at `at` between this rank and another one, which is nearer to the root or farther from it. */
-static nbcoll_step nbcolli_blocks_move(const nbcolli_blocks_plan *p, int peer, int is_nearer, nbcoll_addr at,
-                                       int blocks)
+/* `blocks` blocks at `at` between this rank and the one so far `away`: below 0, nearer to the root; else farther. */
+static nbcoll_step nbcolli_blocks_move(const nbcolli_blocks_plan *p, int away, nbcoll_addr at, int blocks)
 {
+    int ranks = p->b->ranks, root = p->a->root, me = nbcoll_relative(p->b->rank, root, ranks);
+    int peer = nbcoll_absolute(me + away, root, ranks), is_nearer = away < 0;
     size_t bytes = (size_t)blocks * p->a->bytes;
-    return is_nearer == p->is_gather ? nbcoll_add_send(p->b, peer, at, bytes) : nbcoll_add_recv(p->b, peer, at, bytes);
+    nbcoll_step move = is_nearer == p->is_gather ? nbcoll_add_send(p->b, peer, at, bytes)
+                                                 : nbcoll_add_recv(p->b, peer, at, bytes);
+    nbcoll_set_split_lane(p->b, move, p->a->split, is_nearer ? -away : away);
+    return move;
 }
 
 /* Blocks pass the step that is farther from the root before the nearer one, or after it. */
@@ -43,9 +47,9 @@ static void nbcolli_blocks_root(const nbcolli_blocks_plan *p)
     for (int child = nbcoll_binomial_first(0, ranks); child > 0; child = nbcoll_binomial_next(0, child)) {
         int peer = nbcoll_absolute(child, root, ranks), size = nbcoll_binomial_size(child, ranks);
         int unwrapped = nbcoll_binomial_unwrapped(child, root, ranks);
-        nbcolli_blocks_move(p, peer, 0, nbcoll_at(p->all, (size_t)peer * p->a->bytes), unwrapped);
+        nbcolli_blocks_move(p, child, nbcoll_at(p->all, (size_t)peer * p->a->bytes), unwrapped);
         if (unwrapped < size)
-            nbcolli_blocks_move(p, peer, 0, p->all, size - unwrapped);
+            nbcolli_blocks_move(p, child, p->all, size - unwrapped);
     }
     if (!p->a->in_place)
         nbcolli_blocks_copy_own(p, nbcoll_at(p->all, (size_t)root * p->a->bytes));
@@ -61,15 +65,14 @@ static void nbcolli_blocks_binomial(const nbcolli_blocks_plan *p)
     }
     int size = nbcoll_binomial_size(me, ranks), above = nbcoll_binomial_parent(me);
     int unwrapped = above ? size : nbcoll_binomial_unwrapped(me, root, ranks);
-    int parent = nbcoll_absolute(above, root, ranks);
     nbcoll_addr room = size > 1 ? nbcoll_add_scratch(p->b, (size_t)size * p->a->bytes) : p->own;
-    nbcoll_step head = nbcolli_blocks_move(p, parent, 1, room, unwrapped), tail = NBCOLL_START;
+    nbcoll_step head = nbcolli_blocks_move(p, above - me, room, unwrapped), tail = NBCOLL_START;
     if (unwrapped < size)
-        tail = nbcolli_blocks_move(p, parent, 1, nbcoll_at(room, (size_t)unwrapped * p->a->bytes), size - unwrapped);
+        tail = nbcolli_blocks_move(p, above - me, nbcoll_at(room, (size_t)unwrapped * p->a->bytes), size - unwrapped);
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         int first = child - me, blocks = nbcoll_binomial_size(child, ranks);
         nbcoll_addr at = nbcoll_at(room, (size_t)first * p->a->bytes);
-        nbcoll_step step = nbcolli_blocks_move(p, nbcoll_absolute(child, root, ranks), 0, at, blocks);
+        nbcoll_step step = nbcolli_blocks_move(p, first, at, blocks);
         if (first < unwrapped)
             nbcolli_blocks_order(p, step, head);
         if (first + blocks > unwrapped)

@@ -20,7 +20,7 @@ typedef struct against_plan {
     int buffers;            /* 1: reused, 2: in turn, 3: both */
     int rounds, iterations; /* iterations: 0 for as many as fit */
     int is_relaxed;         /* kind to other programs, and worth little as a measurement */
-    int is_split;           /* the parts of a time, too */
+    int has_parts;           /* the parts of a time, too */
     char mood;              /* S, C or X, which is waited for a little; 0: any */
     bench_format format;
     const char *plot;

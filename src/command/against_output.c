@@ -58,10 +58,10 @@ static void print_table_row(const json_t *row)
            text_of(row, "peer_form"));
     if (number_of(row, "preempted"))
         printf(" (%lld batches with a preempted rank)", number_of(row, "preempted"));
-    const json_t *split = json_object_get(row, "split");
-    if (split)
-        printf("\n%58s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting", "", real_of(split, "calls"),
-               real_of(split, "copies"), real_of(split, "lines"), real_of(split, "waiting"));
+    const json_t *parts = json_object_get(row, "parts");
+    if (parts)
+        printf("\n%58s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting", "", real_of(parts, "calls"),
+               real_of(parts, "copies"), real_of(parts, "lines"), real_of(parts, "waiting"));
     puts("");
 }
 
@@ -76,9 +76,9 @@ static void print_csv_row(const json_t *row)
         printf("%.4f", real_of(row, "copies"));
     printf(",%.4f,%d,%.4f,%.4f,%lld,%lld", real_of(row, "target"), json_is_true(json_object_get(row, "met")),
            mood_of(row, 0), mood_of(row, 1), number_of(row, "retaken"), number_of(row, "preempted"));
-    const json_t *split = json_object_get(row, "split");
-    if (split)
-        printf(",%.4f,%.4f,%.4f\n", real_of(split, "calls"), real_of(split, "lines"), real_of(split, "waiting"));
+    const json_t *parts = json_object_get(row, "parts");
+    if (parts)
+        printf(",%.4f,%.4f,%.4f\n", real_of(parts, "calls"), real_of(parts, "lines"), real_of(parts, "waiting"));
     else
         puts(",,,");
 }

@@ -99,7 +99,7 @@ static void say_all(line *l, const against_plan *plan, const against_peer *peer,
     say_number(l, (unsigned long long)plan->iterations);
     if (plan->is_relaxed)
         say(l, "-k");
-    if (plan->is_split)
+    if (plan->has_parts)
         say(l, "-x");
     if (plan->mood) {
         say(l, "-l");

@@ -150,7 +150,7 @@ static int find_rival(json_t *const cells[], const char *const names[], const ch
 /* The parts of a persistent operation's time, where they were measured. Calls: what they take where nobody waits and no
  * line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with a meeting between;
  * waiting: what they take more without it. */
-static void add_split(json_t *row, const rival *r, const char *memory, double copies)
+static void add_parts(json_t *row, const rival *r, const char *memory, double copies)
 {
     const json_t *apart = find_entry(r->cell, "nbcoll", memory, "apart");
     double calls = json_number_value(json_object_get(r->cell, "calls"));
@@ -158,7 +158,7 @@ static void add_split(json_t *row, const rival *r, const char *memory, double co
     if (!apart || !read_series(apart, &s))
         return;
     double us = against_median(s.us, s.n);
-    json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "split", "calls", calls, "copies", copies,
+    json_object_update_new(row, json_pack("{s:{s:f, s:f, s:f, s:f}}", "parts", "calls", calls, "copies", copies,
                                           "lines", us - calls - copies, "waiting", r->us - us));
 }
 
@@ -192,7 +192,7 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
         target = 1.15 * known / r->rival_us > target ? 1.15 * known / r->rival_us : target;
     }
     if (form == BENCH_FORMS)
-        add_split(row, r, memory, least);
+        add_parts(row, r, memory, least);
     json_object_update_new(row, json_pack("{s:f, s:b, s:b, s:O, s:O, s:O}", "target", target, "met",
                                           r->ratio.median <= target, "met_by_ratio", r->ratio.median <= goal, "mood",
                                           json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),

@@ -22,7 +22,7 @@ typedef struct benchmark {
     bench_format format;
     const char *plot;
     const char *against; /* null, or the peers' name */
-    int is_split, is_relaxed;
+    int has_parts, is_relaxed;
     char mood;           /* as in against_plan */
     int is_special;      /* an option was given that does not go with it */
     int operations;
@@ -102,7 +102,7 @@ static int take_option(void *user, int option, const char *value)
         b->against = value;
         return 0;
     case 'S':
-        b->is_split = 1;
+        b->has_parts = 1;
         return 0;
     case 'X':
         b->is_relaxed = 1;
@@ -147,7 +147,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"noise", required_argument, NULL, 'N'},     {"bind", required_argument, NULL, 'w'},
         {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
-        {"mood", required_argument, NULL, 'M'},      {"split", no_argument, NULL, 'S'},
+        {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
         {"relaxed", no_argument, NULL, 'X'},
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
@@ -173,6 +173,7 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
         entry->segment = b->rules.segment;
         entry->arity = b->rules.arity;
         entry->ports = b->rules.ports;
+        entry->split = b->rules.split;
     }
     return 0;
 }
@@ -224,8 +225,8 @@ static int check_algorithms(const benchmark *b)
     }
     if (b->rules.file && !has_default)
         return command_refuse(b->self, "--tuning goes with the algorithm default");
-    if ((b->rules.segment || b->rules.arity || b->rules.ports) && !has_others)
-        return command_refuse(b->self, "--segment, --arity and --ports go with an algorithm");
+    if (command_rules_have_parameters(&b->rules) && !has_others)
+        return command_refuse(b->self, "--segment, --arity, --ports and --split go with an algorithm");
     return 0;
 }
 
@@ -314,13 +315,13 @@ static int run_against(benchmark *b)
     static const size_t counts[] = {2, 256, 4096, 16384, 65536, 262144, 1048576};
     if (b->is_special)
         return command_refuse(b->self, "with --against go only --ranks, --count, --buffers, --rounds, --iterations, "
-                                       "--mood, --split, --relaxed, --csv, --json and --plot");
+                                       "--mood, --parts, --relaxed, --csv, --json and --plot");
     if (!b->cases.counts)
         memcpy(b->cases.count, counts, sizeof counts);
     b->cases.counts = b->cases.counts ? b->cases.counts : sizeof counts / sizeof *counts;
     against_plan plan = {.self = b->self, .peers = b->against, .cases = &b->cases, .operation = b->operation,
                          .buffers = b->buffers, .rounds = b->plan.rounds ? b->plan.rounds : 30,
-                         .iterations = b->plan.iterations, .is_split = b->is_split, .is_relaxed = b->is_relaxed,
+                         .iterations = b->plan.iterations, .has_parts = b->has_parts, .is_relaxed = b->is_relaxed,
                          .mood = b->mood, .format = b->format, .plot = b->plot};
     for (int o = 0; o < NBCOLL_OPERATION_COUNT && !b->operations; o++)
         if (against_has((nbcoll_operation)o))
@@ -352,8 +353,8 @@ static int run(const command *self, int argc, char *argv[])
     if (!status && b.against)
         return run_against(&b);
     take_defaults(&b);
-    if (!status && (b.mood || b.is_split || b.is_relaxed))
-        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : b.is_split ? "split" : "relaxed");
+    if (!status && (b.mood || b.has_parts || b.is_relaxed))
+        status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : b.has_parts ? "parts" : "relaxed");
     if (!status)
         status = check_algorithms(&b);
     chosen.file = b.rules.file;
@@ -391,7 +392,7 @@ const command command_bench = {
     "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
     "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
     "                    the reason (default)\n"
-    "  --segment N, --arity N, --ports N\n"
+    "  --segment N, --arity N, --ports N, --split N\n"
     "                    parameters of these algorithms, if they read them\n"
     "  --tuning FILE     rules for default\n"
     "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, where the algorithm reads\n"
@@ -423,7 +424,7 @@ const command command_bench = {
     "  --rounds N        (30) of\n"
     "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
     "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
-    "  --split           also the parts of a persistent operation's time: calls, copies, lines, waiting\n"
+    "  --parts           also the parts of a persistent operation's time: calls, copies, lines, waiting\n"
     "  --relaxed         be kind to other programs: to try it out, not to measure\n",
     run,
     ":",

@@ -16,7 +16,8 @@ int command_rules_take(const command *self, command_rules *rules, int option, co
 {
     static const char *const names[] = {[COMMAND_SEGMENT - COMMAND_ALGORITHM] = "segment",
                                         [COMMAND_ARITY - COMMAND_ALGORITHM] = "arity",
-                                        [COMMAND_PORTS - COMMAND_ALGORITHM] = "ports"};
+                                        [COMMAND_PORTS - COMMAND_ALGORITHM] = "ports",
+                                        [COMMAND_SPLIT - COMMAND_ALGORITHM] = "split"};
     unsigned long long number;
 
     if (option < COMMAND_ALGORITHM || option > COMMAND_TUNING)
@@ -31,8 +32,15 @@ int command_rules_take(const command *self, command_rules *rules, int option, co
     else if (option == COMMAND_SEGMENT)
         rules->segment = (size_t)number;
     else
-        *(option == COMMAND_ARITY ? &rules->arity : &rules->ports) = (unsigned)number;
+        *(option == COMMAND_ARITY   ? &rules->arity
+          : option == COMMAND_PORTS ? &rules->ports
+                                    : &rules->split) = (unsigned)number;
     return 0;
+}
+
+int command_rules_have_parameters(const command_rules *rules)
+{
+    return rules->segment || rules->arity || rules->ports || rules->split;
 }
 
 /* Appends rules. */
@@ -70,11 +78,12 @@ static int rules_of_file(const command *self, command_rules *rules)
 
 int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
 {
-    nbcoll_rule rule = {.segment = rules->segment, .arity = rules->arity, .ports = rules->ports};
+    nbcoll_rule rule = {.segment = rules->segment, .arity = rules->arity, .ports = rules->ports,
+                        .split = rules->split};
     int status = 0;
 
-    if (!rules->algorithm && (rules->segment || rules->arity || rules->ports))
-        return command_refuse(self, "--segment, --arity and --ports go with an algorithm");
+    if (!rules->algorithm && command_rules_have_parameters(rules))
+        return command_refuse(self, "--segment, --arity, --ports and --split go with an algorithm");
     if (rules->algorithm) {
         status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
         if (!status)
@@ -197,7 +206,9 @@ const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAN
     if (choice->arity)
         used += snprintf(text + used, COMMAND_NAME - (size_t)used, " arity %u", choice->arity);
     if (choice->ports)
-        snprintf(text + used, COMMAND_NAME - (size_t)used, " ports %u", choice->ports);
+        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " ports %u", choice->ports);
+    if (choice->split)
+        snprintf(text + used, COMMAND_NAME - (size_t)used, " split %u", choice->split);
     return text;
 }
 

@@ -13,21 +13,21 @@
 typedef struct command_rules {
     const char *algorithm, *file; /* null: not given */
     size_t segment;
-    unsigned arity, ports;
+    unsigned arity, ports, split;
     nbcoll_rule *rules; /* from here on: command_rules_read's */
     size_t count;
 } command_rules;
 
 /* The options that set them, for tables of getopt_long; apart from all letters. */
-enum { COMMAND_ALGORITHM = 256, COMMAND_SEGMENT, COMMAND_ARITY, COMMAND_PORTS, COMMAND_TUNING };
+enum { COMMAND_ALGORITHM = 256, COMMAND_SEGMENT, COMMAND_ARITY, COMMAND_PORTS, COMMAND_SPLIT, COMMAND_TUNING };
 #define COMMAND_RULE_OPTIONS                                                                                           \
     {"algorithm", required_argument, NULL, COMMAND_ALGORITHM}, {"segment", required_argument, NULL, COMMAND_SEGMENT},  \
         {"arity", required_argument, NULL, COMMAND_ARITY}, {"ports", required_argument, NULL, COMMAND_PORTS},          \
-        {"tuning", required_argument, NULL, COMMAND_TUNING}
+        {"split", required_argument, NULL, COMMAND_SPLIT}, {"tuning", required_argument, NULL, COMMAND_TUNING}
 
 /* What the helps of commands say that take OPERATION ALGORITHM. */
 #define COMMAND_RULES_HELP                                                                                             \
-    "  --segment N, --arity N, --ports N\n"                                                                            \
+    "  --segment N, --arity N, --ports N, --split N\n"                                                                 \
     "                    parameters of the algorithm, if it reads them\n"                                              \
     "  --tuning FILE     rules, after which `default` is chosen\n"
 
@@ -60,6 +60,9 @@ nbcoll_status command_case_args(const nbcoll_case *c, size_t counts[], nbcoll_ar
 /* What serves a case. Errors: those of command_case_args and nbcoll_select, ERR_MEMORY. */
 nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *terms, const nbcoll_case *c,
                              command_chosen *out);
+
+/* Is one of the parameters given? */
+int command_rules_have_parameters(const command_rules *rules);
 
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128

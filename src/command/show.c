@@ -98,7 +98,8 @@ static int take_arguments(picture *p, int argc, char *argv[])
 /* Sets the algorithm of the case, and its parameters; says which one, where it was left to be chosen. */
 static nbcoll_status choose(picture *p, nbcoll_case *c)
 {
-    command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports}};
+    command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports,
+                                        .split = p->rules.split}};
     nbcoll_terms terms = command_terms(&p->rules, c);
     char why[288], name[COMMAND_NAME];
     if (p->cases.is_default) {
@@ -113,6 +114,7 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     c->segment = chosen.choice.segment;
     c->arity = chosen.choice.arity;
     c->ports = chosen.choice.ports;
+    c->split = chosen.choice.split;
     return NBCOLL_OK;
 }
 

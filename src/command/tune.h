@@ -17,7 +17,7 @@
 typedef struct tune_time {
     const nbcoll_algorithm *algorithm;
     size_t segment; /* as in rules */
-    unsigned arity, ports;
+    unsigned arity, ports, split;
     double us;    /* the median */
     double noise; /* by how much that may be wrong, us */
 } tune_time;

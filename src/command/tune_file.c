@@ -172,6 +172,8 @@ static void put_rule(FILE *out, const nbcoll_rule *r)
         fprintf(out, " arity %u", r->arity);
     if (r->ports)
         fprintf(out, " ports %u", r->ports);
+    if (r->split)
+        fprintf(out, " split %u", r->split);
     fputc('\n', out);
 }
 

@@ -63,8 +63,9 @@ static json_t *point_object(const tune *t, const tune_point *p)
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++) {
         const tune_time *time = &p->time[i];
-        json_array_append_new(times, json_pack("[s, I, i, i, f, f]", time->algorithm->name, (json_int_t)time->segment,
-                                               (int)time->arity, (int)time->ports, time->us, time->noise));
+        json_t *row = json_pack("[s, I, i, i, i, f, f]", time->algorithm->name, (json_int_t)time->segment,
+                                (int)time->arity, (int)time->ports, (int)time->split, time->us, time->noise);
+        json_array_append_new(times, row);
     }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
                      (json_int_t)t->ranks[p->row], "bytes", (json_int_t)t->bytes[p->column], "mood", &p->mood, 1,
@@ -111,11 +112,12 @@ static int take_time(tune_time *time, json_t *times)
     {
         const char *name;
         json_int_t segment;
-        int arity, ports;
+        int arity, ports, split;
         double us, noise;
-        if (json_unpack(row, "[s, I, i, i, F, F]", &name, &segment, &arity, &ports, &us, &noise) == 0 &&
+        if (json_unpack(row, "[s, I, i, i, i, F, F]", &name, &segment, &arity, &ports, &split, &us, &noise) == 0 &&
             strcmp(name, time->algorithm->name) == 0 && (size_t)segment == time->segment &&
-            (unsigned)arity == time->arity && (unsigned)ports == time->ports && us >= 0 && noise >= 0) {
+            (unsigned)arity == time->arity && (unsigned)ports == time->ports &&
+            (unsigned)split == time->split && us >= 0 && noise >= 0) {
             time->us = us;
             time->noise = noise;
             return 1;

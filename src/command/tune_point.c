@@ -26,7 +26,8 @@ size_t tune_all(const tune *t)
 
 int tune_same(const tune_time *x, const tune_time *y)
 {
-    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports;
+    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
+           x->split == y->split;
 }
 
 const char *tune_name(const tune_time *time, char text[96])
@@ -37,18 +38,22 @@ const char *tune_name(const tune_time *time, char text[96])
     if (time->arity)
         used += snprintf(text + used, 96 - (size_t)used, " arity %u", time->arity);
     if (time->ports)
-        snprintf(text + used, 96 - (size_t)used, " ports %u", time->ports);
+        used += snprintf(text + used, 96 - (size_t)used, " ports %u", time->ports);
+    if (time->split)
+        snprintf(text + used, 96 - (size_t)used, " split %u", time->split);
     return text;
 }
 
 /* Its index among the candidates, where it is put if it is new; BENCH_ENTRIES: there is no room. Parameters that the
  * algorithm does not read are dropped. */
-static size_t add(tune_point *p, const nbcoll_algorithm *algorithm, size_t segment, unsigned arity, unsigned ports)
+static size_t add(tune_point *p, const nbcoll_choice *c)
 {
-    tune_time new = {.algorithm = algorithm,
-                     .segment = algorithm->flags & NBCOLL_ALGORITHM_SEGMENT ? segment : 0,
-                     .arity = algorithm->flags & NBCOLL_ALGORITHM_ARITY ? arity : 0,
-                     .ports = algorithm->flags & NBCOLL_ALGORITHM_PORTS ? ports : 0};
+    uint32_t flags = c->algorithm->flags;
+    tune_time new = {.algorithm = c->algorithm,
+                     .segment = flags & NBCOLL_ALGORITHM_SEGMENT ? c->segment : 0,
+                     .arity = flags & NBCOLL_ALGORITHM_ARITY ? c->arity : 0,
+                     .ports = flags & NBCOLL_ALGORITHM_PORTS ? c->ports : 0,
+                     .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0};
     size_t i = 0;
     while (i < p->times && !tune_same(&p->time[i], &new))
         i++;
@@ -64,10 +69,12 @@ static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, s
     static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3};
     for (size_t s = 0; s < LENGTH(segments); s++)
         for (size_t a = 0; a < LENGTH(arities); a++)
-            for (size_t k = 0; k < LENGTH(ports); k++)
-                if (segments[s] <= bytes / 2 && arities[a] < ranks && ports[k] < ranks &&
-                    add(p, algorithm, segments[s], arities[a], ports[k]) == BENCH_ENTRIES)
+            for (size_t k = 0; k < LENGTH(ports); k++) {
+                nbcoll_choice c = {.algorithm = algorithm, .segment = segments[s], .arity = arities[a],
+                                   .ports = ports[k]};
+                if (c.segment <= bytes / 2 && c.arity < ranks && c.ports < ranks && add(p, &c) == BENCH_ENTRIES)
                     return NBCOLL_ERR_LIMIT;
+            }
     return NBCOLL_OK;
 }
 
@@ -91,7 +98,7 @@ static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, 
     nbcoll_status status = nbcoll_select(&terms, a, &c);
     if (status != NBCOLL_OK)
         return status;
-    p->choice[who] = add(p, c.algorithm, c.segment, c.arity, c.ports);
+    p->choice[who] = add(p, &c);
     if (who == TUNE_MADE)
         p->rule = c.rule;
     return p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
@@ -229,7 +236,7 @@ static int simulate(const tune *t, tune_point *p)
         simulated s = {t->self, time->algorithm,
                        {.size = sizeof s.at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
                         .reduction = t->plan.reduction, .known = 1, .segment = time->segment, .arity = time->arity,
-                        .ports = time->ports}};
+                        .ports = time->ports, .split = time->split}};
         nbcoll_sim_result result = {.size = sizeof result};
         nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);
         if (status != NBCOLL_OK) {
@@ -259,7 +266,7 @@ static int measure(const tune *t, tune_point *p)
     for (size_t i = 0; i < p->times; i++)
         plan.entry[i] = (bench_entry){.algorithm = p->time[i].algorithm, .is_changing = t->is_changing,
                                       .segment = p->time[i].segment, .arity = p->time[i].arity,
-                                      .ports = p->time[i].ports};
+                                      .ports = p->time[i].ports, .split = p->time[i].split};
     p->mood = bench_probe(t->self, plan.bind).letter;
     int status = bench_run(t->self, &plan, results);
     for (size_t i = 0; i < p->times && !status; i++) {

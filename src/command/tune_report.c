@@ -89,9 +89,9 @@ static void print_table(const tune *t, tune_chooser who)
 
 static json_t *time_object(const tune_time *time)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f}", "algorithm", time->algorithm->name, "segment",
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "algorithm", time->algorithm->name, "segment",
                      (json_int_t)time->segment, "arity", (json_int_t)time->arity, "ports", (json_int_t)time->ports,
-                     "us", time->us, "noise", time->noise);
+                     "split", (json_int_t)time->split, "us", time->us, "noise", time->noise);
 }
 
 static json_t *point_object(const tune *t, const tune_point *p)

@@ -93,6 +93,7 @@ static nbcoll_rule rule_of(const tune *t, const tune_time *winner, size_t row, s
         .segment = winner->segment,
         .arity = winner->arity,
         .ports = winner->ports,
+        .split = winner->split,
     };
 }
 

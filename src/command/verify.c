@@ -197,8 +197,9 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    json_t *parameters = json_pack("{s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
-                                   (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports);
+    json_t *parameters = json_pack("{s:I, s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
+                                   (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports, "split",
+                                   (json_int_t)f->at.split);
     char form[VERIFY_TEXT];
     *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
                      "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
@@ -252,7 +253,8 @@ static int for_each_algorithm(verification *v, int (*each)(verification *v))
     const command_cases *c = &v->cases;
     int status = 0;
     v->now = v->cases;
-    v->chosen.choice = (nbcoll_choice){.segment = v->rules.segment, .arity = v->rules.arity, .ports = v->rules.ports};
+    v->chosen.choice = (nbcoll_choice){.segment = v->rules.segment, .arity = v->rules.arity, .ports = v->rules.ports,
+                                       .split = v->rules.split};
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;
@@ -324,8 +326,8 @@ static int take_option(void *user, int option, const char *value)
     v->fixed |= option == 't' || option == 'o'     ? VERIFY_ELEMENTS
                 : option == 'i'                    ? VERIFY_IN_PLACE
                 : option == 'n'                    ? VERIFY_NATIVE
-                : option == COMMAND_SEGMENT || option == COMMAND_ARITY || option == COMMAND_PORTS ? VERIFY_PARAMETERS
-                                                                                                  : 0;
+                : option >= COMMAND_SEGMENT && option <= COMMAND_SPLIT ? VERIFY_PARAMETERS
+                                                                       : 0;
     if (option == 'j' || verify_take_elements(&v->cases, option, value))
         return 0;
     int status = command_rules_take(v->self, &v->rules, option, value);

@@ -137,6 +137,7 @@ int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice 
     out->segment = next_of(&i, parameter_of(fixed, given->segment, flags & NBCOLL_ALGORITHM_SEGMENT, segments));
     out->arity = (unsigned)next_of(&i, parameter_of(fixed, given->arity, flags & NBCOLL_ALGORITHM_ARITY, numbers));
     out->ports = (unsigned)next_of(&i, parameter_of(fixed, given->ports, flags & NBCOLL_ALGORITHM_PORTS, numbers));
+    out->split = given->split; /* lanes mean nothing for a proof */
     return i == 0;
 }
 
@@ -167,6 +168,8 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
         add(text, VERIFY_TEXT, " --arity %u", c->arity);
     if (c->ports)
         add(text, VERIFY_TEXT, " --ports %u", c->ports);
+    if (c->split)
+        add(text, VERIFY_TEXT, " --split %u", c->split);
     return text;
 }
 
@@ -187,7 +190,7 @@ void verify_see(verify_seen *seen, const nbcoll_case *c)
     seen->spread |= bit((int)c->spread);
     seen->apart |= bit(c->apart);
     seen->known |= bit(c->known);
-    seen->parameters |= bit(c->segment || c->arity || c->ports);
+    seen->parameters |= bit(c->segment || c->arity || c->ports || c->split);
 }
 
 /* Which of `n` things were seen, and which were not. Where only the first can be there is nothing to say. */

@@ -535,6 +535,12 @@ void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane
         (draft - i)->view.lane = lane;
 }
 
+void nbcoll_set_split_lane(nbcoll_builder *builder, nbcoll_step step, unsigned split, int apart)
+{
+    if (split)
+        nbcoll_set_lane(builder, step, split < 31 && apart >> split ? NBCOLL_LANE_PROGRESS : NBCOLL_LANE_CALLER);
+}
+
 void nbcoll_set_name(nbcoll_builder *builder, const char *name)
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);

@@ -7,7 +7,7 @@
 /* Append-only within an operation: the one for small data first, the one for large data second.
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
-#define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, EXPOSES)                      \
+#define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, EXPOSES)               \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -15,7 +15,7 @@
     X(BARRIER, barrier_two_roots, two_roots, 0)                                                                        \
     X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
     X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
-    X(BCAST, bcast_binomial, binomial, 0)                                                                              \
+    X(BCAST, bcast_binomial, binomial, SPLIT)                                                                          \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
     X(BCAST, bcast_slots_chain, slots_chain, EXPOSES | SEGMENT)                                                        \
@@ -25,12 +25,12 @@
     X(BCAST, bcast_tree, tree, ARITY)                                                                                  \
     X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT)                                                    \
     X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT)                                                          \
-    X(SCATTER, scatter_binomial, binomial, 0)                                                                          \
+    X(SCATTER, scatter_binomial, binomial, SPLIT)                                                                      \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
     X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
     X(SCATTER, scatter_spanning_tree, spanning_tree, 0)                                                                \
     X(SCATTER, scatter_flat_sequential, flat_sequential, 0)                                                            \
-    X(GATHER, gather_binomial, binomial, 0)                                                                            \
+    X(GATHER, gather_binomial, binomial, SPLIT)                                                                        \
     X(GATHER, gather_flat, flat, 0)                                                                                    \
     X(GATHER, gather_slots, slots, EXPOSES)                                                                            \
     X(GATHER, gather_spanning_tree, spanning_tree, 0)                                                                  \
@@ -48,7 +48,7 @@
     X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
     X(ALLGATHER, allgather_two_roots, two_roots, 0)                                                                    \
     X(ALLGATHER, allgather_binomial, binomial, 0)                                                                      \
-    X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE)                                                                 \
+    X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE | SPLIT)                                                         \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
     X(REDUCE, reduce_scatter_owners, owners, REPRODUCIBLE)                                                             \
     X(REDUCE, reduce_slots, slots, EXPOSES)                                                                            \
@@ -61,7 +61,7 @@
     X(ALLREDUCE, reduce_scatter_owners, owners, REPRODUCIBLE)                                                          \
     X(ALLREDUCE, allreduce_slots, slots, EXPOSES)                                                                      \
     X(ALLREDUCE, combine_flat, flat, 0)                                                                                \
-    X(ALLREDUCE, allreduce_binomial, binomial, REPRODUCIBLE)                                                           \
+    X(ALLREDUCE, allreduce_binomial, binomial, REPRODUCIBLE | SPLIT)                                                   \
     X(ALLREDUCE, allreduce_recursive_doubling_sequential, recursive_doubling_sequential, 0)                            \
     X(ALLREDUCE, allreduce_two_roots, two_roots, REPRODUCIBLE)                                                         \
     X(ALLREDUCE, allreduce_reduce_bcast, reduce_bcast, 0)                                                              \
@@ -124,7 +124,7 @@
 #define NBCOLLI_ALGORITHMS(X)                                                                                          \
     NBCOLLI_ALGORITHM_LIST(X, NBCOLL_ALGORITHM_REORDERS, NBCOLL_ALGORITHM_REPRODUCIBLE, NBCOLL_ALGORITHM_COUNTS,       \
                            NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
-                           NBCOLL_ALGORITHM_EXPOSES(1))
+                           NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_EXPOSES(1))
 
 #define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)

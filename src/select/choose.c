@@ -99,6 +99,7 @@ static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *
         c->segment = rule->segment;
         c->arity = rule->arity;
         c->ports = rule->ports;
+        c->split = rule->split;
         return 1;
     }
     return 0;
@@ -158,6 +159,7 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
     nbcoll_choice c = {.size = out->size,
                        .arity = a.arity,
                        .ports = a.ports,
+                       .split = a.split,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     nbcolli_choose(&t, &a, &c);
@@ -185,6 +187,7 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
     nbcoll_choice c = {.algorithm = algorithm,
                        .arity = a.arity,
                        .ports = a.ports,
+                       .split = a.split,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     uint64_t cost = nbcolli_cost(&t, &c);

@@ -96,9 +96,9 @@ static int tuning_word(const char **at, char *word, size_t room)
     return n > 0;
 }
 
-enum tuning_key { TUNING_RANKS, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SHARED, TUNING_APART,
-                  TUNING_KEYS };
-static const char *const tuning_keys[] = {"ranks", "bytes", "segment", "arity", "ports", "shared", "apart"};
+enum tuning_key { TUNING_RANKS, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SPLIT, TUNING_SHARED,
+                  TUNING_APART, TUNING_KEYS };
+static const char *const tuning_keys[] = {"ranks", "bytes", "segment", "arity", "ports", "split", "shared", "apart"};
 
 /* Sets what a key with a value says. 0: it is no such value. */
 static int tuning_set(nbcoll_rule *rule, int key, const char *word)
@@ -117,7 +117,7 @@ static int tuning_set(nbcoll_rule *rule, int key, const char *word)
     } else if (key == TUNING_SEGMENT)
         rule->segment = first;
     else
-        *(key == TUNING_ARITY ? &rule->arity : &rule->ports) = (unsigned)first;
+        *(key == TUNING_ARITY ? &rule->arity : key == TUNING_PORTS ? &rule->ports : &rule->split) = (unsigned)first;
     return fits;
 }
 

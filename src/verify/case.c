@@ -191,6 +191,7 @@ static nbcoll_args nbcolli_case_args(const nbcoll_case *c, int rank, size_t *num
                      .segment = c->segment,
                      .arity = c->arity,
                      .ports = c->ports,
+                     .split = c->split,
                      .packs = nbcolli_packs(c->reduction.type)};
     if (!nbcolli_case_is_known(c, rank))
         return a;

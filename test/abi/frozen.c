@@ -10,6 +10,7 @@
 #include <nbcoll/pattern.h>
 #include <nbcoll/transport.h>
 #include <nbcoll/select.h>
+#include <nbcoll/split.h>
 #include <nbcoll/tuning.h>
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
@@ -243,6 +244,7 @@ VALUE(NBCOLL_ALGORITHM_COUNTS, 4);
 VALUE(NBCOLL_ALGORITHM_SEGMENT, 8);
 VALUE(NBCOLL_ALGORITHM_ARITY, 16);
 VALUE(NBCOLL_ALGORITHM_PORTS, 32);
+VALUE(NBCOLL_ALGORITHM_SPLIT, 64);
 VALUE(NBCOLL_BUFFER_SEND, 0);
 VALUE(NBCOLL_BUFFER_RECV, 1);
 VALUE(NBCOLL_BUFFER_SCRATCH, 2);
@@ -373,6 +375,7 @@ OFFSET(nbcoll_args, displs, 112);
 OFFSET(nbcoll_args, types, 120);
 OFFSET(nbcoll_args, element, 128);
 OFFSET(nbcoll_args, packs, 136);
+OFFSET(nbcoll_args, split, 140);
 
 SIZE(nbcoll_algorithm, 40);
 OFFSET(nbcoll_algorithm, size, 0);
@@ -404,7 +407,7 @@ VALUE(NBCOLL_REASON_COST, 2);
 VALUE(NBCOLL_REASON_SIZE, 3);
 VALUE(NBCOLL_REASON_ONLY, 4);
 
-SIZE(nbcoll_rule, 56);
+SIZE(nbcoll_rule, 64);
 OFFSET(nbcoll_rule, algorithm, 0);
 OFFSET(nbcoll_rule, fewest, 8);
 OFFSET(nbcoll_rule, most, 12);
@@ -415,6 +418,7 @@ OFFSET(nbcoll_rule, line, 36);
 OFFSET(nbcoll_rule, segment, 40);
 OFFSET(nbcoll_rule, arity, 48);
 OFFSET(nbcoll_rule, ports, 52);
+OFFSET(nbcoll_rule, split, 56);
 
 SIZE(nbcoll_terms, 80);
 OFFSET(nbcoll_terms, size, 0);
@@ -439,9 +443,16 @@ OFFSET(nbcoll_choice, algorithm, 8);
 OFFSET(nbcoll_choice, reason, 16);
 OFFSET(nbcoll_choice, arity, 20);
 OFFSET(nbcoll_choice, ports, 24);
+OFFSET(nbcoll_choice, split, 28);
 OFFSET(nbcoll_choice, segment, 32);
 OFFSET(nbcoll_choice, rule, 40);
 OFFSET(nbcoll_choice, bytes, 48);
+
+/* ---- split.h ----------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_SPLIT_BLOCKING, 0);
+VALUE(NBCOLL_SPLIT_COMPUTATION, 1);
+VALUE(NBCOLL_SPLIT_STARTED, 2);
+VALUE(NBCOLL_SPLIT_OVERLAPPED, 3);
 
 /* ---- tuning.h ---------------------------------------------------------------------------------------------------- */
 SIZE(nbcoll_tuning, 16);
@@ -638,7 +649,7 @@ OFFSET(nbcoll_meaning, block, 48);
 OFFSET(nbcoll_meaning, same_tree, 56);
 OFFSET(nbcoll_meaning, travels, 64);
 
-SIZE(nbcoll_case, 80);
+SIZE(nbcoll_case, 88);
 OFFSET(nbcoll_case, size, 0);
 OFFSET(nbcoll_case, operation, 8);
 OFFSET(nbcoll_case, ranks, 12);
@@ -653,6 +664,7 @@ OFFSET(nbcoll_case, known, 60);
 OFFSET(nbcoll_case, segment, 64);
 OFFSET(nbcoll_case, arity, 72);
 OFFSET(nbcoll_case, ports, 76);
+OFFSET(nbcoll_case, split, 80);
 
 SIZE(nbcoll_grid, 72);
 OFFSET(nbcoll_grid, size, 0);

@@ -7,10 +7,10 @@ refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not '
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not 'openmpi,lam'" bench --against openmpi,lam
 refuses "nbcoll bench: --against is mpi, openmpi, openmpi-no-cma or mpich, not ''" bench --against ''
 refuses "nbcoll bench: --against does not compare scan" bench scan --against mpi
-refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --split, --relaxed, --csv, --json and --plot" \
+refuses "nbcoll bench: with --against go only --ranks, --count, --buffers, --rounds, --iterations, --mood, --parts, --relaxed, --csv, --json and --plot" \
     bench bcast --against mpi --tests 3
 refuses "nbcoll bench: --mood goes with --against" bench bcast --mood C
-refuses "nbcoll bench: --split goes with --against" bench bcast --split
+refuses "nbcoll bench: --parts goes with --against" bench bcast --parts
 refuses "nbcoll bench: --relaxed goes with --against" bench bcast --relaxed
 refuses "nbcoll bench: --mood is S, C or X, not 'D'" bench --against mpi --mood D
 
@@ -94,7 +94,7 @@ cp "$work/path/mpirun.openmpi" "$work/whole"
 first="$first,$(entry nbcoll private apart true 2.5 2.5)"
 sed "s/\"preempted\":0/\"preempted\":0,\"calls\":0.5/; s/^\*) echo.*/*) echo \"\$cell\"'$first]}' ;;/" "$work/whole" \
     >"$work/path/mpirun.openmpi"
-run bench bcast --against openmpi --count 16384 --rounds 5 --split --mood C
+run bench bcast --against openmpi --count 16384 --rounds 5 --parts --mood C
 grep -q "^ *= 0.50 calls + 1.80 copies + 0.20 lines + 0.50 waiting$" "$work/out" || fail "no parts"
 grep -q -- " -x -l 0.038 -h 0.13$" "$work/said" || fail "the program is not asked for parts in a mood: $(cat "$work/said")"
 cp "$work/whole" "$work/path/mpirun.openmpi"

@@ -13,7 +13,7 @@ done
 # Every operation; a size below and one above what memory of nbcoll_mem_alloc is measured from; buffers both ways.
 operations="barrier bcast scatter gather allgather alltoall reduce allreduce"
 for peer in $peers; do
-    run bench --against $peer --count 2,16384 --buffers both --rounds 2 --iterations 2 --split --relaxed --csv
+    run bench --against $peer --count 2,16384 --buffers both --rounds 2 --iterations 2 --parts --relaxed --csv
     [ "$status" -eq 0 ] || fail "$peer: exit status $status"
     ! grep -v "^wrong, not timed: MPI*CH .*, persistent \|^wrong, not timed: Open MPI .*, persistent " "$work/err" ||
         fail "$peer: more than persistent requests of the peer is wrong:"
