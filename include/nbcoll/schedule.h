@@ -26,7 +26,7 @@
  * Step 7 is the one that the call would have added, or was given. nbcoll_verify_algorithm leaves these words in `text`.
  * A schedule may be read by any thread; it is started by one context only.
  */
-#include "nbcoll.h"
+#include "nodes.h"
 
 #ifndef NBCOLL_SCHEDULE_H
 #define NBCOLL_SCHEDULE_H
@@ -82,10 +82,11 @@ typedef uint32_t nbcoll_step;
 #define NBCOLL_START ((nbcoll_step)0) /* the join before everything */
 #define NBCOLL_END ((nbcoll_step)1)   /* the join after everything; added edges are implied */
 
-/* The visible head of a builder; read only. */
+/* The visible head of a builder; read only. Inside nbcoll_within it is that of a group. */
 typedef struct nbcoll_builder {
     int rank;
     int ranks;
+    const nbcoll_nodes *nodes; /* never null */
 } nbcoll_builder;
 
 /* Does this rank share memory with `peer`? Both ends of a pair must answer alike. */
@@ -103,17 +104,20 @@ typedef struct nbcoll_builder_config {
     nbcoll_shares *shares; /* null: with nobody, so that every EXPOSE and FETCH is lowered to SEND and RECV */
     void *shares_user;
     uint32_t cells; /* nbcoll_build_schedule: algorithms that make more exposures are lowered; 0: no limit */
+    const nbcoll_nodes *nodes; /* null: one node has all ranks. The same on all ranks; read until the builder is
+                                  finished */
 } nbcoll_builder_config;
 
-/* Opens a builder. Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK, ERR_MEMORY. */
+/* Opens a builder. Errors: ERR_NULL, ERR_CONFIG (size), ERR_RANK (also: a table of nodes of another number of ranks),
+ * ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_builder **out);
 
 /* Closes the builder in any case, and gives the schedule (which the caller frees with nbcoll_schedule_free), or the
  * first error: ERR_RANK (a peer outside 0..ranks-1, or this rank itself), ERR_ARGUMENT (no such step; a write to the
  * send buffer; operands of a REDUCE that overlap its result without being it; a bound block where none may stand, or
  * with bytes), ERR_NULL (a call got a null pointer),
- * ERR_TYPE, ERR_OP, ERR_COUNT (an address overflows), ERR_LIMIT (more than 2^31 steps, edges, parts or regions),
- * ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
+ * ERR_TYPE, ERR_OP, ERR_COUNT (an address overflows), ERR_LIMIT (more than 2^31 steps, edges, parts, regions,
+ * groups, or messages of groups), ERR_CYCLE, ERR_MEMORY. A null `out` only closes it. */
 NBCOLL_API nbcoll_status nbcoll_builder_finish(nbcoll_builder *b, nbcoll_schedule **out);
 
 /* Two-sided transfer. The n-th send to a peer matches the peer's n-th receive from this rank, in the order of creation,
@@ -363,6 +367,58 @@ NBCOLL_API nbcoll_region nbcoll_send_block(const nbcoll_builder *b, const nbcoll
 NBCOLL_API nbcoll_region nbcoll_recv_block(const nbcoll_builder *b, const nbcoll_args *a, int peer);
 
 typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
+
+/* ---- groups ---------------------------------------------------------------------------------------------------- */
+
+/* Runs an algorithm among `n` of the ranks, as a part of this schedule: `build` sees a builder of n ranks, of which
+ * number i is rank group[i] (null: rank i), with the nodes of these. Its arguments are `a`; their root is a number in
+ * the group, their addresses are this schedule's. So a broadcast by nodes is two broadcasts:
+ *
+ *     static void bcast_by_nodes(nbcoll_builder *b, const nbcoll_args *a)
+ *     {
+ *         int mine = nbcoll_node_of(b->nodes, b->rank), leader = nbcoll_node_leader(b->nodes, mine, a->root);
+ *         nbcoll_args between = *a, inside = *a;
+ *         between.root = nbcoll_node_of(b->nodes, a->root);
+ *         inside.root = nbcoll_node_place(b->nodes, leader);
+ *         nbcoll_step have = nbcoll_within(b, nbcoll_node_leaders(b, a->root), b->nodes->count, &between,
+ *                                          nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build,
+ *                                          NBCOLL_START);
+ *         nbcoll_within(b, nbcoll_node_ranks(b->nodes, mine), nbcoll_node_size(b->nodes, mine), &inside,
+ *                       nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build, have);
+ *     }
+ *
+ * What `build` adds waits for `after` (but receives into scratch memory that it took itself). Returns the step that
+ * ends all of it on this rank, to be waited for; `after`, where it added nothing: so on ranks that are not in the
+ * group, which may call this or not. Ranks that are in several of the same groups call it for these in the same order.
+ *
+ * Messages of a group meet messages of the same group only, in the order that `build` gave them; they are numbered
+ * behind all others between the two ranks. Stages and nbcoll_max_posted inside say nothing about what is outside, and
+ * those outside count what is inside as one step that waits and is waited for. Groups may have groups inside. `group`
+ * is copied. ERR_NULL (`a`, `build`), ERR_RANK (n outside 0..ranks; a rank that does not exist, or twice), ERR_ARGUMENT
+ * (no such step `after`; bound blocks inside). */
+NBCOLL_API nbcoll_step nbcoll_within(nbcoll_builder *b, const int group[], int n, const nbcoll_args *a,
+                                     nbcoll_build *build, nbcoll_step after);
+
+/* The leaders of all nodes, as nbcoll_node_leader says: b->nodes->count ranks, by node. The builder's memory, gone when
+ * it is finished. Null when it has failed. */
+NBCOLL_API const int *nbcoll_node_leaders(nbcoll_builder *b, int root);
+
+/* Arguments for a part of an operation: as those of the whole, but for another operation, root, and elements of a
+ * block or vector, with blocks of one length, not in place. What `send` and `recv` are is left to be set. */
+static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_operation operation, int root, size_t count)
+{
+    nbcoll_args a = *whole;
+    a.operation = operation;
+    a.root = root;
+    a.count = count;
+    a.bytes = count * a.element;
+    a.in_place = 0;
+    a.counts = a.displs = NULL;
+    a.types = NULL;
+    return a;
+}
+
+/* ---- algorithms, by name --------------------------------------------------------------------------------------- */
 
 /* Algorithm flags. */
 #define NBCOLL_ALGORITHM_REORDERS 1u     /* combines operands in another order than rank order: commutative ops only */

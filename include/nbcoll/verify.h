@@ -186,13 +186,16 @@ typedef enum nbcoll_spread {
         NBCOLL_SPREAD_COUNT
 } nbcoll_spread;
 
+#define NBCOLL_CASE_BY_NODE (-1)
+
 /* An operation, as all ranks call it together. */
 typedef struct nbcoll_case {
     size_t size;
     nbcoll_operation operation;
     int ranks;
     int root; /* 0 where there is none */
-    int node; /* that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered */
+    int node; /* that many neighbouring ranks share memory; 0: none do, every EXPOSE is lowered; NBCOLL_CASE_BY_NODE:
+                 those of each of the `nodes` do */
     size_t count; /* elements: of a block, or of the vector */
     nbcoll_reduction reduction;
     int in_place; /* 1: every rank that can be, or the root; 2: those of odd number, or the root; 0: none */
@@ -204,12 +207,14 @@ typedef struct nbcoll_case {
     /* As in nbcoll_args. */
     size_t segment;
     unsigned arity, ports, split;
+    const nbcoll_nodes *nodes; /* what builders are told; of so many ranks. Null: one node */
 } nbcoll_case;
 
 /* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
  * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE, unless
  * the type packs. Types that pack: nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a
- * size), ERR_RANK (ranks < 1), ERR_ARGUMENT (no such operation or spread), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes
+ * size), ERR_RANK (ranks < 1, or nodes of another number of them), ERR_ARGUMENT (no such operation, spread or node),
+ * ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes
  * of all ranks, with what lies between them, overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
@@ -250,11 +255,13 @@ typedef struct nbcoll_grid {
     void (*visit)(void *user, const nbcoll_case *c);
     void *user;
     int only_visit; /* nothing is proved: the cases are checked and visited */
+    const nbcoll_placement *placement; /* null, or so all the ranks of a case are put on nodes: sets `nodes` of it,
+                                          which is null again in the case that is left */
 } nbcoll_grid;
 
 /* Verifies the algorithm in each case of the grid, which sets ranks, root, count and blocks of *c, and takes its rest
  * as it is; stops at the first that is not proved, and leaves it in *c. Errors: ERR_NULL, ERR_CONFIG (a size;
- * fewest < 1), and those of nbcoll_verify_algorithm. */
+ * fewest < 1), and those of nbcoll_nodes_place and nbcoll_verify_algorithm. */
 NBCOLL_API nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll_grid *grid, nbcoll_case *c,
                                             nbcoll_refutation *out);
 

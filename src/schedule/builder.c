@@ -51,8 +51,10 @@ static void *nbcolli_builder_extend(nbcolli_builder *b, nbcolli_array *a, size_t
 static void nbcolli_builder_edge(nbcolli_builder *b, nbcoll_step step, nbcoll_step earlier)
 {
     nbcolli_entry *edge = nbcolli_builder_extend(b, &b->edges, 1, sizeof *edge);
-    if (edge)
-        *edge = (nbcolli_entry){nbcolli_key(earlier, step), 0};
+    if (!edge)
+        return;
+    *edge = (nbcolli_entry){nbcolli_key(earlier, step), 0};
+    nbcolli_drafts(b)[earlier].is_followed = 1;
 }
 
 /* A send that would be one too many waits for the first of those that may still be posted. */
@@ -62,9 +64,17 @@ static void nbcolli_builder_limit_posted(nbcolli_builder *b, nbcoll_step send)
         b->posted++;
         return;
     }
-    while (nbcolli_drafts(b)[b->window].view.kind != NBCOLL_SEND)
+    while (nbcolli_drafts(b)[b->window].view.kind != NBCOLL_SEND || nbcolli_drafts(b)[b->window].group != b->group)
         b->window++;
     nbcolli_builder_edge(b, send, b->window++);
+}
+
+/* Nobody has touched what a group's receive writes to if that is the group's own: it need not wait for what the group
+ * waits for, and is there when the message comes. */
+static int nbcolli_builder_is_early(const nbcolli_builder *b, const nbcoll_step_view *view)
+{
+    return view->kind == NBCOLL_RECV && b->gate == b->entry && view->write.at.buffer == NBCOLL_BUFFER_SCRATCH &&
+           view->write.at.offset >= b->fresh;
 }
 
 static nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_view *view)
@@ -72,9 +82,9 @@ static nbcoll_step nbcolli_builder_add(nbcolli_builder *b, const nbcoll_step_vie
     nbcolli_draft *draft = b->status == NBCOLL_OK ? nbcolli_builder_extend(b, &b->drafts, 1, sizeof *draft) : NULL;
     if (!draft)
         return NBCOLL_START;
-    *draft = (nbcolli_draft){.view = *view};
+    *draft = (nbcolli_draft){.view = *view, .group = b->group};
     nbcoll_step step = (nbcoll_step)(b->drafts.used - 1);
-    if (b->gate != NBCOLL_START)
+    if (b->gate != NBCOLL_START && !nbcolli_builder_is_early(b, view))
         nbcolli_builder_edge(b, step, b->gate);
     if (view->kind == NBCOLL_SEND && b->max_posted)
         nbcolli_builder_limit_posted(b, step);
@@ -122,7 +132,9 @@ static int nbcolli_builder_region_or_block(nbcolli_builder *b, nbcoll_region r, 
     nbcoll_buffer block = is_written ? NBCOLL_BUFFER_RECV_BLOCK : NBCOLL_BUFFER_SEND_BLOCK;
     if ((unsigned)r.at.buffer >= NBCOLL_BUFFER_COUNT || !nbcolli_is_block(r.at))
         return nbcolli_builder_region(b, r, is_written);
-    return NBCOLLI_BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+    return NBCOLLI_BUILDER_REQUIRE(b, !b->group, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
+                                   "a bound block inside a group") &&
+           NBCOLLI_BUILDER_REQUIRE(b, r.at.offset < (size_t)b->head.ranks, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
                                    "bound block %zu of %d", r.at.offset, b->head.ranks) &&
            NBCOLLI_BUILDER_REQUIRE(b, !r.bytes, NBCOLL_ERR_ARGUMENT, nbcolli_builder_next(b),
                                    "bound block %zu with %zu bytes, which only the start can know", r.at.offset,
@@ -163,19 +175,21 @@ static int nbcolli_builder_elements(nbcolli_builder *b, size_t count, nbcoll_red
 
 static int nbcolli_builder_shares(nbcolli_builder *b, int peer)
 {
-    return b->shares && b->shares(b->shares_user, peer);
+    return b->shares && b->shares(b->shares_user, nbcolli_builder_member(b, peer));
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
 static nbcoll_step nbcolli_builder_add_send(nbcolli_builder *b, int peer, nbcoll_region from)
 {
-    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = peer, .read = {from}});
+    int member = nbcolli_builder_member(b, peer);
+    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_SEND, .peer = member, .read = {from}});
 }
 
 static nbcoll_step nbcolli_builder_add_recv(nbcolli_builder *b, int peer, nbcoll_region to)
 {
-    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = peer, .write = to});
+    int member = nbcolli_builder_member(b, peer);
+    return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_RECV, .peer = member, .write = to});
 }
 
 nbcoll_step nbcoll_add_send(nbcoll_builder *builder, int peer, nbcoll_addr from, size_t bytes)
@@ -235,7 +249,7 @@ static void nbcolli_builder_add_expose(nbcolli_builder *b, size_t n, const nbcol
         nbcoll_part *part = nbcolli_builder_extend(b, &b->parts, 1, sizeof *part);
         if (!part)
             return;
-        *part = (nbcoll_part){.peer = parts[i].peer, .region = parts[i].region};
+        *part = (nbcoll_part){.peer = nbcolli_builder_member(b, parts[i].peer), .region = parts[i].region};
     }
     if (b->parts.used == first)
         return;
@@ -273,20 +287,6 @@ nbcoll_step nbcoll_add_expose(nbcoll_builder *builder, size_t n, const nbcoll_pa
     return nbcolli_builder_enter(b, "nbcoll_add_expose") ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
 }
 
-nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
-{
-    if (!NBCOLLI_BUILDER_REQUIRE(b, n <= NBCOLLI_MOST, NBCOLL_ERR_LIMIT, nbcolli_builder_next(b), "%zu parts", n))
-        return NULL;
-    size_t bytes = sizeof(nbcolli_room) + n * sizeof(nbcoll_part);
-    nbcolli_room *room = nbcolli_alloc(&b->host, bytes, 64);
-    if (!NBCOLLI_BUILDER_REQUIRE(b, room != NULL, NBCOLL_ERR_MEMORY, nbcolli_builder_next(b), "no memory"))
-        return NULL;
-    memset(room, 0, bytes);
-    *room = (nbcolli_room){b->rooms, bytes};
-    b->rooms = room;
-    return (nbcoll_part *)(void *)(room + 1);
-}
-
 nbcoll_part *nbcoll_builder_parts(nbcoll_builder *builder, size_t n)
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);
@@ -313,8 +313,9 @@ nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, 
     if (!nbcolli_builder_enter(b, "nbcoll_add_fetch") || !nbcolli_builder_peer(b, peer) ||
         !nbcolli_builder_region(b, region, 1))
         return NBCOLL_START;
+    int member = nbcolli_builder_member(b, peer);
     if (nbcolli_builder_shares(b, peer))
-        return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = peer, .write = region});
+        return nbcolli_builder_add(b, &(nbcoll_step_view){.kind = NBCOLL_FETCH, .peer = member, .write = region});
     nbcoll_step step = nbcolli_builder_add_recv(b, peer, region);
     if (b->status == NBCOLL_OK)
         nbcolli_drafts(b)[step].is_lowered = 1;
@@ -332,7 +333,7 @@ static nbcoll_addr nbcolli_builder_take_scratch(nbcolli_builder *b, size_t bytes
     return at;
 }
 
-/* A receive into scratch memory, which nothing holds back, and a REDUCE after it. */
+/* A receive into scratch memory, which nothing holds back, and a REDUCE after it. The peer is one of the group. */
 static nbcoll_step nbcolli_builder_lower_fetch_reduce(nbcolli_builder *b, const nbcoll_step_view *fetch)
 {
     size_t bytes = fetch->write.bytes;
@@ -365,8 +366,10 @@ nbcoll_step nbcoll_add_fetch_reduce(nbcoll_builder *builder, int peer, nbcoll_ad
     nbcoll_step_view view = {
         .kind = NBCOLL_FETCH_REDUCE, .peer = peer, .write = nbcoll_span(acc, bytes), .side = side, .reduction = how};
     view.read[side ^ 1] = view.write;
-    return nbcolli_builder_shares(b, peer) ? nbcolli_builder_add(b, &view)
-                                           : nbcolli_builder_lower_fetch_reduce(b, &view);
+    if (!nbcolli_builder_shares(b, peer))
+        return nbcolli_builder_lower_fetch_reduce(b, &view);
+    view.peer = nbcolli_builder_member(b, peer);
+    return nbcolli_builder_add(b, &view);
 }
 
 /* ---- local work ------------------------------------------------------------------------------------------------ */
@@ -502,6 +505,8 @@ void nbcoll_end_stage(nbcoll_builder *builder, nbcoll_stage_kind kind)
         nbcoll_step gate = nbcolli_builder_join(b);
         for (nbcoll_step step = first; step < end && b->status == NBCOLL_OK; step++)
             nbcolli_builder_edge(b, gate, step);
+        if (b->entry != NBCOLL_START) /* which early receives do not wait for */
+            nbcolli_builder_edge(b, gate, b->entry);
         b->gate = gate;
     }
     b->stage = (nbcoll_step)b->drafts.used;
@@ -598,13 +603,21 @@ nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_bu
     /* A host of size 0 is one that sets nothing. */
     if (c.host && c.host->size && nbcolli_copy_tagged(&host, c.host, sizeof host) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (c.rank < 0 || c.rank >= c.ranks)
+    if (c.rank < 0 || c.rank >= c.ranks || (c.nodes && c.nodes->ranks != c.ranks))
         return NBCOLL_ERR_RANK;
     nbcolli_builder *b = nbcolli_alloc(&host, sizeof *b, 64);
     if (!b)
         return NBCOLL_ERR_MEMORY;
-    *b = (nbcolli_builder){
-        .head = {c.rank, c.ranks}, .host = host, .shares = c.shares, .shares_user = c.shares_user, .name = "schedule"};
+    *b = (nbcolli_builder){.head = {c.rank, c.ranks, c.nodes},
+                           .rank = c.rank,
+                           .ranks = c.ranks,
+                           .nodes = {sizeof b->nodes, c.ranks, 1, 1, NULL, NULL, NULL, NULL},
+                           .host = host,
+                           .shares = c.shares,
+                           .shares_user = c.shares_user,
+                           .name = "schedule"};
+    if (!c.nodes)
+        b->head.nodes = &b->nodes;
     nbcolli_builder_join(b); /* START */
     nbcolli_builder_join(b); /* END */
     nbcoll_status status = b->status;

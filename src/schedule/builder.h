@@ -14,7 +14,13 @@ typedef struct nbcolli_array {
     size_t used, room;
 } nbcolli_array;
 
-/* Memory of nbcoll_builder_parts, in front of it. */
+/* What is numbered together: messages with one peer, in one group. */
+typedef struct nbcolli_builder_channel {
+    int peer;
+    uint32_t group;
+} nbcolli_builder_channel;
+
+/* Memory that a builder lends, in front of it. */
 typedef struct nbcolli_room {
     struct nbcolli_room *next;
     size_t bytes;
@@ -29,6 +35,9 @@ typedef struct nbcolli_draft {
     uint32_t part;    /* EXPOSE, CALL: index of its first part */
     uint32_t members; /* a lowered step: how many steps just before it are its pieces */
     uint32_t pieces;  /* the end of a growing exposure: how many it has, alike in steps, among its members */
+    uint32_t group;   /* which one added it: 0 for none */
+    uint32_t channel; /* index, while messages are numbered */
+    int is_followed;  /* a step waits for it */
     int is_lowered;   /* it stands for an EXPOSE, FETCH or FETCH_REDUCE, or a piece of one */
     int is_numbered;
 } nbcolli_draft;
@@ -36,7 +45,12 @@ typedef struct nbcolli_draft {
 #define NBCOLLI_TEXT 240 /* bytes of an error in words */
 
 typedef struct nbcolli_builder {
-    nbcoll_builder head; /* first: what the algorithm sees */
+    nbcoll_builder head;    /* first: what the algorithm sees: the group's, inside one */
+    int rank, ranks;        /* of the whole schedule */
+    const int *members;     /* [head.ranks]: the group's ranks; null: 0, 1, 2, ... */
+    uint32_t group, groups; /* the one at work, 0: none; how many there were */
+    size_t fresh;           /* scratch memory from here on is this group's own */
+    nbcoll_nodes nodes;     /* of one node, for builders without a table */
     nbcoll_host host;
     nbcoll_shares *shares;
     void *shares_user;
@@ -48,14 +62,22 @@ typedef struct nbcolli_builder {
     nbcolli_array drafts;       /* nbcolli_draft */
     nbcolli_array edges;        /* nbcolli_entry: earlier and later step in its key */
     nbcolli_array parts;        /* nbcoll_part */
+    nbcolli_builder_channel *channel;   /* while messages are numbered */
     struct nbcolli_room *rooms; /* lent to the algorithm */
     size_t scratch;             /* bytes given out */
     nbcoll_step stage;          /* first step of the open stage */
     nbcoll_step gate;           /* the end of the last dependent stage; START: none */
+    nbcoll_step entry;          /* the gate of the first steps of the group at work */
     uint32_t max_posted;
     uint32_t posted;    /* sends added under max_posted, at most that many */
     nbcoll_step window; /* no later than the first send that the next one waits for */
 } nbcolli_builder;
+
+/* The rank of the whole schedule that is this one of the group at work. */
+static inline int nbcolli_builder_member(const nbcolli_builder *b, int rank)
+{
+    return b->members ? b->members[rank] : rank;
+}
 
 static inline nbcolli_draft *nbcolli_drafts(const nbcolli_builder *b)
 {
@@ -76,6 +98,9 @@ static inline int nbcolli_builder_enter(nbcolli_builder *b, const char *call)
 void nbcolli_builder_refuse(nbcolli_builder *b, nbcoll_status status, nbcoll_step step, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Memory that is the builder's till it is finished, zeroed; null: it has failed. */
+void *nbcolli_builder_room(nbcolli_builder *b, size_t n, size_t bytes);
+
 /* nbcoll_add_join, nbcoll_add_expose, nbcoll_builder_parts and nbcoll_after of a builder without error, inside other
  * calls; the steps of the last one exist. */
 nbcoll_step nbcolli_builder_join(nbcolli_builder *b);
@@ -87,7 +112,8 @@ void nbcolli_builder_after(nbcolli_builder *b, nbcoll_step step, nbcoll_step ear
 nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out);
 
 /* Gives the message steps of a schedule, and `parts`, the schedule's, their numbers, and builds its message indices.
- * `work` has room for twice as many entries as there are steps or parts. Errors: ERR_ARGUMENT (a number used twice). */
+ * `work` has room for twice as many entries as there are steps or parts, with groups steps and parts. Errors:
+ * ERR_ARGUMENT (a number used twice), ERR_LIMIT (too many in groups), ERR_MEMORY. */
 nbcoll_status nbcolli_number(nbcolli_builder *b, nbcoll_schedule *s, nbcoll_part *parts, nbcolli_entry *work);
 
 #endif

@@ -70,8 +70,8 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
     nbcoll_schedule *s = (nbcoll_schedule *)block;
     *s = (nbcoll_schedule){.host = b->host,
                            .memory = total,
-                           .rank = b->head.rank,
-                           .ranks = b->head.ranks,
+                           .rank = b->rank,
+                           .ranks = b->ranks,
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
                            .fingerprint = b->fingerprint,
@@ -253,6 +253,7 @@ static nbcoll_status nbcolli_finish_fill(nbcolli_builder *b, nbcolli_entry *work
 nbcoll_status nbcolli_assemble(nbcolli_builder *b, nbcoll_schedule **out)
 {
     size_t most = b->drafts.used > b->parts.used ? b->drafts.used : b->parts.used;
+    most = b->groups ? b->drafts.used + b->parts.used : most;
     size_t bytes = (2 * most > b->edges.used ? 2 * most : b->edges.used) * sizeof(nbcolli_entry);
     nbcolli_entry *work = nbcolli_alloc(&b->host, bytes, NBCOLLI_FINISH_LINE);
     if (!work)

@@ -29,9 +29,9 @@ nbcoll_status nbcolli_case_take(const nbcoll_case *c, nbcoll_case *out)
     *out = (nbcoll_case){0};
     if (nbcolli_copy_tagged(out, c, sizeof *out) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (out->ranks < 1)
+    if (out->ranks < 1 || (out->nodes && out->nodes->ranks != out->ranks))
         return NBCOLL_ERR_RANK;
-    if ((unsigned)out->spread >= NBCOLL_SPREAD_COUNT)
+    if ((unsigned)out->spread >= NBCOLL_SPREAD_COUNT || out->node < NBCOLL_CASE_BY_NODE)
         return NBCOLL_ERR_ARGUMENT;
     nbcoll_args a = {.size = sizeof a,
                      .operation = nbcolli_case_equal(out->operation),
@@ -169,11 +169,14 @@ nbcoll_region nbcolli_case_blocks(const nbcoll_case *c, int rank)
 
 typedef struct nbcolli_case_shares {
     int rank, node;
+    const nbcoll_nodes *nodes;
 } nbcolli_case_shares;
 
 static int nbcolli_case_shares_with(void *user, int peer)
 {
     const nbcolli_case_shares *s = user;
+    if (s->node == NBCOLL_CASE_BY_NODE)
+        return !s->nodes || nbcoll_node_of(s->nodes, s->rank) == nbcoll_node_of(s->nodes, peer);
     return s->rank / s->node == peer / s->node;
 }
 
@@ -211,14 +214,15 @@ static nbcoll_args nbcolli_case_args(const nbcoll_case *c, int rank, size_t *num
 static nbcoll_status nbcolli_case_build_one(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int rank,
                                             const nbcoll_host *host, size_t *number, nbcoll_schedule **out)
 {
-    nbcolli_case_shares shares = {rank, c->node};
+    nbcolli_case_shares shares = {rank, c->node, c->nodes};
     nbcoll_args a = nbcolli_case_args(c, rank, number, (nbcoll_type *)(number + 2 * (size_t)c->ranks));
     nbcoll_builder_config config = {.size = sizeof config,
                                     .host = host,
                                     .rank = rank,
                                     .ranks = c->ranks,
-                                    .shares = c->node > 0 ? nbcolli_case_shares_with : NULL,
-                                    .shares_user = &shares};
+                                    .shares = c->node ? nbcolli_case_shares_with : NULL,
+                                    .shares_user = &shares,
+                                    .nodes = c->nodes};
     return nbcoll_build_schedule(algorithm, &a, &config, out);
 }
 

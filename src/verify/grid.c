@@ -125,21 +125,38 @@ static nbcoll_status nbcolli_grid_blocks(const nbcolli_grid_walk *w)
     return status;
 }
 
-static nbcoll_status nbcolli_grid_walk_all(const nbcolli_grid_walk *w)
+/* All roots and counts of so many ranks. */
+static nbcoll_status nbcolli_grid_roots(const nbcolli_grid_walk *w)
 {
     nbcoll_status status = NBCOLL_OK;
     int has_root = nbcolli_kind_of(w->algorithm->operation)->has_root, is_fixed = has_root && w->grid.root >= 0;
-    for (int ranks = w->grid.fewest; ranks <= w->grid.most; ranks++) {
-        int first = is_fixed ? w->grid.root : 0, last = is_fixed ? w->grid.root : has_root ? ranks - 1 : 0;
+    int first = is_fixed ? w->grid.root : 0, last = is_fixed ? w->grid.root : has_root ? w->at->ranks - 1 : 0;
+    for (int root = first; root <= last && root < w->at->ranks; root++)
+        for (size_t i = 0; i < w->grid.counts && status == NBCOLL_OK; i++) {
+            w->at->root = root;
+            w->at->count = w->grid.count[i];
+            status = nbcolli_grid_blocks(w);
+            if (status != NBCOLL_OK)
+                return status;
+        }
+    return status;
+}
+
+static nbcoll_status nbcolli_grid_walk_all(const nbcolli_grid_walk *w)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (int ranks = w->grid.fewest; ranks <= w->grid.most && status == NBCOLL_OK; ranks++) {
+        nbcoll_nodes *nodes = NULL;
         w->at->ranks = ranks;
-        for (int root = first; root <= last && root < ranks; root++)
-            for (size_t i = 0; i < w->grid.counts; i++) {
-                w->at->root = root;
-                w->at->count = w->grid.count[i];
-                status = nbcolli_grid_blocks(w);
-                if (status != NBCOLL_OK)
-                    return status;
-            }
+        if (w->grid.placement) {
+            status = nbcoll_nodes_place(w->grid.placement, ranks, w->grid.host, &nodes);
+            w->at->nodes = nodes;
+        }
+        if (status == NBCOLL_OK)
+            status = nbcolli_grid_roots(w);
+        if (w->grid.placement)
+            w->at->nodes = NULL;
+        nbcoll_nodes_free(nodes);
     }
     return status;
 }
@@ -152,7 +169,8 @@ nbcoll_status nbcoll_verify_grid(const nbcoll_algorithm *algorithm, const nbcoll
     if (!algorithm || !grid || !c)
         return NBCOLL_ERR_NULL;
     if (nbcolli_copy_tagged(&walk.grid, grid, sizeof walk.grid) != NBCOLL_OK || walk.grid.fewest < 1 ||
-        nbcolli_copy_tagged(&known, algorithm, sizeof known) != NBCOLL_OK || c->size < offsetof(nbcoll_case, segment))
+        nbcolli_copy_tagged(&known, algorithm, sizeof known) != NBCOLL_OK || c->size < offsetof(nbcoll_case, segment) ||
+        (walk.grid.placement && c->size < sizeof *c))
         return NBCOLL_ERR_CONFIG;
     if (walk.grid.counts && !walk.grid.count)
         return NBCOLL_ERR_NULL;

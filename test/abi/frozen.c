@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <nbcoll/nbcoll.h>
+#include <nbcoll/nodes.h>
 #include <nbcoll/schedule.h>
 #include <nbcoll/pattern.h>
 #include <nbcoll/transport.h>
@@ -300,11 +301,12 @@ SIZE(nbcoll_region, 24);
 OFFSET(nbcoll_region, at, 0);
 OFFSET(nbcoll_region, bytes, 16);
 
-SIZE(nbcoll_builder, 8);
+SIZE(nbcoll_builder, 16);
 OFFSET(nbcoll_builder, rank, 0);
 OFFSET(nbcoll_builder, ranks, 4);
+OFFSET(nbcoll_builder, nodes, 8);
 
-SIZE(nbcoll_builder_config, 48);
+SIZE(nbcoll_builder_config, 56);
 OFFSET(nbcoll_builder_config, size, 0);
 OFFSET(nbcoll_builder_config, host, 8);
 OFFSET(nbcoll_builder_config, rank, 16);
@@ -312,6 +314,7 @@ OFFSET(nbcoll_builder_config, ranks, 20);
 OFFSET(nbcoll_builder_config, shares, 24);
 OFFSET(nbcoll_builder_config, shares_user, 32);
 OFFSET(nbcoll_builder_config, cells, 40);
+OFFSET(nbcoll_builder_config, nodes, 48);
 
 SIZE(nbcoll_memory, 24);
 OFFSET(nbcoll_memory, at, 0);
@@ -463,6 +466,26 @@ SIZE(nbcoll_tuning_problem, 176);
 OFFSET(nbcoll_tuning_problem, size, 0);
 OFFSET(nbcoll_tuning_problem, line, 8);
 OFFSET(nbcoll_tuning_problem, text, 12);
+
+/* ---- nodes.h ----------------------------------------------------------------------------------------------------- */
+SIZE(nbcoll_nodes, 56);
+OFFSET(nbcoll_nodes, size, 0);
+OFFSET(nbcoll_nodes, ranks, 8);
+OFFSET(nbcoll_nodes, count, 12);
+OFFSET(nbcoll_nodes, are_blocks, 16);
+OFFSET(nbcoll_nodes, node, 24);
+OFFSET(nbcoll_nodes, place, 32);
+OFFSET(nbcoll_nodes, begins, 40);
+OFFSET(nbcoll_nodes, member, 48);
+VALUE(NBCOLL_NUMBERING_BLOCK, 0);
+VALUE(NBCOLL_NUMBERING_ROUND_ROBIN, 1);
+VALUE(NBCOLL_NUMBERING_RANDOM, 2);
+SIZE(nbcoll_placement, 40);
+OFFSET(nbcoll_placement, size, 0);
+OFFSET(nbcoll_placement, room, 8);
+OFFSET(nbcoll_placement, rooms, 16);
+OFFSET(nbcoll_placement, numbering, 24);
+OFFSET(nbcoll_placement, seed, 32);
 
 /* ---- pattern.h --------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ROUNDS_MAX, 31);
@@ -649,7 +672,8 @@ OFFSET(nbcoll_meaning, block, 48);
 OFFSET(nbcoll_meaning, same_tree, 56);
 OFFSET(nbcoll_meaning, travels, 64);
 
-SIZE(nbcoll_case, 88);
+VALUE(NBCOLL_CASE_BY_NODE, ~0ul);
+SIZE(nbcoll_case, 96);
 OFFSET(nbcoll_case, size, 0);
 OFFSET(nbcoll_case, operation, 8);
 OFFSET(nbcoll_case, ranks, 12);
@@ -665,8 +689,9 @@ OFFSET(nbcoll_case, segment, 64);
 OFFSET(nbcoll_case, arity, 72);
 OFFSET(nbcoll_case, ports, 76);
 OFFSET(nbcoll_case, split, 80);
+OFFSET(nbcoll_case, nodes, 88);
 
-SIZE(nbcoll_grid, 72);
+SIZE(nbcoll_grid, 80);
 OFFSET(nbcoll_grid, size, 0);
 OFFSET(nbcoll_grid, host, 8);
 OFFSET(nbcoll_grid, fewest, 16);
@@ -678,6 +703,7 @@ OFFSET(nbcoll_grid, count, 40);
 OFFSET(nbcoll_grid, visit, 48);
 OFFSET(nbcoll_grid, user, 56);
 OFFSET(nbcoll_grid, only_visit, 64);
+OFFSET(nbcoll_grid, placement, 72);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

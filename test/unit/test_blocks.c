@@ -98,7 +98,7 @@ static void an_older_struct_is_not_written_beyond_its_end(void **state)
 /* The two regions of rank 2 and `peer`, of complete arguments. */
 static void regions(nbcoll_args a, int peer, nbcoll_region *send, nbcoll_region *recv)
 {
-    nbcoll_builder b = {2, RANKS};
+    nbcoll_builder b = {.rank = 2, .ranks = RANKS};
     assert_int_equal(nbcoll_args_complete(&a, b.rank, b.ranks), NBCOLL_OK);
     *send = nbcoll_send_block(&b, &a, peer);
     *recv = nbcoll_recv_block(&b, &a, peer);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Nodes: which ranks are near each other. A node is what shares memory, or what the host says. The authors of
+ * algorithms ask a table of them, which all ranks have alike, and which never changes; each answer takes constant time.
+ *
+ * Builders find the table at `b->nodes`. It is never null: where nothing was said, one node has all ranks. A table
+ * says nothing about what ranks of a node can do with each other: an exposure to a rank that shares no memory is
+ * lowered, whatever the table says (schedule.h).
+ */
+#include "nbcoll.h"
+
+#ifndef NBCOLL_NODES_H
+#define NBCOLL_NODES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+/* Nodes are numbered from 0 in the order of their first ranks, so that rank 0 is on node 0; each has at least one rank.
+ * The arrays are read through the functions below. */
+typedef struct nbcoll_nodes {
+    size_t size;
+    int ranks, count;  /* of all nodes; nodes */
+    int are_blocks;    /* every rank of a node is below all ranks of the next: what ranks of a node have to do with, in
+                          rank order, lies together */
+    const int *node;   /* [ranks]: the node of each; null, like the others, where there is one node */
+    const int *place;  /* [ranks]: how many ranks of its node are below it */
+    const int *begins; /* [count + 1]: where in `member` those of each node begin */
+    const int *member; /* [ranks]: the ranks, node by node, rising in each */
+} nbcoll_nodes;
+
+/* The node of a rank. */
+static inline int nbcoll_node_of(const nbcoll_nodes *t, int rank)
+{
+    return t->node ? t->node[rank] : 0;
+}
+
+/* How many ranks of its node are below this one: its number within the node. */
+static inline int nbcoll_node_place(const nbcoll_nodes *t, int rank)
+{
+    return t->place ? t->place[rank] : rank;
+}
+
+/* The number of ranks of a node. */
+static inline int nbcoll_node_size(const nbcoll_nodes *t, int node)
+{
+    return t->begins ? t->begins[node + 1] - t->begins[node] : t->ranks;
+}
+
+/* The rank of a node that has the place `place`: the inverse of nbcoll_node_place. */
+static inline int nbcoll_node_rank(const nbcoll_nodes *t, int node, int place)
+{
+    return t->member ? t->member[t->begins[node] + place] : place;
+}
+
+/* All ranks of a node, rising: nbcoll_node_size of them. Null: those from 0 on. As nbcoll_within takes a group. */
+static inline const int *nbcoll_node_ranks(const nbcoll_nodes *t, int node)
+{
+    return t->member ? t->member + t->begins[node] : NULL;
+}
+
+/* The rank that leads a node in an operation: its first one, but that `root` leads its own. No root: -1. */
+static inline int nbcoll_node_leader(const nbcoll_nodes *t, int node, int root)
+{
+    return root >= 0 && nbcoll_node_of(t, root) == node ? root : nbcoll_node_rank(t, node, 0);
+}
+
+/* ---- making a table -------------------------------------------------------------------------------------------- */
+
+/* Makes a table of which node[r], any number of 0..ranks-1, is the node of rank r: ranks with the same number share it.
+ * `node` is copied. `host`: for memory; may be null; copied. The table is immutable, any thread may read it, and
+ * nbcoll_nodes_free frees it. Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_RANK (ranks < 1), ERR_ARGUMENT (no
+ * such number), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_nodes_make(const int node[], int ranks, const nbcoll_host *host, nbcoll_nodes **out);
+
+/* How ranks are numbered over the nodes. */
+typedef enum nbcoll_numbering {
+    NBCOLL_NUMBERING_BLOCK,       /* node after node */
+    NBCOLL_NUMBERING_ROUND_ROBIN, /* one of each node after the other, as long as it has room */
+    NBCOLL_NUMBERING_RANDOM       /* anyhow, as the seed says */
+} nbcoll_numbering;
+
+/* Where ranks are put when nobody says it one by one: in tools and tests. */
+typedef struct nbcoll_placement {
+    size_t size;
+    const int *room; /* [rooms], each at least 1: ranks of one node after the other; behind the last from the first
+                        again, till all ranks have a place: the last node may have fewer */
+    size_t rooms;
+    nbcoll_numbering numbering;
+    uint64_t seed;
+} nbcoll_placement;
+
+/* The table of so many ranks that are placed like this. Errors: those of nbcoll_nodes_make; ERR_CONFIG (the placement's
+ * size), ERR_ARGUMENT (no rooms, or one below 1; no such numbering). */
+NBCOLL_API nbcoll_status nbcoll_nodes_place(const nbcoll_placement *placement, int ranks, const nbcoll_host *host,
+                                            nbcoll_nodes **out);
+
+/* Null is accepted. */
+NBCOLL_API void nbcoll_nodes_free(nbcoll_nodes *nodes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
