@@ -4,8 +4,8 @@
 #
 #     awk -f src/amalgamate.awk >nbcoll.h
 #
-# That file is all public headers (but tuning.h) and, where NBCOLL_IMPLEMENTATION is defined, the library: to be copied
-# into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
+# That file is all public headers (but tuning.h and affinity.h) and, where NBCOLL_IMPLEMENTATION is defined, the
+# library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
 # -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c.
 #

@@ -388,7 +388,7 @@ const command command_bench = {
     "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (2)\n"
     "  --threads         the ranks are threads of one process, not processes\n"
-    "  --bind W          ranks to core, l3 or none (core, if there are as many)\n"
+    "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
     "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
     "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
     "                    the reason (default)\n"

@@ -9,6 +9,8 @@
 #include "command.h"
 #include "info.h"
 
+enum { INFO_RANKS = 4096 };
+
 #ifndef NBCOLL_TRANSPORTS
 #define NBCOLL_TRANSPORTS ""
 #endif
@@ -70,7 +72,7 @@ static json_t *reductions(void)
     return names;
 }
 
-static json_t *collect(void)
+static json_t *collect(int ranks)
 {
     json_t *all = json_object();
     json_object_set_new(all, "version", json_string(NBCOLL_VERSION));
@@ -82,6 +84,8 @@ static json_t *collect(void)
     json_object_set_new(all, "vectors", features());
     json_object_set_new(all, "copy_paths", info_paths());
     json_object_set_new(all, "cells", info_cells());
+    if (ranks)
+        json_object_set_new(all, "places", info_places(ranks));
     return all;
 }
 
@@ -117,6 +121,23 @@ static void print_cells(const json_t *all)
                (long long)json_integer_value(json_object_get(of, "communicators")));
 }
 
+static void print_places(const json_t *all)
+{
+    size_t i;
+    json_t *place;
+    if (!all)
+        return;
+    printf("\nplaces: %s\n", json_string_value(json_object_get(all, "why")));
+    json_array_foreach(json_object_get(all, "places"), i, place)
+    {
+        long long driver = (long long)json_integer_value(json_object_get(place, "driver"));
+        printf("rank %-3zu     on processor %lld", i, (long long)json_integer_value(json_object_get(place, "rank")));
+        if (driver >= 0)
+            printf(", its driver on %lld: they share %s", driver, json_string_value(json_object_get(place, "share")));
+        puts("");
+    }
+}
+
 static void print_all(json_t *all)
 {
     const char *name;
@@ -138,20 +159,25 @@ static void print_all(json_t *all)
     json_object_foreach(json_object_get(all, "copy_paths"), name, value)
         print_path(name, value);
     print_cells(json_object_get(all, "cells"));
+    print_places(json_object_get(all, "places"));
 }
 
 static int run(const command *self, int argc, char *argv[])
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"ranks", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
+    unsigned long long ranks = 0;
     int option, json = 0;
     while ((option = command_next(self, argc, argv, options)) != -1) {
         if (option == '?')
             return COMMAND_USAGE;
-        json = 1;
+        json |= option == 'j';
+        if (option == 'r' && !command_number(optarg, 1, INFO_RANKS, &ranks))
+            return command_refuse(self, "--ranks takes a number, 1..%d, not '%s'", INFO_RANKS, optarg);
     }
     if (optind < argc)
         return command_refuse(self, "it takes no words: '%s'", argv[optind]);
-    json_t *all = collect();
+    json_t *all = collect((int)ranks);
     if (json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
         puts("");
@@ -164,7 +190,7 @@ static int run(const command *self, int argc, char *argv[])
 const command command_info = {
     "info",
     "lists operations, algorithms, types, reductions, transports and copy paths",
-    "usage: nbcoll info [--json]\n\n"
+    "usage: nbcoll info [--json] [--ranks N]\n\n"
     "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
     "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
     "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
@@ -172,7 +198,9 @@ const command command_info = {
     "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Last, what the cells of a\n"
     "communicator take of each rank's shared memory, by the number of ranks: a communicator for which one has no room\n"
     "left works by messages alone.\n\n"
-    "  --json            one object\n",
+    "  --json            one object\n"
+    "  --ranks N         also where N ranks would run, scattered over the cores that may be used, and where the\n"
+    "                    drivers of their progress: on the cores between, dealt evenly, nearest first\n",
     run,
     ":",
 };

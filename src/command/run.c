@@ -192,6 +192,8 @@ const command command_run = {
         "  -n N              ranks, 1..256\n"
         "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
         "                    can have one, and the build has hwloc\n"
+        "  --bind scatter    rank i of N runs on core i * C / N of the C that may be used, so that those without a\n"
+        "                    rank lie between; needs nbcoll_affinity. nbcoll info --ranks N lists them\n"
         "  --bind l3         rank i runs on the cores of L3 cache i, modulo their number\n"
         "  --bind none       the default otherwise\n"
         "  --timeout S       stop when S seconds are over\n"

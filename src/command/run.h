@@ -23,8 +23,8 @@ typedef struct run_binding run_binding;
 
 /* Takes the value of --bind: 0, or COMMAND_USAGE after naming what is wrong. */
 int run_bind_take(const command *self, const char *value, const char **where);
-/* Finds places for the ranks: `where` is "core", "l3", "none", or null for cores if each rank can have one. *out is
- * null when they are not to be bound. 0, or an exit status after naming what is wrong. */
+/* Finds places for the ranks: `where` is "core", "scatter", "l3", "none", or null for cores if each rank can have one.
+ * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. */
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
 /* Binds this process to the place of a rank. 0, or an errno. Null binds nothing. */
 int run_bind_here(const run_binding *binding, int rank);

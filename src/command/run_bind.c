@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Places for ranks: the cores, or the groups of cores that share an L3 cache, as far as this process may use them. */
+ * Places for ranks: the cores, one after the other or scattered, or the groups of cores that share an L3 cache, as far
+ * as this process may use them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,19 @@
 #ifdef NBCOLL_HAVE_HWLOC
 #include <hwloc.h>
 #endif
+#ifdef NBCOLL_HAVE_AFFINITY
+#include <nbcoll/affinity.h>
+#endif
 
 #include "run.h"
 
 int run_bind_take(const command *self, const char *value, const char **where)
 {
     *where = value;
-    if (strcmp(value, "core") == 0 || strcmp(value, "l3") == 0 || strcmp(value, "none") == 0)
+    if (strcmp(value, "core") == 0 || strcmp(value, "scatter") == 0 || strcmp(value, "l3") == 0 ||
+        strcmp(value, "none") == 0)
         return 0;
-    return command_refuse(self, "--bind is core, l3 or none, not '%s'", value);
+    return command_refuse(self, "--bind is core, scatter, l3 or none, not '%s'", value);
 }
 
 #ifdef NBCOLL_HAVE_HWLOC
@@ -43,15 +48,41 @@ static int list_places(run_binding *b, hwloc_obj_type_t kind, hwloc_const_bitmap
     return objects > 0 && !b->place ? ENOMEM : 0;
 }
 
-/* 0, or an errno. */
-static int find_places(run_binding *b, hwloc_obj_type_t kind)
+#ifdef NBCOLL_HAVE_AFFINITY
+/* One place for each rank, which is a processor; 0, or an errno. */
+static int scatter(run_binding *b, int ranks)
 {
+    nbcoll_affinity_config config = {.size = sizeof config, .ranks = ranks, .topology = b->topology};
+    nbcoll_affinity *found;
+    nbcoll_status status = nbcoll_affinity_find(NULL, &config, &found);
+    if (status != NBCOLL_OK)
+        return status == NBCOLL_ERR_MEMORY ? ENOMEM : ENODEV;
+    b->place = calloc((size_t)ranks, sizeof *b->place);
+    for (int i = 0; b->place && i < ranks && (b->place[i] = hwloc_bitmap_alloc()); i++)
+        hwloc_bitmap_only(b->place[b->places++], (unsigned)found->place[i].rank);
+    nbcoll_affinity_free(found);
+    return b->places < ranks ? ENOMEM : 0;
+}
+#else
+static int scatter(run_binding *b, int ranks)
+{
+    (void)b;
+    (void)ranks;
+    return ENOTSUP;
+}
+#endif
+
+/* 0, or an errno. `where`: as in run_bind_find. */
+static int find_places(run_binding *b, const char *where, int ranks)
+{
+    hwloc_obj_type_t kind = where && strcmp(where, "l3") == 0 ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_CORE;
     if (hwloc_topology_init(&b->topology) < 0)
         return ENOMEM;
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
     int failed = !allowed || hwloc_topology_load(b->topology) < 0 ||
                  hwloc_get_cpubind(b->topology, allowed, HWLOC_CPUBIND_THREAD) < 0;
-    int error = failed ? errno : list_places(b, kind, allowed);
+    int is_scattered = where && strcmp(where, "scatter") == 0;
+    int error = failed ? errno : is_scattered ? scatter(b, ranks) : list_places(b, kind, allowed);
     hwloc_bitmap_free(allowed);
     return error;
 }
@@ -64,7 +95,7 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
         return 0;
 
     run_binding *b = calloc(1, sizeof *b);
-    int error = b ? find_places(b, is_l3 ? HWLOC_OBJ_L3CACHE : HWLOC_OBJ_CORE) : ENOMEM;
+    int error = b ? find_places(b, where, ranks) : ENOMEM;
     if (!error && b->places >= (where ? 1 : ranks)) {
         *out = b;
         return 0;

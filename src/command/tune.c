@@ -324,7 +324,7 @@ const command command_tune = {
     "  --json            one object instead of the tables\n\n"
     "Measured:\n"
     "  --threads         the ranks are threads of one process, not processes\n"
-    "  --bind W          ranks to core, l3 or none (core, if there are as many)\n"
+    "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
     "  --buffers B       reused in each iteration, or changing (reused)\n"
     "  --rounds N        (15) of\n"
     "  --iterations N    (20, above 64 KiB fewer) of each candidate\n\n"

@@ -13,6 +13,7 @@
 #include <nbcoll/select.h>
 #include <nbcoll/split.h>
 #include <nbcoll/tuning.h>
+#include <nbcoll/affinity.h>
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
 #include <nbcoll/loopback.h>
@@ -486,6 +487,36 @@ OFFSET(nbcoll_placement, room, 8);
 OFFSET(nbcoll_placement, rooms, 16);
 OFFSET(nbcoll_placement, numbering, 24);
 OFFSET(nbcoll_placement, seed, 32);
+
+/* ---- affinity.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_NEAR_CORE, 0);
+VALUE(NBCOLL_NEAR_L2, 1);
+VALUE(NBCOLL_NEAR_L3, 2);
+VALUE(NBCOLL_NEAR_NUMA, 3);
+VALUE(NBCOLL_NEAR_PACKAGE, 4);
+VALUE(NBCOLL_NEAR_MACHINE, 5);
+
+SIZE(nbcoll_affinity_config, 64);
+OFFSET(nbcoll_affinity_config, size, 0);
+OFFSET(nbcoll_affinity_config, ranks, 8);
+OFFSET(nbcoll_affinity_config, ranks_on, 16);
+OFFSET(nbcoll_affinity_config, within, 24);
+OFFSET(nbcoll_affinity_config, within_count, 32);
+OFFSET(nbcoll_affinity_config, drivers_on, 40);
+OFFSET(nbcoll_affinity_config, drivers_count, 48);
+OFFSET(nbcoll_affinity_config, topology, 56);
+
+SIZE(nbcoll_rank_place, 12);
+OFFSET(nbcoll_rank_place, rank, 0);
+OFFSET(nbcoll_rank_place, driver, 4);
+OFFSET(nbcoll_rank_place, near, 8);
+
+SIZE(nbcoll_affinity, 216);
+OFFSET(nbcoll_affinity, place, 0);
+OFFSET(nbcoll_affinity, ranks, 8);
+OFFSET(nbcoll_affinity, cores, 12);
+OFFSET(nbcoll_affinity, idle, 16);
+OFFSET(nbcoll_affinity, why, 20);
 
 /* ---- pattern.h --------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ROUNDS_MAX, 31);

@@ -14,8 +14,8 @@ nm -D --defined-only "$work/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort >
 sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$map" >"$work/listed"
 diff "$work/listed" "$work/exported"
 
-# What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files and
-# the conformance suite have libraries of their own.
+# What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files,
+# affinity and the conformance suite have libraries of their own.
 sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$NBCOLL_SOURCE"/include/nbcoll/*.h |
-    grep -v '^nbcoll_\(tuning\|conformance\)_' | LC_ALL=C sort >"$work/declared"
+    grep -v '^nbcoll_\(tuning\|affinity\|conformance\)_' | LC_ALL=C sort >"$work/declared"
 diff "$work/declared" "$work/listed"

@@ -28,7 +28,7 @@ refuses "nbcoll bench: --ranks: there are at most 256 over shared memory" bench 
 refuses "nbcoll bench: --tests takes a number of 0..1000000, not '-1'" bench bcast --tests -1
 refuses "nbcoll bench: --compute takes a number of 0..1000000, not 'much'" bench bcast --compute much
 refuses "nbcoll bench: --buffers is reused, changing or both, not 'new'" bench bcast --buffers new
-refuses "nbcoll bench: --bind is core, l3 or none, not 'l2'" bench bcast --bind l2
+refuses "nbcoll bench: --bind is core, scatter, l3 or none, not 'l2'" bench bcast --bind l2
 refuses "nbcoll bench: --plot takes a file that ends in .svg, .png or .pdf, not 'x.gif'" bench bcast --plot x.gif
 
 # without gnuplot that is said, and nothing is measured

@@ -3,6 +3,20 @@
 # `nbcoll info` as text: what the build has, and the copy paths found, or why they could not be; both are success.
 . "$(dirname "$0")/check.sh"
 
+# Of a machine that hwloc makes up: two L3 caches with two cores each.
+export HWLOC_SYNTHETIC='l3:2 l2:2 core:1 pu:1'
+succeeds info --ranks 2
+if ! grep -qx 'places: this build is without nbcoll_affinity' "$work/out"; then
+    prints 'places: 2 ranks on 4 cores: 2 idle for drivers, 1 on each'
+    prints 'rank 0       on processor 0, its driver on 1: they share the L3 cache'
+    prints 'rank 1       on processor 2, its driver on 3: they share the L3 cache'
+    succeeds info --ranks 4
+    prints 'places: 4 ranks on 4 cores: no core to spare, drivers run where their ranks do'
+    prints 'rank 3       on processor 3'
+fi
+unset HWLOC_SYNTHETIC
+refuses "nbcoll info: --ranks takes a number, 1..4096, not '0'" info --ranks 0
+
 succeeds info
 for title in barrier bcast types reductions transports vectors; do
     grep -q "^$title  *[^ ]" "$work/out" || fail "no $title"

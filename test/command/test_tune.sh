@@ -105,7 +105,7 @@ refuses "nbcoll tune: --within takes per cent, 0..100, not '-1'" tune --within -
 refuses "nbcoll tune: --buffers is reused or changing, not 'both'" tune --buffers both
 refuses "nbcoll tune: --rounds takes a number of 1..10000, not '0'" tune --rounds 0
 refuses "nbcoll tune: --op SUM: BYTE has no such reduction" tune --simulate reduce --type byte
-refuses "nbcoll tune: --bind is core, l3 or none, not 'x'" tune --bind x
+refuses "nbcoll tune: --bind is core, scatter, l3 or none, not 'x'" tune --bind x
 run tune --simulate barrier --output none/rules
 [ "$status" -eq 3 ] || fail "no such place"
 mkdir folder

@@ -2,7 +2,7 @@
 #
 # Read by the tests of the installed library: installs it (installed ON|OFF option..., for shared or static), moves what
 # was installed elsewhere, and builds program.c there, by pkg-config and by find_package; wire.c, which tests a
-# transport; and tuned.c, where inih is there for it.
+# transport; tuned.c and placed.c, where inih and hwloc are there for them.
 installed()
 {
     shared=$1
@@ -22,6 +22,8 @@ installed()
 tuning=OFF
 echo '#include <ini.h>' | "$CC" -E - >/dev/null 2>&1 && tuning=ON
 printf '[bcast]\nbinomial =\n' >"$work/rules"
+affinity=OFF
+echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
 # by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire and, of tuned.c, program.tuned
 by_pkg_config()
@@ -38,12 +40,17 @@ by_pkg_config()
         # shellcheck disable=SC2046
         "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/tuned.c" -o "$output.tuned" \
             $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_tuning)
+    [ $affinity = OFF ] ||
+        # shellcheck disable=SC2046
+        "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/placed.c" -o "$output.placed" \
+            $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_affinity)
 }
 
-# runs program: program, program.wire and, if there is one, program.tuned
+# runs program: program, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; }
+    "$1" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+        { [ $affinity = OFF ] || "$1.placed"; }
 }
 
 wire_passes()
@@ -110,9 +117,10 @@ refuses()
 by_find_package()
 {
     cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/moved" \
-        -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning
+        -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning -DAFFINITY=$affinity
     cmake --build "$work/package"
     "$work/package/program"
     wire_passes "$work/package/wire"
     [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
+    [ $affinity = OFF ] || "$work/package/placed"
 }

@@ -30,5 +30,5 @@ for value in 0 0.0 -1 x 1x '' . 1e3 inf nan 0x10 1..2 99999999999999999999; do
     refuses "nbcoll run: --timeout takes seconds, like 60 or 0.5, not '$value'" run -n 2 --timeout "$value" true
 done
 for where in cores L3 ''; do
-    refuses "nbcoll run: --bind is core, l3 or none, not '$where'" run -n 2 --bind "$where" true
+    refuses "nbcoll run: --bind is core, scatter, l3 or none, not '$where'" run -n 2 --bind "$where" true
 done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# --bind puts ranks on cores, on groups of cores that share an L3 cache, or nowhere; only on processors that we may use.
+# --bind puts ranks on cores, in a row or scattered, on groups of cores that share an L3 cache, or nowhere; only on
+# processors that we may use.
 . "$NBCOLL_SOURCE/test/command/check.sh"
 
 # places argument...: the processors of each rank, in the order of ranks, in $work/places.
@@ -45,6 +46,12 @@ done
 places -n $((2 * cores)) --bind core
 [ "$(sort -u "$work/places" | wc -l)" -eq "$cores" ] || fail "two ranks a core:"
 [ "$(head -n "$cores" "$work/places")" = "$(tail -n "$cores" "$work/places")" ] || fail "the order of cores differs:"
+
+# scattered over all cores, one each
+if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
+    places -n "$cores" --bind scatter
+    [ "$(sort -u "$work/places" | wc -l)" -eq "$cores" ] || fail "--bind scatter: not a core for each rank:"
+fi
 
 # more ranks than cores: not bound by default
 places -n $((cores + 1))
