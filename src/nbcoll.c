@@ -95,6 +95,7 @@
 #include "engine/3_run/expose.c"
 #include "engine/3_run/fail.c"
 #include "engine/3_run/finish.c"
+#include "engine/3_run/glance.c"
 #include "engine/3_run/lanes.c"
 #include "engine/3_run/observe.c"
 #include "engine/3_run/pending.c"

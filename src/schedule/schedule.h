@@ -20,13 +20,27 @@ typedef struct nbcolli_message {
 } nbcolli_message;
 
 /* A step of a brief schedule: all that it says, in half a cache line. A schedule is brief if its steps are few, its
- * messages fit into lines, and whatever else it does is as small: a run works such steps off at once (brief.h). */
+ * messages fit into lines, what it exposes into cells, the same for all readers of a cell, and whatever else it does is
+ * as small: a run works such steps off at once (brief.h). */
 typedef struct nbcolli_brief {
-    uint8_t kind;            /* nbcoll_kind: SEND, RECV, COPY, REDUCE or JOIN */
-    uint8_t to, left, right; /* buffers; a SEND and a COPY read from `left` */
+    uint8_t kind;            /* nbcoll_kind: any but CALL */
+    uint8_t to, left, right; /* buffers; a SEND, a COPY and an EXPOSE read from `left` */
     uint16_t bytes, after_count;
-    uint32_t op; /* of a SEND or RECV */
-    uint32_t to_at, left_at, right_at;
+    uint32_t op; /* of a step with a peer, and of an EXPOSE */
+    union {
+        uint32_t left_at;
+        uint32_t peer; /* of a FETCH or FETCH_REDUCE */
+    };
+    union {
+        struct {
+            uint32_t to_at;
+            union {
+                uint32_t right_at;
+                uint32_t number; /* of what a FETCH or FETCH_REDUCE gets */
+            };
+        };
+        uint64_t readers; /* of an EXPOSE: by nbcolli_alike */
+    };
     const nbcoll_step *after;
 } nbcolli_brief;
 
@@ -46,6 +60,9 @@ struct nbcoll_schedule {
     size_t armed;           /* bytes of both that a run copies */
     uint32_t lane_at[NBCOLLI_LANES], lane_ready[NBCOLLI_LANES]; /* where each lane's begins; how many are in it */
     nbcolli_brief *brief;   /* [steps]; null: it is not brief */
+    const nbcoll_step *final; /* [finals]: FETCHes that wait for nothing, and for which nothing waits but the end. Not
+                                 in the initial queue of a brief schedule */
+    uint32_t finals;
     uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;
@@ -100,6 +117,10 @@ static inline int nbcolli_has_blocks(const nbcoll_schedule *s)
 
 /* Fills `brief`, or makes it null. */
 void nbcolli_brief_fill(nbcoll_schedule *s);
+
+/* Of an EXPOSE of a schedule for so many ranks: who reads, a bit for each rank modulo 64, if all of them get the same
+ * bytes as the same part, so few that a cell holds them, and if, of more than 64 ranks, all others read. Else 0. */
+uint64_t nbcolli_alike(const nbcoll_step_view *v, int ranks);
 
 /* Frees one that no context owns. */
 void nbcolli_schedule_delete(nbcoll_schedule *s);

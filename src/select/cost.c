@@ -201,7 +201,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
 #define NBCOLLI_COST_LIST(X, M, B, T, F, TREE)                                                                         \
     X(BARRIER, dissemination, L *M(0))                                                                                 \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
-    X(BARRIER, slots, F(P - 1, 0, 0, 0) + F(1, 0, 0, 0))                                                               \
+    X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
     X(BCAST, binomial, TREE(n, 0, 0))                                                                                  \
     X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + (P - 1) * M(m))                                                         \
     X(BCAST, flat, T(P - 1, n, 1, 0))                                                                                  \
@@ -239,7 +239,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                        \
     X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
     X(ALLREDUCE, halving, nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)))             \
-    X(ALLREDUCE, slots, F(P - 1, n, n, n) + F(P > 1, n, n, 0))                                                         \
+    X(ALLREDUCE, slots, F(P - 1, n, n, n) + B(n))                                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER)                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER_BLOCK)                                                \
     X(SCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                                \

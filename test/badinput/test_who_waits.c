@@ -140,13 +140,16 @@ static int bcast_and_barrier(nbcoll_comm *comm, int rank, int odd, size_t n, nbc
     return 1;
 }
 
+/* Where memory is shared, the start of the first may show the difference: then the second is refused. */
 static int two_in_another_order(nbcoll_comm *comm, int rank, int odd, size_t n, nbcoll_request q[])
 {
-    for (int i = 0; i < 2; i++)
-        if (i == odd)
-            EXPECT(OK, nbcoll_igather(small[rank], large[rank], n, NBCOLL_INT32, 0, comm, &q[i]));
-        else
-            EXPECT(OK, nbcoll_ibarrier(comm, &q[i]));
+    for (int i = 0; i < 2; i++) {
+        nbcoll_status s = i == odd ? nbcoll_igather(small[rank], large[rank], n, NBCOLL_INT32, 0, comm, &q[i])
+                                   : nbcoll_ibarrier(comm, &q[i]);
+        if (i && s == NBCOLL_ERR_MISMATCH)
+            return 1;
+        EXPECT(OK, s);
+    }
     return 2;
 }
 
@@ -207,7 +210,8 @@ static void all_that_have_not_ended_learn_of_a_difference_within_200_ms(void **s
                 }
 }
 
-/* The first and the third differ; the second is in flight when that is found, and the fourth is started by one only. */
+/* The first and the third differ; the second is in flight when that is found, and the fourth is started by one only, or
+ * refused, if the start of the third has shown the difference. */
 static void what_was_started_alike_ends_well(void **state)
 {
     static int32_t data[3][LARGE];
@@ -227,15 +231,15 @@ static void what_was_started_alike_ends_well(void **state)
             EXPECT(OK, nbcoll_iallreduce(small[r], large[r], 1, NBCOLL_INT32, r ? NBCOLL_SUM : NBCOLL_MAX,
                                          s.w.comm[r], &q[6 + r]));
         }
-        EXPECT(OK, nbcoll_ibarrier(s.w.comm[1], &q[9]));
-        settle(&s, 10, q, status, LIMIT);
+        nbcoll_status fourth = nbcoll_ibarrier(s.w.comm[1], &q[9]);
+        settle(&s, fourth == NBCOLL_OK ? 10 : 9, q, status, LIMIT);
         for (int r = 0; r < 3; r++) {
             EXPECT(ERR_MISMATCH, status[r]);
             EXPECT(OK, status[3 + r]);
             EXPECT(ERR_MISMATCH, status[6 + r]);
             assert_memory_equal(data[r], data[2], sizeof data[2]);
         }
-        EXPECT(ERR_MISMATCH, status[9]);
+        EXPECT(ERR_MISMATCH, fourth == NBCOLL_OK ? status[9] : fourth);
         nothing_starts(&s);
         world_close(&s.w);
     }

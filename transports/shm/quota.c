@@ -57,10 +57,5 @@ static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t byte
     return h->segment + at;
 }
 
-static void nbcolli_shm_quota_ring(nbcoll_endpoint *ep, int peer)
-{
-    nbcolli_shm_wake(nbcolli_shm_end(ep), peer);
-}
-
 const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, nbcolli_shm_quota_reserve,
-                                          nbcolli_shm_quota_release, nbcolli_shm_quota_map, nbcolli_shm_quota_ring};
+                                          nbcolli_shm_quota_release, nbcolli_shm_quota_map, nbcolli_shm_rouse};

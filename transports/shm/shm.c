@@ -106,7 +106,8 @@ static void nbcolli_shm_end_free(struct nbcolli_shm_end *e, enum nbcolli_shm_sta
     if (e->home) {
         struct nbcolli_shm_seat *seat = nbcolli_shm_seat(e->home, e->base.rank);
         if (getpid() == e->pid) {
-            atomic_store(&seat->armed, 0);
+            if (e->sleeper.armed)
+                nbcolli_shm_disarm(e);
             nbcolli_shm_pieces_close_all(e);
             if (atomic_compare_exchange_strong(&seat->state, &present, (uint32_t)state))
                 nbcolli_shm_wake_all(e);

@@ -74,6 +74,7 @@ struct nbcolli_shm_trial {
 struct nbcolli_shm_front {
     struct nbcolli_shm_head head;
     _Alignas(NBCOLLI_SHM_LINE) _Atomic uint64_t looks; /* begun by anyone, at the processes' locks */
+    _Alignas(NBCOLLI_SHM_LINE) _Atomic uint32_t sleepers; /* ranks that are armed, and those that died so */
     struct nbcolli_shm_trial trial;
 };
 
@@ -364,6 +365,8 @@ extern const nbcoll_wakeup nbcolli_shm_wakeup;
 bool nbcolli_shm_joins_barriers(void);
 /* After all have: do all? */
 void nbcolli_shm_agree_on_barriers(struct nbcolli_shm_end *e);
+/* After a change of shared memory that `peer` may wait for. */
+void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer);
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer);
 void nbcolli_shm_wake_all(struct nbcolli_shm_end *e);
 void nbcolli_shm_disarm(struct nbcolli_shm_end *e);

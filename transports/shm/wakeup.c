@@ -44,6 +44,20 @@ static bool nbcolli_shm_barrier(const struct nbcolli_shm_end *e)
     return !e->sleepers_pay || syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+static _Atomic uint32_t *nbcolli_shm_sleepers(const struct nbcolli_shm_end *e)
+{
+    return &((struct nbcolli_shm_front *)(void *)e->home->segment)->sleepers;
+}
+
+/* Who shows something to many looks at one line, and not at a seat of each, when nobody sleeps. */
+void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
+{
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+
+    if (atomic_load(nbcolli_shm_sleepers(e))) /* seq_cst, as the change before it */
+        nbcolli_shm_wake(e, peer);
+}
+
 void nbcolli_shm_wake(struct nbcolli_shm_end *e, int peer)
 {
     nbcolli_wakeup_wake(&nbcolli_shm_seat(e->home, peer)->armed, &e->home->place[peer].event);
@@ -59,6 +73,9 @@ void nbcolli_shm_wake_all(struct nbcolli_shm_end *e)
 void nbcolli_shm_disarm(struct nbcolli_shm_end *e)
 {
     int me = e->base.rank;
+
+    if (e->sleeper.armed) /* relaxed: too high a number is no harm */
+        atomic_fetch_sub_explicit(nbcolli_shm_sleepers(e), 1, memory_order_relaxed);
     nbcolli_wakeup_disarm(&e->sleeper, &nbcolli_shm_seat(e->home, me)->armed, e->home->place[me].event);
 }
 
@@ -71,6 +88,8 @@ static nbcoll_status nbcolli_shm_wakeup_arm(nbcoll_endpoint *ep)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
+    if (!e->sleeper.armed)
+        atomic_fetch_add(nbcolli_shm_sleepers(e), 1); /* seq_cst: before the second look */
     nbcolli_wakeup_arm(&e->sleeper, &nbcolli_shm_seat(e->home, ep->rank)->armed);
     bool all_see = nbcolli_shm_barrier(e); /* not where a filter of system calls has come since the opening */
     nbcolli_shm_look_at_seats(e);

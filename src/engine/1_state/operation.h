@@ -48,6 +48,7 @@ struct nbcolli_op {
                                            in its peer's of those that stall */
     uint32_t cell;       /* exposure: its own; fetch: where it looks */
     uint32_t part, keys; /* exposure: its first entry in the table; how many from there on may have keys */
+    uint32_t vain;       /* fetch of a brief run: looks that found nothing */
     uint8_t phase; /* nbcolli_phase */
     uint8_t fin, refused, cts; /* answers seen; of a receive, fin: its last one has been tried */
     uint8_t put;               /* send: a CTS has lent `theirs`, and is not answered; receive: its own has been */
@@ -107,6 +108,13 @@ struct nbcolli_run {
     nbcolli_run *unserved, **unserved_at; /* in the context's list of those with steps for another thread */
     uint32_t cells, parts; /* of those that this rank may write: used */
     uint8_t state; /* nbcolli_run_state */
+
+    /* Of a brief run, which leaves the last two as they were: 0 and null. */
+    uint64_t placed;         /* 1 + the tag of which the next two are; 0: of none */
+    size_t slot_at;          /* where its slot lies in each rank's part of the cells */
+    uint64_t none;           /* a reader's word that has fetched nothing of it */
+    uint32_t finals;         /* of the schedule's: done */
+    nbcolli_op *looking;     /* the next one, which is watched */
 
     uint8_t is_brief; /* its steps are worked off by 3_run/brief.h */
     uint8_t is_worn;  /* what only other paths touch is to be set back */

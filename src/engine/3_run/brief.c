@@ -5,6 +5,7 @@
 #include "cells.h"
 #include "credit.h"
 #include "finish.h"
+#include "glance.h"
 #include "phase.h"
 #include "../2_wire/channel.h"
 
@@ -73,6 +74,52 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
                           memory_order_release); /* publishes the buffers */
 }
 
+static int nbcolli_brief_fetch(nbcolli_op *op, const nbcolli_brief *b)
+{
+    op->phase = NBCOLLI_LOOKING;
+    op->cell = op->vain = 0;
+    op->suspect = 0;
+    return nbcolli_glance(op, b);
+}
+
+/* Looks at the final fetches in turn, up to the first that finds nothing, which is watched: so a pass in vain looks
+ * once, however many are missing. Once a rank has left all are looked at: some may be in vain for ever. */
+static void nbcolli_brief_finals(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    int all = run->comm->departed;
+
+    if (run->looking && !all)
+        return;
+    run->looking = NULL;
+    run->is_worn |= all;
+    while (run->finals < s->finals && run->status == NBCOLL_OK) {
+        nbcoll_step step = s->final[run->finals];
+        nbcolli_op *op = &run->op[s->brief[step].op];
+        if (nbcolli_brief_fetch(op, &s->brief[step]))
+            nbcolli_brief_end(run, step, &s->brief[step]);
+        else if (op->phase == NBCOLLI_LOOKING && !all) {
+            run->looking = op;
+            return;
+        }
+        run->finals++;
+    }
+}
+
+void nbcolli_brief_look(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcolli_brief *b = &run->schedule->brief[op->step];
+
+    if (nbcolli_glance(op, b))
+        nbcolli_brief_end(run, op->step, b);
+    if (run->looking == op && (op->phase != NBCOLLI_LOOKING || run->comm->departed)) {
+        run->looking = NULL;
+        run->finals++;
+        nbcolli_brief_finals(run);
+    }
+}
+
 /* 0: the step has not ended yet. */
 static inline int nbcolli_brief_step(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
 {
@@ -92,6 +139,10 @@ static inline int nbcolli_brief_step(nbcolli_run *run, const nbcolli_brief *b, n
                            b->bytes);
     else if (b->kind == NBCOLL_REDUCE)
         nbcolli_brief_reduce(run, b, step);
+    else if (b->kind == NBCOLL_EXPOSE)
+        return nbcolli_brief_expose(&run->op[b->op], b);
+    else if (b->kind != NBCOLL_JOIN)
+        return nbcolli_brief_fetch(&run->op[b->op], b);
     return 1;
 }
 
@@ -105,6 +156,10 @@ void nbcolli_brief_advance(nbcolli_run *run)
         if (nbcolli_brief_step(run, &steps[step], step))
             nbcolli_brief_end(run, step, &steps[step]);
     }
-    if (run->remaining == 0 && run->status == NBCOLL_OK)
+    if (run->remaining && run->schedule->finals)
+        nbcolli_brief_finals(run);
+    if (run->remaining == 0 && run->status == NBCOLL_OK) {
+        run->finals = 0;
         nbcolli_brief_finish(run);
+    }
 }

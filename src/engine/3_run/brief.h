@@ -19,20 +19,8 @@ static inline void nbcolli_brief_end(nbcolli_run *run, nbcoll_step step, const n
             run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = b->after[i];
 }
 
-/* Where a brief step writes or reads. Nothing may lie nowhere. */
-static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
-{
-    return at ? run->base[buffer] + at : run->base[buffer];
-}
-
-/* At most NBCOLLI_BRIEF_BYTES. */
-static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes)
-        memcpy(to, from, bytes);
-}
+/* Takes a LOOKING op of a brief run as far as it can go now, and those that are held for it. Advance afterwards. */
+void nbcolli_brief_look(nbcolli_op *op);
 
 /* Runs whatever is ready. The run may be over afterwards. */
 void nbcolli_brief_advance(nbcolli_run *run);

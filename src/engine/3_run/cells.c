@@ -30,7 +30,7 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner)
     nbcoll_comm *comm = run->comm;
     _Atomic uint64_t *word = nbcolli_word(comm, run->tag, comm->rank, owner);
     uint64_t now = atomic_load_explicit(word, memory_order_relaxed); /* only we write it */
-    uint64_t next = now < nbcolli_word_of(comm, run->tag, 0) ? nbcolli_word_of(comm, run->tag, 0) : now;
+    uint64_t none = nbcolli_word_of(comm, run->tag, 0), next = now < none ? none : now;
     uint32_t i = nbcolli_message_index(s->fetch, s->fetches, owner, (uint32_t)(next & NBCOLLI_ALL_FETCHED));
 
     for (; i < s->fetches && s->fetch[i].peer == owner &&
@@ -86,8 +86,13 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
         return 1;
     if (slot->exposed) {
         *before = slot->exposed - 1;
+        unsigned char *const *area = comm->area;
+        uint64_t none = nbcolli_word_of(comm, *before, 0);
+        size_t word = (size_t)((unsigned char *)nbcolli_word(comm, *before, comm->rank, comm->rank) -
+                               comm->area[comm->rank]); /* as far into each part */
         for (*reader = 0; *reader < comm->size; ++*reader)
-            if (exposed[*reader] && !nbcolli_has_fetched(comm, *before, *reader, exposed[*reader]) &&
+            if (exposed[*reader] &&
+                atomic_load((_Atomic uint64_t *)(void *)(area[*reader] + word)) < none + exposed[*reader] &&
                 !nbcolli_has_departed(comm, *reader))
                 return 0;
     }
@@ -115,7 +120,7 @@ static size_t nbcolli_inline_at(const nbcoll_step_view *v, uint32_t i, size_t *e
     return at;
 }
 
-int nbcolli_fits_inline(const nbcoll_step_view *v)
+static int nbcolli_fits_inline(const nbcoll_step_view *v)
 {
     size_t end = 0;
     for (uint32_t i = 0; i < v->part_count && end <= NBCOLLI_CELL_INLINE; i++)
@@ -123,25 +128,36 @@ int nbcolli_fits_inline(const nbcoll_step_view *v)
     return v->grows == NBCOLL_START && end <= NBCOLLI_CELL_INLINE;
 }
 
-nbcoll_status nbcolli_cell_write(nbcolli_op *op)
+static void nbcolli_write_alike(nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v, uint64_t readers)
+{
+    nbcoll_memory memory = nbcolli_resolve(run, v->parts[0].region);
+
+    cell->kind = NBCOLLI_ALIKE;
+    cell->readers = readers;
+    cell->first = v->parts[0].number;
+    cell->parts = (uint32_t)memory.bytes;
+    if (memory.bytes)
+        memcpy(cell->payload, memory.at, memory.bytes);
+}
+
+/* With entries of the table. */
+static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
 {
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
+    int inlined = nbcolli_fits_inline(v);
     size_t end = 0;
 
-    op->part = run->parts;
-    cell->inlined = (uint32_t)nbcolli_fits_inline(v);
     for (uint32_t i = 0; i < v->part_count; i++) {
         const nbcolli_peer *peer = &comm->peer[v->parts[i].peer];
         size_t bytes = nbcolli_part_bytes(v, i);
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
         reader[i] = (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
-        if (cell->inlined) {
+        if (inlined) {
             part[i].key[0] = nbcolli_inline_at(v, i, &end);
             if (bytes)
                 memcpy(cell->payload + part[i].key[0], memory, bytes);
@@ -159,13 +175,33 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = i + 1;
     }
-    cell->fingerprint = run->schedule->fingerprint;
-    cell->piece = v->grows ? v->piece : 0;
+    cell->kind = inlined ? NBCOLLI_INLINED : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = v->part_count;
+    run->parts += v->part_count;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_cell_write(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_comm *comm = run->comm;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
+    uint64_t alike = nbcolli_alike(v, comm->size);
+    nbcoll_status s = NBCOLL_OK;
+
+    op->part = run->parts;
+    if (alike)
+        nbcolli_write_alike(run, cell, v, alike);
+    else
+        s = nbcolli_write_parts(op, cell);
+    if (s != NBCOLL_OK)
+        return s;
+    cell->fingerprint = run->schedule->fingerprint;
+    cell->piece = v->grows ? v->piece : 0;
     atomic_store_explicit(&cell->ready, 1, memory_order_relaxed); /* shown by the stamp */
     op->cell = run->cells++;
-    run->parts += v->part_count;
     return NBCOLL_OK;
 }
 
@@ -224,17 +260,27 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
+    nbcolli_cell *cells = nbcolli_cell_at(comm, run->tag, v->peer, 0);
     uint32_t ranks = (uint32_t)comm->size;
 
     for (; op->cell < comm->config.cells; op->cell++) {
-        nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, v->peer, op->cell);
+        nbcolli_cell *cell = &cells[op->cell];
         if (atomic_load(&cell->stamp) != run->tag + 1)
             return NBCOLL_PENDING;
-        uint32_t first = cell->first, parts = cell->parts, inlined = cell->inlined;
+        uint32_t first = cell->first, parts = cell->parts, kind = cell->kind;
         uint64_t grows = cell->piece;
-        if (cell->fingerprint != run->schedule->fingerprint || first > ranks || parts > ranks - first)
+        if (cell->fingerprint != run->schedule->fingerprint)
             return NBCOLL_ERR_MISMATCH;
+        if (kind == NBCOLLI_ALIKE) {
+            if (!(cell->readers >> comm->rank % 64 & 1) || first != v->number)
+                continue;
+            found->payload = cell->payload;
+            return bytes == parts && bytes <= NBCOLLI_CELL_INLINE ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
+        }
+        if (first > ranks || parts > ranks - first)
+            return NBCOLL_ERR_MISMATCH;
+        const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
+        int inlined = kind == NBCOLLI_INLINED;
         for (uint32_t i = first; i < first + parts; i++) {
             if (reader[i] != comm->rank)
                 continue;

@@ -9,12 +9,13 @@
  *     L cells                as an owner. A generation (tag + 1), the entries, how many pieces are readable, a small
  *                            payload
  *
- * An owner fills a cell, then writes its generation; a reader that finds the generation of its tag reads the payload,
- * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
- * last tag that used the slot are through: reuse is paid for when the slot comes round. The words in brackets at the
- * functions are the transitions of the model in test/model. What is read from shared memory is read once and checked.
- * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h).
- * Inline: where things are, and what every exposure and fetch looks at. */
+ * Where all readers of a cell get the same few bytes, as the same part, it needs no table: what the part is and whose
+ * stands in the cell, once. An owner fills a cell, then writes its generation; a reader that finds the generation of
+ * its tag reads the payload, or gets it by its key, then writes its word. Before the owner writes for tag t it looks
+ * whether the readers of the last tag that used the slot are through: reuse is paid for when the slot comes round. The
+ * words in brackets at the functions are the transitions of the model in test/model. What is read from shared memory is
+ * read once and checked. All generations, counts and words are seq_cst: they are the posters' side of the sleeper's
+ * bargain (transport.h). Inline: where things are, and what every exposure and fetch looks at. */
 #ifndef NBCOLLI_ENGINE_RUN_CELLS_H
 #define NBCOLLI_ENGINE_RUN_CELLS_H
 
@@ -23,14 +24,21 @@
 #define NBCOLLI_APART 128 /* bytes between words that different ranks write: two cache lines, fetched together */
 #define NBCOLLI_ALL_FETCHED 0xffffu
 
+typedef enum nbcolli_cell_kind {
+    NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
+    NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
+    NBCOLLI_ALIKE     /* the payload is all readers' part */
+} nbcolli_cell_kind;
+
 /* Alone on its lines: 128 bytes, for what different ranks write. */
 struct nbcolli_cell {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t stamp; /* tag + 1 of its exposure */
     _Atomic uint64_t ready;                         /* pieces that may be read; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
     uint32_t fingerprint;
-    uint32_t first, parts; /* entries of the owner's table */
-    uint32_t inlined;      /* the payload is here: keys are offsets in it */
+    uint32_t first, parts; /* entries of the owner's table; ALIKE: the part's number, and its bytes */
+    uint32_t kind;         /* nbcolli_cell_kind */
+    uint64_t readers;      /* ALIKE: a bit for each rank modulo 64; with more ranks it is for all */
     _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
 };
 
@@ -173,9 +181,7 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
     return v->grows ? v->whole : v->parts[i].region.bytes;
 }
 
-int nbcolli_fits_inline(const nbcoll_step_view *v);
-
-/* [WRITE] Fills the run's next cell. */
+/* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */

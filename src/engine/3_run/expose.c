@@ -83,7 +83,7 @@ void nbcolli_expose_next(nbcolli_op *op)
         nbcolli_expose_show(op);
         if (op->phase != NBCOLLI_EXPOSED)
             return;
-        if (nbcolli_fits_inline(&run->schedule->step[op->step])) {
+        if (!op->keys && run->schedule->step[op->step].grows == NBCOLL_START) {
             nbcolli_op_end(op);
             return;
         }

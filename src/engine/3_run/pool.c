@@ -141,6 +141,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
 
     run->comm = comm;
     run->bound = comm->id;
+    run->placed = 0;
     run->is_brief = s->brief && !comm->context->observer;
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {
@@ -177,6 +178,8 @@ static void nbcolli_run_restore(nbcolli_run *run)
     if (run->answered)
         memset(run->answered, 0, (size_t)s->ranks);
     run->cells = run->parts = 0;
+    run->finals = 0;
+    run->looking = NULL;
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;
@@ -203,6 +206,8 @@ nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
         nbcolli_run_bind(run, r->comm);
     nbcolli_run_restore(run);
     nbcolli_run_begin(run, r);
+    for (uint32_t i = 0; !run->is_brief && i < s->finals; i++)
+        run->ready[run->lane[NBCOLL_LANE_ANY].tail++] = s->final[i];
     return run;
 }
 

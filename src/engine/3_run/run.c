@@ -252,6 +252,8 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
+        else if (op->phase == NBCOLLI_LOOKING && run->is_brief)
+            nbcolli_brief_look(op);
         else if (op->phase == NBCOLLI_LOOKING)
             nbcolli_fetch_next(op);
         else

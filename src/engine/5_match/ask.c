@@ -87,11 +87,13 @@ static uint64_t nbcolli_next_by_words(const nbcoll_comm *comm, int rank, uint64_
 static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
 {
     const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
 
-    *rank = run->schedule->step[op->step].peer;
+    *rank = v->peer;
     *tag = run->tag;
     switch (op->phase) {
-    case NBCOLLI_IDLE:
+    case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too */
+        return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count;
     case NBCOLLI_USING:
     case NBCOLLI_SETTLED:
         return 0;

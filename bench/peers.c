@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a small operation costs a rank for each of its peers when nobody waits: by cells, and by messages. All ranks
+ * live in one process over shm, and one thread steps them. Of each algorithm, the nanoseconds of all ranks' start and
+ * tests, divided by the pairs of ranks that it joins; medians of batches of 1000. For an instruction count of one
+ * algorithm:
+ *
+ *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_*" bench/peers 8 bcast slots
+ *
+ * measured_root* is rank 0 alone, measured_leaf* all others. Arguments: [ranks [operation algorithm]]. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nbcoll/select.h"
+#include "nbcoll/shm.h"
+
+enum { BATCH = 1000, BATCHES = 21, MOST = 64, WARM = 100 };
+
+typedef struct contest {
+    nbcoll_operation operation;
+    const char *algorithm;
+} contest;
+
+static const contest contests[] = {
+    {NBCOLL_OPERATION_BCAST, "slots"},
+    {NBCOLL_OPERATION_BCAST, "flat"},
+    {NBCOLL_OPERATION_SCATTER, "slots"},
+    {NBCOLL_OPERATION_SCATTER, "flat"},
+    {NBCOLL_OPERATION_GATHER, "slots"},
+    {NBCOLL_OPERATION_GATHER, "flat"},
+    {NBCOLL_OPERATION_REDUCE, "slots"},
+    {NBCOLL_OPERATION_REDUCE, "flat"},
+    {NBCOLL_OPERATION_BARRIER, "slots"},
+    {NBCOLL_OPERATION_BARRIER, "gather_bcast"},
+    {NBCOLL_OPERATION_BARRIER, "dissemination_ports"},
+    {NBCOLL_OPERATION_ALLREDUCE, "slots"},
+    {NBCOLL_OPERATION_ALLREDUCE, "flat"},
+    {NBCOLL_OPERATION_ALLGATHER, "slots"},
+    {NBCOLL_OPERATION_ALLGATHER, "flat"},
+    {NBCOLL_OPERATION_ALLTOALL, "slots"},
+    {NBCOLL_OPERATION_ALLTOALL, "flat"},
+};
+
+typedef struct member {
+    nbcoll_shm_config config;
+    nbcoll_endpoint *endpoint;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_request request;
+    double data[MOST], result[MOST];
+} member;
+
+static member m[MOST];
+
+static void must(nbcoll_status s)
+{
+    if (s != NBCOLL_OK) {
+        fprintf(stderr, "%s\n", nbcoll_status_text(s));
+        exit(1);
+    }
+}
+
+static void *open_endpoint(void *of)
+{
+    member *one = of;
+    must(nbcoll_shm_open(&one->config, &one->endpoint));
+    return NULL;
+}
+
+static void finish(int ranks)
+{
+    for (int left = ranks; left;) {
+        left = 0;
+        for (int i = 0; i < ranks; i++)
+            left += nbcoll_test(&m[i].request) == NBCOLL_PENDING;
+    }
+}
+
+static void open_ranks(int ranks)
+{
+    nbcoll_context_config config = {.size = sizeof config};
+    pthread_t thread[MOST];
+    nbcoll_shm_id id;
+
+    must(nbcoll_shm_id_make(&id));
+    for (int i = 0; i < ranks; i++) {
+        m[i].config = (nbcoll_shm_config){.size = sizeof m[i].config, .id = id, .rank = i, .ranks = ranks};
+        if (pthread_create(&thread[i], NULL, open_endpoint, &m[i]))
+            exit(1);
+    }
+    for (int i = 0; i < ranks; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < ranks; i++) {
+        must(nbcoll_context_create(NBCOLL_ABI, &config, &m[i].context));
+        must(nbcoll_comm_icreate(m[i].context, m[i].endpoint, NULL, &m[i].comm, &m[i].request));
+    }
+    finish(ranks);
+}
+
+/* A duplicate whose calls are served by the contest's algorithm. */
+static nbcoll_status duplicate(const contest *c, int ranks, nbcoll_comm *of[])
+{
+    nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(c->operation, c->algorithm)};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+
+    config.rules = &rule;
+    config.rule_count = 1;
+    if (!rule.algorithm)
+        return NBCOLL_ERR_UNSUPPORTED;
+    for (int i = 0; i < ranks; i++)
+        must(nbcoll_comm_idup_with(m[i].comm, &config, &of[i], &m[i].request));
+    finish(ranks);
+    return NBCOLL_OK;
+}
+
+static void initialise(nbcoll_operation operation, member *one, nbcoll_comm *comm)
+{
+    double *data = one->data, *result = one->result;
+    nbcoll_request *r = &one->request;
+
+    switch (operation) {
+    case NBCOLL_OPERATION_BCAST:
+        must(nbcoll_bcast_init(data, 1, NBCOLL_DOUBLE, 0, comm, r));
+        break;
+    case NBCOLL_OPERATION_SCATTER:
+        must(nbcoll_scatter_init(data, result, 1, NBCOLL_DOUBLE, 0, comm, r));
+        break;
+    case NBCOLL_OPERATION_GATHER:
+        must(nbcoll_gather_init(data, result, 1, NBCOLL_DOUBLE, 0, comm, r));
+        break;
+    case NBCOLL_OPERATION_REDUCE:
+        must(nbcoll_reduce_init(data, result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, 0, comm, r));
+        break;
+    case NBCOLL_OPERATION_BARRIER:
+        must(nbcoll_barrier_init(comm, r));
+        break;
+    case NBCOLL_OPERATION_ALLREDUCE:
+        must(nbcoll_allreduce_init(data, result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, comm, r));
+        break;
+    case NBCOLL_OPERATION_ALLGATHER:
+        must(nbcoll_allgather_init(data, result, 1, NBCOLL_DOUBLE, comm, r));
+        break;
+    default:
+        must(nbcoll_alltoall_init(data, result, 1, NBCOLL_DOUBLE, comm, r));
+    }
+}
+
+/* Pairs of ranks that an operation joins, where it is done directly. */
+static int pairs(nbcoll_operation operation, int ranks)
+{
+    switch (operation) {
+    case NBCOLL_OPERATION_BARRIER:
+    case NBCOLL_OPERATION_ALLREDUCE:
+    case NBCOLL_OPERATION_ALLGATHER:
+    case NBCOLL_OPERATION_ALLTOALL:
+        return ranks * (ranks - 1);
+    default:
+        return ranks - 1;
+    }
+}
+
+static __attribute__((noinline)) void measured_root_start(member *one)
+{
+    __asm__ volatile("# root"); /* so that it is not made one with the leaf's */
+    must(nbcoll_start(&one->request));
+}
+
+static __attribute__((noinline)) void measured_leaf_start(member *one)
+{
+    __asm__ volatile("# leaf");
+    must(nbcoll_start(&one->request));
+}
+
+static __attribute__((noinline)) int measured_root_test(member *one)
+{
+    __asm__ volatile("# root");
+    return nbcoll_test(&one->request) == NBCOLL_PENDING;
+}
+
+static __attribute__((noinline)) int measured_leaf_test(member *one)
+{
+    __asm__ volatile("# leaf");
+    return nbcoll_test(&one->request) == NBCOLL_PENDING;
+}
+
+/* Those whose part needs nothing go first, so that few looks are in vain. */
+static void batch(int ranks, int iterations)
+{
+    for (int i = 0; i < iterations; i++) {
+        int left[MOST], waiting = ranks;
+        measured_root_start(&m[0]);
+        for (int r = 1; r < ranks; r++)
+            measured_leaf_start(&m[r]);
+        for (int r = 0; r < ranks; r++)
+            left[r] = 1;
+        while (waiting)
+            for (int r = 0; r < ranks; r++) {
+                if (!left[r] || (r ? measured_leaf_test(&m[r]) : measured_root_test(&m[r])))
+                    continue;
+                left[r] = 0;
+                waiting--;
+            }
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void run(const contest *c, int ranks, int times_it)
+{
+    nbcoll_comm *comm[MOST];
+    double took[BATCHES];
+
+    if (duplicate(c, ranks, comm) != NBCOLL_OK)
+        return;
+    for (int i = 0; i < ranks; i++)
+        initialise(c->operation, &m[i], comm[i]);
+    if (!times_it) {
+        batch(ranks, BATCH);
+    } else {
+        batch(ranks, WARM);
+        for (int b = 0; b < BATCHES; b++) {
+            double at = now();
+            batch(ranks, BATCH);
+            took[b] = (now() - at) / BATCH / pairs(c->operation, ranks);
+        }
+        qsort(took, BATCHES, sizeof *took, by_value);
+        printf("%-10s %-20s %3d ranks %8.1f ns a pair (min %.1f)\n", nbcoll_operation_name(c->operation), c->algorithm,
+               ranks, took[BATCHES / 2], took[0]);
+    }
+    for (int i = 0; i < ranks; i++) {
+        must(nbcoll_request_free(&m[i].request));
+        must(nbcoll_comm_free(comm[i]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int ranks = argc > 1 ? atoi(argv[1]) : 8;
+
+    if (ranks < 2 || ranks > MOST)
+        return 1;
+    open_ranks(ranks);
+    for (size_t i = 0; i < sizeof contests / sizeof *contests; i++)
+        if (argc < 4)
+            run(&contests[i], ranks, 1);
+        else if (!strcmp(argv[2], nbcoll_operation_name(contests[i].operation)) &&
+                 !strcmp(argv[3], contests[i].algorithm))
+            run(&contests[i], ranks, 0);
+    return 0;
+}

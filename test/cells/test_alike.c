@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Where all readers of a cell get the same few bytes, the cell says once what they get and who they are, and the table
+ * stays as it is. A reader takes nothing that is for others, or another part. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/engine/3_run/cells.h"
+#include "world.h"
+
+enum { RANKS = 4, MOST = NBCOLLI_CELL_INLINE };
+
+static void open_world(world *w)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0);
+    world_open(w, RANKS, &loopback, NULL, NULL);
+}
+
+/* Rank 0's table in the slot of its next operation is filled with bytes that mean nothing. */
+static void spoil_table(const nbcoll_comm *comm)
+{
+    memset(nbcolli_table(comm, comm->next_tag, 0), 0xee, RANKS * sizeof(nbcolli_cell_part));
+    memset(nbcolli_readers(comm, comm->next_tag, 0), 0xee, RANKS * sizeof(nbcolli_cell_reader));
+}
+
+static int is_spoilt(const nbcoll_comm *comm, uint64_t tag)
+{
+    static const unsigned char spoilt[] = {0xee, 0xee};
+    return !memcmp(nbcolli_readers(comm, tag, 0), spoilt, sizeof spoilt);
+}
+
+static void what_all_readers_get_stands_in_the_cell_once(void **state)
+{
+    unsigned char data[RANKS][MOST + 1];
+    nbcoll_request request[RANKS];
+    world w;
+
+    (void)state;
+    open_world(&w);
+    for (size_t bytes = 0; bytes <= sizeof data[0]; bytes++) {
+        uint64_t tag = w.comm[0]->next_tag;
+        for (int r = 0; r < RANKS; r++)
+            memset(data[r], r ? 0 : (int)bytes + 1, sizeof data[r]);
+        spoil_table(w.comm[0]);
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_ibcast(data[r], bytes, NBCOLL_BYTE, 0, w.comm[r], &request[r]));
+        world_finish(&w, RANKS, request);
+        assert_int_equal(is_spoilt(w.comm[0], tag), bytes <= MOST);
+        assert_int_equal(nbcolli_cell_at(w.comm[0], tag, 0, 0)->kind == NBCOLLI_ALIKE, bytes <= MOST);
+        for (int r = 0; r < RANKS; r++)
+            for (size_t i = 0; i < sizeof data[r]; i++)
+                assert_int_equal(data[r][i], r && i >= bytes ? 0 : bytes + 1);
+    }
+    world_close(&w);
+}
+
+/* ---- several cells --------------------------------------------------------------------------------------------- */
+
+/* Rank 0 shows three things of 8 bytes: the first to rank 1, the next to ranks 1 and 2, for the one its second part,
+ * for the other its first; the last to rank 3. */
+static nbcoll_schedule *shows_three(int rank, nbcoll_comm *comm)
+{
+    static const int readers[3][2] = {{1, 0}, {1, 2}, {3, 0}};
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = RANKS, .cells = 8,
+                                    .shares = nbcoll_comm_shares, .shares_user = comm};
+    nbcoll_addr send = {NBCOLL_BUFFER_SEND, 0}, recv = {NBCOLL_BUFFER_RECV, 0};
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+    size_t got = 0;
+
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    for (size_t i = 0; i < 3; i++) {
+        nbcoll_part parts[2];
+        size_t n = 0;
+        for (int k = 0; k < 2; k++) {
+            if (readers[i][k])
+                parts[n++] = (nbcoll_part){readers[i][k], 0, nbcoll_span(nbcoll_at(send, 8 * i), 8)};
+            if (rank && readers[i][k] == rank)
+                nbcoll_add_fetch(b, 0, nbcoll_at(recv, 8 * got++), 8);
+        }
+        if (!rank)
+            nbcoll_add_expose(b, n, parts);
+    }
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+static void a_reader_takes_nothing_that_is_for_others(void **state)
+{
+    static const int64_t shown[3] = {10, 20, 30};
+    static const int64_t wanted[RANKS][2] = {{0, 0}, {10, 20}, {20, 0}, {30, 0}};
+    nbcoll_schedule *schedule[RANKS];
+    nbcoll_request request[RANKS];
+    world w;
+
+    (void)state;
+    open_world(&w);
+    for (int r = 0; r < RANKS; r++)
+        schedule[r] = shows_three(r, w.comm[r]);
+    for (int i = 0; i < 40; i++) { /* each slot some times */
+        int64_t got[RANKS][2] = {{0}};
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_schedule_start(schedule[r], shown, got[r], w.comm[r], &request[r]));
+        world_finish(&w, RANKS, request);
+        assert_memory_equal(got, wanted, sizeof got);
+    }
+    world_close(&w);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_schedule_free(schedule[r]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_all_readers_get_stands_in_the_cell_once),
+        cmocka_unit_test(a_reader_takes_nothing_that_is_for_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
