@@ -143,8 +143,10 @@ typedef struct nbcoll_part {
 NBCOLL_API nbcoll_step nbcoll_add_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
 /* The same bytes for every other rank. */
 NBCOLL_API nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
-/* Room for `n` parts, zeroed: the builder's, and gone when it is finished. Null when it has failed. */
+/* Room for `n` parts, or for `n` things of so many bytes, zeroed: the builder's, and gone when it is finished. Null
+ * when it has failed. */
 NBCOLL_API nbcoll_part *nbcoll_builder_parts(nbcoll_builder *b, size_t n);
+NBCOLL_API void *nbcoll_builder_memory(nbcoll_builder *b, size_t n, size_t bytes);
 NBCOLL_API nbcoll_step nbcoll_add_fetch(nbcoll_builder *b, int peer, nbcoll_addr to, size_t bytes);
 
 /* An exposure that grows: regions of one length, of which the readers may fetch piece after piece, `piece` bytes each
@@ -350,6 +352,7 @@ typedef struct nbcoll_args {
     int packs;                  /* elements are packed to travel: completing sets it from the type. alltoallw: the
                                    caller says it, if one of this rank's blocks is of such a type */
     unsigned split;             /* one more parameter of algorithms: levels of a tree, see nbcoll_set_split_lane */
+    unsigned leaders;           /* one more: of a node, or groups, see nbcoll_nodes_parts */
 } nbcoll_args;
 
 /* Fills in `bytes`, `element` and `packs` from counts and type, and `send` and `recv` for the plain form, or for the
@@ -377,14 +380,13 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
  *     static void bcast_by_nodes(nbcoll_builder *b, const nbcoll_args *a)
  *     {
  *         int mine = nbcoll_node_of(b->nodes, b->rank), leader = nbcoll_node_leader(b->nodes, mine, a->root);
+ *         nbcoll_build *tree = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build;
+ *         nbcoll_build *slots = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build;
  *         nbcoll_args between = *a, inside = *a;
  *         between.root = nbcoll_node_of(b->nodes, a->root);
  *         inside.root = nbcoll_node_place(b->nodes, leader);
- *         nbcoll_step have = nbcoll_within(b, nbcoll_node_leaders(b, a->root), b->nodes->count, &between,
- *                                          nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build,
- *                                          NBCOLL_START);
- *         nbcoll_within(b, nbcoll_node_ranks(b->nodes, mine), nbcoll_node_size(b->nodes, mine), &inside,
- *                       nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build, have);
+ *         nbcoll_step have = nbcoll_between_nodes(b, b->nodes, a->root, &between, tree, NBCOLL_START);
+ *         nbcoll_within_node(b, b->nodes, &inside, slots, have);
  *     }
  *
  * What `build` adds waits for `after` (but receives into scratch memory that it took itself). Returns the step that
@@ -399,9 +401,29 @@ typedef void nbcoll_build(nbcoll_builder *b, const nbcoll_args *a);
 NBCOLL_API nbcoll_step nbcoll_within(nbcoll_builder *b, const int group[], int n, const nbcoll_args *a,
                                      nbcoll_build *build, nbcoll_step after);
 
-/* The leaders of all nodes, as nbcoll_node_leader says: b->nodes->count ranks, by node. The builder's memory, gone when
- * it is finished. Null when it has failed. */
-NBCOLL_API const int *nbcoll_node_leaders(nbcoll_builder *b, int root);
+/* The leaders of all nodes of a table, as nbcoll_node_leader says: t->count ranks, by node. The builder's memory, gone
+ * when it is finished. Null when it has failed. */
+NBCOLL_API const int *nbcoll_node_leaders(nbcoll_builder *b, const nbcoll_nodes *t, int root);
+
+/* nbcoll_within among the ranks of this rank's node, and among the leaders of all nodes; of `t`, which is b->nodes, or
+ * parts of them. Numbers in these groups, as roots are: nbcoll_node_place, and nbcoll_node_of. */
+static inline nbcoll_step nbcoll_within_node(nbcoll_builder *b, const nbcoll_nodes *t, const nbcoll_args *a,
+                                             nbcoll_build *build, nbcoll_step after)
+{
+    int node = nbcoll_node_of(t, b->rank);
+    return nbcoll_within(b, nbcoll_node_ranks(t, node), nbcoll_node_size(t, node), a, build, after);
+}
+
+static inline nbcoll_step nbcoll_between_nodes(nbcoll_builder *b, const nbcoll_nodes *t, int root, const nbcoll_args *a,
+                                               nbcoll_build *build, nbcoll_step after)
+{
+    return nbcoll_within(b, nbcoll_node_leaders(b, t, root), t->count, a, build, after);
+}
+
+/* The builder's nodes, cut: each into at most `parts` (0: one) of ranks that follow each other on it, as equal as can
+ * be, so that a node has more than one leader; and, `in_order`, wherever the next rank on a node is not the next rank,
+ * so that the table's `are_blocks` is true. The builder's memory; b->nodes, where nothing is cut or it has failed. */
+NBCOLL_API const nbcoll_nodes *nbcoll_nodes_parts(nbcoll_builder *b, unsigned parts, int in_order);
 
 /* Arguments for a part of an operation: as those of the whole, but for another operation, root, and elements of a
  * block or vector, with blocks of one length, not in place. What `send` and `recv` are is left to be set. */
@@ -427,7 +449,10 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_SEGMENT 8u      /* reads args.segment, */
 #define NBCOLL_ALGORITHM_ARITY 16u       /* args.arity, */
 #define NBCOLL_ALGORITHM_PORTS 32u       /* args.ports, */
-#define NBCOLL_ALGORITHM_SPLIT 64u       /* args.split: of the library's algorithms, no others do */
+#define NBCOLL_ALGORITHM_SPLIT 64u       /* args.split, */
+#define NBCOLL_ALGORITHM_LEADERS 128u    /* args.leaders: of the library's algorithms, no others do */
+#define NBCOLL_ALGORITHM_NODES 256u      /* goes by the builder's nodes: chosen by rules only, since the cost model
+                                            knows no nodes */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered */
 

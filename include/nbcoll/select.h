@@ -14,7 +14,8 @@
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
  * and keeps the tree of NBCOLL_REPRODUCIBLE where that was asked for. But for rules, one that exposes memory is only
- * chosen where all ranks share it, and not for reductions of more than 4096 bytes.
+ * chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that goes by nodes is not
+ * chosen at all.
  *
  * The cost model: what the longest path through an operation takes.
  *
@@ -62,7 +63,7 @@ struct nbcoll_rule {
     unsigned line;                     /* of the file that it comes from, or 0: the one member that ranks need not
                                           agree on */
     size_t segment;                    /* parameters that the algorithm gets in its arguments; 0: its own defaults */
-    unsigned arity, ports, split;
+    unsigned arity, ports, split, leaders;
 };
 
 #define NBCOLL_RULES 4096 /* at most so many in a communicator */
@@ -117,8 +118,8 @@ typedef struct nbcoll_choice {
     size_t size;
     const nbcoll_algorithm *algorithm;
     nbcoll_reason reason;
-    unsigned arity, ports, split;
-    size_t segment; /* these four: as the rule says; else those of the arguments, or by COST the cheapest ones for what
+    unsigned arity, ports, split, leaders;
+    size_t segment; /* these five: as the rule says; else those of the arguments, or by COST the cheapest ones for what
                        is 0 there and the algorithm reads */
     size_t rule;    /* RULE: its index; else rule_count */
     size_t bytes;   /* as rules count them */

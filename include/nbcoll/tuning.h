@@ -19,7 +19,7 @@
  *
  *     ranks A..B, bytes A..B    both ends included; either may be left out; one number is a range of its own
  *     shared, apart             only where all ranks share memory; only where they do not
- *     segment N, arity N, ports N, split N
+ *     segment N, arity N, ports N, split N, leaders N
  *
  * An earlier rule is stronger than a later one. ';' begins a comment, at the beginning of a line '#' does too. A line
  * has at most 190 characters.

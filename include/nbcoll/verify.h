@@ -206,7 +206,7 @@ typedef struct nbcoll_case {
     int known; /* gatherv, scatterv: builders see all counts (NBCOLL_COUNTS_KNOWN). Else blocks are bound */
     /* As in nbcoll_args. */
     size_t segment;
-    unsigned arity, ports, split;
+    unsigned arity, ports, split, leaders;
     const nbcoll_nodes *nodes; /* what builders are told; of so many ranks. Null: one node */
 } nbcoll_case;
 

@@ -174,6 +174,7 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
         entry->arity = b->rules.arity;
         entry->ports = b->rules.ports;
         entry->split = b->rules.split;
+        entry->leaders = b->rules.leaders;
     }
     return 0;
 }
@@ -226,7 +227,7 @@ static int check_algorithms(const benchmark *b)
     if (b->rules.file && !has_default)
         return command_refuse(b->self, "--tuning goes with the algorithm default");
     if (command_rules_have_parameters(&b->rules) && !has_others)
-        return command_refuse(b->self, "--segment, --arity, --ports and --split go with an algorithm");
+        return command_refuse(b->self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
     return 0;
 }
 
@@ -392,7 +393,7 @@ const command command_bench = {
     "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
     "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
     "                    the reason (default)\n"
-    "  --segment N, --arity N, --ports N, --split N\n"
+    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "                    parameters of these algorithms, if they read them\n"
     "  --tuning FILE     rules for default\n"
     "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, where the algorithm reads\n"

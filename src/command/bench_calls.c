@@ -95,7 +95,7 @@ size_t bench_buffer_bytes(const bench_plan *plan)
 static int is_same_call(const bench_entry *x, const bench_entry *y)
 {
     return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
-           x->split == y->split;
+           x->split == y->split && x->leaders == y->leaders;
 }
 
 size_t bench_calls(const bench_plan *plan, size_t index[])
@@ -126,7 +126,7 @@ static nbcoll_status make_comm(bench_call *c, const bench_entry *entry, nbcoll_c
 {
     const command_rules *rules = c->plan->rules;
     nbcoll_rule forced = {.algorithm = entry->algorithm, .segment = entry->segment, .arity = entry->arity,
-                          .ports = entry->ports, .split = entry->split};
+                          .ports = entry->ports, .split = entry->split, .leaders = entry->leaders};
     nbcoll_case at = bench_case(c->plan, entry->algorithm);
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms};

@@ -149,11 +149,11 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
                            const command_chosen *chosen)
 {
     const nbcoll_choice *c = &chosen->choice;
-    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i}, s:o}", "ranks", at->ranks, "count",
+    return json_pack("{s:i, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:i, s:i, s:i, s:i}, s:o}", "ranks", at->ranks, "count",
                      (json_int_t)at->count, "bytes", (json_int_t)c->bytes, "algorithm", c->algorithm->name, "reason",
                      nbcoll_reason_name(c->reason), "why", chosen->why, "parameters", "segment",
                      (json_int_t)c->segment, "arity", (int)c->arity, "ports", (int)c->ports, "split",
-                     (int)c->split, "costs", costs_object(t, a));
+                     (int)c->split, "leaders", (int)c->leaders, "costs", costs_object(t, a));
 }
 
 /* A call: equal blocks, also where their counts are given. */
@@ -257,7 +257,7 @@ const command command_explain = {
     "                    transport names them: 350, 130, 60, 40, 900\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
-    "  --segment N, --arity N, --ports N, --split N\n"
+    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "  --tuning FILE     the rules of a tuning file\n"
     "  --json            one object instead of the table\n",
     run,

@@ -17,7 +17,8 @@ int command_rules_take(const command *self, command_rules *rules, int option, co
     static const char *const names[] = {[COMMAND_SEGMENT - COMMAND_ALGORITHM] = "segment",
                                         [COMMAND_ARITY - COMMAND_ALGORITHM] = "arity",
                                         [COMMAND_PORTS - COMMAND_ALGORITHM] = "ports",
-                                        [COMMAND_SPLIT - COMMAND_ALGORITHM] = "split"};
+                                        [COMMAND_SPLIT - COMMAND_ALGORITHM] = "split",
+                                        [COMMAND_LEADERS - COMMAND_ALGORITHM] = "leaders"};
     unsigned long long number;
 
     if (option < COMMAND_ALGORITHM || option > COMMAND_TUNING)
@@ -34,13 +35,14 @@ int command_rules_take(const command *self, command_rules *rules, int option, co
     else
         *(option == COMMAND_ARITY   ? &rules->arity
           : option == COMMAND_PORTS ? &rules->ports
-                                    : &rules->split) = (unsigned)number;
+          : option == COMMAND_SPLIT ? &rules->split
+                                    : &rules->leaders) = (unsigned)number;
     return 0;
 }
 
 int command_rules_have_parameters(const command_rules *rules)
 {
-    return rules->segment || rules->arity || rules->ports || rules->split;
+    return rules->segment || rules->arity || rules->ports || rules->split || rules->leaders;
 }
 
 /* Appends rules. */
@@ -79,11 +81,11 @@ static int rules_of_file(const command *self, command_rules *rules)
 int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
 {
     nbcoll_rule rule = {.segment = rules->segment, .arity = rules->arity, .ports = rules->ports,
-                        .split = rules->split};
+                        .split = rules->split, .leaders = rules->leaders};
     int status = 0;
 
     if (!rules->algorithm && command_rules_have_parameters(rules))
-        return command_refuse(self, "--segment, --arity, --ports and --split go with an algorithm");
+        return command_refuse(self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
     if (rules->algorithm) {
         status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
         if (!status)
@@ -208,7 +210,9 @@ const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAN
     if (choice->ports)
         used += snprintf(text + used, COMMAND_NAME - (size_t)used, " ports %u", choice->ports);
     if (choice->split)
-        snprintf(text + used, COMMAND_NAME - (size_t)used, " split %u", choice->split);
+        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " split %u", choice->split);
+    if (choice->leaders)
+        snprintf(text + used, COMMAND_NAME - (size_t)used, " leaders %u", choice->leaders);
     return text;
 }
 

@@ -13,21 +13,30 @@
 typedef struct command_rules {
     const char *algorithm, *file; /* null: not given */
     size_t segment;
-    unsigned arity, ports, split;
+    unsigned arity, ports, split, leaders;
     nbcoll_rule *rules; /* from here on: command_rules_read's */
     size_t count;
 } command_rules;
 
 /* The options that set them, for tables of getopt_long; apart from all letters. */
-enum { COMMAND_ALGORITHM = 256, COMMAND_SEGMENT, COMMAND_ARITY, COMMAND_PORTS, COMMAND_SPLIT, COMMAND_TUNING };
+enum {
+    COMMAND_ALGORITHM = 256,
+    COMMAND_SEGMENT,
+    COMMAND_ARITY,
+    COMMAND_PORTS,
+    COMMAND_SPLIT,
+    COMMAND_LEADERS,
+    COMMAND_TUNING
+};
 #define COMMAND_RULE_OPTIONS                                                                                           \
     {"algorithm", required_argument, NULL, COMMAND_ALGORITHM}, {"segment", required_argument, NULL, COMMAND_SEGMENT},  \
         {"arity", required_argument, NULL, COMMAND_ARITY}, {"ports", required_argument, NULL, COMMAND_PORTS},          \
-        {"split", required_argument, NULL, COMMAND_SPLIT}, {"tuning", required_argument, NULL, COMMAND_TUNING}
+        {"split", required_argument, NULL, COMMAND_SPLIT}, {"leaders", required_argument, NULL, COMMAND_LEADERS},      \
+        {"tuning", required_argument, NULL, COMMAND_TUNING}
 
 /* What the helps of commands say that take OPERATION ALGORITHM. */
 #define COMMAND_RULES_HELP                                                                                             \
-    "  --segment N, --arity N, --ports N, --split N\n"                                                                 \
+    "  --segment N, --arity N, --ports N, --split N, --leaders N\n"                                                    \
     "                    parameters of the algorithm, if it reads them\n"                                              \
     "  --tuning FILE     rules, after which `default` is chosen\n"
 

@@ -99,7 +99,7 @@ static int take_arguments(picture *p, int argc, char *argv[])
 static nbcoll_status choose(picture *p, nbcoll_case *c)
 {
     command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports,
-                                        .split = p->rules.split}};
+                                        .split = p->rules.split, .leaders = p->rules.leaders}};
     nbcoll_terms terms = command_terms(&p->rules, c);
     char why[288], name[COMMAND_NAME];
     if (p->cases.is_default) {
@@ -115,6 +115,7 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     c->arity = chosen.choice.arity;
     c->ports = chosen.choice.ports;
     c->split = chosen.choice.split;
+    c->leaders = chosen.choice.leaders;
     return NBCOLL_OK;
 }
 

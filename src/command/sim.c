@@ -285,6 +285,7 @@ static int prepare(simulation *s, size_t count)
             s->at[i].arity = s->chosen.choice.arity;
             s->at[i].ports = s->chosen.choice.ports;
             s->at[i].split = s->chosen.choice.split;
+            s->at[i].leaders = s->chosen.choice.leaders;
         }
         s->meaning[i] = (nbcoll_meaning){.size = sizeof s->meaning[i]};
         nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &s->meaning[i]);
@@ -408,7 +409,7 @@ static int run(const command *self, int argc, char *argv[])
     nbcoll_sim_model_find("cluster", &s.model);
     int status = take_arguments(&s, argc, argv);
     s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports,
-                                      .split = s.rules.split};
+                                      .split = s.rules.split, .leaders = s.rules.leaders};
     set_program(&s);
     if (!status)
         status = for_each(&s, 1);

@@ -197,9 +197,9 @@ static nbcoll_status refutation_object(const verification *v, const failing_case
         status = draw_rank(v, f, f->why.place[i].rank, append, text);
         json_array_append_new(schedules, text);
     }
-    json_t *parameters = json_pack("{s:I, s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
+    json_t *parameters = json_pack("{s:I, s:I, s:I, s:I, s:I}", "segment", (json_int_t)f->at.segment, "arity",
                                    (json_int_t)f->at.arity, "ports", (json_int_t)f->at.ports, "split",
-                                   (json_int_t)f->at.split);
+                                   (json_int_t)f->at.split, "leaders", (json_int_t)f->at.leaders);
     char form[VERIFY_TEXT];
     *out = json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:b, s:b, s:s, s:o, s:o, s:o}", //
                      "flaw", nbcoll_flaw_name(f->why.flaw), "text", f->why.text, "ranks", f->at.ranks, //
@@ -254,7 +254,7 @@ static int for_each_algorithm(verification *v, int (*each)(verification *v))
     int status = 0;
     v->now = v->cases;
     v->chosen.choice = (nbcoll_choice){.segment = v->rules.segment, .arity = v->rules.arity, .ports = v->rules.ports,
-                                       .split = v->rules.split};
+                                       .split = v->rules.split, .leaders = v->rules.leaders};
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;
@@ -326,7 +326,7 @@ static int take_option(void *user, int option, const char *value)
     v->fixed |= option == 't' || option == 'o'     ? VERIFY_ELEMENTS
                 : option == 'i'                    ? VERIFY_IN_PLACE
                 : option == 'n'                    ? VERIFY_NATIVE
-                : option >= COMMAND_SEGMENT && option <= COMMAND_SPLIT ? VERIFY_PARAMETERS
+                : option >= COMMAND_SEGMENT && option <= COMMAND_LEADERS ? VERIFY_PARAMETERS
                                                                        : 0;
     if (option == 'j' || verify_take_elements(&v->cases, option, value))
         return 0;

@@ -126,7 +126,7 @@ static size_t next_of(unsigned *i, choices c)
 int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice *given,
                 const nbcoll_algorithm *algorithm, unsigned i, nbcoll_case *out)
 {
-    static const choices segments = {2, {0, 160}}, numbers = {3, {0, 1, 3}};
+    static const choices segments = {2, {0, 160}}, numbers = {3, {0, 1, 3}}, few = {2, {0, 2}};
     uint32_t flags = algorithm->flags;
     *out = command_case(cases, algorithm);
     size_t elements = next_of(&i, elements_of(fixed, algorithm->operation));
@@ -138,6 +138,7 @@ int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice 
     out->arity = (unsigned)next_of(&i, parameter_of(fixed, given->arity, flags & NBCOLL_ALGORITHM_ARITY, numbers));
     out->ports = (unsigned)next_of(&i, parameter_of(fixed, given->ports, flags & NBCOLL_ALGORITHM_PORTS, numbers));
     out->split = given->split; /* lanes mean nothing for a proof */
+    out->leaders = (unsigned)next_of(&i, parameter_of(fixed, given->leaders, flags & NBCOLL_ALGORITHM_LEADERS, few));
     return i == 0;
 }
 
@@ -170,6 +171,8 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
         add(text, VERIFY_TEXT, " --ports %u", c->ports);
     if (c->split)
         add(text, VERIFY_TEXT, " --split %u", c->split);
+    if (c->leaders)
+        add(text, VERIFY_TEXT, " --leaders %u", c->leaders);
     return text;
 }
 
@@ -190,7 +193,7 @@ void verify_see(verify_seen *seen, const nbcoll_case *c)
     seen->spread |= bit((int)c->spread);
     seen->apart |= bit(c->apart);
     seen->known |= bit(c->known);
-    seen->parameters |= bit(c->segment || c->arity || c->ports || c->split);
+    seen->parameters |= bit(c->segment || c->arity || c->ports || c->split || c->leaders);
 }
 
 /* Which of `n` things were seen, and which were not. Where only the first can be there is nothing to say. */

@@ -24,3 +24,16 @@ nbcoll_part *nbcolli_builder_parts(nbcolli_builder *b, size_t n)
     }
     return nbcolli_builder_room(b, n, sizeof(nbcoll_part));
 }
+
+void *nbcoll_builder_memory(nbcoll_builder *builder, size_t n, size_t bytes)
+{
+    nbcolli_builder *b = (nbcolli_builder *)builder;
+
+    if (!nbcolli_builder_enter(b, "nbcoll_builder_memory"))
+        return NULL;
+    if (bytes && n > NBCOLLI_MOST / bytes * sizeof(nbcoll_part)) {
+        nbcolli_builder_refuse(b, NBCOLL_ERR_LIMIT, (nbcoll_step)b->drafts.used, "%zu things of %zu bytes", n, bytes);
+        return NULL;
+    }
+    return nbcolli_builder_room(b, n, bytes);
+}

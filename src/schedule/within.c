@@ -2,6 +2,7 @@
  * An algorithm for a group of ranks, inside the schedule of all. The builder shows another head meanwhile, translates
  * ranks, and marks what is added with the group's number: nothing is copied. */
 #include "builder.h"
+#include "nbcoll/pattern.h"
 #include "nodes.h"
 
 static void nbcolli_within_refuse(nbcolli_builder *b, nbcoll_status status, const char *why, int i)
@@ -142,15 +143,46 @@ nbcoll_step nbcoll_within(nbcoll_builder *builder, const int group[], int n, con
     return nodes ? nbcolli_within_build(b, (nbcoll_builder){own, n, nodes}, members, a, build, after) : after;
 }
 
-const int *nbcoll_node_leaders(nbcoll_builder *builder, int root)
+/* ---- leaders --------------------------------------------------------------------------------------------------- */
+
+const int *nbcoll_node_leaders(nbcoll_builder *builder, const nbcoll_nodes *t, int root)
 {
     nbcolli_builder *b = (nbcolli_builder *)builder;
 
     if (!nbcolli_builder_enter(b, "nbcoll_node_leaders"))
         return NULL;
-    const nbcoll_nodes *t = b->head.nodes;
     int *leader = nbcolli_builder_room(b, (size_t)t->count, sizeof *leader);
     for (int i = 0; leader && i < t->count; i++)
         leader[i] = nbcoll_node_leader(t, i, root);
     return leader;
+}
+
+/* Does a part begin with this rank? */
+static int nbcolli_within_begins(const nbcoll_nodes *t, int rank, size_t parts, int in_order)
+{
+    int node = nbcoll_node_of(t, rank), place = nbcoll_node_place(t, rank);
+    size_t size = (size_t)nbcoll_node_size(t, node), n = parts < size ? parts : size;
+    if (!place || (in_order && nbcoll_node_rank(t, node, place - 1) != rank - 1))
+        return 1;
+    return (size_t)place == nbcoll_block_offset(size, (int)n, nbcoll_block_holding(size, (int)n, (size_t)place));
+}
+
+const nbcoll_nodes *nbcoll_nodes_parts(nbcoll_builder *builder, unsigned parts, int in_order)
+{
+    nbcolli_builder *b = (nbcolli_builder *)builder;
+    const nbcoll_nodes *all = builder->nodes;
+    int ranks = builder->ranks;
+
+    if ((parts < 2 && (!in_order || all->are_blocks)) || !nbcolli_builder_enter(b, "nbcoll_nodes_parts"))
+        return all;
+    nbcoll_nodes *t = nbcolli_builder_room(b, 1, sizeof *t + nbcolli_nodes_ints(ranks) * sizeof(int));
+    if (!t)
+        return all;
+    int *part = (int *)(void *)(t + 1); /* each is called by its first rank */
+    for (int rank = 0; rank < ranks; rank++)
+        part[rank] = nbcolli_within_begins(all, rank, parts ? parts : 1, in_order)
+                         ? rank
+                         : part[nbcoll_node_rank(all, nbcoll_node_of(all, rank), nbcoll_node_place(all, rank) - 1)];
+    nbcolli_nodes_fill(t, ranks, part);
+    return t;
 }

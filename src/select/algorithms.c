@@ -7,7 +7,8 @@
 /* Append-only within an operation: the one for small data first, the one for large data second.
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
-#define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, EXPOSES)               \
+#define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, LEADERS, NODES,        \
+                               EXPOSES)                                                                                \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -15,6 +16,7 @@
     X(BARRIER, barrier_two_roots, two_roots, 0)                                                                        \
     X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
     X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
+    X(BARRIER, barrier_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                          \
     X(BCAST, bcast_binomial, binomial, SPLIT)                                                                          \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
@@ -25,16 +27,19 @@
     X(BCAST, bcast_tree, tree, ARITY)                                                                                  \
     X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT)                                                    \
     X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT)                                                          \
+    X(BCAST, bcast_hierarchical, hierarchical, ARITY | SEGMENT | NODES | LEADERS | EXPOSES)                            \
     X(SCATTER, scatter_binomial, binomial, SPLIT)                                                                      \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
     X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
     X(SCATTER, scatter_spanning_tree, spanning_tree, 0)                                                                \
     X(SCATTER, scatter_flat_sequential, flat_sequential, 0)                                                            \
+    X(SCATTER, scatter_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                          \
     X(GATHER, gather_binomial, binomial, SPLIT)                                                                        \
     X(GATHER, gather_flat, flat, 0)                                                                                    \
     X(GATHER, gather_slots, slots, EXPOSES)                                                                            \
     X(GATHER, gather_spanning_tree, spanning_tree, 0)                                                                  \
     X(GATHER, gather_flat_sequential, flat_sequential, 0)                                                              \
+    X(GATHER, gather_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                            \
     X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
     X(ALLGATHER, allgather_ring, ring, 0)                                                                              \
     X(ALLGATHER, allgather_slots, slots, EXPOSES)                                                                      \
@@ -48,6 +53,9 @@
     X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
     X(ALLGATHER, allgather_two_roots, two_roots, 0)                                                                    \
     X(ALLGATHER, allgather_binomial, binomial, 0)                                                                      \
+    X(ALLGATHER, allgather_cayley, cayley, PORTS)                                                                      \
+    X(ALLGATHER, allgather_hierarchical, hierarchical, PORTS | NODES | LEADERS | EXPOSES)                              \
+    X(ALLGATHER, allgather_hierarchical_groups, hierarchical_groups, PORTS | NODES | LEADERS | EXPOSES)                \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE | SPLIT)                                                         \
     X(REDUCE, reduce_pairwise, pairwise, 0)                                                                            \
     X(REDUCE, reduce_scatter_owners, owners, REPRODUCIBLE)                                                             \
@@ -55,6 +63,8 @@
     X(REDUCE, combine_flat, flat, 0)                                                                                   \
     X(REDUCE, combine_flat_sequential, flat_sequential, 0)                                                             \
     X(REDUCE, reduce_spanning_tree, spanning_tree, 0)                                                                  \
+    X(REDUCE, reduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                                 \
+    X(REDUCE, reduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                            \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
     X(ALLREDUCE, allreduce_groups, groups, REPRODUCIBLE)                                                               \
@@ -66,12 +76,16 @@
     X(ALLREDUCE, allreduce_two_roots, two_roots, REPRODUCIBLE)                                                         \
     X(ALLREDUCE, allreduce_reduce_bcast, reduce_bcast, 0)                                                              \
     X(ALLREDUCE, allreduce_halving, halving, 0)                                                                        \
+    X(ALLREDUCE, allreduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                           \
+    X(ALLREDUCE, allreduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                      \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
+    X(SCATTERV, scatter_hierarchical, hierarchical, COUNTS | NODES | LEADERS | EXPOSES)                                \
     X(GATHERV, gatherv_binomial, binomial, COUNTS)                                                                     \
     X(GATHERV, gather_flat, flat, 0)                                                                                   \
     X(GATHERV, gather_flat_sequential, flat_sequential, 0)                                                             \
+    X(GATHERV, gather_hierarchical, hierarchical, COUNTS | NODES | LEADERS | EXPOSES)                                  \
     X(ALLGATHERV, allgather_bruck, bruck, COUNTS)                                                                      \
     X(ALLGATHERV, allgather_ring, ring, COUNTS)                                                                        \
     X(ALLGATHERV, allgather_flat, flat, COUNTS)                                                                        \
@@ -84,6 +98,9 @@
     X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS)                                          \
     X(ALLGATHERV, allgather_two_roots, two_roots, COUNTS)                                                              \
     X(ALLGATHERV, allgather_binomial, binomial, COUNTS)                                                                \
+    X(ALLGATHERV, allgather_cayley, cayley, COUNTS | PORTS)                                                            \
+    X(ALLGATHERV, allgather_hierarchical, hierarchical, COUNTS | PORTS | NODES | LEADERS | EXPOSES)                    \
+    X(ALLGATHERV, allgather_hierarchical_groups, hierarchical_groups, COUNTS | PORTS | NODES | LEADERS | EXPOSES)      \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
     X(ALLTOALL, alltoall_pairwise, pairwise, 0)                                                                        \
     X(ALLTOALL, alltoall_flat, flat, 0)                                                                                \
@@ -124,7 +141,8 @@
 #define NBCOLLI_ALGORITHMS(X)                                                                                          \
     NBCOLLI_ALGORITHM_LIST(X, NBCOLL_ALGORITHM_REORDERS, NBCOLL_ALGORITHM_REPRODUCIBLE, NBCOLL_ALGORITHM_COUNTS,       \
                            NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
-                           NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_EXPOSES(1))
+                           NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_LEADERS, NBCOLL_ALGORITHM_NODES,                   \
+                           NBCOLL_ALGORITHM_EXPOSES(1))
 
 #define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)

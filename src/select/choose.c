@@ -54,7 +54,8 @@ static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32
     const nbcoll_algorithm *algorithm;
 
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++)
-        if (nbcolli_choose_suits(algorithm, a, flags) && nbcolli_choose_exposes(algorithm) == exposes)
+        if (nbcolli_choose_suits(algorithm, a, flags) && nbcolli_choose_exposes(algorithm) == exposes &&
+            !(algorithm->flags & NBCOLL_ALGORITHM_NODES))
             break;
     return algorithm;
 }
@@ -100,6 +101,7 @@ static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *
         c->arity = rule->arity;
         c->ports = rule->ports;
         c->split = rule->split;
+        c->leaders = rule->leaders;
         return 1;
     }
     return 0;
@@ -160,6 +162,7 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
                        .arity = a.arity,
                        .ports = a.ports,
                        .split = a.split,
+                       .leaders = a.leaders,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     nbcolli_choose(&t, &a, &c);
@@ -188,6 +191,7 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
                        .arity = a.arity,
                        .ports = a.ports,
                        .split = a.split,
+                       .leaders = a.leaders,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
     uint64_t cost = nbcolli_cost(&t, &c);

@@ -54,7 +54,8 @@ uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n)
     for (size_t i = 0; i < n; i++) {
         const nbcoll_rule *r = &rules[i];
         const uint64_t members[] = {r->algorithm->operation, (uint64_t)r->fewest, (uint64_t)r->most, r->from, r->below,
-                                    r->topology, r->segment, r->arity, r->ports, r->split};
+                                    r->topology, r->segment, r->arity, r->ports, r->split,
+                                    r->leaders};
         for (size_t j = 0; j < sizeof members / sizeof *members; j++)
             hash = nbcolli_rules_mix(hash, members[j]);
         for (const char *c = r->algorithm->name; *c; c++)

@@ -96,9 +96,10 @@ static int tuning_word(const char **at, char *word, size_t room)
     return n > 0;
 }
 
-enum tuning_key { TUNING_RANKS, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SPLIT, TUNING_SHARED,
-                  TUNING_APART, TUNING_KEYS };
-static const char *const tuning_keys[] = {"ranks", "bytes", "segment", "arity", "ports", "split", "shared", "apart"};
+enum tuning_key { TUNING_RANKS, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SPLIT,
+                  TUNING_LEADERS, TUNING_SHARED, TUNING_APART, TUNING_KEYS };
+static const char *const tuning_keys[] = {"ranks", "bytes", "segment", "arity", "ports",
+                                          "split", "leaders", "shared", "apart"};
 
 /* Sets what a key with a value says. 0: it is no such value. */
 static int tuning_set(nbcoll_rule *rule, int key, const char *word)
@@ -117,7 +118,10 @@ static int tuning_set(nbcoll_rule *rule, int key, const char *word)
     } else if (key == TUNING_SEGMENT)
         rule->segment = first;
     else
-        *(key == TUNING_ARITY ? &rule->arity : key == TUNING_PORTS ? &rule->ports : &rule->split) = (unsigned)first;
+        *(key == TUNING_ARITY   ? &rule->arity
+          : key == TUNING_PORTS ? &rule->ports
+          : key == TUNING_SPLIT ? &rule->split
+                                : &rule->leaders) = (unsigned)first;
     return fits;
 }
 

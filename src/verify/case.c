@@ -195,6 +195,7 @@ static nbcoll_args nbcolli_case_args(const nbcoll_case *c, int rank, size_t *num
                      .arity = c->arity,
                      .ports = c->ports,
                      .split = c->split,
+                     .leaders = c->leaders,
                      .packs = nbcolli_packs(c->reduction.type)};
     if (!nbcolli_case_is_known(c, rank))
         return a;

@@ -247,6 +247,8 @@ VALUE(NBCOLL_ALGORITHM_SEGMENT, 8);
 VALUE(NBCOLL_ALGORITHM_ARITY, 16);
 VALUE(NBCOLL_ALGORITHM_PORTS, 32);
 VALUE(NBCOLL_ALGORITHM_SPLIT, 64);
+VALUE(NBCOLL_ALGORITHM_LEADERS, 128);
+VALUE(NBCOLL_ALGORITHM_NODES, 256);
 VALUE(NBCOLL_BUFFER_SEND, 0);
 VALUE(NBCOLL_BUFFER_RECV, 1);
 VALUE(NBCOLL_BUFFER_SCRATCH, 2);
@@ -361,7 +363,7 @@ OFFSET(nbcoll_schedule_info, edges, 28);
 OFFSET(nbcoll_schedule_info, fingerprint, 32);
 OFFSET(nbcoll_schedule_info, extent, 40);
 
-SIZE(nbcoll_args, 144);
+SIZE(nbcoll_args, 152);
 OFFSET(nbcoll_args, size, 0);
 OFFSET(nbcoll_args, operation, 8);
 OFFSET(nbcoll_args, root, 12);
@@ -380,6 +382,7 @@ OFFSET(nbcoll_args, types, 120);
 OFFSET(nbcoll_args, element, 128);
 OFFSET(nbcoll_args, packs, 136);
 OFFSET(nbcoll_args, split, 140);
+OFFSET(nbcoll_args, leaders, 144);
 
 SIZE(nbcoll_algorithm, 40);
 OFFSET(nbcoll_algorithm, size, 0);
@@ -423,6 +426,7 @@ OFFSET(nbcoll_rule, segment, 40);
 OFFSET(nbcoll_rule, arity, 48);
 OFFSET(nbcoll_rule, ports, 52);
 OFFSET(nbcoll_rule, split, 56);
+OFFSET(nbcoll_rule, leaders, 60);
 
 SIZE(nbcoll_terms, 80);
 OFFSET(nbcoll_terms, size, 0);
@@ -441,16 +445,17 @@ OFFSET(nbcoll_terms, get_ns, 68);
 OFFSET(nbcoll_terms, gamma_ps, 72);
 OFFSET(nbcoll_terms, eager_ps, 76);
 
-SIZE(nbcoll_choice, 56);
+SIZE(nbcoll_choice, 64);
 OFFSET(nbcoll_choice, size, 0);
 OFFSET(nbcoll_choice, algorithm, 8);
 OFFSET(nbcoll_choice, reason, 16);
 OFFSET(nbcoll_choice, arity, 20);
 OFFSET(nbcoll_choice, ports, 24);
 OFFSET(nbcoll_choice, split, 28);
-OFFSET(nbcoll_choice, segment, 32);
-OFFSET(nbcoll_choice, rule, 40);
-OFFSET(nbcoll_choice, bytes, 48);
+OFFSET(nbcoll_choice, leaders, 32);
+OFFSET(nbcoll_choice, segment, 40);
+OFFSET(nbcoll_choice, rule, 48);
+OFFSET(nbcoll_choice, bytes, 56);
 
 /* ---- split.h ----------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_SPLIT_BLOCKING, 0);
@@ -720,6 +725,7 @@ OFFSET(nbcoll_case, segment, 64);
 OFFSET(nbcoll_case, arity, 72);
 OFFSET(nbcoll_case, ports, 76);
 OFFSET(nbcoll_case, split, 80);
+OFFSET(nbcoll_case, leaders, 84);
 OFFSET(nbcoll_case, nodes, 88);
 
 SIZE(nbcoll_grid, 80);

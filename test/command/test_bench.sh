@@ -18,7 +18,7 @@ refuses "nbcoll bench: none of the operations has an algorithm 'x'; nbcoll info 
 refuses "nbcoll bench: alltoall has no algorithm 'recursive_doubling'; nbcoll info lists them" \
     bench allreduce alltoall --algorithm recursive_doubling
 refuses "nbcoll bench: --tuning goes with the algorithm default" bench bcast --algorithm flat --tuning x
-refuses "nbcoll bench: --segment, --arity, --ports and --split go with an algorithm" bench bcast --arity 2
+refuses "nbcoll bench: --segment, --arity, --ports, --split and --leaders go with an algorithm" bench bcast --arity 2
 refuses "nbcoll bench: x: it cannot be opened" bench bcast --tuning x
 refuses "nbcoll bench: --root 2: bcast of 2 ranks has no such root" bench bcast --root 2
 refuses "nbcoll bench: --op SUM: BYTE has no such reduction" bench reduce --type BYTE

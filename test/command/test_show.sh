@@ -54,7 +54,7 @@ succeeds show bcast --algorithm tree --arity 3 --ranks 5
 cmp -s "$work/first" "$work/out" || fail "the parameters of the rule are not those of the argument"
 [ "$(grep -c SEND "$work/out")" -eq 3 ] || fail "--arity 3 is no tree of three"
 refuses "nbcoll show: --tuning goes with the algorithm default" show bcast tree --ranks 5 --tuning "$work/rules"
-refuses "nbcoll show: --segment, --arity, --ports and --split go with an algorithm" show bcast default --ranks 5 --arity 3
+refuses "nbcoll show: --segment, --arity, --ports, --split and --leaders go with an algorithm" show bcast default --ranks 5 --arity 3
 refuses "nbcoll show: one word too many: 'tree'" show bcast tree --algorithm flat --ranks 5
 refuses "nbcoll show: --algorithm goes with an operation" show --algorithm flat --ranks 5
 refuses "nbcoll show: $work/none: it cannot be opened" show bcast default --ranks 5 --tuning "$work/none"

@@ -208,11 +208,11 @@ void point_print(const point *p, char text[POINT_TEXT])
         used += (size_t)snprintf(text + used, POINT_TEXT - used, "%s/", value_name(d, p->v[d]));
     used += (size_t)snprintf(text + used, POINT_TEXT - used, "%llu", (unsigned long long)p->seed);
     if (p->rule.algorithm)
-        snprintf(text + used, POINT_TEXT - used, "/%s/%zu/%u/%u/%u", p->rule.algorithm->name, p->rule.segment,
-                 p->rule.arity, p->rule.ports, p->rule.split);
+        snprintf(text + used, POINT_TEXT - used, "/%s/%zu/%u/%u/%u/%u", p->rule.algorithm->name, p->rule.segment,
+                 p->rule.arity, p->rule.ports, p->rule.split, p->rule.leaders);
 }
 
-/* "/binomial/64/2/1/0", or nothing. */
+/* "/binomial/64/2/1/0/0", or nothing. */
 static int parse_rule(point *p, const char *text)
 {
     char name[64];
@@ -220,8 +220,8 @@ static int parse_rule(point *p, const char *text)
     p->rule = (nbcoll_rule){.algorithm = NULL};
     if (!*text)
         return 1;
-    if (sscanf(text, "/%63[^/]/%zu/%u/%u/%u", name, &p->rule.segment, &p->rule.arity, &p->rule.ports,
-               &p->rule.split) != 5)
+    if (sscanf(text, "/%63[^/]/%zu/%u/%u/%u/%u", name, &p->rule.segment, &p->rule.arity, &p->rule.ports,
+               &p->rule.split, &p->rule.leaders) != 6)
         return 0;
     p->rule.algorithm = nbcoll_algorithm_find((nbcoll_operation)p->v[OPERATION], name);
     return p->rule.algorithm != NULL;

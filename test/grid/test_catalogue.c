@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Every algorithm of the table has the values of serial C: algorithm x segment x arity x ports x split x all dimensions
- * of the grid of calls. A rule of the communicator names the algorithm, and it is the one that runs.
+ * Every algorithm of the table has the values of serial C: algorithm x segment x arity x ports x split x leaders x all
+ * dimensions of the grid of calls. A rule of the communicator names the algorithm, and it is the one that runs.
  *
  * Normally samples are run in each of which every pair of values of two dimensions occurs, and so every algorithm over
  * every transport; NBCOLL_GRID_SEED takes others. Sanitizers run a quarter of one, and of each pair of algorithm and
@@ -21,12 +21,12 @@
 #include "world.h"
 
 /* The dimensions of the grid of calls, the first of which also says which algorithm of the operation; then these. */
-enum { ALGORITHM = OPERATION, SEGMENT = DIMENSIONS, ARITY, PORTS, SPLIT, ALL_DIMENSIONS };
+enum { ALGORITHM = OPERATION, SEGMENT = DIMENSIONS, ARITY, PORTS, SPLIT, LEADERS, ALL_DIMENSIONS };
 
 enum { MOST = 12000, ALGORITHMS = 256, SAMPLES = RUN_EVERY == 1 ? 3 : 1, MORE = 640 };
 
 static const size_t segments[] = {0, 1, 48, 1000}; /* bytes */
-static const unsigned arities[] = {0, 1, 2, 5}, ports[] = {0, 1, 2, 3}, splits[] = {0, 1, 2};
+static const unsigned arities[] = {0, 1, 2, 5}, ports[] = {0, 1, 2, 3}, splits[] = {0, 1, 2}, leaders[] = {0, 2};
 
 static const nbcoll_algorithm *table[ALGORITHMS];
 static int sizes[ALL_DIMENSIONS], has_run[ALGORITHMS][TRANSPORTS];
@@ -101,6 +101,7 @@ static void run_sample(runner *r, uint64_t seed)
         points[i].rule.arity = arities[v[ARITY]];
         points[i].rule.ports = ports[v[PORTS]];
         points[i].rule.split = splits[v[SPLIT]];
+        points[i].rule.leaders = leaders[v[LEADERS]];
     }
     qsort(points, n, sizeof *points, in_order_of_worlds);
     for (size_t i = 0; i < n; i++) {
@@ -169,6 +170,7 @@ int main(void)
     sizes[ARITY] = sizeof arities / sizeof *arities;
     sizes[PORTS] = sizeof ports / sizeof *ports;
     sizes[SPLIT] = sizeof splits / sizeof *splits;
+    sizes[LEADERS] = sizeof leaders / sizeof *leaders;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (failed)
         fprintf(stderr, "the last point: test_grid %s\n", runner_point());

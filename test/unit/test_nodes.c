@@ -154,7 +154,7 @@ static void builders_are_told_of_one_node_or_of_the_table(void **state)
     c.nodes = t;
     assert_int_equal(nbcoll_builder_open(&c, &b), NBCOLL_OK);
     assert_ptr_equal(b->nodes, t);
-    const int *leaders = nbcoll_node_leaders(b, 5);
+    const int *leaders = nbcoll_node_leaders(b, t, 5);
     for (int i = 0; i < t->count; i++)
         assert_int_equal(leaders[i], i == nbcoll_node_of(t, 5) ? 5 : nbcoll_node_rank(t, i, 0));
     assert_int_equal(nbcoll_builder_finish(b, NULL), NBCOLL_OK);

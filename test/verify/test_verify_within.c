@@ -158,13 +158,13 @@ static void groups_keep_apart_from_each_other_and_from_what_is_around(void **sta
 static void bcast_by_nodes(nbcoll_builder *b, const nbcoll_args *a)
 {
     int mine = nbcoll_node_of(b->nodes, b->rank), leader = nbcoll_node_leader(b->nodes, mine, a->root);
+    nbcoll_build *tree = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build;
+    nbcoll_build *slots = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build;
     nbcoll_args between = *a, inside = *a;
     between.root = nbcoll_node_of(b->nodes, a->root);
     inside.root = nbcoll_node_place(b->nodes, leader);
-    nbcoll_step have = nbcoll_within(b, nbcoll_node_leaders(b, a->root), b->nodes->count, &between,
-                                     nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build, NBCOLL_START);
-    nbcoll_within(b, nbcoll_node_ranks(b->nodes, mine), nbcoll_node_size(b->nodes, mine), &inside,
-                  nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build, have);
+    nbcoll_step have = nbcoll_between_nodes(b, b->nodes, a->root, &between, tree, NBCOLL_START);
+    nbcoll_within_node(b, b->nodes, &inside, slots, have);
 }
 
 static void a_broadcast_by_nodes_is_two_broadcasts(void **state)

@@ -133,6 +133,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     args.arity = choice.arity;
     args.ports = choice.ports;
     args.split = choice.split;
+    args.leaders = choice.leaders;
     s = nbcoll_build_schedule(choice.algorithm, &args, &config, &e->schedule);
     return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Algorithms that go by nodes are proved on uneven nodes, of 3, 1 and 4 ranks in turn, for 1 to 33 ranks and all roots;
+ * for 1 to 10 ranks, numbered by node, round robin and at random, also plain, in place, and in place at every second
+ * rank, blocks of equal and of different lengths, with memory shared in each node and with none, one to three leaders
+ * of a node. Those that take pieces or ports are also given some. All but those that say that they reorder keep rank
+ * order in all of this. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "../../src/select/select.h"
+#include <nbcoll/verify.h>
+
+#ifdef __SANITIZE_ADDRESS__
+enum { MOST = 13 };
+#else
+enum { MOST = 33 };
+#endif
+enum { FEW = 10, ALGORITHMS = 64 };
+
+#define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+static const int room[] = {3, 1, 4};
+static const size_t counts[] = {0, 7};
+
+static void prove(const nbcoll_algorithm *algorithm, nbcoll_numbering numbering, int most, nbcoll_case c)
+{
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), numbering, 20261122};
+    nbcoll_grid grid = {sizeof grid,
+                        .fewest = 1,
+                        .most = most,
+                        .root = -1,
+                        .all_blocks = most < MOST,
+                        .counts = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 1 : LENGTH(counts),
+                        .count = counts,
+                        .placement = &placement};
+    nbcoll_refutation why = {.size = sizeof why};
+    c.size = sizeof c;
+    c.operation = algorithm->operation;
+    c.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_SUM};
+    c.known = 1;
+    c.spread = NBCOLL_SPREAD_RISING;
+    nbcoll_status status = nbcoll_verify_grid(algorithm, &grid, &c, &why);
+    if (status != NBCOLL_OK)
+        fail_msg("%s/%s: %d ranks, root %d, count %zu, numbering %d, node %d, leaders %u, in place %d, spread %d%s%s, "
+                 "segment %zu, ports %u: %s: %s",
+                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, (int)numbering, c.node,
+                 c.leaders, c.in_place, c.spread, c.apart ? ", apart" : "", c.known ? ", known" : "", c.segment,
+                 c.ports, nbcoll_status_name(status), why.text);
+}
+
+/* How far in place means something. */
+static int last_form(const nbcoll_algorithm *algorithm)
+{
+    static const int forms[] = {[NBCOLLI_NOWHERE] = 0, [NBCOLLI_AT_ROOT] = 1, [NBCOLLI_EVERYWHERE] = 2};
+    return forms[nbcolli_kind_of(algorithm->operation)->in_place];
+}
+
+static void it_is_proved_on_many_ranks(void **state)
+{
+    const nbcoll_algorithm *algorithm = *state;
+    nbcoll_case c = {.node = NBCOLL_CASE_BY_NODE};
+    prove(algorithm, NBCOLL_NUMBERING_BLOCK, MOST, c);
+    c.in_place = last_form(algorithm);
+    prove(algorithm, NBCOLL_NUMBERING_RANDOM, MOST, c);
+}
+
+static void it_is_proved_in_all_forms(void **state)
+{
+    const nbcoll_algorithm *algorithm = *state;
+    for (int numbering = 0; numbering <= NBCOLL_NUMBERING_RANDOM; numbering++)
+        for (int in_place = 0; in_place <= last_form(algorithm); in_place++)
+            for (unsigned leaders = 0; leaders <= 3; leaders++) {
+                nbcoll_case c = {.in_place = in_place,
+                                 .leaders = leaders,
+                                 .node = (leaders + (unsigned)in_place) % 2 ? NBCOLL_CASE_BY_NODE : 0};
+                prove(algorithm, (nbcoll_numbering)numbering, FEW, c);
+            }
+}
+
+static void it_is_proved_with_parameters(void **state)
+{
+    const nbcoll_algorithm *algorithm = *state;
+    nbcoll_case c = {.node = NBCOLL_CASE_BY_NODE, .ports = 2, .segment = 12, .arity = 3, .leaders = UINT32_MAX};
+    prove(algorithm, NBCOLL_NUMBERING_RANDOM, FEW, c);
+    c.node = 0;
+    c.leaders = 0;
+    prove(algorithm, NBCOLL_NUMBERING_ROUND_ROBIN, FEW, c);
+}
+
+typedef struct proof {
+    const char *name;
+    void (*run)(void **state);
+} proof;
+
+static const proof proofs[] = {{"many ranks", it_is_proved_on_many_ranks},
+                               {"all forms", it_is_proved_in_all_forms},
+                               {"parameters", it_is_proved_with_parameters}};
+
+int main(void)
+{
+    static char names[LENGTH(proofs) * ALGORITHMS][64];
+    static struct CMUnitTest tests[LENGTH(proofs) * ALGORITHMS];
+    const nbcoll_algorithm *algorithm;
+    unsigned n = 0;
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
+        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
+            for (size_t k = 0; k < LENGTH(proofs) && (algorithm->flags & NBCOLL_ALGORITHM_NODES); k++, n++) {
+                if (n == LENGTH(tests))
+                    return 1; /* not one of them is left out */
+                snprintf(names[n], sizeof names[n], "%s/%s, %s", nbcoll_operation_name(algorithm->operation),
+                         algorithm->name, proofs[k].name);
+                tests[n] = (struct CMUnitTest){names[n], proofs[k].run, NULL, NULL, (void *)algorithm};
+            }
+    return _cmocka_run_group_tests("nodes", tests, n, NULL, NULL);
+}
