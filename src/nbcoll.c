@@ -110,6 +110,7 @@
 #include "engine/3_run/queue.c"
 #include "engine/3_run/run.c"
 #include "engine/3_run/settle.c"
+#include "engine/3_run/shelf.c"
 #include "engine/3_run/step.c"
 #include "engine/4_comm/area.c"
 #include "engine/4_comm/cache.c"

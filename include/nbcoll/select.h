@@ -24,6 +24,7 @@
  *   beta_ps       of each byte that is sent or received one after the other
  *   gamma_ps      of each byte that a rank copies or combines one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
+ *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
  *   credits       a pipeline of more segments counts as one of long messages
@@ -90,6 +91,7 @@ typedef struct nbcoll_terms {
     uint32_t get_ns;
     uint32_t gamma_ps; /* 0: as beta_ps */
     uint32_t eager_ps;
+    uint32_t shelf; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

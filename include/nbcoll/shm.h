@@ -65,6 +65,8 @@ typedef struct nbcoll_shm_allgather {
 #define NBCOLL_SHM_PIECES 16u     /* what is too large for a message comes in pieces, from threads of this process too;
                                      others' memory is read only while pieces do not come. Not with NO_PIECES */
 #define NBCOLL_SHM_BOTH_SIDES 32u /* the same, and their memory is read meanwhile, from the far end */
+#define NBCOLL_SHM_NO_SHELF 64u   /* collectives lend the memory that they expose, and copy none of it to this rank's
+                                     shelf; so with each of the flags before */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
 #define NBCOLL_SHM_ALLOW_PTRACER 4u
@@ -82,7 +84,9 @@ typedef struct nbcoll_shm_config {
                          with a payload as makes about 1 MiB a receiver, at most 64 */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
     size_t quota;     /* bytes of the segment that are each rank's own, for its part of the cells of communicators
-                         (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota */
+                         (nbcoll_cells_bytes) and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. Beside it
+                         each rank has, with 2 to 64 ranks, a shelf for copies of what collectives expose: 4 MiB, less
+                         with more than 8 ranks, so that those of all take 32 MiB at most */
     uint32_t flags;
     size_t pool; /* bytes of the segment through which large data comes to a rank in pieces, from all others together;
                     32 KiB to 64 MiB, rounded down to what divides well; 0: 1 MiB, or less with more than 170 ranks */

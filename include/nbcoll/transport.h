@@ -177,6 +177,9 @@ typedef struct nbcoll_shared {
     void *(*map)(nbcoll_endpoint *ep, uint64_t at, size_t bytes);
     /* To be called after a change (stored seq_cst) of shared memory that `peer` may wait for: ends its sleep. */
     void (*wake)(nbcoll_endpoint *ep, int peer);
+    /* Optional: copies to memory that this rank has reserved and `peer` will read (-1: several ranks), in the way that
+     * is fastest for that. Null: memcpy. */
+    void (*copy_in)(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes);
 } nbcoll_shared;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */
@@ -257,6 +260,10 @@ typedef struct nbcoll_limits {
      * answer. 0: the transport does not know. Then the core takes the ranks of the endpoint for as many as need the
      * cores of its own mask: right for ranks that are not bound, and too careful for those that are. */
     uint32_t ranks_per_core;
+    /* Only with the shared group: bytes that the core may reserve for copies of what it exposes, which then are read in
+     * place, as far as there is room. To be set where a copy into shared memory and one out of it are as fast, or
+     * nearly, as a get from another rank's private memory, for which its owner has to wait. 0: no copies. */
+    uint32_t shelf;
 } nbcoll_limits;
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,
@@ -320,6 +327,9 @@ struct nbcoll_endpoint {
     int rank, ranks;
     nbcoll_context *owner; /* the core's; null at first */
     nbcoll_limits limits;
+    /* The transport's, at the end of each progress: not 0 if it could have moved more data at once, but for the bytes
+     * of a progress. Then a waiting core progresses again before it passes time. */
+    uint32_t busy;
 };
 
 /* Closes an endpoint that no context owns. Null is accepted. One that a context owns stays as it is: it is closed when

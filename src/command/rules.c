@@ -138,6 +138,7 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
         terms.gamma_ps = 40;
         terms.eager_ps = 180;
         terms.get_ns = 900;
+        terms.shelf = c->ranks > 64 ? 0 : c->ranks > 8 ? (32u << 20) / (uint32_t)c->ranks : 4u << 20;
     }
     return terms;
 }

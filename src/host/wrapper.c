@@ -20,6 +20,7 @@ static void nbcolli_wrapper_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
     w->call.progress(w->inner, found);
+    ep->busy = w->inner->busy;
 }
 
 static void nbcolli_wrapper_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
@@ -145,6 +146,12 @@ static void nbcolli_wrapper_wake(nbcoll_endpoint *ep, int peer)
     w->inner_shared.wake(w->inner, peer);
 }
 
+static void nbcolli_wrapper_copy_in(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes)
+{
+    nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    w->inner_shared.copy_in(w->inner, peer, to, from, bytes);
+}
+
 static nbcoll_posted nbcolli_wrapper_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn,
                                           const void *payload, size_t bytes)
 {
@@ -199,7 +206,8 @@ static void nbcolli_wrapper_groups_make(nbcolli_wrapper *w)
     if (w->call.shared) {
         nbcolli_copy_tagged(&w->inner_shared, w->call.shared, sizeof w->inner_shared);
         w->shared = (nbcoll_shared){sizeof w->shared, nbcolli_wrapper_reserve, nbcolli_wrapper_release,
-                                    nbcolli_wrapper_map, nbcolli_wrapper_wake};
+                                    nbcolli_wrapper_map, nbcolli_wrapper_wake,
+                                    w->inner_shared.copy_in ? nbcolli_wrapper_copy_in : NULL};
         w->table.shared = &w->shared;
     }
     if (w->call.lines) {

@@ -7,6 +7,7 @@
 
 typedef struct nbcolli_run nbcolli_run;
 
+#define NBCOLLI_SHELF_SHARE 4  /* of a shelf for the different parts of one exposure: see 3_run/shelf.h */
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 
 /* The lanes that a run has ready queues for: ANY, CALLER, PROGRESS. The others are hints, and count as ANY here. */

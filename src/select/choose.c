@@ -60,10 +60,12 @@ static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32
     return algorithm;
 }
 
-/* Is exposing memory worth a thought? A rank that combines gets large operands in many pieces. */
+/* Is exposing memory worth a thought? A rank that combines gets large operands in many pieces, unless they lie on their
+ * owners' shelves. */
 static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
-    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > NBCOLLI_SHARED_COMBINE);
+    size_t most = terms->shelf > NBCOLLI_SHARED_COMBINE ? terms->shelf : NBCOLLI_SHARED_COMBINE;
+    return terms->shared && !(nbcolli_kind_of(a->operation)->reduces && bytes > most);
 }
 
 /* Takes the cheapest that suits, with its parameters, if a cost is known. */

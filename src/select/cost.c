@@ -15,6 +15,7 @@ typedef struct nbcolli_cost_call {
     nbcolli_cost_time alpha, overhead, beta, gamma, get,
         copied;              /* copied: of each byte of a message that is not announced */
     uint64_t eager, credits; /* bytes of the longest message that is not announced, and how many of them at once */
+    uint64_t shelf;          /* bytes that a rank's copies of what it exposes take at most */
     uint64_t ranks, bytes;
     uint64_t arity, ports, segment;
 } nbcolli_cost_call;
@@ -67,13 +68,19 @@ static nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t
 }
 
 /* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. What fits
- * into a cell is there at once, for half of what a post takes; the rest is got from its owner's memory. */
+ * into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf, which it does
+ * with different parts only if they are small, is copied or combined where it lies; the rest is got from its memory. */
 static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes,
                                               uint64_t exposed, uint64_t worked)
 {
-    nbcolli_cost_time one =
-        (exposed > NBCOLLI_CELL_INLINE ? c->get + c->overhead : c->overhead / 2) + bytes * c->beta + worked * c->gamma;
-    return count ? c->alpha + 2 * c->overhead + count * one : 0;
+    nbcolli_cost_time one = c->overhead / 2 + bytes * c->beta + worked * c->gamma, copy = 0;
+
+    if (exposed > NBCOLLI_CELL_INLINE && exposed <= (exposed == bytes ? c->shelf : c->shelf / NBCOLLI_SHELF_SHARE)) {
+        one = c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
+        copy = exposed * c->gamma;
+    } else if (exposed > NBCOLLI_CELL_INLINE)
+        one += c->get + c->overhead - c->overhead / 2;
+    return count ? c->alpha + 2 * c->overhead + copy + count * one : 0;
 }
 
 /* ---- trees ----------------------------------------------------------------------------------------------------- */
@@ -324,6 +331,7 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
                            .copied = terms->eager_ps,
                            .eager = terms->eager,
                            .credits = terms->credits,
+                           .shelf = terms->shelf,
                            .ranks = (uint64_t)terms->ranks,
                            .bytes = choice->bytes};
     const nbcoll_choice given = *choice;

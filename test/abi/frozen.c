@@ -428,7 +428,7 @@ OFFSET(nbcoll_rule, ports, 52);
 OFFSET(nbcoll_rule, split, 56);
 OFFSET(nbcoll_rule, leaders, 60);
 
-SIZE(nbcoll_terms, 80);
+SIZE(nbcoll_terms, 88);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -444,6 +444,7 @@ OFFSET(nbcoll_terms, credits, 64);
 OFFSET(nbcoll_terms, get_ns, 68);
 OFFSET(nbcoll_terms, gamma_ps, 72);
 OFFSET(nbcoll_terms, eager_ps, 76);
+OFFSET(nbcoll_terms, shelf, 80);
 
 SIZE(nbcoll_choice, 64);
 OFFSET(nbcoll_choice, size, 0);
@@ -578,12 +579,13 @@ OFFSET(nbcoll_bulk, put, 40);
 OFFSET(nbcoll_bulk, reaches, 48);
 OFFSET(nbcoll_bulk, view, 56);
 
-SIZE(nbcoll_shared, 40);
+SIZE(nbcoll_shared, 48);
 OFFSET(nbcoll_shared, size, 0);
 OFFSET(nbcoll_shared, reserve, 8);
 OFFSET(nbcoll_shared, release, 16);
 OFFSET(nbcoll_shared, map, 24);
 OFFSET(nbcoll_shared, wake, 32);
+OFFSET(nbcoll_shared, copy_in, 40);
 
 SIZE(nbcoll_wakeup, 24);
 OFFSET(nbcoll_wakeup, size, 0);
@@ -617,6 +619,7 @@ OFFSET(nbcoll_limits, key_bytes, 44);
 OFFSET(nbcoll_limits, channels, 48);
 OFFSET(nbcoll_limits, receives, 52);
 OFFSET(nbcoll_limits, ranks_per_core, 56);
+OFFSET(nbcoll_limits, shelf, 60);
 
 VALUE(NBCOLL_SAFE_POST, 1);
 VALUE(NBCOLL_SAFE_PROGRESS, 2);
@@ -642,12 +645,13 @@ OFFSET(nbcoll_transport, peer_limits, 96);
 OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
 
-SIZE(nbcoll_endpoint, 88);
+SIZE(nbcoll_endpoint, 96);
 OFFSET(nbcoll_endpoint, transport, 0);
 OFFSET(nbcoll_endpoint, rank, 8);
 OFFSET(nbcoll_endpoint, ranks, 12);
 OFFSET(nbcoll_endpoint, owner, 16);
 OFFSET(nbcoll_endpoint, limits, 24);
+OFFSET(nbcoll_endpoint, busy, 88);
 
 /* ---- verify.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_PLACES, 8);
@@ -840,6 +844,7 @@ VALUE(NBCOLL_SHM_ALLOW_PTRACER, 4);
 VALUE(NBCOLL_SHM_NO_PIECES, 8);
 VALUE(NBCOLL_SHM_PIECES, 16);
 VALUE(NBCOLL_SHM_BOTH_SIDES, 32);
+VALUE(NBCOLL_SHM_NO_SHELF, 64);
 VALUE(NBCOLL_SHM_BY_REFERENCE, 0);
 VALUE(NBCOLL_SHM_BY_CMA, 1);
 VALUE(NBCOLL_SHM_BY_FRAGMENTS, 2);

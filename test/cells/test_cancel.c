@@ -242,7 +242,7 @@ static void operations_among_cancelled_ones_have_their_values(void **state)
 /* Rank 1 cancels the third while the first has the slot. That says nothing of the second, which is still to be read. */
 static void a_queued_operation_that_failed_says_nothing_of_those_before_it(void **state)
 {
-    enum { COUNT = 2000 };
+    enum { COUNT = WORLD_SHELF }; /* more than lies on a shelf */
     static int32_t data[3][RANKS][COUNT];
     nbcoll_request q[3][RANKS];
     world w;

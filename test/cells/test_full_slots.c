@@ -194,7 +194,9 @@ static void a_wait_without_a_slot_names_the_tag_and_rank_that_hold_it(void **sta
     static const size_t sizes[] = {8, 100000};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = 2}, .limits = slots(1),
+        struct plan p = {.config = {.size = sizeof p.config, .id = fresh_id(), .ranks = 2,
+                                    .flags = NBCOLL_SHM_NO_SHELF},
+                         .limits = slots(1),
                          .bytes = sizes[i]};
         assert_int_equal(pipe(p.pipe), 0);
         crew_succeeds(&PROCESSES_2, broadcast_twice, &p);

@@ -200,7 +200,7 @@ static void bad_arguments_are_refused_at_once(void **state)
     REFUSED(NBCOLL_ERR_CONFIG, payload = 65537);
     REFUSED(NBCOLL_ERR_CONFIG, depth = 4097);
     REFUSED(NBCOLL_ERR_CONFIG, quota = ((size_t)1 << 30) + 1);
-    REFUSED(NBCOLL_ERR_CONFIG, flags = 64);
+    REFUSED(NBCOLL_ERR_CONFIG, flags = 128);
     REFUSED(NBCOLL_ERR_CONFIG, flags = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_PIECES);
     REFUSED(NBCOLL_ERR_CONFIG, flags = NBCOLL_SHM_NO_PIECES | NBCOLL_SHM_BOTH_SIDES);
     REFUSED(NBCOLL_ERR_CONFIG, pool = ((size_t)1 << 26) + 1);

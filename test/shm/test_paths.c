@@ -80,7 +80,8 @@ static void describe(int rank, void *user)
         CHECK_STATUS(NBCOLL_OK, nbcoll_shm_describe(ep, peer, &is));
         CHECK(is.path == p->expected[peer]);
         CHECK((is.pid == getpid()) == (peer < 2));
-        CHECK((is.by_pieces < SIZE_MAX) == (is.path == NBCOLL_SHM_BY_PIECES || is.path == NBCOLL_SHM_BY_EITHER));
+        CHECK(is.by_pieces == SIZE_MAX || is.path == NBCOLL_SHM_BY_PIECES || is.path == NBCOLL_SHM_BY_EITHER);
+        CHECK(is.by_pieces < SIZE_MAX || is.path != NBCOLL_SHM_BY_PIECES);
         CHECK(is.why && (is.path == NBCOLL_SHM_BY_REFERENCE) == (is.why[0] == 0));
         const nbcoll_bulk *bulk = ep->transport->bulk;
         CHECK((bulk && bulk->reaches(ep, peer)) == (is.path != NBCOLL_SHM_BY_FRAGMENTS));

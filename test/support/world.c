@@ -53,9 +53,11 @@ nbcoll_loopback_config world_variant(int variant, uint64_t seed)
 void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loopback,
                          const nbcoll_context_config *context)
 {
-    static unsigned worlds; /* every other one has no observer: runs that are observed never take the short way */
+    /* Every other one has no observer: runs that are observed never take the short way. Half of these, and of the
+     * others, have a shelf, if their ranks share memory. */
+    static unsigned worlds;
     nbcoll_loopback_config config = {.size = sizeof config};
-    int is_watched = worlds++ % 2;
+    int is_watched = worlds % 2, is_shelved = worlds++ / 2 % 2;
 
     if (loopback)
         config = *loopback;
@@ -70,6 +72,7 @@ void world_open_contexts(world *w, int ranks, const nbcoll_loopback_config *loop
         if (!watched.observer && is_watched)
             watched.observer = &w->watch[r].observer;
         assert_int_equal(nbcoll_loopback_open(w->loopback, r, &w->endpoint[r]), NBCOLL_OK);
+        w->endpoint[r]->limits.shelf = is_shelved ? WORLD_SHELF : 0;
         assert_int_equal(nbcoll_context_create(NBCOLL_ABI, &watched, &w->context[r]), NBCOLL_OK);
     }
 }

@@ -60,6 +60,8 @@ static void nbcolli_loopback_shared_wake(nbcoll_endpoint *ep, int peer)
     nbcolli_loopback_wake(&nbcolli_loopback_end_of(ep)->world->port[peer]);
 }
 
-const nbcoll_shared nbcolli_loopback_shared = {sizeof nbcolli_loopback_shared, nbcolli_loopback_reserve,
-                                               nbcolli_loopback_release, nbcolli_loopback_map,
-                                               nbcolli_loopback_shared_wake};
+const nbcoll_shared nbcolli_loopback_shared = {.size = sizeof nbcolli_loopback_shared,
+                                               .reserve = nbcolli_loopback_reserve,
+                                               .release = nbcolli_loopback_release,
+                                               .map = nbcolli_loopback_map,
+                                               .wake = nbcolli_loopback_shared_wake};

@@ -272,6 +272,7 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
         next = work->next;
         nbcolli_shm_get_on(e, work);
     }
+    e->gets_more = (next || e->gets.first) && e->copied >= NBCOLL_PASS_BYTES;
     if (!next)
         return;
     /* those that had no turn come first in the next progress */
@@ -295,6 +296,7 @@ void nbcolli_shm_get_cancel(struct nbcolli_shm_end *e, nbcoll_work *work)
     *at = work->next;
     if (!*at)
         e->gets.end = at;
+    e->gets_more = false;
     if (work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_PIECES & 1)
         nbcolli_shm_pieces_close(e, work);
     work->status = NBCOLL_ERR_CANCELLED;

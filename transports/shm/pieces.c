@@ -92,11 +92,16 @@ static uint64_t nbcolli_shm_pieces_of(uint64_t bytes, uint64_t piece)
 
 /* Copies to lines that another core has just read. Stores past the cache need not fetch them from there first, which on
  * some machines is the larger half of it, and on others costs more. */
-static void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams)
+void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams)
 {
     size_t done = 0;
 
 #ifdef __SSE2__
+    if (streams && (uintptr_t)to % 16) {
+        done = 16 - (uintptr_t)to % 16;
+        done = done < bytes ? done : bytes;
+        memcpy(to, from, done);
+    }
     for (; streams && bytes - done >= 64; done += 64)
         for (size_t i = done; i < done + 64; i += 16)
             _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
@@ -448,6 +453,7 @@ void nbcolli_shm_serve(struct nbcolli_shm_end *e)
             e->served = peer; /* who has waited comes first next time */
         }
     }
+    e->serves_more = most == 0;
 }
 
 /* ---- sleeping -------------------------------------------------------------------------------------------------- */

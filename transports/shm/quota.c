@@ -57,5 +57,15 @@ static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t byte
     return h->segment + at;
 }
 
-const nbcoll_shared nbcolli_shm_shared = {sizeof nbcolli_shm_shared, nbcolli_shm_quota_reserve,
-                                          nbcolli_shm_quota_release, nbcolli_shm_quota_map, nbcolli_shm_rouse};
+static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes)
+{
+    const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+    nbcolli_shm_copy_in(to, from, bytes, e->streams && !(peer >= 0 && e->peer[peer].beside));
+}
+
+const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
+                                          .reserve = nbcolli_shm_quota_reserve,
+                                          .release = nbcolli_shm_quota_release,
+                                          .map = nbcolli_shm_quota_map,
+                                          .wake = nbcolli_shm_rouse,
+                                          .copy_in = nbcolli_shm_quota_copy_in};

@@ -22,6 +22,9 @@
 #define NBCOLLI_SHM_USUAL_AREAS 64u
 #define NBCOLLI_SHM_QUOTA (1u << 20)
 #define NBCOLLI_SHM_QUOTAS (224u << 20) /* of all ranks: with their rings a segment of 512 MiB, where they are most */
+#define NBCOLLI_SHM_SHELF (4u << 20)
+#define NBCOLLI_SHM_SHELVES (32u << 20)  /* of all ranks */
+#define NBCOLLI_SHM_LEAST_SHELF (1u << 19)
 #define NBCOLLI_SHM_POOL (1u << 20)
 #define NBCOLLI_SHM_LEAST_POOL (1u << 15)
 #define NBCOLLI_SHM_MOST_POOL (1u << 26)
@@ -79,6 +82,15 @@ static void nbcolli_shm_layout_ring(struct nbcolli_shm_layout *l)
                              NBCOLLI_SHM_LINE);
 }
 
+uint32_t nbcolli_shm_shelf(int ranks)
+{
+    uint32_t share = NBCOLLI_SHM_SHELVES / (uint32_t)ranks / NBCOLLI_SHM_PAGE * NBCOLLI_SHM_PAGE;
+
+    if (ranks < 2 || share < NBCOLLI_SHM_LEAST_SHELF)
+        return 0;
+    return share < NBCOLLI_SHM_SHELF ? share : NBCOLLI_SHM_SHELF;
+}
+
 size_t nbcoll_shm_quota(int ranks)
 {
     if (ranks < 1 || ranks > NBCOLL_SHM_RANKS)
@@ -106,7 +118,7 @@ static void nbcolli_shm_layout_pools(const nbcoll_shm_config *c, struct nbcolli_
     l->pool_stride = nbcolli_shm_pool_bytes(l->pool);
 }
 
-/* Cannot overflow: 2^16 rings of 2^12 entries and areas of less than 2^17 bytes, 2^8 quotas of 2^30 and pools of
+/* Cannot overflow: 2^16 rings of 2^12 entries and areas of less than 2^17 bytes, 2^8 quotas of 2^31 and pools of
  * 2^26. */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out)
 {
@@ -117,6 +129,7 @@ nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_
         return NBCOLL_ERR_CONFIG;
     nbcolli_shm_layout_ring(&l);
     l.quota = c->quota ? nbcolli_shm_up(c->quota, NBCOLLI_SHM_PAGE) : nbcoll_shm_quota(c->ranks);
+    l.quota += nbcolli_shm_shelf(c->ranks);
     l.rows_used = l.ranks > NBCOLLI_SHM_POLLED && l.depth <= UINT8_MAX; /* else a byte cannot tell full from empty */
     l.seats = NBCOLLI_SHM_PAGE; /* after the front */
     l.reach = l.seats + l.ranks * sizeof(struct nbcolli_shm_seat);

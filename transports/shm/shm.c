@@ -23,8 +23,9 @@
 
 #define NBCOLLI_SHM_TIMEOUT 60000000000u
 #define NBCOLLI_SHM_FORCED (NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES)
-#define NBCOLLI_SHM_FLAGS                                                                                              \
-    (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_ALLOW_PTRACER | NBCOLL_SHM_NO_PIECES | NBCOLLI_SHM_FORCED)
+#define NBCOLLI_SHM_LENDS                                                                                              \
+    (NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK | NBCOLL_SHM_NO_PIECES | NBCOLLI_SHM_FORCED | NBCOLL_SHM_NO_SHELF)
+#define NBCOLLI_SHM_FLAGS (NBCOLLI_SHM_LENDS | NBCOLL_SHM_ALLOW_PTRACER)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
@@ -67,6 +68,7 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
     nbcolli_shm_serve(e);
+    e->base.busy = e->gets_more | e->serves_more;
     found->completed = e->finished.first;
     nbcolli_shm_clear(&e->finished);
     if (e->unreported) {
@@ -259,14 +261,37 @@ nbcoll_status nbcolli_shm_descriptors(struct nbcolli_shm_end *e)
     return s;
 }
 
+static nbcolli_cores nbcolli_shm_cores(const struct nbcolli_shm_end *e, int rank)
+{
+    nbcolli_cores of;
+
+    for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: they were there before the rank said that it is */
+        of.word[i] = atomic_load_explicit(&nbcolli_shm_seat(e->home, rank)->cores[i], memory_order_relaxed);
+    return of;
+}
+
 uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int asked)
 {
     nbcolli_cores of[NBCOLL_SHM_RANKS];
 
     for (int rank = 0; rank < e->base.ranks; rank++)
-        for (int i = 0; i < NBCOLLI_CORES / 64; i++) /* relaxed: they were there before the rank said that it is */
-            of[rank].word[i] = atomic_load_explicit(&nbcolli_shm_seat(e->home, rank)->cores[i], memory_order_relaxed);
+        of[rank] = nbcolli_shm_cores(e, rank);
     return nbcolli_ranks_per_core(of, e->base.ranks, asked);
+}
+
+/* Notes who is bound to this rank's core, and whether some rank is of another process: the memory of all others is read
+ * in place. */
+static bool nbcolli_shm_look_around(struct nbcolli_shm_end *e)
+{
+    nbcolli_cores mine = nbcolli_shm_cores(e, e->base.rank);
+    bool strangers = false;
+
+    for (int rank = 0; rank < e->base.ranks; rank++) {
+        nbcolli_cores its = nbcolli_shm_cores(e, rank);
+        e->peer[rank].beside = nbcolli_cores_count(&mine) == 1 && memcmp(&mine, &its, sizeof mine) == 0;
+        strangers |= !e->peer[rank].here;
+    }
+    return strangers;
 }
 
 /* Medians between two processes on two cores that share an L3 cache, of what was just written. Where ranks take turns
@@ -284,6 +309,8 @@ static void nbcolli_shm_end_prices(struct nbcolli_shm_end *e)
     limits->get_ns *= turns;
     limits->gamma_ps = 40 * turns;
     limits->eager_ps = 180 * turns;
+    if (nbcolli_shm_look_around(e) && !(e->flags & NBCOLLI_SHM_LENDS))
+        limits->shelf = nbcolli_shm_shelf(e->base.ranks);
 }
 
 static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, struct nbcolli_shm_end **out)

@@ -182,6 +182,7 @@ struct nbcolli_shm_peer {
     uint8_t cma;             /* else: each of the two processes can read the other's memory */
     uint8_t pieces;          /* large data also moves by windows, both ways */
     uint8_t cut;             /* a failure with it was reported: it is not served */
+    uint8_t beside;          /* it is bound to the core to which this one is bound */
     uint8_t ended;           /* its process, or what that was, is no more */
     int error;               /* errno of our trial */
     uint64_t token;          /* where its process has its token, as the trial has shown */
@@ -237,6 +238,7 @@ struct nbcolli_shm_end {
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
+    bool gets_more, serves_more; /* but for the bytes of a progress: of base.busy */
     struct nbcolli_shm_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
     bool streams;     /* owners shall store past their caches */
@@ -292,6 +294,8 @@ static inline void nbcolli_shm_append(struct nbcolli_shm_works *r, nbcoll_work *
 
 /* segment.c */
 nbcoll_status nbcolli_shm_layout(const nbcoll_shm_config *c, struct nbcolli_shm_layout *out);
+/* Bytes beside a rank's quota for copies of what it exposes. */
+uint32_t nbcolli_shm_shelf(int ranks);
 struct nbcolli_shm_seat *nbcolli_shm_seat(const struct nbcolli_shm_home *h, int rank);
 struct nbcolli_shm_ring *nbcolli_shm_ring(const struct nbcolli_shm_home *h, int from, int to);
 _Atomic uint64_t *nbcolli_shm_row(const struct nbcolli_shm_home *h, int rank);
@@ -395,6 +399,8 @@ nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t fr
 /* pieces.c */
 /* Bytes of a receiver's pool, with its words. */
 size_t nbcolli_shm_pool_bytes(size_t pool);
+/* Copies to lines that another core may have read; past the cache, if told so. */
+void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams);
 /* Has the get a window? If it has none, and one is free, that is granted. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes a get with a window as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */

@@ -3,8 +3,9 @@
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
  * gets from rank 0 by process_vm_readv, by pieces with plain stores and with stores past the cache, and from both
  * sides, at two sizes. It takes about a millisecond; what it has found stands in the segment, and all ranks choose by
- * it. Where ranks take turns on a core, or one of the two does not come in time, nothing is measured, and pieces are
- * taken from 32 KiB on, with stores past the cache.
+ * it. Where one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on, with stores
+ * past the cache. Nor is it where ranks take turns on a core: there process_vm_readv is taken, since each piece would
+ * cost a switch between ranks.
  */
 #include "shm.h"
 
@@ -180,7 +181,7 @@ static void nbcolli_shm_choose_sizes(struct nbcolli_shm_end *e, const uint64_t c
 
 static void nbcolli_shm_choose_defaults(struct nbcolli_shm_end *e)
 {
-    e->by_pieces = 32768;
+    e->by_pieces = nbcolli_shm_turns(e) > 1 ? SIZE_MAX : 32768;
     e->by_cma = e->meets_from = SIZE_MAX;
     e->streams = true;
     e->patience = NBCOLLI_SHM_PATIENCE_NS;

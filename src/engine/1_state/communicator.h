@@ -118,7 +118,7 @@ typedef struct nbcolli_vote {
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */
     uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */
-    uint32_t unused;   /* nothing lies between members: all of a vote is sent */
+    uint32_t shelf;    /* bytes of copies of what it exposes. Nothing lies between members: all of a vote is sent */
     uint64_t large;
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
 } nbcolli_vote;

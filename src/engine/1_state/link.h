@@ -26,6 +26,25 @@ typedef enum nbcolli_loss {
     NBCOLLI_UNSAID = 64
 } nbcolli_loss;
 
+#define NBCOLLI_SHELVED 16 /* exposures on a shelf, at most */
+
+/* Of one exposure, which lies on the shelf. */
+typedef struct nbcolli_shelved {
+    nbcoll_comm *comm;  /* null: it is freed */
+    nbcolli_area *area; /* then: its part of the cells, as long as others may use that; null: nobody reads here */
+    uint64_t tag;
+    size_t begin, end;
+} nbcolli_shelved;
+
+/* Shared memory of this rank's for copies of what it exposes (3_run/shelf.h): in turn, from the first one on. */
+typedef struct nbcolli_shelf {
+    unsigned char *base;
+    size_t bytes; /* 0: there is none */
+    uint64_t at;  /* the transport's name for it */
+    uint32_t first, count;
+    nbcolli_shelved one[NBCOLLI_SHELVED];
+} nbcolli_shelf;
+
 /* An endpoint in a context. */
 struct nbcolli_link {
     nbcolli_link *next; /* calls that make and free */
@@ -48,6 +67,8 @@ struct nbcolli_link {
     nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
+
+    nbcolli_shelf shelf; /* progress, which exposes; of a communicator that is freed, that call */
 
     /* Whoever sends adds to these, in a call or in progress; progress takes away. */
     nbcolli_post *backlog, **backlog_end;

@@ -21,6 +21,7 @@ typedef enum nbcolli_phase {
     NBCOLLI_SENT_FIN,   /* receive */
     NBCOLLI_SENT_CTS,   /* receive; then all fragments */
     NBCOLLI_REUSING,    /* exposure: an earlier one's readers are not through */
+    NBCOLLI_SHELVING,   /* exposure: it is copied to where its readers find it, or is about to be shown */
     NBCOLLI_EXPOSED,    /* exposure: its memory is lent to its readers */
     NBCOLLI_LOOKING,    /* fetch: its part is not there */
     NBCOLLI_FETCHING,   /* fetch: a get */
@@ -43,6 +44,8 @@ struct nbcolli_op {
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
     size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
     const unsigned char *found;     /* what is being used */
+    unsigned char *copy;            /* exposure, from SHELVING on: its parts on the shelf; null: they are lent */
+    size_t copied;                  /* bytes of these, so far */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or of those that
                                            are short of a credit, in its run's of those in the middle of something, or
                                            in its peer's of those that stall */

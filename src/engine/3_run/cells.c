@@ -22,6 +22,17 @@ size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
     return l.slots + slots * l.stride;
 }
 
+int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
+{
+    const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
+
+    for (int rank = 0; rank < area->ranks; rank++)
+        if (!atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
+            !(link->loss[area->address[rank]] & NBCOLLI_OVER))
+            return 0;
+    return 1;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 void nbcolli_acknowledge(nbcolli_run *run, int owner)
@@ -77,6 +88,22 @@ void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
         slot->failed = tag + 1;
 }
 
+int nbcolli_first_reading(const nbcoll_comm *comm, uint64_t tag)
+{
+    const uint16_t *exposed = comm->exposed + tag % comm->config.slots * (size_t)comm->size;
+    unsigned char *const *area = comm->area;
+    uint64_t none = nbcolli_word_of(comm, tag, 0);
+    size_t word = (size_t)((unsigned char *)nbcolli_word(comm, tag, comm->rank, comm->rank) -
+                           area[comm->rank]); /* as far into each part */
+
+    for (int reader = 0; reader < comm->size; reader++)
+        if (exposed[reader] &&
+            atomic_load((_Atomic uint64_t *)(void *)(area[reader] + word)) < none + exposed[reader] &&
+            !nbcolli_has_departed(comm, reader))
+            return reader;
+    return -1;
+}
+
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader)
 {
     nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
@@ -86,15 +113,9 @@ int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *re
         return 1;
     if (slot->exposed) {
         *before = slot->exposed - 1;
-        unsigned char *const *area = comm->area;
-        uint64_t none = nbcolli_word_of(comm, *before, 0);
-        size_t word = (size_t)((unsigned char *)nbcolli_word(comm, *before, comm->rank, comm->rank) -
-                               comm->area[comm->rank]); /* as far into each part */
-        for (*reader = 0; *reader < comm->size; ++*reader)
-            if (exposed[*reader] &&
-                atomic_load((_Atomic uint64_t *)(void *)(area[*reader] + word)) < none + exposed[*reader] &&
-                !nbcolli_has_departed(comm, *reader))
-                return 0;
+        *reader = nbcolli_first_reading(comm, *before);
+        if (*reader >= 0)
+            return 0;
     }
     memset(exposed, 0, (size_t)comm->size * sizeof *exposed);
     slot->exposed = tag + 1;
@@ -117,6 +138,18 @@ static size_t nbcolli_inline_at(const nbcoll_step_view *v, uint32_t i, size_t *e
         return *end - nbcolli_inline_up(r->bytes);
     size_t at = *end;
     *end = r->bytes <= NBCOLLI_CELL_INLINE ? at + nbcolli_inline_up(r->bytes) : SIZE_MAX / 2;
+    return at;
+}
+
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end)
+{
+    const nbcoll_region *r = &v->parts[i].region, *last = i ? &v->parts[i - 1].region : NULL;
+    size_t bytes = (r->bytes + 63) / 64 * 64;
+
+    if (last && last->at.buffer == r->at.buffer && last->at.offset == r->at.offset && last->bytes == r->bytes)
+        return *end - bytes; /* the same for several readers */
+    size_t at = *end;
+    *end = bytes <= SIZE_MAX / 2 - at ? at + bytes : SIZE_MAX / 2;
     return at;
 }
 
@@ -168,12 +201,14 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         if (bytes >> NBCOLLI_CELL_BYTES)
             return NBCOLL_ERR_LIMIT;
         nbcoll_registration lent;
+        if (op->copy)
+            memory = op->copy + nbcolli_copy_at(v, i, &end);
         nbcoll_status s = peer->link->transport.bulk->register_memory(peer->link->endpoint, peer->address, memory,
                                                                       bytes, NBCOLL_PEER_READS, &lent);
         if (s != NBCOLL_OK)
             return s;
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
-        op->keys = i + 1;
+        op->keys = op->copy ? 0 : i + 1;
     }
     cell->kind = inlined ? NBCOLLI_INLINED : NBCOLLI_REFERRED;
     cell->first = run->parts;
@@ -205,17 +240,25 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     return NBCOLL_OK;
 }
 
+void nbcolli_cell_promise(const nbcolli_op *op)
+{
+    const nbcoll_comm *comm = op->run->comm;
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    uint16_t *exposed = comm->exposed + op->run->tag % comm->config.slots * (size_t)comm->size;
+
+    for (uint32_t i = 0; i < v->part_count; i++)
+        if (exposed[v->parts[i].peer] <= v->parts[i].number)
+            exposed[v->parts[i].peer] = (uint16_t)(v->parts[i].number + 1);
+}
+
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
 {
     nbcolli_run *run = op->run;
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *at = nbcolli_cell_at(comm, run->tag, comm->rank, cell);
-    uint16_t *exposed = comm->exposed + run->tag % comm->config.slots * (size_t)comm->size;
 
-    for (uint32_t i = 0; i < v->part_count; i++) /* before it is shown: by then it may be acknowledged */
-        if (exposed[v->parts[i].peer] <= v->parts[i].number)
-            exposed[v->parts[i].peer] = (uint16_t)(v->parts[i].number + 1);
+    nbcolli_cell_promise(op); /* before it is shown: by then it may be acknowledged */
     if (piece)
         atomic_store(&at->ready, piece + 1);
     else

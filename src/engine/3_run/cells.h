@@ -75,6 +75,9 @@ nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells);
 /* Bytes of a rank's part: who has left it, what this rank has started, then the slots. */
 size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells);
 
+/* Has each rank left the part of a freed communicator, or is it dead for certain? */
+int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area);
+
 /* Has `rank` left the owner's part? */
 static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, int owner, int rank)
 {
@@ -175,14 +178,24 @@ void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
 /* [REUSE] May this rank write for `tag`? Else *reader is one that is not through with *before, and has not left. */
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
 
+/* Who is not through with what the slot's cells last showed, under that tag, and has not left; -1: nobody. */
+int nbcolli_first_reading(const nbcoll_comm *comm, uint64_t tag);
+
 /* The part of the cell's first piece is that of all: the bytes that its readers will get in the end. */
 static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
 {
     return v->grows ? v->whole : v->parts[i].region.bytes;
 }
 
+/* Where part `i` of an exposure lies in a copy of all its parts; *end is behind what lies there so far, and is 0 before
+ * the first. */
+size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
+
 /* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);
+
+/* Its readers are now waited for before their cells, or what lies on the shelf, are written again. */
+void nbcolli_cell_promise(const nbcolli_op *op);
 
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);

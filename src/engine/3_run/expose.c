@@ -4,6 +4,7 @@
 
 #include "cells.h"
 #include "fail.h"
+#include "shelf.h"
 #include "step.h"
 #include "../2_wire/control.h"
 
@@ -41,18 +42,26 @@ static int nbcolli_expose_deserted(nbcolli_op *op)
     return 0;
 }
 
-/* Takes a REUSING op to EXPOSED, if that can be now. */
-static void nbcolli_expose_show(nbcolli_op *op)
+/* The op whose cell this one's piece goes into, and which piece of that it is. */
+static nbcolli_op *nbcolli_expose_first(nbcolli_op *op, uint32_t *piece)
+{
+    const nbcolli_run *run = op->run;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+
+    *piece = v->grows == NBCOLL_START ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
+    return *piece ? &run->op[run->schedule->op[v->grows]] : op;
+}
+
+/* Takes a REUSING op to SHELVING, if that can be now. */
+static void nbcolli_expose_begin(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    nbcolli_op *first = v->grows == NBCOLL_START ? op : &run->op[run->schedule->op[v->grows]];
-    uint32_t piece = first == op ? 0 : v->parts[0].number - run->schedule->step[v->grows].parts[0].number;
-    nbcoll_status s = NBCOLL_OK;
     uint64_t before;
+    uint32_t piece;
     int reader;
 
-    if (first->moved != piece) {
+    if (nbcolli_expose_first(op, &piece)->moved != piece) {
         nbcolli_watch(op);
         return;
     }
@@ -62,6 +71,21 @@ static void nbcolli_expose_show(nbcolli_op *op)
     }
     if (nbcolli_expose_deserted(op))
         return;
+    op->phase = NBCOLLI_SHELVING;
+    op->suspect = 0; /* that was of an earlier tag */
+    op->copy = NULL;
+    if (v->part_count && v->parts[0].region.bytes > NBCOLLI_CELL_INLINE)
+        nbcolli_shelf_take(op);
+}
+
+/* Takes a SHELVING op, whose copy is there if it has one, to EXPOSED. */
+static void nbcolli_expose_show(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    nbcoll_status s = NBCOLL_OK;
+    uint32_t piece;
+    nbcolli_op *first = nbcolli_expose_first(op, &piece);
+
     if (first == op)
         s = nbcolli_cell_write(op);
     if (s != NBCOLL_OK) {
@@ -70,7 +94,6 @@ static void nbcolli_expose_show(nbcolli_op *op)
     }
     first->moved++;
     op->phase = NBCOLLI_EXPOSED;
-    op->suspect = 0; /* that was of an earlier tag */
     nbcolli_cell_show(op, first->cell, piece);
 }
 
@@ -79,7 +102,15 @@ void nbcolli_expose_next(nbcolli_op *op)
     nbcolli_run *run = op->run;
     int reader;
 
-    if (op->phase == NBCOLLI_REUSING) {
+    if (op->phase == NBCOLLI_REUSING)
+        nbcolli_expose_begin(op);
+    if (op->phase == NBCOLLI_REUSING)
+        return;
+    if (op->phase == NBCOLLI_SHELVING) {
+        if (op->copy && !nbcolli_shelf_fill(op)) {
+            nbcolli_op_delay(op);
+            return;
+        }
         nbcolli_expose_show(op);
         if (op->phase != NBCOLLI_EXPOSED)
             return;

@@ -166,6 +166,8 @@ void nbcolli_run_go_on(nbcolli_run *run)
         nbcolli_unwatch(op);
         if (op->phase == NBCOLLI_USING)
             nbcolli_fetch_go_on(op);
+        else if (op->phase == NBCOLLI_SHELVING)
+            nbcolli_expose_next(op);
         else
             nbcolli_op_next(op);
     }

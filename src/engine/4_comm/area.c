@@ -6,6 +6,7 @@
 
 #include "terms.h"
 #include "../3_run/cells.h"
+#include "../3_run/shelf.h"
 #include "../../host/host.h"
 
 size_t nbcolli_area_memory(int most)
@@ -53,17 +54,6 @@ nbcoll_status nbcolli_area_register(nbcolli_link *link, size_t bytes, nbcolli_ar
     return NBCOLL_OK;
 }
 
-static int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
-{
-    const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
-
-    for (int rank = 0; rank < area->ranks; rank++)
-        if (!atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
-            !(link->loss[area->address[rank]] & NBCOLLI_OVER))
-            return 0;
-    return 1;
-}
-
 /* Gives back what nobody uses any more. */
 static void nbcolli_areas_sweep(nbcolli_link *link)
 {
@@ -71,6 +61,7 @@ static void nbcolli_areas_sweep(nbcolli_link *link)
         nbcolli_area *area = *at;
         if (nbcolli_area_is_left(link, area)) {
             *at = area->next;
+            nbcolli_shelf_forget(link, area);
             nbcolli_area_release(link, area);
         } else
             at = &area->next;
@@ -176,6 +167,8 @@ void nbcolli_area_leave(nbcoll_comm *comm)
 {
     nbcolli_area *mine = comm->offered;
 
+    if (comm->area)
+        nbcolli_shelf_leave(comm);
     for (int owner = 0; comm->area && owner < comm->size; owner++)
         atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
                               memory_order_release); /* nbcolli_area_is_left */

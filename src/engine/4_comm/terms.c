@@ -46,7 +46,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
     nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
                           comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
                           comm->config.rule_count, comm->agreed.eager ? comm->agreed.eager : 1,
-                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps};
+                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps,
+                          comm->agreed.shelf};
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);

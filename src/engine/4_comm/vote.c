@@ -28,6 +28,7 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
         a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
         a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
+        a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
         a->large = v->large > a->large ? v->large : a->large;
         a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
@@ -64,6 +65,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .eager_ps = comm->link->limits.eager_ps,
                           .gamma_ps =
                               comm->link->limits.gamma_ps ? comm->link->limits.gamma_ps : comm->link->limits.beta_ps,
+                          .shelf = (uint32_t)comm->link->shelf.bytes,
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
                           .large = comm->config.large,

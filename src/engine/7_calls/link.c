@@ -10,6 +10,7 @@
 #include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
+#include "../3_run/shelf.h"
 #include "../4_comm/area.h"
 #include "../5_match/agree.h"
 #include "../../host/crowding.h"
@@ -199,6 +200,7 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
         return s;
     }
     ep->owner = c;
+    nbcolli_shelf_open(link);
     link->next = c->links;
     c->links = link;
     c->crowded |= nbcolli_is_crowded(link);
@@ -246,6 +248,7 @@ void nbcolli_link_drop(nbcolli_link *link)
     nbcolli_shrinks_clear(link);
     nbcolli_farewells_free(c, link);
     nbcolli_channels_free(link);
+    nbcolli_shelf_close(link);
     nbcolli_areas_forget(c, link->areas);
     nbcolli_areas_forget(c, link->memory);
     if (link->transport.wakeup)

@@ -57,6 +57,20 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
     return w->in_vain;
 }
 
+/* Is there something to do at once, for which the last pass had no bytes left? A rank that copies keeps its core until
+ * it is done: ranks that take turns on a core would otherwise all be slowed down by each other's copies. */
+static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (c[i]->delayed)
+            return 1;
+        for (const nbcolli_link *link = c[i]->links; link; link = link->next)
+            if (link->endpoint->busy)
+                return 1;
+    }
+    return 0;
+}
+
 /* The clock and the hooks are those of the first one. */
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
@@ -77,6 +91,8 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
             return 0;
     }
     w->looks++;
+    if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
+        return 1;
     if (sleeps)
         nbcolli_sleep_on(contexts, n, left);
     else

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copies of what is exposed: see shelf.h. */
+#include "shelf.h"
+
+#include "cells.h"
+#include "step.h"
+
+void nbcolli_shelf_open(nbcolli_link *link)
+{
+    nbcoll_endpoint *ep = link->endpoint;
+    nbcolli_shelf *s = &link->shelf;
+
+    if (!link->transport.shared || !link->transport.bulk || !link->limits.shelf ||
+        link->shared.reserve(ep, link->limits.shelf, &s->at) != NBCOLL_OK)
+        return;
+    s->base = link->shared.map(ep, s->at, link->limits.shelf);
+    s->bytes = s->base ? link->limits.shelf : 0;
+}
+
+/* Have all readers of its cells said that they are through, or left? */
+static int nbcolli_shelved_is_over(const nbcolli_link *link, const nbcolli_shelved *one)
+{
+    nbcoll_comm *comm = one->comm;
+
+    if (!comm)
+        return !one->area || nbcolli_area_is_left(link, one->area);
+    return nbcolli_slot_of(comm, one->tag)->exposed != one->tag + 1 || nbcolli_first_reading(comm, one->tag) < 0;
+}
+
+static void nbcolli_shelf_clear(nbcolli_link *link)
+{
+    nbcolli_shelf *s = &link->shelf;
+
+    while (s->count && nbcolli_shelved_is_over(link, &s->one[s->first])) {
+        s->first = (s->first + 1) % NBCOLLI_SHELVED;
+        s->count--;
+    }
+}
+
+void nbcolli_shelf_close(nbcolli_link *link)
+{
+    nbcolli_shelf_clear(link);
+    if (link->shelf.bytes && !link->shelf.count)
+        link->shared.release(link->endpoint, link->shelf.at);
+}
+
+/* Where so many bytes are free behind the last ones; SIZE_MAX: nowhere. */
+static size_t nbcolli_shelf_room(const nbcolli_shelf *s, size_t bytes)
+{
+    if (!s->count)
+        return bytes <= s->bytes ? 0 : SIZE_MAX;
+    size_t begin = s->one[s->first].begin, end = s->one[(s->first + s->count - 1) % NBCOLLI_SHELVED].end;
+    if (s->count == NBCOLLI_SHELVED)
+        return SIZE_MAX;
+    if (end > begin && bytes <= s->bytes - end)
+        return end;
+    if (end > begin)
+        return bytes <= begin ? 0 : SIZE_MAX;
+    return bytes <= begin - end ? end : SIZE_MAX;
+}
+
+/* Do all readers find it in place already? */
+static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
+{
+    for (const nbcolli_area *area = link->memory; area; area = area->next) {
+        size_t offset = (uintptr_t)region.at - (uintptr_t)area->base;
+        if (offset <= area->bytes && region.bytes <= area->bytes - offset)
+            return 1;
+    }
+    return 0;
+}
+
+/* Of different parts a copy is worth it only while they are not large, and if their readers are not the only ones who
+ * copy: those would all wait for their owner, who copies alone what each of them could get for itself. */
+static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
+{
+    size_t room = run->comm->link->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0;
+
+    *bytes = 0;
+    for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++)
+        nbcolli_copy_at(v, i, bytes);
+    return *bytes && *bytes <= room &&
+           (*bytes < one + 64 || (run->schedule->fetches && *bytes <= room / NBCOLLI_SHELF_SHARE));
+}
+
+void nbcolli_shelf_take(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    nbcolli_link *link = run->comm->link;
+    nbcolli_shelf *s = &link->shelf;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    size_t bytes;
+
+    op->copy = NULL;
+    if (v->grows != NBCOLL_START || !nbcolli_is_worth_copying(run, v, &bytes) ||
+        nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
+        return;
+    nbcolli_shelf_clear(link);
+    size_t begin = nbcolli_shelf_room(s, bytes);
+    if (begin == SIZE_MAX)
+        return;
+    s->one[(s->first + s->count++) % NBCOLLI_SHELVED] =
+        (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + bytes};
+    op->copy = s->base + begin;
+    op->copied = 0;
+    nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
+}
+
+/* The address of the only rank that reads part `i`; -1: several do. */
+static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view *v, uint32_t i)
+{
+    const nbcoll_region *r = &v->parts[i].region, *next = i + 1 < v->part_count ? &v->parts[i + 1].region : NULL;
+    int is_shared = next && next->at.buffer == r->at.buffer && next->at.offset == r->at.offset;
+    return is_shared ? -1 : comm->peer[v->parts[i].peer].address;
+}
+
+int nbcolli_shelf_fill(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
+    const nbcolli_link *link = run->comm->link;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    size_t end = 0;
+
+    for (uint32_t i = 0; i < v->part_count; i++) {
+        size_t at = nbcolli_copy_at(v, i, &end), all = v->parts[i].region.bytes;
+        size_t place = op->copied > at ? op->copied - at : 0, left = all > place ? all - place : 0;
+        if (!left)
+            continue;
+        if (!nbcolli_has_bytes(run))
+            return 0;
+        size_t bytes = nbcolli_spend_piece(run, left, 64);
+        const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
+        if (link->shared.copy_in)
+            link->shared.copy_in(link->endpoint, nbcolli_shelf_reader(run->comm, v, i), op->copy + at + place, from,
+                                 bytes);
+        else
+            memcpy(op->copy + at + place, from, bytes);
+        op->copied = at + place + bytes;
+        if (bytes < left)
+            return 0;
+    }
+    return 1;
+}
+
+void nbcolli_shelf_leave(nbcoll_comm *comm)
+{
+    nbcolli_shelf *s = &comm->link->shelf;
+
+    nbcolli_shelf_clear(comm->link);
+    for (uint32_t i = 0; i < s->count; i++) {
+        nbcolli_shelved *one = &s->one[(s->first + i) % NBCOLLI_SHELVED];
+        if (one->comm != comm)
+            continue;
+        one->area = nbcolli_shelved_is_over(comm->link, one) ? NULL : comm->offered;
+        one->comm = NULL;
+    }
+}
+
+void nbcolli_shelf_forget(nbcolli_link *link, const nbcolli_area *area)
+{
+    for (uint32_t i = 0; i < NBCOLLI_SHELVED; i++)
+        if (link->shelf.one[i].area == area)
+            link->shelf.one[i].area = NULL;
+}

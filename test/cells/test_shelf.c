@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copies of what is exposed: with them the owner's operation ends before any reader has come, and its memory is its own
+ * again; without room it is lent. Room comes back when the readers are through, also with what a freed communicator
+ * has left; a large copy is made in several passes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "native.h"
+#include "world.h"
+
+enum { RANKS = 3, BYTES = 3000, ROOM = 8192, LARGE = 4 * NBCOLL_PASS_BYTES, SHELF = 4 * LARGE };
+
+/* A world whose ranks share memory and have a shelf of so many bytes. */
+static void open_world(world *w, uint32_t shelf)
+{
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 1);
+
+    nbcoll_request q[RANKS];
+    native n;
+
+    native_init(&n, NULL);
+    world_open_contexts(w, RANKS, &loopback, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        w->endpoint[r]->limits.shelf = shelf;
+        EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &n.config, &w->comm[r], &q[r]));
+    }
+    world_finish(w, RANKS, q);
+}
+
+/* A broadcast of rank 0's; its other ranks start it when they are told to. */
+typedef struct cast {
+    unsigned char data[RANKS][LARGE];
+    nbcoll_request q[RANKS];
+} cast;
+
+static void start(nbcoll_comm *comm[], cast *c, int r, size_t bytes, int value)
+{
+    memset(c->data[r], r ? 0xee : value, bytes);
+    EXPECT(OK, nbcoll_ibcast(c->data[r], bytes, NBCOLL_BYTE, 0, comm[r], &c->q[r]));
+}
+
+/* The others come; all have the value, though the root's memory has been used again where its operation had ended. */
+static void end(world *w, nbcoll_comm *comm[], cast *c, size_t bytes, int value)
+{
+    for (int r = 1; r < RANKS; r++)
+        start(comm, c, r, bytes, 0);
+    world_settle(w, RANKS, c->q, NULL);
+    for (int r = 1; r < RANKS; r++)
+        for (size_t i = 0; i < bytes; i++)
+            assert_int_equal(c->data[r][i], value);
+}
+
+static void reuse(cast *c, size_t bytes)
+{
+    EXPECT(OK, nbcoll_test(&c->q[0]));
+    memset(c->data[0], 0xaa, bytes);
+}
+
+static void the_owner_needs_no_reader(void **state)
+{
+    static cast c;
+    world w;
+    (void)state;
+    open_world(&w, ROOM);
+    start(w.comm, &c, 0, BYTES, 7);
+    reuse(&c, BYTES);
+    end(&w, w.comm, &c, BYTES, 7);
+    world_close(&w);
+}
+
+static void without_room_memory_is_lent(void **state)
+{
+    static cast c[4];
+    world w;
+    (void)state;
+    open_world(&w, ROOM);
+    for (int i = 0; i < 3; i++)
+        start(w.comm, &c[i], 0, BYTES, i);
+    reuse(&c[0], BYTES);
+    reuse(&c[1], BYTES);
+    EXPECT(PENDING, nbcoll_test(&c[2].q[0]));
+    for (int i = 0; i < 3; i++)
+        end(&w, w.comm, &c[i], BYTES, i);
+    for (int round = 0; round < 50; round++) { /* more than there is room for at once */
+        start(w.comm, &c[3], 0, BYTES, round);
+        reuse(&c[3], BYTES);
+        end(&w, w.comm, &c[3], BYTES, round);
+    }
+    start(w.comm, &c[3], 0, ROOM + 1, 5); /* more than there ever is */
+    EXPECT(PENDING, nbcoll_test(&c[3].q[0]));
+    end(&w, w.comm, &c[3], ROOM + 1, 5);
+    world_close(&w);
+}
+
+static void duplicate(world *w, nbcoll_comm *comm[])
+{
+    nbcoll_request q[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_idup(w->comm[r], &comm[r], &q[r]));
+    world_finish(w, RANKS, q);
+}
+
+/* The owner frees the communicator while the others have still to read, and something of another one lies behind it. */
+static void a_freed_communicator_keeps_its_place_until_all_have_left(void **state)
+{
+    static cast first, second, third;
+    nbcoll_comm *comm[RANKS];
+    world w;
+    (void)state;
+    open_world(&w, ROOM);
+    duplicate(&w, comm);
+    start(comm, &first, 0, ROOM / 2, 1);
+    reuse(&first, ROOM / 2);
+    EXPECT(OK, nbcoll_comm_free(comm[0]));
+    start(w.comm, &second, 0, ROOM / 2, 2);
+    reuse(&second, ROOM / 2);
+    start(w.comm, &third, 0, ROOM / 2, 3);
+    EXPECT(PENDING, nbcoll_test(&third.q[0]));
+    end(&w, comm, &first, ROOM / 2, 1);
+    for (int r = 1; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_free(comm[r]));
+    end(&w, w.comm, &second, ROOM / 2, 2);
+    end(&w, w.comm, &third, ROOM / 2, 3);
+    for (int i = 0; i < 3; i++) {
+        start(w.comm, &first, 0, ROOM, i);
+        reuse(&first, ROOM);
+        end(&w, w.comm, &first, ROOM, i);
+    }
+    world_close(&w);
+}
+
+static void a_large_copy_takes_several_passes(void **state)
+{
+    static cast c, small;
+    int passes = 0;
+    world w;
+    (void)state;
+    open_world(&w, LARGE);
+    start(w.comm, &c, 0, LARGE, 9);
+    start(w.comm, &small, 0, BYTES, 8);
+    EXPECT(PENDING, nbcoll_test(&small.q[0])); /* the room is taken, though nothing is there yet */
+    while (nbcoll_test(&c.q[0]) == NBCOLL_PENDING)
+        assert_true(++passes < 1000);
+    assert_true(passes >= LARGE / NBCOLL_PASS_BYTES - 3);
+    memset(c.data[0], 0xaa, LARGE);
+    end(&w, w.comm, &c, LARGE, 9);
+    end(&w, w.comm, &small, BYTES, 8);
+    world_close(&w);
+}
+
+/* Cancelled in the middle of it, it ends everywhere, and the room is used again. */
+static void a_copy_can_be_cancelled(void **state)
+{
+    static cast c;
+    world w;
+    (void)state;
+    open_world(&w, LARGE);
+    for (int passes = 0; passes < 6; passes++) {
+        nbcoll_status s[RANKS];
+        start(w.comm, &c, 0, LARGE, 9);
+        for (int i = 0; i < passes && c.q[0].at; i++)
+            nbcoll_test(&c.q[0]);
+        int in_time = c.q[0].at != NULL;
+        if (in_time)
+            EXPECT(OK, nbcoll_cancel(c.q[0]));
+        for (int r = 1; r < RANKS; r++)
+            start(w.comm, &c, r, LARGE, 0);
+        world_settle(&w, RANKS, c.q, s);
+        for (int r = 0; r < RANKS && in_time; r++)
+            EXPECT(ERR_CANCELLED, s[r]);
+    }
+    for (int i = 0; i < 40; i++) {
+        start(w.comm, &c, 0, BYTES, i);
+        reuse(&c, BYTES);
+        end(&w, w.comm, &c, BYTES, i);
+    }
+    world_close(&w);
+}
+
+/* The root of a scatter would copy alone what each reader can get for itself. */
+static void different_parts_are_lent_where_the_owner_only_gives(void **state)
+{
+    static unsigned char from[RANKS * BYTES], to[RANKS][BYTES];
+    nbcoll_request q[RANKS];
+    world w;
+    (void)state;
+    open_world(&w, SHELF);
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(OK, nbcoll_iscatter(from, to[r], BYTES, NBCOLL_BYTE, 0, w.comm[r], &q[r]));
+        if (r == 0)
+            EXPECT(PENDING, nbcoll_test(&q[0]));
+    }
+    world_finish(&w, RANKS, q);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_owner_needs_no_reader),
+        cmocka_unit_test(without_room_memory_is_lent),
+        cmocka_unit_test(a_freed_communicator_keeps_its_place_until_all_have_left),
+        cmocka_unit_test(a_large_copy_takes_several_passes),
+        cmocka_unit_test(a_copy_can_be_cancelled),
+        cmocka_unit_test(different_parts_are_lent_where_the_owner_only_gives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
