@@ -146,6 +146,10 @@ int command_take_option(const command *self, command_cases *cases, int option, c
     case 'k':
         cases->known = 1;
         return 0;
+    case 'x':
+        return command_take_nodes(self, cases, value);
+    case 'y':
+        return command_take_numbering(self, cases, value);
     case 'n':
         cases->node = -1;
         return value ? take_int(self, "native", value, 1, &cases->node) : 0;
@@ -160,7 +164,9 @@ nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *alg
                          .operation = algorithm ? algorithm->operation : (nbcoll_operation)cases->operation,
                          .ranks = cases->most,
                          .root = cases->root < 0 ? 0 : cases->root,
-                         .node = cases->node < 0 ? cases->most : cases->node,
+                         .node = cases->node >= 0           ? cases->node
+                                 : cases->placement.rooms ? NBCOLL_CASE_BY_NODE
+                                                          : cases->most,
                          .count = cases->count[0],
                          .reduction = cases->reduction,
                          .in_place = cases->in_place,

@@ -52,6 +52,7 @@ int command_is_installed(const char *name);
 /* ---- which cases ----------------------------------------------------------------------------------------------- */
 
 #define COMMAND_COUNTS 64
+#define COMMAND_ROOMS 64
 
 typedef struct command_cases {
     int operation;                     /* -1: all */
@@ -59,23 +60,35 @@ typedef struct command_cases {
     int is_default;                    /* what rules and cost model choose (rules.h) */
     int fewest, most;                  /* ranks; 0: not given */
     int root;                          /* -1: all */
-    int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all */
+    int node;                          /* so many neighbouring ranks share memory; 0: none do; -1: all, or those of each
+                                          node where there are several */
     int in_place;                      /* as in nbcoll_case */
     nbcoll_reduction reduction;
     size_t counts, count[COMMAND_COUNTS];
     int spread; /* -1: all forms of blocks */
     int apart, known;
+    int room[COMMAND_ROOMS];    /* of nodes, */
+    nbcoll_placement placement; /* which points there; no rooms: one node has all ranks */
+    int placed;                 /* ranks of the nodes as they were said */
 } command_cases;
 
 /* The options that set them, for tables of getopt_long. */
+#define COMMAND_NODES_OPTIONS                                                                                          \
+    {"nodes", required_argument, NULL, 'x'}, {"numbering", required_argument, NULL, 'y'}
 #define COMMAND_CASE_OPTIONS                                                                                           \
     {"ranks", required_argument, NULL, 'p'}, {"root", required_argument, NULL, 'r'},                                   \
         {"count", required_argument, NULL, 'c'}, {"type", required_argument, NULL, 't'},                               \
         {"op", required_argument, NULL, 'o'}, {"in-place", optional_argument, NULL, 'i'},                              \
         {"native", optional_argument, NULL, 'n'}, {"blocks", required_argument, NULL, 'b'},                            \
-        {"apart", no_argument, NULL, 'd'}, {"known", no_argument, NULL, 'k'}
+        {"apart", no_argument, NULL, 'd'}, {"known", no_argument, NULL, 'k'}, COMMAND_NODES_OPTIONS
 
-/* What their helps say of the last three. */
+/* What their helps say of nodes. */
+#define COMMAND_NODES_HELP                                                                                             \
+    "  --nodes NxR       builders know of N nodes of R ranks; or of nodes of several sizes, like 3,1,4, which begin\n" \
+    "                    again from the first where there are more ranks\n"                                            \
+    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
+
+/* What their helps say of blocks. */
 #define COMMAND_BLOCKS_HELP                                                                                            \
     "  --blocks B        of gatherv, scatterv, allgatherv, reduce_scatter, alltoallv, alltoallw: equal,\n"             \
     "                    holes (every second block is empty), rising, or lone (one of N elements, others of one)\n"    \
@@ -102,6 +115,17 @@ int command_take_number(const command *self, const char *option, const char *val
 /* The case that the options say for an algorithm (null: for the operation), with the most ranks, the first root and the
  * first count. */
 nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *algorithm);
+
+/* Makes the table of nodes of so many ranks; null, where no nodes were said. */
+nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes **out);
+
+/* The options that say the nodes again, " --nodes 3,1,4 --numbering random:7", or "". Returns `text`. */
+#define COMMAND_NODES_TEXT 320
+char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT]);
+
+/* Takes --nodes or --numbering. 0, or COMMAND_USAGE after naming what is wrong. */
+int command_take_nodes(const command *self, command_cases *cases, const char *value);
+int command_take_numbering(const command *self, command_cases *cases, const char *value);
 
 /* Says why a case cannot be: COMMAND_USAGE. */
 int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);

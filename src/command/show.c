@@ -56,8 +56,10 @@ static int check(const command *self, picture *p)
     const command_cases *c = &p->cases;
     if (!c->algorithm && !c->is_default)
         return command_refuse(self, "it takes an operation and an algorithm");
-    if (c->fewest == 0)
+    if (c->fewest == 0 && !c->placed)
         return command_refuse(self, "--ranks is missing");
+    if (c->fewest == 0)
+        p->cases.fewest = p->cases.most = c->placed;
     if (c->fewest != c->most || c->counts != 1)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
     if (p->last >= c->most)
@@ -119,12 +121,14 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
     return NBCOLL_OK;
 }
 
-static nbcoll_status draw(const picture *p, const nbcoll_case *c)
+static nbcoll_status draw(const picture *p, nbcoll_case *c)
 {
     size_t n = (size_t)(p->last - p->first) + 1;
     nbcoll_schedule **schedules = calloc(n, sizeof *schedules);
     nbcoll_host host = command_host(p->self);
-    nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = schedules ? command_nodes(&p->cases, c->ranks, &nodes) : NBCOLL_ERR_MEMORY;
+    c->nodes = nodes;
     for (size_t i = 0; i < n && !status; i++)
         status = nbcoll_build_case(p->cases.algorithm, c, p->first + (int)i, &host, &schedules[i]);
     if (!status)
@@ -132,6 +136,7 @@ static nbcoll_status draw(const picture *p, const nbcoll_case *c)
     for (size_t i = 0; schedules && i < n; i++)
         nbcoll_schedule_free(schedules[i]);
     free(schedules);
+    nbcoll_nodes_free(nodes);
     return status;
 }
 
@@ -173,8 +178,10 @@ const command command_show = {
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --native[=N]      N neighbouring ranks (all) share memory, and fetch instead of receiving\n"
+    "  --native[=N]      N neighbouring ranks (all, or those of each node) share memory, and fetch instead of\n"
+    "                    receiving\n"
     COMMAND_BLOCKS_HELP
+    COMMAND_NODES_HELP
     COMMAND_RULES_HELP
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n",

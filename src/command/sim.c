@@ -37,6 +37,7 @@ typedef struct simulation {
     nbcoll_meaning meaning[SIM_STARTS];
     sim_timeline timeline;
     unsigned long reported;
+    nbcoll_nodes *nodes; /* the machine's, which builders know */
 } simulation;
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
@@ -163,9 +164,16 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
         {"program", required_argument, NULL, 'P'},   {"lowered", no_argument, NULL, 'L'},
         {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
-        {"svg", required_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
+        {"svg", required_argument, NULL, 'V'},       {"nodes", required_argument, NULL, 'x'},
+        {NULL, 0, NULL, 0},
     };
     int status = command_take_options(s->self, argc, argv, options, take_option, s);
+    if (!s->cases.most)
+        s->cases.fewest = s->cases.most = s->cases.placed ? s->cases.placed : 16;
+    if (!status && s->cases.placement.rooms > 1)
+        status = command_refuse(s->self, "--nodes: those of the machine have the same size, like 4x8");
+    if (s->cases.placement.rooms)
+        s->model.node = (uint32_t)s->cases.room[0];
     if (!status && optind == argc)
         status = command_refuse(s->self, "it takes an operation");
     if (!status)
@@ -265,6 +273,7 @@ static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorith
     at.count = count;
     at.known = 1;
     at.node = s->is_lowered ? 0 : (int)s->model.node;
+    at.nodes = s->nodes;
     return at;
 }
 
@@ -398,10 +407,19 @@ static int simulate_all(simulation *s)
     return status;
 }
 
+/* Ranks are on the machine node after node. */
+static nbcoll_status place(simulation *s)
+{
+    int room = s->model.node && s->model.node < (uint32_t)s->cases.most ? (int)s->model.node : s->cases.most;
+    nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
+    room = s->model.node ? room : 1;
+    return nbcoll_nodes_place(&placement, s->cases.most, NULL, &s->nodes);
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
-                    .cases = {.operation = -1, .fewest = 16, .most = 16, .counts = 1, .count = {1000},
+                    .cases = {.operation = -1, .counts = 1, .count = {1000},
                               .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
                      .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block},
                      .model.size = sizeof s.model};
@@ -411,10 +429,13 @@ static int run(const command *self, int argc, char *argv[])
     s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports,
                                       .split = s.rules.split, .leaders = s.rules.leaders};
     set_program(&s);
+    if (!status && place(&s) != NBCOLL_OK)
+        status = command_refuse(self, "no memory") + COMMAND_FAILED - COMMAND_USAGE;
     if (!status)
         status = for_each(&s, 1);
     if (!status)
         status = simulate_all(&s);
+    nbcoll_nodes_free(s.nodes);
     command_rules_free(&s.rules);
     return status;
 }
@@ -427,8 +448,8 @@ const command command_sim = {
     "message costs there; the reason stands beside it) in virtual time on a machine after LogGP, and tells when the\n"
     "last rank had ended, when the last wait returned, messages, bytes, rounds (messages that wait for each other),\n"
     "the most peers and links (destinations and sources) of a rank, what a core worked for its communication, and\n"
-    "how much memory the simulator took for it. Ranks of a node share memory. The same options give the same\n"
-    "numbers.\n\n"
+    "how much memory the simulator took for it. Ranks of a node share memory, and builders know the nodes. The same\n"
+    "options give the same numbers.\n\n"
     "  --ranks P         number of ranks (16)\n"
     "  --root R          the root (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (1000)\n"
@@ -442,6 +463,7 @@ const command command_sim = {
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
     "                    progress (cores), cell (bytes of its largest exposure). What is not named is 0; # begins a\n"
     "                    comment\n"
+    "  --nodes NxR       the machine has nodes of R ranks, and so many ranks unless --ranks says it\n"
     "  --lowered         nobody shares memory: what is exposed is sent\n"
     "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"
     "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later\n"

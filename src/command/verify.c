@@ -72,6 +72,7 @@ static nbcoll_status walk(verification *v, failing_case *f, int only_visit)
     nbcoll_status status = NBCOLL_OK;
     nbcoll_grid grid = {sizeof grid, .fewest = c->fewest, .most = c->most, .root = c->root, .all_blocks = c->spread < 0,
                         .counts = operation == NBCOLL_OPERATION_BARRIER ? 1 : c->counts, /* it moves no elements */
+                        .placement = c->placement.rooms ? &c->placement : NULL,
                         .count = c->count, .visit = only_visit ? measure_case : see_case, .user = v,
                         .only_visit = only_visit};
     f->why.size = sizeof f->why;
@@ -91,6 +92,8 @@ static void see_all_forms(verification *v)
     const nbcoll_choice nothing = {.size = sizeof nothing};
     nbcoll_grid grid = {sizeof grid, .fewest = 3, .most = 3, .all_blocks = 1, .counts = 1, .count = v->now.count,
                         .visit = see_possible, .user = v, .only_visit = 1};
+    if (v->algorithm->flags & NBCOLL_ALGORITHM_NODES)
+        v->possible.nodes = 3;
     for (unsigned i = 0; verify_form(&v->now, 0, &nothing, v->algorithm, i, &c); i++)
         nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
 }
@@ -143,13 +146,13 @@ static int has_forms(const verification *v, const failing_case *f)
 static nbcoll_status draw(const verification *v, const failing_case *f)
 {
     nbcoll_status status = NBCOLL_OK;
-    char form[VERIFY_TEXT];
+    char form[VERIFY_TEXT], nodes[COMMAND_NODES_TEXT];
     printf("\n    %s\n", f->why.text);
     printf("    The smallest case: --ranks %d --root %d --count %zu", f->at.ranks, f->at.root, f->at.count);
     if (has_forms(v, f))
         printf(" --blocks %s%s%s", command_spread_name(f->at.spread), f->at.apart ? " --apart" : "",
                f->at.known ? " --known" : "");
-    printf("%s. The ranks concerned:\n\n", verify_form_text(&f->at, form));
+    printf("%s%s. The ranks concerned:\n\n", verify_form_text(&f->at, form), command_nodes_text(&v->now, nodes));
     for (uint32_t i = 0; i < places_kept(&f->why) && !status; i++)
         if (is_new_rank(&f->why, i))
             status = draw_rank(v, f, f->why.place[i].rank, command_write, stdout);
@@ -306,9 +309,13 @@ static int measure(verification *v)
 static int verify(verification *v)
 {
     failing_case f = {.at = {.ranks = 0}};
+    nbcoll_nodes *nodes = NULL;
     nbcoll_status status = walk(v, &f, 0);
+    if (status == NBCOLL_ERR_VERIFY && command_nodes(&v->now, f.at.ranks, &nodes) == NBCOLL_OK)
+        f.at.nodes = nodes; /* to draw it */
     if (!status || status == NBCOLL_ERR_VERIFY)
         status = report(v, &f);
+    nbcoll_nodes_free(nodes);
     if (!status)
         return 0;
     command_bar_clear(&v->bar);
@@ -343,6 +350,7 @@ static int take_arguments(verification *v, int argc, char *argv[])
         status = command_rules_words(v->self, &v->rules, &v->cases, argc - optind, argv + optind);
     if (!status && v->cases.root >= v->cases.most)
         status = command_refuse(v->self, "--root %d: there are at most %d ranks", v->cases.root, v->cases.most);
+    v->cases.placement.room = v->cases.room;
     if (v->cases.is_default) /* what is chosen depends on the call: so one form */
         v->fixed = VERIFY_ALL;
     return status;
@@ -403,9 +411,11 @@ const command command_verify = {
     "  --type T          their type, also host, or packed: a host's type that packs (INT32, INT8, host, packed)\n"
     "  --op O            the reduction, also ordered, or commuting: a host's (SUM, MAX, a host's)\n"
     "  --in-place[=odd]  send and receive buffer are one, at odd ranks only (neither, and both)\n"
-    "  --native[=N]      N neighbouring ranks, all, share memory, and fetch instead of receiving (none, all, 2)\n"
+    "  --native[=N]      N neighbouring ranks, all, share memory, and fetch instead of receiving (none, all, 2);\n"
+    "                    with --nodes those of each node (none, those)\n"
     COMMAND_BLOCKS_HELP
     "                    Without --blocks: all of these\n"
+    COMMAND_NODES_HELP
     COMMAND_RULES_HELP
     "  --json            one object instead of the table\n",
     run,

@@ -97,9 +97,11 @@ static choices in_place_of(const command_cases *cases, unsigned fixed, nbcoll_op
 /* So many neighbours share memory; `most` stands for all. What never exposes memory is the same with any. */
 static choices node_of(const command_cases *cases, unsigned fixed, const nbcoll_algorithm *algorithm)
 {
-    size_t most = (size_t)cases->most;
+    size_t most = cases->placement.rooms ? (size_t)NBCOLL_CASE_BY_NODE : (size_t)cases->most;
     if (fixed & VERIFY_NATIVE)
         return (choices){1, {cases->node < 0 ? most : (size_t)cases->node}};
+    if (cases->placement.rooms)
+        return algorithm->flags >> 16 ? (choices){2, {0, most}} : (choices){1, {0}};
     return algorithm->flags >> 16 ? (choices){3, {0, most, 2}} : (choices){1, {0}};
 }
 
@@ -162,7 +164,7 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
     if (c->in_place)
         add(text, VERIFY_TEXT, " --in-place%s", c->in_place == 2 ? "=odd" : "");
     if (c->node)
-        add(text, VERIFY_TEXT, c->node >= c->ranks ? " --native" : " --native=%d", c->node);
+        add(text, VERIFY_TEXT, c->node >= c->ranks || c->node < 0 ? " --native" : " --native=%d", c->node);
     if (c->segment)
         add(text, VERIFY_TEXT, " --segment %zu", c->segment);
     if (c->arity)
@@ -190,6 +192,7 @@ void verify_see(verify_seen *seen, const nbcoll_case *c)
                                                                  : ELEMENTS_GIVEN);
     seen->in_place |= bit(c->in_place);
     seen->node |= bit(!c->node ? 0 : c->node >= c->ranks ? 1 : 2);
+    seen->nodes |= bit(c->nodes && c->nodes->count > 1);
     seen->spread |= bit((int)c->spread);
     seen->apart |= bit(c->apart);
     seen->known |= bit(c->known);
@@ -238,6 +241,7 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
                                          "one long block"};
     static const char *const apart[] = {"blocks together", "blocks apart"};
     static const char *const known[] = {"counts bound at start", "counts known"};
+    static const char *const nodes[] = {"one node", "several nodes"};
     static const char *const parameters[] = {"default parameters", "parameters other than default"};
     snprintf(given, sizeof given, "%s %s", type_text(cases->reduction.type), op_text(cases->reduction.op));
     *out = (verify_coverage){"", ""};
@@ -245,6 +249,7 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
     tell(out, seen->elements, possible->elements, 4, elements);
     tell(out, seen->in_place, possible->in_place, 3, in_place);
     tell(out, seen->node, possible->node, 3, node);
+    tell(out, seen->nodes, possible->nodes, 2, nodes);
     tell(out, seen->spread, possible->spread, NBCOLL_SPREAD_COUNT, spread);
     tell(out, seen->apart, possible->apart, 2, apart);
     tell(out, seen->known, possible->known, 2, known);

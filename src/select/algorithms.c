@@ -108,6 +108,7 @@
     X(ALLTOALL, alltoall_flat_sequential, flat_sequential, 0)                                                          \
     X(ALLTOALL, alltoall_flat_sequential_sends, flat_sequential_sends, 0)                                              \
     X(ALLTOALL, alltoall_flat_sequential_receives, flat_sequential_receives, 0)                                        \
+    X(ALLTOALL, alltoall_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                        \
     X(ALLTOALLV, alltoall_flat, flat, 0)                                                                               \
     X(ALLTOALLV, alltoall_pairwise, pairwise, 0)                                                                       \
     X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0)                                                         \
@@ -124,12 +125,16 @@
     X(REDUCE_SCATTER, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                                 \
     X(REDUCE_SCATTER, reduce_scatter_ring, ring, REORDERS)                                                             \
     X(REDUCE_SCATTER, reduce_scatter_ring_sequential, ring_sequential, REORDERS)                                       \
+    X(REDUCE_SCATTER, reduce_scatter_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                 \
+    X(REDUCE_SCATTER, reduce_scatter_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)            \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_binomial, binomial, REPRODUCIBLE)                                           \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_owners, owners, REPRODUCIBLE)                                               \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving, halving, REORDERS)                                                 \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_halving_sequential, halving_sequential, REORDERS)                           \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_ring, ring, REORDERS)                                                       \
     X(REDUCE_SCATTER_BLOCK, reduce_scatter_ring_sequential, ring_sequential, REORDERS)                                 \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)           \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)      \
     X(SCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                                 \
     X(SCAN, scan_linear, linear, 0)                                                                                    \
     X(SCAN, combine_flat, flat, 0)                                                                                     \

@@ -18,6 +18,7 @@
 #define nbcoll_algorithm_at table_at
 #define nbcoll_algorithm_find table_find
 #include "../../src/command/cases.c"
+#include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
 #include "../../src/command/show.c"
