@@ -131,6 +131,7 @@
 #include "engine/6_progress/lock.c"
 #include "engine/6_progress/made.c"
 #include "engine/6_progress/progress.c"
+#include "engine/6_progress/replay.c"
 #include "engine/6_progress/report.c"
 #include "engine/7_calls/abandon.c"
 #include "engine/7_calls/communicators.c"

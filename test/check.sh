@@ -15,7 +15,7 @@ esac
 
 missing=
 for package in build-essential clang cmake ninja-build pkg-config libcmocka-dev libhwloc-dev libinih-dev libjansson-dev \
-    zlib1g-dev gnuplot-nox graphviz spin openmpi-bin libopenmpi-dev mpich libmpich-dev; do
+    zlib1g-dev gnuplot-nox graphviz spin valgrind openmpi-bin libopenmpi-dev mpich libmpich-dev; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then

@@ -3,8 +3,10 @@
  * With NBCOLL_INLINE defined before the first include, nbcoll_test and the first look of nbcoll_wait need no call where
  * the request is null, or persistent and inactive, or persistent and ended, without a callback, in a context of one
  * thread. They then do not progress either, run no callback of others, and answer so also inside a host function that
- * the library has called. All else is a call of the functions of those names, which are there with and without: a test
- * of an active request progresses, and stale and forked handles are recognised. nbcoll_start is a call.
+ * the library has called. nbcoll_start looks at the handle inline; a persistent request that went in lines the last
+ * time, in a context of one thread, is then started through its block, if nothing else is outstanding there. All else
+ * is a call of the functions of those names, which are there with and without: a test of an active request progresses,
+ * and stale and forked handles are recognised.
  */
 #include "nbcoll.h"
 
@@ -49,13 +51,30 @@ static inline nbcoll_status nbcolli_inline_wait(nbcoll_request *request, uint64_
     return s == NBCOLL_PENDING ? nbcoll_wait(request, timeout) : s;
 }
 
+static inline nbcoll_status nbcolli_inline_start(nbcoll_request *request)
+{
+    nbcoll_start_block *at;
+    nbcoll_status s = NBCOLL_AGAIN;
+
+    if (!request || !request->at)
+        return nbcoll_start(request);
+    at = (nbcoll_start_block *)request->at;
+    if (__atomic_load_n(&at->head.state, __ATOMIC_RELAXED) == NBCOLLI_REQUEST_INACTIVE && /* of one thread, or below */
+        __atomic_load_n(&at->head.generation, __ATOMIC_RELAXED) == request->generation && /* for itself */
+        at->restart && *at->process == 1)
+        s = at->restart(at);
+    return s == NBCOLL_AGAIN ? nbcoll_start(request) : s;
+}
+
 #ifdef __cplusplus
 }
 #endif
 
 #undef nbcoll_test /* which NBCOLL_PREFIX may have renamed, above */
 #undef nbcoll_wait
+#undef nbcoll_start
 #define nbcoll_test(request) nbcolli_inline_test(request)
 #define nbcoll_wait(request, timeout) nbcolli_inline_wait(request, timeout)
+#define nbcoll_start(request) nbcolli_inline_start(request)
 
 #endif

@@ -266,6 +266,9 @@ typedef struct nbcoll_request_head {
 typedef struct nbcoll_start_block {
     nbcoll_request_head head;
     const volatile uint32_t *process; /* 1 in the process that made it, not in one that was forked off */
+    /* Starts the inactive request, whose generation and process have been looked at, as it went the last time. AGAIN:
+     * nothing has happened, and nbcoll_start is to be called. Null: it is. */
+    nbcoll_status (*restart)(struct nbcoll_start_block *at);
 } __attribute__((may_alias)) nbcoll_start_block;
 
 typedef enum nbcolli_request_state {

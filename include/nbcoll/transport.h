@@ -223,6 +223,13 @@ typedef struct nbcoll_lines {
      * such channel (limits.channels or above), or `bytes` is more than NBCOLL_LINE_PAYLOAD: nothing happened. */
     nbcoll_posted (*post)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, const void *payload,
                           size_t bytes);
+    /* Optional: takes a line that is awaited, without a progress. If what comes next from `peer` is there, and is a
+     * line on `channel` of `bytes` bytes whose turn has the lowest 48 bits of `turn`: copies its payload to `to` (any
+     * alignment; not written if `bytes` is 0) and returns the highest 16 bits of its turn. No progress will report it,
+     * and what was reported before is released as by progress. Else nothing happens. -1: nothing is there yet; -2:
+     * something else is, or the transport cannot tell, and progress will. It reports nothing else, wakes nobody but for
+     * room, and does not disarm. A core that waits calls it again and again, and progress now and then. */
+    int32_t (*take)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to, size_t bytes);
 } nbcoll_lines;
 
 /* ---- promises and prices --------------------------------------------------------------------------------------- */

@@ -282,9 +282,29 @@ static inline nbcoll_status nbcolli_plain_begin(uint64_t what, size_t count, con
     return nbcolli_begin(comm, nbcolli_request_open(comm, note->entry->schedule, send, recv, note->extent), 0, request);
 }
 
+/* Starts one that has been called before, by a replay. Null: it is to be begun as others are. */
+static inline nbcolli_request *nbcolli_plain_replay(uint64_t what, size_t count, const void *send, void *recv,
+                                                    nbcoll_comm *comm)
+{
+    if (comm->context->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(comm->context) ||
+        !nbcolli_can_replay(comm->context, comm))
+        return NULL;
+    const nbcolli_call_note *note = nbcolli_recall(comm, what, count);
+    nbcolli_request *r = note ? nbcolli_request_reopen(note->entry->schedule, send, recv) : NULL;
+    if (r)
+        nbcolli_replay_start(r);
+    return r;
+}
+
 static nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
                                          nbcoll_request *request)
 {
+    nbcolli_request *r = comm && request ? nbcolli_plain_replay(what, count, send, recv, comm) : NULL;
+
+    if (r) {
+        *request = nbcolli_request_handle(r);
+        return NBCOLL_OK;
+    }
     nbcoll_status s = nbcolli_enter_call(comm, request);
 
     if (s != NBCOLL_OK)
@@ -295,6 +315,10 @@ static nbcoll_status nbcolli_plain_start(uint64_t what, size_t count, const void
 static nbcoll_status nbcolli_plain_wait(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
                                         uint64_t timeout)
 {
+    nbcolli_request *r = comm ? nbcolli_plain_replay(what, count, send, recv, comm) : NULL;
+
+    if (r)
+        return nbcolli_wait_kept(r, timeout);
     nbcoll_request mine;
     nbcoll_status s = nbcolli_enter_call(comm, &mine);
 

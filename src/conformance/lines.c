@@ -11,7 +11,8 @@
 
 enum { LINE_CHANNELS = 5, LINES = 60, LINES_IN_VAIN = 100000 };
 
-/* Lines from rank 0 to another: number n of them has turn n + 1, and its channel and length follow from n. */
+/* Lines from rank 0 to another: number n of them has turn n + 1 and, in its highest 16 bits, what else a turn carries;
+ * its channel and length follow from n. */
 struct line_stream {
     struct world *w;
     int to;
@@ -30,6 +31,11 @@ static uint32_t line_channel(const struct line_stream *s, uint64_t n)
 {
     uint32_t i = (uint32_t)(n % LINE_CHANNELS);
     return n % 3 ? i : s->channels - 1 - i; /* the last ones, too */
+}
+
+static uint64_t line_turn(uint64_t n)
+{
+    return (n * 40503 & 0xffff) << 48 | (n + 1);
 }
 
 /* A world whose transport has lines; skips the case if it has not. */
@@ -63,7 +69,7 @@ static nbcoll_posted stream_post(struct line_stream *s)
 
     expected_payload(s->w, 0, n, payload + aside, bytes);
     nbcoll_posted said =
-        ep->transport->lines->post(ep, s->to, line_channel(s, n), n + 1, bytes ? payload + aside : NULL, bytes);
+        ep->transport->lines->post(ep, s->to, line_channel(s, n), line_turn(n), bytes ? payload + aside : NULL, bytes);
     memset(payload, 0xa5, sizeof payload);
     CHECK(said == NBCOLL_POST_DONE || said == NBCOLL_POST_NOT_NOW);
     s->posted += said == NBCOLL_POST_DONE;
@@ -73,10 +79,11 @@ static nbcoll_posted stream_post(struct line_stream *s)
 static void stream_take(struct line_stream *s, const nbcoll_line_arrival *l)
 {
     unsigned char wanted[NBCOLL_LINE_PAYLOAD];
-    uint64_t n = l->turn - 1;
+    uint64_t n = (l->turn & UINT64_MAX >> 16) - 1;
 
     CHECK_EQUAL(l->source, 0);
     CHECK(n < s->posted);
+    CHECK(l->turn == line_turn(n));
     CHECK_EQUAL(l->channel, line_channel(s, n));
     CHECK_EQUAL(l->bytes, line_bytes(n));
     expected_payload(s->w, 0, n, wanted, line_bytes(n));
@@ -206,6 +213,75 @@ static void lines_stay_readable_until_the_next_progress(const nbcoll_conformance
         case_waits("a line that is not answered NOT_NOW");
     }
     stream_close(&s);
+    world_close(w);
+}
+
+/* One call of take for a line on this channel, with this turn and length: was there one? */
+static int stream_takes(struct line_stream *s, uint32_t channel, uint64_t turn, size_t bytes)
+{
+    nbcoll_endpoint *ep = s->w->player[s->to].ep;
+    unsigned char to[NBCOLL_LINE_PAYLOAD + 3];
+    _Alignas(8) unsigned char payload[NBCOLL_LINE_PAYLOAD];
+
+    memset(to, 0x5a, sizeof to);
+    int32_t high = ep->transport->lines->take(ep, 0, channel, turn, to + 1, bytes);
+    CHECK(high >= -2 && high <= 0xffff);
+    CHECK(to[0] == 0x5a && to[1 + bytes] == 0x5a); /* nothing beside it is written */
+    memcpy(payload, to + 1, bytes);
+    if (high >= 0)
+        stream_take(s, &(nbcoll_line_arrival){NULL, 0, channel, (uint32_t)bytes, turn | (uint64_t)high << 48, payload});
+    return high >= 0;
+}
+
+/* The lowest one that has not arrived; `posted` if all have. */
+static uint64_t stream_awaits(const struct line_stream *s)
+{
+    uint64_t n = 0;
+    while (n < s->posted && s->arrived[n])
+        n++;
+    return n;
+}
+
+/* Who awaits a line takes it, and only that: what is not as awaited stays, and nothing comes twice or is lost, also
+ * where lines are taken and reported by turns, beside messages. */
+static void an_awaited_line_is_taken_and_no_other_one(const nbcoll_conformance *c)
+{
+    struct world *w = world_with_lines(c, 2);
+    struct player *p = &w->player[0];
+    struct line_stream s = stream_open(w, 1, LINES * (NBCOLL_LINE_PAYLOAD + 1));
+
+    if (!w->player[1].ep->transport->lines->take) {
+        free(s.arrived);
+        world_close(w);
+        case_is_skipped("it takes no lines");
+    }
+    while (stream_awaits(&s) < s.of) {
+        for (uint64_t k = s.posted % 7; k <= 7 && s.posted < s.of && stream_post(&s) == NBCOLL_POST_DONE; k++)
+            if (s.posted % 50 == 0)
+                player_write(p, 1, 8);
+        player_send(p);
+        for (uint64_t n; (n = stream_awaits(&s)) < s.posted;) {
+            uint32_t channel = line_channel(&s, n);
+            size_t bytes = line_bytes(n);
+            CHECK(!stream_takes(&s, channel ? 0 : 1, n + 1, bytes));
+            CHECK(!stream_takes(&s, channel, n + 2, bytes));
+            CHECK(!stream_takes(&s, channel, n + 1, bytes ? bytes - 1 : 1));
+            if (n % 11 == 0 || !stream_takes(&s, channel, n + 1, bytes))
+                stream_progress(&s);
+            player_progress(p);
+            case_waits("a line that is awaited");
+        }
+        player_progress(p);
+        stream_progress(&s); /* messages may have all the room */
+        case_waits("a line that is not answered NOT_NOW");
+    }
+    for (; !player_is_done(p) || w->player[1].arrived < w->player[1].expected; case_waits("messages beside lines")) {
+        player_send(p);
+        player_progress(p);
+        stream_progress(&s);
+    }
+    stream_close(&s);
+    world_settle(w);
     world_close(w);
 }
 

@@ -152,6 +152,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(lines_stay_readable_until_the_next_progress)                                                                     \
     X(a_rank_without_room_for_lines_sleeps_until_there_is_some)                                                        \
     X(a_line_ends_a_sleep)                                                                                             \
+    X(an_awaited_line_is_taken_and_no_other_one)                                                                       \
     X(lines_posted_before_a_close_are_delivered)                                                                       \
     X(lines_to_one_who_has_left_go_nowhere)                                                                            \
     X(why_an_abandoned_rank_is_lost_is_told)                                                                           \

@@ -159,6 +159,13 @@ static nbcoll_posted nbcolli_wrapper_line(nbcoll_endpoint *ep, int peer, uint32_
     return w->inner_lines.post(w->inner, peer, channel, turn, payload, bytes);
 }
 
+static int32_t nbcolli_wrapper_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
+                                    size_t bytes)
+{
+    nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    return w->inner_lines.take(w->inner, peer, channel, turn, to, bytes);
+}
+
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* The slots that the inner one has. */
@@ -212,7 +219,9 @@ static void nbcolli_wrapper_groups_make(nbcolli_wrapper *w)
     }
     if (w->call.lines) {
         nbcolli_copy_tagged(&w->inner_lines, w->call.lines, sizeof w->inner_lines);
-        w->lines = (nbcoll_lines){sizeof w->lines, nbcolli_wrapper_line};
+        w->lines = (nbcoll_lines){.size = sizeof w->lines,
+                                  .post = nbcolli_wrapper_line,
+                                  .take = w->inner_lines.take ? nbcolli_wrapper_take : NULL};
         w->table.lines = &w->lines;
     }
 }

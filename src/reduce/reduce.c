@@ -62,7 +62,7 @@
 #define NBCOLLI_REDUCE_CONVERTS 1
 #include "level.h"
 
-static nbcolli_reduce_kernel *nbcolli_reduce_choose(nbcoll_reduction how)
+nbcolli_reduce_kernel *nbcolli_reduce_kernel_of(nbcoll_reduction how)
 {
     if (NBCOLLI_REDUCE_HAS_AVX512)
         return nbcolli_reduce_kernels_avx512[how.type][how.op];
@@ -71,7 +71,7 @@ static nbcolli_reduce_kernel *nbcolli_reduce_choose(nbcoll_reduction how)
     return nbcolli_reduce_kernels_baseline[how.type][how.op];
 }
 #else
-static nbcolli_reduce_kernel *nbcolli_reduce_choose(nbcoll_reduction how)
+nbcolli_reduce_kernel *nbcolli_reduce_kernel_of(nbcoll_reduction how)
 {
     return nbcolli_reduce_kernels_baseline[how.type][how.op];
 }
@@ -97,6 +97,6 @@ nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *lef
     const nbcoll_host_op *host = nbcolli_host_op(how.op);
     if (host)
         return host->combine(host->user, result, left, right, count, how.type);
-    nbcolli_reduce_choose(how)(result, left, right, count * nbcoll_type_size(how.type));
+    nbcolli_reduce_kernel_of(how)(result, left, right, count * nbcoll_type_size(how.type));
     return NBCOLL_OK;
 }

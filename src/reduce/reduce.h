@@ -56,4 +56,8 @@ static inline uint32_t nbcolli_op_number(nbcoll_op op)
  * processor's vectors. Others return what the host's function does. */
 nbcoll_status nbcolli_reduce(nbcoll_reduction how, void *result, const void *left, const void *right, size_t count);
 
+/* What it calls for a predefined operation, with bytes in place of elements. */
+typedef void nbcolli_reduce_kernel(char *result, const char *left, const char *right, size_t bytes);
+nbcolli_reduce_kernel *nbcolli_reduce_kernel_of(nbcoll_reduction how);
+
 #endif

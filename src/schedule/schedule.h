@@ -5,6 +5,7 @@
 
 #include "nbcoll/schedule.h"
 
+typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_run nbcolli_run;
 
 #define NBCOLLI_SHELF_SHARE 4  /* of a shelf for the different parts of one exposure: see 3_run/shelf.h */
@@ -79,6 +80,8 @@ struct nbcoll_schedule {
     nbcoll_context *owner; /* whose runs are pooled here; null before the first start */
     nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
     nbcolli_run *idle;     /* pooled runs */
+    nbcolli_request *requests; /* free ones, each with a run that it keeps */
+    uint32_t kept;         /* runs that requests keep */
     uint64_t serial;       /* of those that the owner has had: what was found for it is not taken for another one's */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */

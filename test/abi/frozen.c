@@ -169,9 +169,10 @@ SIZE(nbcoll_request_head, 16);
 OFFSET(nbcoll_request_head, generation, 0);
 OFFSET(nbcoll_request_head, state, 8);
 OFFSET(nbcoll_request_head, outcome, 12);
-SIZE(nbcoll_start_block, 24);
+SIZE(nbcoll_start_block, 32);
 OFFSET(nbcoll_start_block, head, 0);
 OFFSET(nbcoll_start_block, process, 16);
+OFFSET(nbcoll_start_block, restart, 24);
 VALUE(NBCOLLI_REQUEST_INACTIVE, 1);
 VALUE(NBCOLLI_REQUEST_OVER, 5);
 
@@ -601,9 +602,10 @@ OFFSET(nbcoll_line_arrival, bytes, 16);
 OFFSET(nbcoll_line_arrival, turn, 24);
 OFFSET(nbcoll_line_arrival, payload, 32);
 
-SIZE(nbcoll_lines, 16);
+SIZE(nbcoll_lines, 24);
 OFFSET(nbcoll_lines, size, 0);
 OFFSET(nbcoll_lines, post, 8);
+OFFSET(nbcoll_lines, take, 16);
 
 SIZE(nbcoll_limits, 64);
 OFFSET(nbcoll_limits, size, 0);

@@ -32,7 +32,7 @@ static void fetched(world *w, uint64_t tag, int reader)
 
 static void ended(world *w, uint64_t tag, int reader)
 {
-    nbcolli_mark_end(w->comm[reader], tag);
+    nbcolli_mark_end(w->comm[reader], nbcolli_slot_of(w->comm[reader], tag), tag);
 }
 
 /* Each time the owner looks, a reader's word is not there yet, but its end is, when the owner looks for that. */

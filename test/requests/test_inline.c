@@ -173,9 +173,67 @@ static void a_forked_handle_is_recognised(void **state)
     world_close(&w);
 }
 
+/* The block of a request that has gone in lines starts it; it never does what the call would refuse. */
+static void a_persistent_request_that_went_before_is_started_through_its_block(void **state)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 1};
+    nbcoll_loopback *l;
+    nbcoll_endpoint *ep;
+    nbcoll_context *c;
+    nbcoll_comm *comm;
+    nbcoll_request q, stale;
+    double from = 0, to = 0;
+    (void)state;
+    EXPECT(OK, nbcoll_loopback_create(&loopback, &l));
+    EXPECT(OK, nbcoll_loopback_open(l, 0, &ep));
+    EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, NULL, &c));
+    EXPECT(OK, nbcoll_comm_create(c, ep, NULL, &comm, NBCOLL_FOREVER));
+    EXPECT(OK, nbcoll_allreduce_init(&from, &to, 1, NBCOLL_DOUBLE, NBCOLL_SUM, comm, &q));
+    assert_null(((nbcoll_start_block *)q.at)->restart); /* it has not gone yet */
+    for (from = 1; from < 10; from++) {
+        EXPECT(OK, nbcoll_start(&q));
+        EXPECT(ERR_REQUEST, nbcoll_start(&q)); /* it has ended, and that has not been reported */
+        EXPECT(OK, nbcoll_wait(&q, NBCOLL_FOREVER));
+        assert_true(to == from);
+        assert_non_null(((nbcoll_start_block *)q.at)->restart);
+        EXPECT(OK, ((nbcoll_start_block *)q.at)->restart((nbcoll_start_block *)q.at));
+        EXPECT(OK, nbcoll_wait(&q, NBCOLL_FOREVER));
+    }
+    stale = q;
+    EXPECT(OK, nbcoll_request_free(&q));
+    EXPECT(ERR_REQUEST, nbcoll_start(&stale));
+    EXPECT(ERR_REQUEST, nbcoll_start(&q));
+    EXPECT(ERR_NULL, nbcoll_start(NULL));
+    EXPECT(OK, nbcoll_context_free(c));
+    EXPECT(OK, nbcoll_loopback_free(l));
+}
+
+static void a_request_of_any_threads_context_is_started_by_the_call(void **state)
+{
+    nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
+    nbcoll_request q[RANKS];
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, &config, NULL);
+    for (int i = 0; i < RANKS; i++)
+        EXPECT(OK, nbcoll_barrier_init(w.comm[i], &q[i]));
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < RANKS; i++)
+            EXPECT(OK, nbcoll_start(&q[i]));
+        world_finish(&w, RANKS, q);
+        for (int i = 0; i < RANKS; i++)
+            assert_null(((nbcoll_start_block *)q[i].at)->restart);
+    }
+    for (int i = 0; i < RANKS; i++)
+        EXPECT(OK, nbcoll_request_free(&q[i]));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_persistent_request_that_went_before_is_started_through_its_block),
+        cmocka_unit_test(a_request_of_any_threads_context_is_started_by_the_call),
         cmocka_unit_test(an_ended_persistent_request_is_told_without_progressing),
         cmocka_unit_test(a_test_of_an_active_request_progresses),
         cmocka_unit_test(how_it_ended_is_told_once),

@@ -335,6 +335,7 @@ static void nbcolli_fault_changes(nbcolli_wrapper *w)
     NBCOLLI_WRAPPER_CHANGES(w->bulk.put, nbcolli_fault_put);
     NBCOLLI_WRAPPER_CHANGES(w->wakeup.arm, nbcolli_fault_arm);
     NBCOLLI_WRAPPER_CHANGES(w->lines.post, nbcolli_fault_line);
+    w->lines.take = NULL; /* what is to be lost or broken comes by progress */
 }
 
 /* Completes and checks a configuration, which may be null. */

@@ -284,6 +284,34 @@ static nbcoll_arrival *nbcolli_loopback_deliver(struct nbcolli_loopback_end *e, 
     return all;
 }
 
+/* With a seed nothing can be told of what comes next. */
+static int32_t nbcolli_loopback_take_line(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
+                                          size_t bytes)
+{
+    struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
+    const nbcoll_loopback *w = e->world;
+    /* acquire, here and below: the rings themselves, and what is in them */
+    struct nbcolli_loopback_ring *r = atomic_load_explicit(&e->port->rings, memory_order_acquire);
+
+    if ((unsigned)peer >= (unsigned)ep->ranks || w->config.seed)
+        return -2;
+    while (r && r->sender != &w->port[peer])
+        r = r->next;
+    if (!r || atomic_load_explicit(&r->tail, memory_order_acquire) == r->taken)
+        return -1;
+    const nbcoll_arrival *a = nbcolli_loopback_ring_place(w, r, r->taken);
+    const struct nbcolli_loopback_line *line = (const struct nbcolli_loopback_line *)(const void *)(a + 1);
+    if (a->bytes != NBCOLLI_LOOPBACK_IS_LINE || line->arrival.channel != channel || line->arrival.bytes != bytes ||
+        (line->arrival.turn ^ turn) << 16)
+        return -2;
+    if (bytes)
+        memcpy(to, line->payload, bytes);
+    int32_t high = (int32_t)(line->arrival.turn >> 48);
+    r->taken++;
+    nbcolli_loopback_give_back(r);
+    return high;
+}
+
 /* A rank that has left and is not reported yet, or -1. */
 static int nbcolli_loopback_next_left(struct nbcolli_loopback_end *e)
 {
@@ -418,7 +446,8 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
 
 static const nbcoll_wakeup nbcolli_loopback_wakeup = {sizeof nbcolli_loopback_wakeup, nbcolli_loopback_fd,
                                                       nbcolli_loopback_arm};
-static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_lines, nbcolli_loopback_post_line};
+static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_lines, nbcolli_loopback_post_line,
+                                                    nbcolli_loopback_take_line};
 
 /* A world's first message to a rank takes memory for a ring, so post is not promised to be safe in a signal handler. */
 #define NBCOLLI_LOOPBACK_TABLE(bulk_group, shared_group)                                                               \

@@ -28,6 +28,7 @@ void nbcolli_shm_lose(struct nbcolli_shm_end *e, int peer, int code, const char 
     if (e->peer[peer].gone != NBCOLLI_SHM_HERE)
         return;
     e->peer[peer].gone = NBCOLLI_SHM_LOST;
+    e->peer[peer].room = 0;
     e->peer[peer].reason = (nbcoll_transport_error){code, text};
     e->unreported++;
     if (atomic_compare_exchange_strong(&nbcolli_shm_seat(e->home, peer)->state, &present, NBCOLLI_SHM_FAILED))
@@ -106,6 +107,7 @@ void nbcolli_shm_look_at_seats(struct nbcolli_shm_end *e)
         else if (state == NBCOLLI_SHM_LEFT && e->peer[peer].gone == NBCOLLI_SHM_HERE &&
                  nbcolli_shm_has_taken(e, peer)) {
             e->peer[peer].gone = NBCOLLI_SHM_AWAY;
+            e->peer[peer].room = 0;
             e->unreported++;
         }
     }

@@ -26,16 +26,18 @@ static unsigned char *nbcolli_shm_area(const struct nbcolli_shm_end *e, struct n
     return (unsigned char *)&r->line[e->depth] + (n & (l->areas - 1)) * l->stride;
 }
 
-/* To the next entry. */
-static inline void nbcolli_shm_advance(const struct nbcolli_shm_end *e, struct nbcolli_shm_cursor *c,
-                                       struct nbcolli_shm_ring *r)
+/* To the next entry, whose number it returns. */
+static inline uint64_t nbcolli_shm_advance(const struct nbcolli_shm_end *e, struct nbcolli_shm_cursor *c,
+                                           struct nbcolli_shm_ring *r)
 {
-    c->n++;
+    uint64_t n = ++c->n;
+
     c->line++;
-    if (c->n & e->last)
-        return;
-    c->line = r->line;
-    c->lap = (c->lap + (UINT64_C(1) << NBCOLLI_SHM_LAP_SHIFT)) | NBCOLLI_SHM_LAPS;
+    if (!(n & e->last)) {
+        c->line = r->line;
+        c->lap = (c->lap + (UINT64_C(1) << NBCOLLI_SHM_LAP_SHIFT)) | NBCOLLI_SHM_LAPS;
+    }
+    return n;
 }
 
 void nbcolli_shm_rings(struct nbcolli_shm_end *e)
@@ -44,6 +46,7 @@ void nbcolli_shm_rings(struct nbcolli_shm_end *e)
     int me = e->base.rank;
     bool rows = h->layout.rows_used;
 
+    e->peers = e->peer;
     e->depth = h->layout.depth;
     e->last = e->depth - 1;
     e->quarter = h->layout.areas < 4 ? 1 : h->layout.areas / 4;
@@ -54,6 +57,7 @@ void nbcolli_shm_rings(struct nbcolli_shm_end *e)
         p->in = nbcolli_shm_ring(h, peer, me);
         p->to = (struct nbcolli_shm_cursor){p->out->line, NBCOLLI_SHM_LAPS, 0};
         p->from = (struct nbcolli_shm_cursor){p->in->line, NBCOLLI_SHM_LAPS, 0};
+        p->room = e->depth;
         p->armed = &nbcolli_shm_seat(h, peer)->armed;
         p->told = rows ? (_Atomic uint8_t *)nbcolli_shm_row(h, peer) + me : NULL;
         if (!rows)
@@ -66,7 +70,9 @@ void nbcolli_shm_rings(struct nbcolli_shm_end *e)
 /* Up to 48 bytes in at most three moves, which may overlap: calling memcpy costs as much as the rest of a post. */
 static inline void nbcolli_shm_copy_line(unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    if (bytes >= 16) {
+    if (__builtin_expect(bytes == 8, 1))
+        memcpy(to, from, 8);
+    else if (bytes >= 16) {
         memcpy(to, from, 16);
         if (bytes > 32)
             memcpy(to + 16, from + 16, 16);
@@ -84,13 +90,8 @@ static inline void nbcolli_shm_copy_line(unsigned char *to, const unsigned char 
     }
 }
 
-/* Is there room for another entry, when at most `most` may be under way? By what is known, without a look. */
-static inline bool nbcolli_shm_knows_room(const struct nbcolli_shm_peer *p, uint32_t most)
-{
-    return p->gone == NBCOLLI_SHM_HERE && p->to.n - p->done < most;
-}
-
-/* The same with a look; if there is none, *why is what a post answers. */
+/* Is there room for another entry, when at most `most` may be under way? Looks; if there is none, *why is what a post
+ * answers. */
 static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t most, nbcoll_posted *why)
 {
     struct nbcolli_shm_peer *p = &e->peer[peer];
@@ -104,6 +105,7 @@ static bool nbcolli_shm_finds_room(struct nbcolli_shm_end *e, int peer, uint32_t
         return false;
     }
     p->done = head;
+    p->room = e->depth - (uint32_t)(p->to.n - head);
     if (p->to.n - head < most)
         return true;
     /* relaxed: nobody will take from a ring whose receiver has left, soon or late */
@@ -127,9 +129,10 @@ static inline nbcoll_posted nbcolli_shm_publish(struct nbcolli_shm_end *e, struc
                                                 struct nbcolli_shm_line *line, uint64_t word)
 {
     nbcolli_wakeup_publish(&line->word, word, e->sleepers_pay); /* with the entry */
-    nbcolli_shm_advance(e, &p->to, p->out);
+    p->room--;
+    uint64_t n = nbcolli_shm_advance(e, &p->to, p->out);
     if (p->told) /* release: who sees it finds the entry */
-        atomic_store_explicit(p->told, (uint8_t)p->to.n, memory_order_release);
+        atomic_store_explicit(p->told, (uint8_t)n, memory_order_release);
     return atomic_load(p->armed) ? nbcolli_shm_post_and_wake(e, p) : NBCOLL_POST_DONE;
 }
 
@@ -140,7 +143,7 @@ nbcoll_posted nbcolli_shm_put(struct nbcolli_shm_end *e, int peer, const nbcoll_
     uint32_t most = bytes ? e->home->layout.areas : e->depth;
     nbcoll_posted why;
 
-    if (!nbcolli_shm_knows_room(p, most) && !nbcolli_shm_finds_room(e, peer, most, &why))
+    if (p->room <= e->depth - most && !nbcolli_shm_finds_room(e, peer, most, &why))
         return why;
     struct nbcolli_shm_line *line = p->to.line;
     memcpy(line->payload, header, sizeof *header);
@@ -172,8 +175,8 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
 
     if ((unsigned)peer >= (unsigned)ep->ranks || channel >= NBCOLLI_SHM_CHANNELS || bytes > NBCOLL_LINE_PAYLOAD)
         return NBCOLL_POST_FAILED;
-    struct nbcolli_shm_peer *p = &e->peer[peer];
-    if (!nbcolli_shm_knows_room(p, e->depth))
+    struct nbcolli_shm_peer *p = &e->peers[peer];
+    if (!p->room)
         return nbcolli_shm_line_retry(ep, peer, channel, turn, payload, bytes);
     struct nbcolli_shm_line *line = p->to.line;
     uint64_t word = p->to.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
@@ -182,7 +185,6 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
     return nbcolli_shm_publish(e, p, line, word);
 }
 
-const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post};
 
 /* ---- arrivals -------------------------------------------------------------------------------------------------- */
 
@@ -265,6 +267,45 @@ static void nbcolli_shm_give_back(struct nbcolli_shm_end *e)
             nbcolli_shm_wake(e, peer);
     }
 }
+
+/* Its entries before the next one are read, also those that were handed out. Returns `high`. */
+static __attribute__((noinline)) int32_t nbcolli_shm_quarter_is_over(struct nbcolli_shm_end *e, int peer, int32_t high)
+{
+    struct nbcolli_shm_peer *p = &e->peer[peer];
+
+    if (!p->is_due) {
+        p->is_due = true;
+        e->due[e->dues++] = (uint8_t)peer;
+    }
+    nbcolli_shm_give_back(e);
+    return high;
+}
+
+/* The whole word of the line that is awaited is known, with its lap. */
+static int32_t nbcolli_shm_line_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
+                                     size_t bytes)
+{
+    struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
+    struct nbcolli_shm_peer *p = &e->peers[peer];
+
+    if ((unsigned)peer >= (unsigned)ep->ranks || p->gone != NBCOLLI_SHM_HERE)
+        return -2;
+    struct nbcolli_shm_line *line = p->from.line;
+    uint64_t word = p->from.lap | (uint64_t)bytes << NBCOLLI_SHM_BYTES_SHIFT | channel;
+    uint64_t there = atomic_load_explicit(&line->word, memory_order_acquire); /* the entry */
+    if (there != word)
+        return (there ^ word) >> NBCOLLI_SHM_LAP_SHIFT ? -1 : -2;
+    uint64_t found = atomic_load_explicit(&line->turn, memory_order_relaxed); /* once: it is not to be trusted */
+    if ((found ^ turn) << 16)
+        return -2;
+    nbcolli_shm_copy_line(to, line->payload, bytes);
+    uint64_t n = nbcolli_shm_advance(e, &p->from, p->in);
+    e->seen[peer] = (uint8_t)n;
+    int32_t high = (int32_t)(found >> 48);
+    return n & (e->quarter - 1) ? high : nbcolli_shm_quarter_is_over(e, peer, high);
+}
+
+const nbcoll_lines nbcolli_shm_lines = {sizeof nbcolli_shm_lines, nbcolli_shm_line_post, nbcolli_shm_line_take};
 
 /* Begins with another sender each time, so that none can fill every progress. */
 static void nbcolli_shm_poll(struct nbcolli_shm_end *e)

@@ -171,6 +171,7 @@ struct nbcolli_shm_peer {
     _Atomic uint32_t *armed;      /* of its seat */
     _Atomic uint8_t *told;        /* our byte in its row; null without rows */
     uint64_t done;                /* entries put that it is done with, when we last looked */
+    uint32_t room;                /* for entries, without a look; 0: it is gone, or the next one looks */
     uint8_t gone;                 /* nbcolli_shm_gone */
     bool is_due;                  /* in `due` */
     bool is_polled;               /* in `poll`, where rows are used */
@@ -253,6 +254,7 @@ struct nbcolli_shm_end {
     struct nbcolli_shm_taken *taken; /* in order of place */
     /* queue.c */
     uint32_t depth, last, quarter;  /* constant: of the layout; depth - 1; entries between two tellings of a head */
+    struct nbcolli_shm_peer *peers; /* constant: `peer`, where lines find theirs by one address */
     uint32_t arrivals, lines;       /* of this progress */
     ptrdiff_t bytes_left;           /* that it may bring */
     uint32_t polls, next;           /* places used in `poll`, and the one that comes first in the next progress */

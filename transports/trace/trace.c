@@ -170,6 +170,22 @@ static nbcoll_posted nbcolli_trace_line(nbcoll_endpoint *ep, int peer, uint32_t 
     return posted;
 }
 
+/* What is not there is not told. */
+static int32_t nbcolli_trace_take(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to,
+                                  size_t bytes)
+{
+    struct nbcolli_trace_end *e = nbcolli_trace_end_of(ep);
+    int32_t high = e->wrap.inner_lines.take(e->wrap.inner, peer, channel, turn, to, bytes);
+    if (high >= 0)
+        nbcolli_trace_tell(e, (nbcoll_trace_event){.call = NBCOLL_TRACE_LINE_ARRIVED,
+                                                   .peer = peer,
+                                                   .channel = channel,
+                                                   .turn = turn << 16 >> 16 | (uint64_t)high << 48,
+                                                   .payload = to,
+                                                   .bytes = bytes});
+    return high;
+}
+
 static void nbcolli_trace_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out)
 {
     struct nbcolli_trace_end *e = nbcolli_trace_end_of(ep);
@@ -201,6 +217,7 @@ static void nbcolli_trace_changes(nbcolli_wrapper *w)
     NBCOLLI_WRAPPER_CHANGES(w->bulk.put, nbcolli_trace_put);
     NBCOLLI_WRAPPER_CHANGES(w->wakeup.arm, nbcolli_trace_arm);
     NBCOLLI_WRAPPER_CHANGES(w->lines.post, nbcolli_trace_line);
+    NBCOLLI_WRAPPER_CHANGES(w->lines.take, nbcolli_trace_take);
 }
 
 nbcoll_status nbcoll_trace_open(const nbcoll_trace_config *config, nbcoll_endpoint *inner, nbcoll_endpoint **out)

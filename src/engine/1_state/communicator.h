@@ -22,11 +22,12 @@ typedef struct nbcolli_slot {
 
     /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
     struct nbcolli_slot *next_free; /* in the context's list */
-    nbcoll_comm *comm;              /* while listed there */
-    uint32_t listed;
+    nbcoll_comm *comm;              /* while listed there; else null */
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
     uint64_t failed;  /* 1 + the last tag that failed here without the slot, and is to be raised; 0: none */
     uint64_t well_since; /* the turn after the last one that failed here */
+    _Atomic uint64_t *own_word; /* made, with the cells: what this rank would acknowledge to itself; without them the
+                                   communicator's `nothing` */
 } nbcolli_slot;
 
 /* How large data comes to and goes from a peer: in fragments, by gets of the receiver, or by puts of the sender. */
@@ -37,15 +38,17 @@ struct nbcolli_pair {
     /* Made. */
     size_t payload; /* bytes that a message may carry beside its header */
     uint8_t way;    /* nbcolli_way */
+    uint32_t most_owed; /* then they are given back without a message that goes there anyway */
 
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
     uint32_t credits; /* messages that we may still send unasked */
-    uint32_t owed;    /* credits to give back */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
+    uint32_t owed;       /* credits to give back */
     uint32_t epoch;      /* channels of earlier ones mean nothing any more */
+    uint32_t version;    /* of the channels from it: counts what has been opened */
 
     uint32_t seen, over; /* progress. Of its own: the last one that has come; up to which none waits any more */
 };
@@ -185,6 +188,7 @@ struct nbcoll_comm {
     uint64_t taken; /* tags below it have been taken */
     _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
     _Atomic uint64_t started_here[NBCOLLI_STARTED];
+    _Atomic uint64_t nothing; /* where no cells are: nobody reads it */
     uint32_t shrinks;     /* started here: the call */
 
     /* Progress, and a call that cancels. */

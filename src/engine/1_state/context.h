@@ -32,6 +32,7 @@ struct nbcoll_context {
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
     const nbcoll_observer *observer;
     uint32_t flags, credits;
+    nbcoll_status (*restart)(nbcoll_start_block *at); /* of its requests that keep runs */
 
     /* Any thread, by atomic operations. */
     atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
@@ -50,6 +51,7 @@ struct nbcoll_context {
     nbcolli_post *controls;
     uint32_t posts;                            /* of that pool, used or not */
     nbcolli_unexpected *unexpected_pools[2];   /* with a small and a large payload */
+    size_t stored;                             /* of those pools, in use */
     nbcolli_pending_revoke *pending_revokes;
 
     /* Calls and progress add, the drain takes; from `ended`, the way out of a call. */
@@ -70,6 +72,7 @@ struct nbcoll_context {
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
+    uint32_t till_pass;           /* replays that may still end before a pass is due (6_progress/replay.h) */
     nbcolli_round round;          /* the end of a communicator takes that out of it */
 
     /* The caller's side: schedules whose runs are pooled for the context, and the request table. */
@@ -79,8 +82,11 @@ struct nbcoll_context {
     uint32_t chunks;
     nbcolli_request *free_requests;
 
+    /* Calls, in a context of one thread. */
+    nbcolli_request *replaying; /* what waits so (6_progress/replay.h); null: nothing does */
+
     /* Calls and progress. */
-    size_t active;    /* requests, but for those handed over and not taken */
+    size_t active;    /* requests, but for those handed over and not taken, and for the one that is replaying */
     nbcoll_failure failure;
 
     nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */

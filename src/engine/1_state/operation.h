@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_STATE_OPERATION_H
 
 #include "message.h"
+#include "../../reduce/reduce.h"
 #include "../../schedule/schedule.h"
 
 /* What a step with a peer is doing. The phase ends when its post is free and, where noted, an answer has come. */
@@ -35,9 +36,12 @@ struct nbcolli_op {
     nbcolli_run *run;
     nbcoll_step step;
 
-    /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h). */
+    /* Found at the first send of the run on its communicator: the line that sends the same again (channel.h); of a
+     * receive, at the first line that it met. */
     uint32_t channel; /* 1 + it; 0: none */
-    uint32_t epoch;   /* the pair's then */
+    uint32_t epoch;   /* the pair's then; of a receive not used */
+    uint32_t opened;  /* send: the epoch in which a line has gone; receive: the pair's version when one came. Where that
+                         is the pair's, the channel is open */
     nbcolli_pair *pair;
 
     /* Set back when the run is taken; then progress: the phases of the step. */
@@ -79,8 +83,21 @@ typedef struct nbcolli_ready {
     size_t place; /* bytes done of the COPY or REDUCE at the head */
 } nbcolli_ready;
 
+/* A step of a brief schedule where a replay has it (6_progress/replay.h), in the order in which they go. */
+typedef struct nbcolli_move {
+    uint32_t kind; /* nbcoll_kind; JOIN: behind the last one */
+    uint32_t bytes;
+    void *to; /* for the buffers of the request that keeps the run */
+    const void *left, *right;
+    nbcolli_op *op;                  /* of a SEND or RECV */
+    nbcolli_reduce_kernel *combines; /* of a REDUCE */
+    nbcoll_step step;
+} nbcolli_move;
+
 struct nbcolli_run {
     nbcolli_run *next;         /* in a pool: whoever takes it from there, or gives it back */
+    nbcolli_request *keeper;   /* holds it also while it does not run; null: the pool does, or whoever runs it. Who ends
+                                  it, and who releases the request */
 
     /* Made: one block, with what the pointers point to. */
     nbcoll_schedule *schedule;
@@ -89,6 +106,7 @@ struct nbcolli_run {
     nbcoll_step *ready;  /* [steps], behind them: the lanes' queues; each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
+    nbcolli_move *move;    /* of a brief schedule: its steps but for joins, in an order for a replay */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
@@ -98,6 +116,7 @@ struct nbcolli_run {
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
+    const nbcolli_move *at; /* while it replays: what it waits for */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;

@@ -29,6 +29,7 @@ struct nbcolli_request {
     _Atomic uint32_t state;           /* nbcolli_request_state */
     uint32_t outcome;                 /* progress */
     const volatile uint32_t *process; /* made */
+    nbcoll_status (*restart)(nbcoll_start_block *at); /* the context's while it keeps a run, else null: as `kept` */
 
     nbcoll_context *context; /* made */
 
@@ -44,6 +45,8 @@ struct nbcolli_request {
     /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
     uint64_t tag;       /* of its last start */
     nbcolli_run *armed; /* taken for it, if a slot seemed free */
+    nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
+                           one is looked after by no callback, and by one thread */
 
     /* Progress. */
     nbcoll_status status;
@@ -60,8 +63,8 @@ struct nbcolli_request {
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;
     nbcoll_comm *creating;  /* the communicator that this request makes: the call that opens it; progress, at its end */
-    nbcolli_request *next;  /* in the free list, of those handed over or ended, or its communicator's queue: whoever has
-                               it there */
+    nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or its communicator's
+                               queue: whoever has it there */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
 };
 
@@ -69,6 +72,7 @@ _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_
                    offsetof(nbcolli_request, state) == offsetof(nbcoll_request_head, state) &&
                    offsetof(nbcolli_request, outcome) == offsetof(nbcoll_request_head, outcome) &&
                    offsetof(nbcolli_request, process) == offsetof(nbcoll_start_block, process) &&
+                   offsetof(nbcolli_request, restart) == offsetof(nbcoll_start_block, restart) &&
                    offsetof(nbcolli_request, context) == sizeof(nbcoll_start_block) && sizeof(_Atomic uint64_t) == 8 &&
                    sizeof(_Atomic uint32_t) == 4,
                "a request begins as it is published");

@@ -71,6 +71,7 @@ void nbcolli_channel_find(nbcolli_op *op)
                               .fingerprint = run->schedule->fingerprint};
 
     op->channel = 0;
+    op->opened = op->pair->epoch - 1;
     if (!op->post.link->transport.lines || !run->comm->listed || !nbcolli_channels_of(run->comm->context, op->pair))
         return;
     uint32_t i = nbcolli_channel_look_up(op->post.link, op->pair, &wanted);
@@ -111,6 +112,7 @@ void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t
             return;
     if (channel >= used)
         all->ins = channel + 1;
+    comm->peer[h->source].pair->version++;
     all->in[channel] = (nbcolli_channel_end){.comm = comm, .id = comm->id, .number = h->number,
                                              .fingerprint = h->fingerprint, .source = h->source, .to = h->to};
     nbcolli_channel_answer(comm, h, name);

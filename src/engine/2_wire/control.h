@@ -53,7 +53,7 @@ void nbcolli_credits_send(nbcolli_link *link, int peer);
  * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
 static inline void nbcolli_credit_back(nbcolli_link *link, int peer, const nbcolli_header *m)
 {
-    if (m->status == NBCOLL_OK && ++link->pair[peer].owed > link->credits / 2)
+    if (m->status == NBCOLL_OK && ++link->pair[peer].owed > link->pair[peer].most_owed)
         nbcolli_credits_send(link, peer);
 }
 

@@ -31,6 +31,7 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
             return NULL;
         s->capacity = capacity;
     }
+    c->stored++;
     s->next = NULL;
     s->link = link;
     s->source = source;

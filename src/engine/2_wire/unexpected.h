@@ -20,6 +20,7 @@ static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
     nbcolli_unexpected **pool = &s->link->context->unexpected_pools[s->capacity > NBCOLLI_UNEXPECTED_SMALL];
     s->next = *pool;
     *pool = s;
+    s->link->context->stored--;
 }
 
 /* The answer to a message that nobody here will read: its sender must be able to end. `why`: ERR_CANCELLED if the

@@ -7,6 +7,7 @@
 #include "finish.h"
 #include "glance.h"
 #include "phase.h"
+#include "pool.h"
 #include "../2_wire/channel.h"
 
 static inline int nbcolli_brief_line(nbcolli_run *run, nbcolli_op *op, const nbcolli_brief *b)
@@ -16,6 +17,7 @@ static inline int nbcolli_brief_line(nbcolli_run *run, nbcolli_op *op, const nbc
     if (!nbcolli_channel_is_open(op, pair, run->tag) ||
         !nbcolli_channel_send(op, pair, run->tag, nbcolli_brief_at(run, b->left, b->left_at), b->bytes))
         return 0;
+    op->opened = op->epoch;
     op->phase = NBCOLLI_SETTLED;
     return 1;
 }
@@ -44,6 +46,27 @@ static inline void nbcolli_brief_reduce(nbcolli_run *run, const nbcolli_brief *b
                    nbcolli_brief_at(run, b->right, b->right_at), b->bytes / nbcolli_packed_size(how.type));
 }
 
+/* Can the next start replay it: has it gone in lines, and can they be taken? */
+static int nbcolli_brief_can_replay(const nbcolli_run *run)
+{
+    for (const nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
+        const nbcolli_op *op = m->op;
+        if ((m->kind == NBCOLL_SEND && op->opened != op->pair->epoch) ||
+            (m->kind == NBCOLL_RECV && (op->opened != op->pair->version || !op->post.link->lines.take)))
+            return 0;
+    }
+    return 1;
+}
+
+/* The end of a run that nobody keeps. */
+static __attribute__((noinline)) void nbcolli_brief_leave(nbcolli_run *run, nbcolli_request *r)
+{
+    if (!r->kept && !run->schedule->shared && run->schedule->kept < NBCOLLI_KEPT && nbcolli_brief_can_replay(run))
+        nbcolli_run_keep(run, r);
+    else
+        nbcolli_run_shelve(run);
+}
+
 /* The end of an operation that went well. */
 static inline void nbcolli_brief_finish(nbcolli_run *run)
 {
@@ -57,11 +80,11 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
         return;
     }
     if (comm->area)
-        nbcolli_mark_end(comm, run->tag);
+        nbcolli_mark_end(comm, slot, run->tag);
     slot->active = NULL;
     run->state = NBCOLLI_RUN_POOLED;
-    run->next = run->schedule->idle;
-    run->schedule->idle = run;
+    if (!run->keeper)
+        nbcolli_brief_leave(run, r);
     /* relaxed: as in nbcolli_operation_over */
     atomic_store_explicit(&comm->ended, atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1,
                           memory_order_relaxed);

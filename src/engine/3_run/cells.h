@@ -140,14 +140,13 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner);
 /* What this rank would acknowledge to itself says which operations it has ended well: in its slot that of the turn
  * written, and those of the turns before, as many as the count says. Whoever waits for it in one of those is out of
  * step with it; what failed here may be on its way to fail there, too. */
-static inline void nbcolli_mark_end(nbcoll_comm *comm, uint64_t tag)
+static inline void nbcolli_mark_end(const nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
 {
-    uint64_t turn = tag / comm->config.slots, since = nbcolli_slot_of(comm, tag)->well_since;
-    uint64_t turns = turn < since ? 1 : turn - since < NBCOLLI_ALL_FETCHED ? turn - since + 1 : NBCOLLI_ALL_FETCHED;
+    uint64_t turn = tag / comm->config.slots, turns = turn + 1 - slot->well_since;
 
-    /* release: its acknowledgements come before */
-    atomic_store_explicit(nbcolli_word(comm, tag, comm->rank, comm->rank), nbcolli_word_of(comm, tag, turns),
-                          memory_order_release);
+    if (turns - 1 >= NBCOLLI_ALL_FETCHED) /* or below 1 */
+        turns = turn < slot->well_since ? 1 : NBCOLLI_ALL_FETCHED;
+    atomic_store_explicit(slot->own_word, turn << 16 | turns, memory_order_release); /* after its acknowledgements */
 }
 
 int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank);

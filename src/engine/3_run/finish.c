@@ -18,7 +18,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     if (comm->context->observer)
         nbcolli_observe_end(run);
     if (comm->area && run->status == NBCOLL_OK)
-        nbcolli_mark_end(comm, run->tag);
+        nbcolli_mark_end(comm, slot, run->tag);
     else if (comm->area)
         nbcolli_cells_failed(run);
     if (run->delayed_at)

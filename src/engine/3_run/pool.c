@@ -2,7 +2,22 @@
  * Runs: see pool.h. */
 #include "pool.h"
 
+#include "step.h"
 #include "../../host/host.h"
+
+void nbcolli_run_drop(nbcolli_request *r)
+{
+    nbcolli_run *run = r->kept;
+
+    if (!run)
+        return;
+    r->kept = NULL;
+    r->restart = NULL;
+    run->keeper = NULL;
+    run->schedule->kept--;
+    if (run->state == NBCOLLI_RUN_POOLED)
+        nbcolli_run_shelve(run);
+}
 
 void nbcolli_schedule_release(nbcoll_schedule *s)
 {
@@ -26,6 +41,13 @@ nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
 
 void nbcolli_schedule_disown(nbcoll_schedule *s)
 {
+    while (s->requests) {
+        nbcolli_request *r = s->requests;
+        s->requests = r->next;
+        nbcolli_run_drop(r);
+        r->next = s->owner->free_requests;
+        s->owner->free_requests = r;
+    }
     while (s->idle) {
         nbcolli_run *run = s->idle;
         s->idle = run->next;
@@ -54,7 +76,7 @@ static uint32_t nbcolli_most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, scratch. */
+/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, moves, scratch. */
 static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
 {
     size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
@@ -64,7 +86,8 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     size_t sent = s->extent[NBCOLL_BUFFER_SEND_PACKED], received = s->extent[NBCOLL_BUFFER_RECV_PACKED];
     size_t before = packed + nbcolli_lines((sent + received) * sizeof(nbcoll_memory));
     size_t answered = before + nbcolli_lines(s->steps * (sizeof(uint32_t) + sizeof(nbcoll_step)));
-    size_t fixed = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
+    size_t moves = answered + (s->cells ? nbcolli_lines((size_t)s->ranks) : 0);
+    size_t fixed = moves + (s->brief ? nbcolli_lines((s->steps - 1) * sizeof(nbcolli_move)) : 0);
 
     if (scratch > SIZE_MAX - fixed - 63 || s->bounce > SIZE_MAX - fixed - nbcolli_lines(scratch))
         return NULL;
@@ -84,6 +107,7 @@ static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
     run->before = (uint32_t *)(void *)(block + before);
     run->ready = run->before + s->steps;
     run->answered = s->cells ? block + answered : NULL;
+    run->move = (nbcolli_move *)(void *)(block + moves);
     run->base[NBCOLL_BUFFER_SCRATCH] = block + fixed;
     run->bounce = block + fixed + nbcolli_lines(scratch);
     for (nbcoll_step i = 0; i < s->steps; i++)
@@ -134,6 +158,62 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
     return 1;
 }
 
+static nbcolli_move nbcolli_run_move(nbcolli_run *run, nbcoll_step step)
+{
+    const nbcolli_brief *b = &run->schedule->brief[step];
+    int is_message = b->kind == NBCOLL_SEND || b->kind == NBCOLL_RECV;
+
+    return (nbcolli_move){
+        .kind = b->kind,
+        .bytes = b->bytes,
+        .step = step,
+        .op = is_message ? &run->op[b->op] : NULL,
+        .combines =
+            b->kind == NBCOLL_REDUCE ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
+    };
+}
+
+void nbcolli_run_aim(nbcolli_run *run)
+{
+    for (nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
+        const nbcolli_brief *b = &run->schedule->brief[m->step];
+        m->to = nbcolli_brief_at(run, b->to, b->to_at);
+        m->left = nbcolli_brief_at(run, b->left, b->left_at);
+        m->right = nbcolli_brief_at(run, b->right, b->right_at);
+    }
+}
+
+/* The next step for a replay: of those that wait for no other one any more one that is no receive, if there is any. */
+static nbcoll_step nbcolli_run_choose(const nbcoll_schedule *s, const uint32_t *before)
+{
+    nbcoll_step chosen = NBCOLL_START;
+
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+        if (before[i] == 0 && (s->brief[i].kind != NBCOLL_RECV || chosen == NBCOLL_START)) {
+            chosen = i;
+            if (s->brief[i].kind != NBCOLL_RECV)
+                break;
+        }
+    return chosen;
+}
+
+static void nbcolli_run_order(nbcolli_run *run)
+{
+    const nbcoll_schedule *s = run->schedule;
+    nbcolli_move *move = run->move;
+    uint32_t before[NBCOLLI_BRIEF_STEPS];
+
+    memcpy(before, s->before, s->steps * sizeof *before);
+    for (nbcoll_step step; (step = nbcolli_run_choose(s, before)) != NBCOLL_START;) {
+        before[step] = NBCOLLI_STEP_OVER;
+        for (uint32_t i = 0; i < s->brief[step].after_count; i++)
+            before[s->brief[step].after[i]]--;
+        if (s->brief[step].kind != NBCOLL_JOIN)
+            *move++ = nbcolli_run_move(run, step);
+    }
+    *move = (nbcolli_move){.kind = NBCOLL_JOIN};
+}
+
 /* What does not change from start to start on one communicator. */
 static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
 {
@@ -151,13 +231,15 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
         if (v->peer < 0)
             continue;
         op->pair = comm->peer[v->peer].pair;
+        op->opened = (v->kind == NBCOLL_RECV ? op->pair->version : op->pair->epoch) - 1;
         op->post.link = comm->peer[v->peer].link;
         op->post.peer = comm->peer[v->peer].address;
     }
+    if (run->is_brief && !s->shared)
+        nbcolli_run_order(run);
 }
 
-/* Sets back what any path of a run changes. */
-static void nbcolli_run_restore(nbcolli_run *run)
+void nbcolli_run_restore(nbcolli_run *run)
 {
     const nbcoll_schedule *s = run->schedule;
 
@@ -192,14 +274,14 @@ static void nbcolli_run_restore(nbcolli_run *run)
 nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
-    nbcolli_run *run = s->idle ? s->idle : nbcolli_run_make(s);
+    nbcolli_run *run = r->kept ? r->kept : s->idle ? s->idle : nbcolli_run_make(s);
 
     if (!run)
         return NULL;
-    s->idle = run->next;
+    if (!run->keeper)
+        s->idle = run->next;
     if ((s->extent[NBCOLL_BUFFER_SEND_PACKED] || s->extent[NBCOLL_BUFFER_RECV_PACKED]) && !nbcolli_run_pack(run, r)) {
-        run->next = s->idle;
-        s->idle = run;
+        nbcolli_run_shelve(run); /* of such a schedule none is kept */
         return NULL;
     }
     if (run->comm != r->comm || run->bound != r->comm->id)

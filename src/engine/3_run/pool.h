@@ -44,17 +44,46 @@ static inline void nbcolli_run_rewind(nbcolli_run *run)
         run->op[i].phase = NBCOLLI_IDLE;
 }
 
+/* Sets back what any path of a run changes. */
+void nbcolli_run_restore(nbcolli_run *run);
+
+/* A run that nobody keeps goes to the pool. */
+static inline void nbcolli_run_shelve(nbcolli_run *run)
+{
+    run->next = run->schedule->idle;
+    run->schedule->idle = run;
+}
+
+/* Its moves are for the buffers that it has now. */
+void nbcolli_run_aim(nbcolli_run *run);
+
+#define NBCOLLI_KEPT 8u /* runs of a schedule that requests keep, at most */
+
+/* The request keeps the run, which has ended and belongs to nobody, for its further starts, and when it is free. */
+static inline void nbcolli_run_keep(nbcolli_run *run, nbcolli_request *r)
+{
+    run->schedule->kept++;
+    run->keeper = r;
+    r->kept = run;
+    r->restart = r->context->restart;
+    nbcolli_run_aim(run);
+}
+
+/* It keeps none any more; also while that runs. */
+void nbcolli_run_drop(nbcolli_request *r);
+
 /* A run for the request, or null without memory: on the caller's side, or for one who is inside. */
 nbcolli_run *nbcolli_run_arm_slowly(nbcolli_request *r);
 nbcolli_run *nbcolli_run_take(nbcolli_request *r);
 static inline nbcolli_run *nbcolli_run_arm(nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
-    nbcolli_run *run = s->idle;
+    nbcolli_run *run = r->kept ? r->kept : s->idle;
 
     if (!run || run->is_worn || run->comm != r->comm || run->bound != r->comm->id)
         return nbcolli_run_arm_slowly(r);
-    s->idle = run->next;
+    if (!run->keeper)
+        s->idle = run->next;
     nbcolli_run_rewind(run);
     nbcolli_run_begin(run, r);
     return run;
@@ -67,8 +96,8 @@ static inline void nbcolli_run_give(nbcolli_run *run)
 
     nbcolli_caller_lock(c);
     run->state = NBCOLLI_RUN_POOLED;
-    run->next = run->schedule->idle;
-    run->schedule->idle = run;
+    if (!run->keeper)
+        nbcolli_run_shelve(run);
     nbcolli_caller_unlock(c);
 }
 

@@ -70,9 +70,8 @@ void nbcolli_slot_next(nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
             slot->next = tag + 1;
             break;
         }
-    if (!slot->next || slot->listed)
+    if (!slot->next || slot->comm)
         return;
-    slot->listed = 1;
     slot->comm = comm;
     slot->next_free = c->free_slots;
     c->free_slots = slot;

@@ -157,6 +157,8 @@ void nbcolli_area_take(nbcoll_comm *comm)
         atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
                               atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
     comm->started = nbcolli_area_started(comm, comm->rank);
+    for (uint32_t i = 0; i < comm->config.slots; i++)
+        comm->slot[i].own_word = nbcolli_word(comm, i, comm->rank, comm->rank);
     comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL;
     comm->offered->ranks = comm->size;
     for (int rank = 0; rank < comm->size; rank++)

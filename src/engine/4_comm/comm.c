@@ -72,6 +72,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->failure.comm = comm;
     comm->tombstone = tombstone;
     comm->slot = (nbcolli_slot *)(void *)(block + slots);
+    for (uint32_t i = 0; i < config->slots; i++)
+        comm->slot[i].own_word = &comm->nothing;
     comm->peer = (nbcolli_peer *)(void *)(block + peers);
     comm->told = (nbcolli_told *)(void *)(block + told);
     comm->started = comm->started_here;

@@ -55,9 +55,13 @@ int nbcolli_was_reported(nbcoll_request request)
     return age <= 64 ? r->reported >> (age - 1) & 1 : r->reported_before;
 }
 
-nbcoll_request nbcolli_request_handle(nbcolli_request *r)
+void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv)
 {
-    return (nbcoll_request){(nbcoll_request_head *)r, r->generation};
+    r->send = send;
+    r->recv = recv;
+    r->kept->base[NBCOLL_BUFFER_SEND] = (unsigned char *)(uintptr_t)send; /* the builder refused to write to it */
+    r->kept->base[NBCOLL_BUFFER_RECV] = recv;
+    nbcolli_run_aim(r->kept);
 }
 
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
@@ -66,6 +70,11 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     nbcoll_context *c = comm->context;
     nbcolli_request *r;
 
+    if (s && s->requests && s->requests->comm == comm && s->requests->kept->bound == comm->id) {
+        r = nbcolli_request_reopen(s, send, recv);
+        r->extent = extent;
+        return r;
+    }
     if (!c->free_requests && nbcolli_chunk_add(c) != NBCOLL_OK)
         return NULL;
     r = c->free_requests;
@@ -94,12 +103,22 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
     return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
 }
 
-/* The entry is free from now on. */
+/* The entry is free from now on. One with a run of its own waits for the next start of its schedule. */
 static inline void nbcolli_request_forget(nbcoll_context *c, nbcolli_request *r)
 {
-    if (r->schedule)
-        nbcolli_schedule_release(r->schedule);
+    nbcoll_schedule *s = r->schedule;
+
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
+    if (r->kept && !s->evicted) {
+        r->persistent = 0; /* all else is as it was opened */
+        r->next = s->requests;
+        s->requests = r;
+        s->users--;
+        return;
+    }
+    nbcolli_run_drop(r);
+    if (s)
+        nbcolli_schedule_release(s);
     r->next = c->free_requests;
     c->free_requests = r;
 }
@@ -127,6 +146,26 @@ static inline void nbcolli_request_give_back(nbcoll_context *c, nbcolli_request 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
 {
     nbcolli_request_give_back(c, r);
+}
+
+nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s)
+{
+    nbcoll_schedule *schedule = r->schedule;
+    /* relaxed, here and below: of one thread */
+    uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed);
+
+    if (schedule->evicted) {
+        nbcolli_request_give_back(r->context, r);
+        return s;
+    }
+    r->reported_before |= r->reported >> 63;
+    r->reported <<= 1;
+    atomic_store_explicit(&r->generation, generation + 1, memory_order_relaxed);
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed);
+    r->next = schedule->requests;
+    schedule->requests = r;
+    schedule->users--;
+    return s;
 }
 
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r)

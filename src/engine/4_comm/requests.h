@@ -31,7 +31,10 @@ nbcolli_request *nbcolli_request_find(nbcoll_request request);
 int nbcolli_was_reported(nbcoll_request request);
 
 /* The handle of a request. */
-nbcoll_request nbcolli_request_handle(nbcolli_request *r);
+static inline nbcoll_request nbcolli_request_handle(nbcolli_request *r)
+{
+    return (nbcoll_request){(nbcoll_request_head *)r, atomic_load_explicit(&r->generation, memory_order_relaxed)};
+}
 
 /* An inactive request that holds `s`, or null: nbcolli_request_refused says why. `extent`: bytes of the receive buffer
  * that the call named. The caller of a schedule with bound blocks, or of an extent as counted, sets `blocks`. The
@@ -47,6 +50,37 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r);
 
 /* Ends what request_open began. The lock is held, too. */
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r);
+
+/* The same for one that is not persistent and keeps a run, in a context of one thread. Returns `s`. */
+nbcoll_status nbcolli_request_retire_kept(nbcolli_request *r, nbcoll_status s);
+
+/* Reports the end, which was `s`, of a request that keeps a run. */
+static inline nbcoll_status nbcolli_request_take_kept(nbcoll_request *request, nbcoll_status s)
+{
+    nbcolli_request *r = nbcolli_entry_of(*request);
+    if (!r->persistent) {
+        *request = (nbcoll_request){0};
+        return nbcolli_request_retire_kept(r, s);
+    }
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* of one thread */
+    return s;
+}
+
+/* One that the schedule has had before on this communicator, for these buffers; null: none is free. It is inactive, and
+ * keeps a run; its extent is that of the schedule's last call. */
+void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv);
+static inline nbcolli_request *nbcolli_request_reopen(nbcoll_schedule *s, const void *send, void *recv)
+{
+    nbcolli_request *r = s->requests;
+    if (!r)
+        return NULL;
+    s->requests = r->next;
+    s->users++;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_relaxed); /* nobody knows it yet */
+    if (r->send != send || r->recv != recv)
+        nbcolli_request_aim(r, send, recv);
+    return r;
+}
 
 /* The same for one who is inside, and does not hold the caller's side. */
 void nbcolli_request_release(nbcoll_context *c, nbcolli_request *r);

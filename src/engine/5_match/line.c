@@ -6,6 +6,7 @@
 #include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../3_run/brief.h"
+#include "../3_run/pool.h"
 #include "../3_run/run.h"
 
 /* The run of that tag, if it is a brief one that goes well, of a schedule that has such a message: end->op is its
@@ -60,8 +61,10 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
         return;
     }
     nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), line->payload, line->bytes);
-    if (++pair->owed > link->credits / 2)
+    if (++pair->owed > pair->most_owed)
         nbcolli_credits_send(link, line->source);
+    op->channel = line->channel + 1;
+    op->opened = pair->version;
     op->phase = NBCOLLI_SETTLED;
     nbcolli_brief_end(run, op->step, b);
     nbcolli_brief_advance(run);

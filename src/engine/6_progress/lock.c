@@ -4,7 +4,7 @@
 
 #include "lock.h"
 
-static void nbcolli_lock_relax(void)
+void nbcolli_lock_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_PROGRESS_LOCK_H
 
 #include "handed.h"
+#include "replay.h"
 #include "../1_state/caller.h"
 #include "../../host/host.h"
 
@@ -33,6 +34,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
     }
     if (atomic_load_explicit(&c->lock, memory_order_relaxed)) /* relaxed: of one thread */
         return 0;
+    if (c->replaying)
+        nbcolli_replay_give_way(c);
     atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* as above */
     atomic_signal_fence(memory_order_seq_cst); /* a signal handler sees it before all that is done inside */
     return 1;
@@ -73,6 +76,9 @@ static inline void nbcolli_come_back(nbcoll_context *c)
 {
     atomic_fetch_sub_explicit(&c->outside, 1, memory_order_release); /* the last touch, before it is freed */
 }
+
+/* Between two looks that follow each other at once. */
+void nbcolli_lock_relax(void);
 
 /* Between two looks, when sleeping is not (yet) worth it. */
 void nbcolli_pause(nbcoll_context *c, uint64_t looks);

@@ -118,6 +118,8 @@ static void nbcolli_slot_fill(nbcolli_slot *slot)
     nbcolli_request *r = slot->next ? nbcolli_queue_find(slot->comm, slot->next - 1) : NULL;
     nbcolli_run *run = r ? nbcolli_run_take(r) : NULL;
 
+    slot->comm = NULL;
+
     if (run) {
         nbcolli_queue_remove(r);
         r->run = run;
@@ -192,7 +194,6 @@ void nbcolli_drain_news(nbcoll_context *c)
         } else if (c->free_slots) {
             nbcolli_slot *slot = c->free_slots;
             c->free_slots = slot->next_free;
-            slot->listed = 0;
             nbcolli_slot_fill(slot);
         } else if (c->made) {
             nbcolli_request *r = c->made;

@@ -5,6 +5,7 @@
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
 #include "../3_run/cells.h"
+#include "../3_run/pool.h"
 #include "../3_run/step.h"
 #include "../6_progress/lock.h"
 #include "../6_progress/progress.h"
@@ -81,10 +82,13 @@ static void nbcolli_abandon_run(nbcolli_run *run, nbcoll_lent *lent, void *user)
             nbcolli_unexpected_free(op->unexpected);
         op->unexpected = NULL;
     }
+    if (loan.is_kept && run->keeper)
+        nbcolli_run_drop(run->keeper);
     if (loan.is_kept)
         return;
-    run->next = run->schedule->idle;
-    run->schedule->idle = run;
+    run->state = NBCOLLI_RUN_POOLED;
+    if (!run->keeper)
+        nbcolli_run_shelve(run);
 }
 
 static void nbcolli_abandon_backlog(nbcolli_link *link)

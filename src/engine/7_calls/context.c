@@ -98,6 +98,8 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->delayed_end = &c->delayed;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
+    c->till_pass = NBCOLLI_REPLAY_PASSES;
+    c->restart = nbcolli_restart;
     c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
     s = nbcolli_alive_open(c);
     if (s != NBCOLL_OK) {

@@ -134,7 +134,7 @@ static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_re
     return s;
 }
 
-static inline nbcoll_status nbcolli_test(nbcoll_request *request)
+static nbcoll_status nbcolli_test(nbcoll_request *request)
 {
     nbcolli_request *r = (nbcolli_request *)request->at;
     if (!r)
@@ -156,9 +156,39 @@ static inline nbcoll_status nbcolli_test(nbcoll_request *request)
     return nbcolli_leave_reporting(c, s);
 }
 
+/* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
+ * line is not there; PENDING: a call that enters is to see. */
+static inline nbcoll_status nbcolli_glance(nbcoll_request *request)
+{
+    nbcolli_request *r = (nbcolli_request *)request->at;
+
+    /* relaxed, here and below: of one thread, if it keeps a run */
+    if (!r || !r->kept || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
+        *r->process != 1)
+        return NBCOLL_PENDING;
+    const nbcoll_context *c = r->context;
+    if (c->replaying == r) {
+        nbcoll_status s = nbcolli_replay_look(r);
+        return s == NBCOLL_OK ? nbcolli_request_take_kept(request, s) : s;
+    }
+    if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
+        !nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        return NBCOLL_PENDING;
+    return nbcolli_request_take_kept(request, r->status);
+}
+
+/* After a glance with this result. */
+static inline nbcoll_status nbcolli_test_after(nbcoll_request *request, nbcoll_status s)
+{
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request) : s;
+}
+
 nbcoll_status nbcoll_test(nbcoll_request *request)
 {
-    return request ? nbcolli_test(request) : NBCOLL_ERR_NULL;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_glance(request);
+    return s == NBCOLL_OK ? s : nbcolli_test_after(request, s);
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -206,10 +236,38 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
     }
 }
 
+/* After a glance that found nothing: further ones, while spinning is right. PENDING: a call that enters is to see. */
+static nbcoll_status nbcolli_glance_on(nbcoll_request *request, uint64_t timeout)
+{
+    const nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_status s = NBCOLL_AGAIN;
+
+    for (uint64_t looks = timeout && !c->crowded && !c->host.pause ? NBCOLLI_REPLAY_LOOKS : 1; looks > 1; looks--) {
+        nbcolli_lock_relax();
+        s = nbcolli_glance(request);
+        if (s != NBCOLL_AGAIN)
+            return s;
+    }
+    return NBCOLL_PENDING;
+}
+
+/* After a glance that was not enough. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
+                                                                   nbcoll_status s)
+{
+    if (s == NBCOLL_AGAIN)
+        s = nbcolli_glance_on(request, timeout);
+    if (s == NBCOLL_PENDING)
+        s = nbcolli_test(request);
+    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
+}
+
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
-    nbcoll_status s = request ? nbcolli_test(request) : NBCOLL_ERR_NULL;
-    return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
+    if (!request)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_glance(request);
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
 }
 
 /* To be drained. */
@@ -255,6 +313,7 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
     nbcoll_status s = nbcolli_request_expired(r);
     nbcoll_failure failure = c->failure; /* that of the deadline, which cancelling does not replace */
+    nbcolli_run_drop(r);
     r->detached = r->is_heeded = 1;
     if (r->creating)
         r->creating->out = NULL;
@@ -263,6 +322,30 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     nbcolli_drain(c);
     c->failure = failure;
     return nbcolli_leave(c, s);
+}
+
+/* After a glance that was not enough. */
+static __attribute__((noinline)) nbcoll_status nbcolli_wait_kept_longer(nbcolli_request *r, uint64_t timeout,
+                                                                        nbcoll_status s)
+{
+    nbcoll_request request = nbcolli_request_handle(r);
+
+    if (s == NBCOLL_AGAIN)
+        s = nbcolli_glance_on(&request, timeout);
+    return s == NBCOLL_PENDING ? nbcolli_wait_or_leave(request, timeout) : s;
+}
+
+nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
+{
+    nbcoll_status s;
+
+    if (r->context->replaying == r)
+        s = nbcolli_replay_look(r);
+    else if (nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed))) /* of one thread */
+        return nbcolli_request_retire_kept(r, r->status);
+    else
+        s = NBCOLL_PENDING;
+    return s == NBCOLL_OK ? nbcolli_request_retire_kept(r, s) : nbcolli_wait_kept_longer(r, timeout, s);
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
@@ -293,7 +376,7 @@ static nbcoll_status nbcolli_enter_request(nbcoll_request request, nbcolli_reque
     return *out ? NBCOLL_OK : nbcolli_leave(c, NBCOLL_ERR_REQUEST);
 }
 
-nbcoll_status nbcoll_start(nbcoll_request *request)
+static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_request *request)
 {
     nbcoll_context *c = request ? nbcolli_context_of(*request) : NULL;
     if (!c)
@@ -308,6 +391,18 @@ nbcoll_status nbcoll_start(nbcoll_request *request)
     return NBCOLL_ERR_REQUEST;
 }
 
+nbcoll_status nbcoll_start(nbcoll_request *request)
+{
+    nbcolli_request *r = request ? (nbcolli_request *)request->at : NULL;
+
+    /* relaxed: of one thread, if it keeps a run */
+    if (r && r->kept && atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_INACTIVE &&
+        atomic_load_explicit(&r->generation, memory_order_relaxed) == request->generation && *r->process == 1 &&
+        nbcolli_can_replay(r->context, r->comm))
+        return nbcolli_replay_start(r);
+    return nbcolli_start_generally(request);
+}
+
 nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *user)
 {
     nbcolli_request *r;
@@ -316,6 +411,7 @@ nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *done, void *us
     nbcoll_status s = nbcolli_enter_request(request, &r);
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_run_drop(r);
     r->done = done;
     r->is_heeded = 1;
     r->user = user;

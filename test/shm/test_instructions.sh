@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What a start and a wait of 8 bytes over shm may take at each of two ranks when nobody waits, in instructions, with those
+# of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
+# 5 % are allowed for other compilers. Of the release build alone.
+grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
+    grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
+    echo "not the release build"
+    exit 77
+}
+command -v valgrind >/dev/null || {
+    echo "valgrind is not installed"
+    exit 77
+}
+program=$NBCOLL_BINARY/bench/path
+[ -x "$program" ] || {
+    echo "bench/path was not built"
+    exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# batches OPERATION FORM SIDE N: instructions of N batches of a thousand.
+batches()
+{
+    valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" --callgrind-out-file="$work/out" \
+        "$program" "$1" "$2" "$4" 2>&1 | sed -n 's/.*Collected : *\([0-9]*\).*/\1/p'
+}
+
+failed=0
+for operation in bcast barrier allreduce; do
+    for side in 0 1; do
+        before=0
+        for form in nonblocking persistent blocking; do
+            [ "$form$operation" != blockingbarrier ] && [ "$form$operation" != blockingallreduce ] || continue
+            once=$(batches $operation $form $side 1)
+            thrice=$(batches $operation $form $side 3)
+            count=$(((thrice - once) / 2000))
+            case $form in
+            nonblocking) most=525 before=$count ;;
+            persistent) most=367 ;;
+            blocking) most=$before ;;
+            esac
+            echo "$operation, $form, rank $side: $count of at most $most"
+            [ "$count" -gt 0 ] && [ "$count" -le "$most" ] || failed=1
+        done
+    done
+done
+exit $failed
