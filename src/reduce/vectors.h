@@ -16,7 +16,6 @@
 #define NBCOLLI_REDUCE_PASTED(a, b) a##_##b
 #define NBCOLLI_REDUCE_PASTE(a, b) NBCOLLI_REDUCE_PASTED(a, b)
 
-
 #define NBCOLLI_REDUCE_FUNCTION(name)                                                                                  \
     static NBCOLLI_TARGET void NBCOLLI_REDUCE_NAME(name)(char *result, const char *left, const char *right,            \
                                                          size_t bytes)

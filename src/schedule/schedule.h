@@ -81,7 +81,7 @@ struct nbcoll_schedule {
     nbcoll_schedule *owned_next, **owned_at; /* in the owner's list */
     nbcolli_run *idle;     /* pooled runs */
     nbcolli_request *requests; /* free ones, each with a run that it keeps */
-    uint32_t kept;         /* runs that requests keep */
+    uint32_t kept;             /* runs that requests keep */
     uint64_t serial;       /* of those that the owner has had: what was found for it is not taken for another one's */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */

@@ -198,8 +198,9 @@ static void forks(scene *s, int rank)
 
 static void whoever_comes_in_finds_it_active(void **state)
 {
-    static meanwhile *const all_of_them[] = {progresses, tests, counts, asks_for_the_result, would_free,
-                                             starts_it_again, arms, waits_till_a_deadline, forks};
+    static meanwhile *const all_of_them[] = {progresses, tests,           counts, asks_for_the_result,
+                                             would_free, starts_it_again, arms,   waits_till_a_deadline,
+                                             forks};
     scene s;
     (void)state;
     for (size_t i = 0; i < sizeof all_of_them / sizeof all_of_them[0]; i++)

@@ -185,7 +185,6 @@ static nbcoll_posted nbcolli_shm_line_post(nbcoll_endpoint *ep, int peer, uint32
     return nbcolli_shm_publish(e, p, line, word);
 }
 
-
 /* ---- arrivals -------------------------------------------------------------------------------------------------- */
 
 /* The word of the next entry of this sender, or 0 while it is not there. */

@@ -41,12 +41,12 @@ struct nbcolli_pair {
     uint32_t most_owed; /* then they are given back without a message that goes there anyway */
 
     /* Whoever sends to it takes, in a call or in progress; what comes from it gives, in progress. */
-    uint32_t credits; /* messages that we may still send unasked */
+    uint32_t credits;                     /* messages that we may still send unasked */
     nbcolli_op *stalling, **stalling_end; /* sends that wait for a credit */
     uint32_t stalls;     /* the number of the last one to it */
     uint32_t told;       /* up to which it has been told that none waits any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
-    uint32_t owed;       /* credits to give back */
+    uint32_t owed;              /* credits to give back */
     uint32_t epoch;      /* channels of earlier ones mean nothing any more */
     uint32_t version;    /* of the channels from it: counts what has been opened */
 

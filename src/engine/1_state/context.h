@@ -86,7 +86,7 @@ struct nbcoll_context {
     nbcolli_request *replaying; /* what waits so (6_progress/replay.h); null: nothing does */
 
     /* Calls and progress. */
-    size_t active;    /* requests, but for those handed over and not taken, and for the one that is replaying */
+    size_t active; /* requests, but for those handed over and not taken, and for the one that is replaying */
     nbcoll_failure failure;
 
     nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */

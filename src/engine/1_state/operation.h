@@ -106,7 +106,7 @@ struct nbcolli_run {
     nbcoll_step *ready;  /* [steps], behind them: the lanes' queues; each step enters once */
     nbcolli_op *op;      /* [ops] */
     nbcoll_memory *regions; /* for the CALL with most regions */
-    nbcolli_move *move;    /* of a brief schedule: its steps but for joins, in an order for a replay */
+    nbcolli_move *move;     /* of a brief schedule: its steps but for joins, in an order for a replay */
     unsigned char *bounce; /* where a FETCH_REDUCE gets what it cannot read in place */
     nbcoll_memory *packed[2]; /* of the send and the receive buffer: bound blocks as they travel, in `room` */
     uint8_t *answered;   /* [ranks]: it will not read what our cells lend */
@@ -116,7 +116,7 @@ struct nbcolli_run {
     uint64_t bound;            /* the id that it had when the ops found their pairs and channels */
     nbcolli_request *request;
     uint64_t tag;
-    const nbcolli_move *at; /* while it replays: what it waits for */
+    const nbcolli_move *at;                   /* while it replays: what it waits for */
     unsigned char *base[NBCOLL_BUFFER_COUNT]; /* the scratch buffer's: made */
     unsigned char *room;     /* grows as the counts of a start demand */
     size_t room_bytes;

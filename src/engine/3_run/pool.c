@@ -168,8 +168,7 @@ static nbcolli_move nbcolli_run_move(nbcolli_run *run, nbcoll_step step)
         .bytes = b->bytes,
         .step = step,
         .op = is_message ? &run->op[b->op] : NULL,
-        .combines =
-            b->kind == NBCOLL_REDUCE ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
+        .combines = b->kind == NBCOLL_REDUCE ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
     };
 }
 

@@ -134,11 +134,8 @@ static inline nbcoll_status nbcolli_take_plain_end(nbcoll_context *c, nbcolli_re
     return s;
 }
 
-static nbcoll_status nbcolli_test(nbcoll_request *request)
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcolli_request *r)
 {
-    nbcolli_request *r = (nbcolli_request *)request->at;
-    if (!r)
-        return NBCOLL_OK;
     nbcoll_context *c = r->context;
     nbcoll_status s = NBCOLL_OK;
     /* relaxed, here and below: of one thread */
@@ -158,7 +155,7 @@ static nbcoll_status nbcolli_test(nbcoll_request *request)
 
 /* What a look is enough for, at a request that keeps a run: one that replays, or has ended. AGAIN: it replays, and its
  * line is not there; PENDING: a call that enters is to see. */
-static inline nbcoll_status nbcolli_glance(nbcoll_request *request)
+static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
 {
     nbcolli_request *r = (nbcolli_request *)request->at;
 
@@ -177,18 +174,23 @@ static inline nbcoll_status nbcolli_glance(nbcoll_request *request)
     return nbcolli_request_take_kept(request, r->status);
 }
 
-/* After a glance with this result. */
-static inline nbcoll_status nbcolli_test_after(nbcoll_request *request, nbcoll_status s)
+static __attribute__((noinline)) nbcoll_status nbcolli_test_kept_slowly(nbcoll_request *request)
 {
-    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request) : s;
+    return nbcolli_test(request, (nbcolli_request *)request->at);
+}
+
+static __attribute__((noinline)) nbcoll_status nbcolli_test_kept(nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test_kept_slowly(request) : s;
 }
 
 nbcoll_status nbcoll_test(nbcoll_request *request)
 {
-    if (!request)
-        return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_glance(request);
-    return s == NBCOLL_OK ? s : nbcolli_test_after(request, s);
+    if (!request || !request->at)
+        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
+    nbcolli_request *r = (nbcolli_request *)request->at;
+    return r->kept ? nbcolli_test_kept(request) : nbcolli_test(request, r);
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -237,14 +239,14 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
 }
 
 /* After a glance that found nothing: further ones, while spinning is right. PENDING: a call that enters is to see. */
-static nbcoll_status nbcolli_glance_on(nbcoll_request *request, uint64_t timeout)
+static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
 {
     const nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = NBCOLL_AGAIN;
 
     for (uint64_t looks = timeout && !c->crowded && !c->host.pause ? NBCOLLI_REPLAY_LOOKS : 1; looks > 1; looks--) {
         nbcolli_lock_relax();
-        s = nbcolli_glance(request);
+        s = nbcolli_request_look(request);
         if (s != NBCOLL_AGAIN)
             return s;
     }
@@ -256,9 +258,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
                                                                    nbcoll_status s)
 {
     if (s == NBCOLL_AGAIN)
-        s = nbcolli_glance_on(request, timeout);
+        s = nbcolli_request_look_on(request, timeout);
     if (s == NBCOLL_PENDING)
-        s = nbcolli_test(request);
+        s = request->at ? nbcolli_test(request, (nbcolli_request *)request->at) : NBCOLL_OK;
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout) : s;
 }
 
@@ -266,7 +268,7 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
     if (!request)
         return NBCOLL_ERR_NULL;
-    nbcoll_status s = nbcolli_glance(request);
+    nbcoll_status s = nbcolli_request_look(request);
     return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
 }
 
@@ -331,7 +333,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_kept_longer(nbcolli_
     nbcoll_request request = nbcolli_request_handle(r);
 
     if (s == NBCOLL_AGAIN)
-        s = nbcolli_glance_on(&request, timeout);
+        s = nbcolli_request_look_on(&request, timeout);
     return s == NBCOLL_PENDING ? nbcolli_wait_or_leave(request, timeout) : s;
 }
 
