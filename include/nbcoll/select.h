@@ -28,6 +28,7 @@
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
  *   get_ns        of each message that is longer, and each fetch from shared memory of more than a cell holds
  *   credits       a pipeline of more segments counts as one of long messages
+ *   shared        what others read of a result in shared memory counts once more: it is dear to write again
  *
  * Of the first four, eager_ps and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of
  * `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all ranks share memory, the

@@ -18,6 +18,7 @@ typedef struct nbcolli_cost_call {
     uint64_t shelf;          /* bytes that a rank's copies of what it exposes take at most */
     uint64_t ranks, bytes;
     uint64_t arity, ports, segment;
+    int shared;
 } nbcolli_cost_call;
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
@@ -81,6 +82,13 @@ static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64
     } else if (exposed > NBCOLLI_CELL_INLINE)
         one += c->get + c->overhead - c->overhead / 2;
     return count ? c->alpha + 2 * c->overhead + copy + count * one : 0;
+}
+
+/* Bytes of the result that others read where they lie, if memory is shared: each time, their lines are to be taken back
+ * from those who have read them before they are written again, which takes as long as to move them. */
+static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    return c->shared ? bytes * c->beta : 0;
 }
 
 /* ---- trees ----------------------------------------------------------------------------------------------------- */
@@ -187,9 +195,11 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
  *   L, D, x       log2 P, rounded up, and down; 1 if P is no power of two, and the ranks beyond it fold; else 0
  *   M(bytes)      a message
  *   B(bytes)      a rank copies or combines these
+ *   R(bytes)      of the result, which others read
  *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As above */
 #define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_message(c, bytes)
 #define NBCOLLI_COST_WORK(bytes) ((bytes) * c->gamma)
+#define NBCOLLI_COST_REWRITTEN(bytes) nbcolli_cost_rewritten(c, bytes)
 #define NBCOLLI_COST_TRAIN(count, bytes, ends, worked) nbcolli_cost_train(c, count, bytes, ends, worked)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
 #define NBCOLLI_COST_TREE(whole, block, worked) nbcolli_cost_binomial(c, P, whole, block, worked)
@@ -205,7 +215,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
     X(OPERATION, halving, nbcolli_cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                \
     X(OPERATION, ring, (P - 1) * (M(m) + B(m)))
-#define NBCOLLI_COST_LIST(X, M, B, T, F, TREE)                                                                         \
+#define NBCOLLI_COST_LIST(X, M, B, R, T, F, TREE)                                                                      \
     X(BARRIER, dissemination, L *M(0))                                                                                 \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
@@ -241,11 +251,12 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(REDUCE, flat, T(P - 1, n, 1, n))                                                                                 \
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
     X(ALLREDUCE, recursive_doubling, D *(M(n) + B(n)) + x * (2 * M(n) + B(n)))                                         \
-    X(ALLREDUCE, ring, (P - 1) * (2 * M(m) + B(m)))                                                                    \
+    X(ALLREDUCE, ring, (P - 1) * (2 * M(m) + B(m) + R(m)))                                                             \
     X(ALLREDUCE, groups, L * (M(n) + B(n)))                                                                            \
-    X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0))                                                        \
+    X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0) + R(m))                                                 \
     X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
-    X(ALLREDUCE, halving, nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)))             \
+    X(ALLREDUCE, halving,                                                                                              \
+      nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)) + R(n - m))                      \
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + B(n))                                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER)                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER_BLOCK)                                                \
@@ -257,8 +268,8 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(EXSCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
-    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_WORK, NBCOLLI_COST_TRAIN, NBCOLLI_COST_FETCHES,            \
-                      NBCOLLI_COST_TREE)
+    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_WORK, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN,          \
+                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \
@@ -333,6 +344,7 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
                            .credits = terms->credits,
                            .shelf = terms->shelf,
                            .ranks = (uint64_t)terms->ranks,
+                           .shared = terms->shared,
                            .bytes = choice->bytes};
     const nbcoll_choice given = *choice;
     nbcolli_cost_time least = 0;

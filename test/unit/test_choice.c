@@ -94,6 +94,44 @@ static void handling_a_byte_and_getting_have_prices_of_their_own(void **state)
     assert_int_equal(predicted(terms, NBCOLL_OPERATION_BCAST, "flat", 1000, 2), 1000 + 200 + 8000 / 2);
 }
 
+/* With the prices of shared memory. Where the halves of an allreduce go to the other rank from the result, which is
+ * written again the next time, combining all of it on both sides is cheaper; messages between machines copy it. */
+static void what_others_read_of_a_result_in_shared_memory_is_dear_to_write_again(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.ranks = 2;
+    terms.alpha_ns = 350;
+    terms.beta_ps = 130;
+    terms.gamma_ps = 40;
+    terms.overhead_ns = 60;
+    for (size_t count = 1 << 15; count <= 1 << 20; count *= 2) {
+        terms.shared = 1;
+        assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, count).algorithm->name, "recursive_doubling");
+        terms.shared = 0;
+        assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, count).algorithm->name, "ring");
+    }
+}
+
+/* As shm prices ranks of which eight share a core: a message that waits for another one waits for a turn of all. */
+static void crowded_ranks_choose_what_takes_one_hop(void **state)
+{
+    nbcoll_terms terms = by_cost;
+    (void)state;
+    terms.shared = 1;
+    for (unsigned turns = 2; turns <= 8; turns *= 2) {
+        terms.ranks = 2 * (int)turns;
+        terms.alpha_ns = 5000 * turns;
+        terms.beta_ps = 130 * turns;
+        terms.gamma_ps = 40 * turns;
+        terms.overhead_ns = 60 * turns;
+        terms.get_ns = 900 * turns;
+        assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BARRIER, 0).algorithm->name, "slots");
+        assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 1).algorithm->name, "slots");
+        assert_string_equal(choice_of(&terms, NBCOLL_OPERATION_ALLREDUCE, 1).algorithm->name, "slots");
+    }
+}
+
 static void the_cheapest_parameters_come_with_the_algorithm(void **state)
 {
     nbcoll_terms terms = by_cost;
@@ -413,6 +451,8 @@ int main(void)
         cmocka_unit_test(small_data_take_few_messages_and_large_data_few_bytes),
         cmocka_unit_test(a_limit_of_the_host_replaces_the_cost_model),
         cmocka_unit_test(handling_a_byte_and_getting_have_prices_of_their_own),
+        cmocka_unit_test(what_others_read_of_a_result_in_shared_memory_is_dear_to_write_again),
+        cmocka_unit_test(crowded_ranks_choose_what_takes_one_hop),
         cmocka_unit_test(the_cheapest_parameters_come_with_the_algorithm),
         cmocka_unit_test(more_segments_than_credits_are_long_messages),
         cmocka_unit_test(exposures_compete_where_all_share_memory),
