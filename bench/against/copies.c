@@ -132,14 +132,16 @@ static void pause_for(const world *w)
         sched_yield();
 }
 
-/* Until every rank has ended the phase. */
-static void end_phase(copies *k)
+/* Until every rank has ended the phase; of one that is the last, those that read this rank's memory. */
+static void end_phase(copies *k, const phase *last)
 {
     const world *w = k->world;
     atomic_store_explicit(&board_of(w, w->rank)->phase, ++k->phase, memory_order_release);
-    for (int r = 0; r < w->ranks; r++)
-        while ((int)(atomic_load_explicit(&board_of(w, r)->phase, memory_order_acquire) - k->phase) < 0)
+    for (int r = 0; r < w->ranks; r++) {
+        atomic_uint *its = &board_of(w, r)->phase;
+        while ((!last || last->give[r]) && (int)(atomic_load_explicit(its, memory_order_acquire) - k->phase) < 0)
             pause_for(w);
+    }
 }
 
 /* ---- read, and direct ------------------------------------------------------------------------------------------- */
@@ -274,12 +276,13 @@ static int pass(entry *e, const phase *p, int turn)
     copies *k = j->copies;
     const world *w = k->world;
     const float *from = p->from_recv ? e->buffers->recv[turn] : e->buffers->send[turn];
-    size_t done[RANKS_MOST] = {0}, most = 0, at = 0, left;
+    size_t done[RANKS_MOST] = {0}, most = 0, at = 0, left = SIZE_MAX;
     int i = 1;
     for (int r = 0; r < w->ranks; r++)
         most = pieces(p->take[r]) > most ? pieces(p->take[r]) : most;
     do {
         int moved = 0;
+        size_t before = left;
         left = give_all(k, p, from, done, j->path);
         while (at < most && !moved) {
             int source = (w->rank + i) % w->ranks;
@@ -288,7 +291,7 @@ static int pass(entry *e, const phase *p, int turn)
             at += i + 1 == w->ranks;
             i = i + 1 == w->ranks ? 1 : i + 1;
         }
-        if (!moved)
+        if (!moved && left == before) /* whoever can go on keeps his core */
             pause_for(w);
     } while (left || at < most);
     return 0;
@@ -383,12 +386,12 @@ static int call(entry *e, int turn)
     copy_own(k->world, e, turn);
     if (!status && e->cell->operation == NBCOLL_OPERATION_ALLREDUCE && k->world->ranks > 2) {
         if (!is_ring)
-            end_phase(k);
+            end_phase(k, NULL);
         p = second_phase(k->world, e, turn);
         status = is_ring ? pass(e, &p, turn) : fetch(e, &p, turn);
     }
     if (!is_ring)
-        end_phase(k);
+        end_phase(k, &p);
     return status;
 }
 
