@@ -92,6 +92,52 @@ static void it_is_proved_with_parameters(void **state)
     prove(algorithm, NBCOLL_NUMBERING_ROUND_ROBIN, FEW, c);
 }
 
+/* Without leave to reorder, on nodes that are dealt the ranks: refuted, but for the ordered forms. */
+static void only_the_ordered_forms_keep_rank_order(void **state)
+{
+    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE,
+                                                  NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK};
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_ROUND_ROBIN, 0};
+    (void)state;
+    for (size_t i = 0; i < 2 * LENGTH(operations); i++) {
+        nbcoll_operation operation = operations[i / 2];
+        nbcoll_algorithm held = *nbcoll_algorithm_find(operation, i % 2 ? "hierarchical_ordered" : "hierarchical");
+        nbcoll_grid grid = {sizeof grid, .fewest = 8, .most = 8, .counts = 1, .count = &counts[1],
+                            .placement = &placement};
+        nbcoll_case c = {.size = sizeof c, .operation = operation, .node = NBCOLL_CASE_BY_NODE,
+                         .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}};
+        nbcoll_refutation why = {.size = sizeof why};
+        held.flags &= ~NBCOLL_ALGORITHM_REORDERS;
+        assert_int_equal(nbcoll_verify_grid(&held, &grid, &c, &why), i % 2 ? NBCOLL_OK : NBCOLL_ERR_VERIFY);
+        assert_int_equal(why.flaw, i % 2 ? NBCOLL_FLAW_NONE : NBCOLL_FLAW_ORDER);
+    }
+}
+
+/* What an engine's cells have room for: one exposure, and in it no more parts than there are ranks. */
+static void exposures_fit_into_cells(void **state)
+{
+    const nbcoll_algorithm *algorithm = *state;
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_BLOCK, 0};
+    nbcoll_nodes *nodes;
+    assert_int_equal(nbcoll_nodes_place(&placement, 16, NULL, &nodes), NBCOLL_OK);
+    for (int rank = 0; rank < 16; rank++) {
+        nbcoll_case c = {.size = sizeof c, .operation = algorithm->operation, .ranks = 16, .count = 9, .known = 1,
+                         .node = NBCOLL_CASE_BY_NODE, .nodes = nodes, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}};
+        unsigned exposures = 0, parts = 0;
+        nbcoll_schedule *s;
+        const nbcoll_step_view *v;
+        assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &s), NBCOLL_OK);
+        for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++)
+            if (v->kind == NBCOLL_EXPOSE) {
+                exposures++;
+                parts += v->part_count;
+            }
+        assert_true(exposures <= algorithm->flags >> 16 && parts <= 16);
+        nbcoll_schedule_free(s);
+    }
+    nbcoll_nodes_free(nodes);
+}
+
 typedef struct proof {
     const char *name;
     void (*run)(void **state);
@@ -99,18 +145,20 @@ typedef struct proof {
 
 static const proof proofs[] = {{"many ranks", it_is_proved_on_many_ranks},
                                {"all forms", it_is_proved_in_all_forms},
-                               {"parameters", it_is_proved_with_parameters}};
+                               {"parameters", it_is_proved_with_parameters},
+                               {"cells", exposures_fit_into_cells}};
 
 int main(void)
 {
     static char names[LENGTH(proofs) * ALGORITHMS][64];
-    static struct CMUnitTest tests[LENGTH(proofs) * ALGORITHMS];
+    static struct CMUnitTest tests[LENGTH(proofs) * ALGORITHMS + 1] = {
+        cmocka_unit_test(only_the_ordered_forms_keep_rank_order)};
     const nbcoll_algorithm *algorithm;
-    unsigned n = 0;
+    unsigned n = 1;
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
         for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
             for (size_t k = 0; k < LENGTH(proofs) && (algorithm->flags & NBCOLL_ALGORITHM_NODES); k++, n++) {
-                if (n == LENGTH(tests))
+                if (n == LENGTH(proofs) * ALGORITHMS)
                     return 1; /* not one of them is left out */
                 snprintf(names[n], sizeof names[n], "%s/%s, %s", nbcoll_operation_name(algorithm->operation),
                          algorithm->name, proofs[k].name);

@@ -129,7 +129,7 @@ static int does_something(const nbcoll_algorithm *algorithm, const nbcoll_case *
 {
     nbcoll_case without = *with;
     int differs = 0;
-    without.segment = without.arity = without.ports = 0;
+    without.segment = without.arity = without.ports = without.leaders = 0;
     for (int rank = 0; rank < with->ranks; rank++) {
         nbcoll_schedule *x, *y;
         assert_int_equal(nbcoll_build_case(algorithm, &without, rank, NULL, &x), NBCOLL_OK);
@@ -148,9 +148,14 @@ static void flags_say_which_parameters_an_algorithm_reads(void **state)
         nbcoll_case with;
     } parameter[] = {{NBCOLL_ALGORITHM_SEGMENT, {.segment = 4096}},
                      {NBCOLL_ALGORITHM_ARITY, {.arity = 3}},
-                     {NBCOLL_ALGORITHM_PORTS, {.ports = 5}}};
+                     {NBCOLL_ALGORITHM_PORTS, {.ports = 5}},
+                     {NBCOLL_ALGORITHM_LEADERS, {.leaders = 3}}};
+    static const int room[] = {4, 4, 5}; /* ranks of nodes, for those that go by nodes */
+    const nbcoll_placement placement = {sizeof placement, room, 3, NBCOLL_NUMBERING_BLOCK, 0};
     const nbcoll_algorithm *algorithm;
+    nbcoll_nodes *nodes;
     (void)state;
+    assert_int_equal(nbcoll_nodes_place(&placement, 13, NULL, &nodes), NBCOLL_OK);
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++)
         for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
             for (size_t k = 0; k < LENGTH(parameter); k++) {
@@ -158,6 +163,10 @@ static void flags_say_which_parameters_an_algorithm_reads(void **state)
                 c.size = sizeof c;
                 c.operation = algorithm->operation;
                 c.ranks = c.node = 13; /* all share memory: what is exposed is not lowered */
+                if (algorithm->flags & NBCOLL_ALGORITHM_NODES) {
+                    c.nodes = nodes;
+                    c.node = NBCOLL_CASE_BY_NODE;
+                }
                 c.count = 10000;
                 c.reduction = (nbcoll_reduction){NBCOLL_FLOAT, NBCOLL_SUM};
                 c.known = (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) != 0;
@@ -165,6 +174,7 @@ static void flags_say_which_parameters_an_algorithm_reads(void **state)
                     fail_msg("%s/%s: flag %u", nbcoll_operation_name(algorithm->operation), algorithm->name,
                              (unsigned)parameter[k].flag);
             }
+    nbcoll_nodes_free(nodes);
 }
 
 static void arity_and_segment_count_the_messages_of_the_root(void **state)
