@@ -77,7 +77,7 @@ static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64
     nbcolli_cost_time one = c->overhead / 2 + bytes * c->beta + worked * c->gamma, copy = 0;
 
     if (exposed > NBCOLLI_CELL_INLINE && exposed <= (exposed == bytes ? c->shelf : c->shelf / NBCOLLI_SHELF_SHARE)) {
-        one = c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
+        one = c->get + c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
         copy = exposed * c->gamma;
     } else if (exposed > NBCOLLI_CELL_INLINE)
         one += c->get + c->overhead - c->overhead / 2;

@@ -46,7 +46,7 @@ sed 1d "$work/out" >"$work/second"
 succeeds show bcast flat --ranks 4
 cmp -s "$work/second" "$work/out" || fail "default is not what it says"
 succeeds show bcast --algorithm default --ranks 4 --native --format dot
-[ "$(head -n 1 "$work/out")" = '// default: slots, COST 850 ns' ] || fail "dot does not say it"
+[ "$(head -n 1 "$work/out")" = '// default: slots, COST 1750 ns' ] || fail "dot does not say it"
 succeeds show bcast default --ranks 5 --tuning "$work/rules"
 prints "default: tree arity 3, RULE $work/rules:2"
 sed 1d "$work/out" >"$work/first"
