@@ -162,21 +162,41 @@ static void print_all(json_t *all)
     print_places(json_object_get(all, "places"));
 }
 
+static int print_catalogue(const command *self)
+{
+    puts("# The algorithms\n\n"
+         "Made by `nbcoll info --algorithms` from the source: what each does, from the comment of its file; what it\n"
+         "costs 8 ranks (rounds: messages that wait for each other); who sends to whom (in shared memory: is read by\n"
+         "whom) in which round, as far as a line goes; and when a communicator with the defaults chooses it, by ranks\n"
+         "and bytes as rules count them: of the vector, or of the block.");
+    nbcoll_status status = info_algorithms();
+    if (status == NBCOLL_OK)
+        return COMMAND_OK;
+    command_refuse(self, "%s", nbcoll_status_text(status));
+    return COMMAND_FAILED;
+}
+
 static int run(const command *self, int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"ranks", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
+        {"json", no_argument, NULL, 'j'}, {"ranks", required_argument, NULL, 'r'},
+        {"algorithms", no_argument, NULL, 'a'}, {NULL, 0, NULL, 0}};
     unsigned long long ranks = 0;
-    int option, json = 0;
+    int option, json = 0, has_algorithms = 0;
     while ((option = command_next(self, argc, argv, options)) != -1) {
         if (option == '?')
             return COMMAND_USAGE;
         json |= option == 'j';
+        has_algorithms |= option == 'a';
         if (option == 'r' && !command_number(optarg, 1, INFO_RANKS, &ranks))
             return command_refuse(self, "--ranks takes a number, 1..%d, not '%s'", INFO_RANKS, optarg);
     }
     if (optind < argc)
         return command_refuse(self, "it takes no words: '%s'", argv[optind]);
+    if (has_algorithms && (json || ranks))
+        return command_refuse(self, "--algorithms stands alone");
+    if (has_algorithms)
+        return print_catalogue(self);
     json_t *all = collect((int)ranks);
     if (json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
@@ -190,7 +210,8 @@ static int run(const command *self, int argc, char *argv[])
 const command command_info = {
     "info",
     "lists operations, algorithms, types, reductions, transports and copy paths",
-    "usage: nbcoll info [--json] [--ranks N]\n\n"
+    "usage: nbcoll info [--json] [--ranks N]\n"
+    "       nbcoll info --algorithms\n\n"
     "Lists what this build has: its version, the algorithms of each operation, types and their sizes in bytes,\n"
     "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
     "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
@@ -200,7 +221,9 @@ const command command_info = {
     "left works by messages alone.\n\n"
     "  --json            one object\n"
     "  --ranks N         also where N ranks would run, scattered over the cores that may be used, and where the\n"
-    "                    drivers of their progress: on the cores between, dealt evenly, nearest first\n",
+    "                    drivers of their progress: on the cores between, dealt evenly, nearest first\n"
+    "  --algorithms      the catalogue: of each algorithm its idea, its source, what it costs 8 ranks, who sends to\n"
+    "                    whom, and when it is chosen; a page of Markdown\n",
     run,
     ":",
 };

@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include <nbcoll/nbcoll.h>
+
 /* How large data moves over shared memory on this machine: an object with the members "threads", "processes" and
  * "mem_alloc" (from memory of nbcoll_mem_alloc), empty in a build without shm. Each is an object of a "path" (null
  * where none could be found) and a "why", which says why it is not a better one and is empty if there is none. */
@@ -21,5 +23,14 @@ json_t *info_cells(void);
  * "idle", "why" and "places", an array of objects with "rank", "driver" (processors; -1: none) and "share" (what they
  * share). Or one with "why" alone. */
 json_t *info_places(int ranks);
+
+/* What ideas.awk finds in the source of an algorithm. The list ends with a null name. */
+typedef struct info_idea {
+    const char *operation, *name, *idea, *source;
+} info_idea;
+extern const info_idea info_ideas[];
+
+/* Prints the catalogue. Errors: those of nbcoll_simulate and nbcoll_select. */
+nbcoll_status info_algorithms(void);
 
 #endif

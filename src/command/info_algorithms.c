@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The catalogue: what each algorithm does, what it costs at a few ranks, who talks to whom in which round, and when it
+ * is chosen. As text that is also a page of Markdown: docs/algorithms.md. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nbcoll/simulate.h>
+
+#include "info.h"
+#include "rules.h"
+
+enum { CATALOGUE_RANKS = 8, CATALOGUE_BYTES = 1024, CATALOGUE_ROUNDS = 32 };
+enum { CATALOGUE_LINE = 104, CATALOGUE_WIDTH = 116 }; /* characters */
+
+static const info_idea *idea_of(const nbcoll_algorithm *algorithm)
+{
+    const info_idea *idea = info_ideas;
+    while (idea->name && (strcmp(idea->operation, nbcoll_operation_name(algorithm->operation)) != 0 ||
+                          strcmp(idea->name, algorithm->name) != 0))
+        idea++;
+    return idea->name ? idea : NULL;
+}
+
+/* Words, in lines of bounded length. */
+static void print_wrapped(const char *begin, const char *words)
+{
+    int used = printf("%s", begin);
+    while (*(words += strspn(words, " "))) {
+        int length = (int)strcspn(words, " ");
+        if (used && used + 1 + length > CATALOGUE_WIDTH) {
+            puts("");
+            used = 0;
+        }
+        used += printf("%s%.*s", used ? " " : "", length, words);
+        words += length;
+    }
+    puts("");
+}
+
+/* ---- who talks to whom ----------------------------------------------------------------------------------------- */
+
+/* Messages and reads by the round in which they are on their way. */
+typedef struct picture {
+    nbcoll_case at;
+    const nbcoll_algorithm *algorithm;
+    int rounds, shown[CATALOGUE_ROUNDS], all[CATALOGUE_ROUNDS];
+    char line[CATALOGUE_ROUNDS][CATALOGUE_LINE + 1];
+} picture;
+
+static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
+{
+    picture *p = user;
+    (void)operation;
+    return nbcoll_build_case(p->algorithm, &p->at, rank, NULL, out);
+}
+
+static uint64_t block(void *user, uint32_t operation, int rank, int is_recv, int index)
+{
+    picture *p = user;
+    (void)operation;
+    (void)rank;
+    (void)is_recv;
+    (void)index;
+    return p->at.count * sizeof(float);
+}
+
+static void see(void *user, const nbcoll_sim_event *event)
+{
+    picture *p = user;
+    char pair[24];
+    if (event->what != NBCOLL_SIM_MESSAGE)
+        return;
+    int round = (int)(event->begin / 1000); /* a message takes 1000 ns, all else nothing */
+    if (round >= CATALOGUE_ROUNDS)
+        round = CATALOGUE_ROUNDS - 1;
+    p->rounds = round >= p->rounds ? round + 1 : p->rounds;
+    p->all[round]++;
+    size_t used = strlen(p->line[round]);
+    int length = snprintf(pair, sizeof pair, " %d>%d", event->rank, event->peer);
+    if (p->shown[round] + 1 == p->all[round] && used + (size_t)length <= CATALOGUE_LINE) {
+        memcpy(p->line[round] + used, pair, (size_t)length + 1);
+        p->shown[round]++;
+    }
+}
+
+static void print_picture(const picture *p)
+{
+    puts("");
+    for (int round = 0; round < p->rounds; round++) {
+        if (!p->all[round])
+            continue;
+        printf("    %2d%s", round + 1, p->line[round]);
+        puts(p->shown[round] < p->all[round] ? " ..." : "");
+    }
+}
+
+static nbcoll_case case_of(const nbcoll_algorithm *algorithm, int is_shared)
+{
+    int has_one = algorithm->operation == NBCOLL_OPERATION_BARRIER;
+    return (nbcoll_case){.size = sizeof(nbcoll_case), .operation = algorithm->operation, .ranks = CATALOGUE_RANKS,
+                         .node = is_shared ? CATALOGUE_RANKS : 0,
+                         .count = has_one ? 0 : CATALOGUE_BYTES / sizeof(float),
+                         .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .known = 1};
+}
+
+static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
+{
+    int exposes = algorithm->flags >> 16 != 0;
+    picture p = {.at = case_of(algorithm, exposes), .algorithm = algorithm};
+    nbcoll_sim_model model = {.size = sizeof model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = CATALOGUE_RANKS, .model = &model, .user = &p,
+                                .event = see, .block = block};
+    nbcoll_sim_result result = {.size = sizeof result};
+    nbcoll_sim_model_find("unit", &model);
+    model.node = CATALOGUE_RANKS;
+    nbcoll_status status = nbcoll_simulate(&config, build, &p, &result);
+    if (status != NBCOLL_OK)
+        return status;
+    printf("\n%d ranks", CATALOGUE_RANKS);
+    if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
+        printf(", %d bytes", CATALOGUE_BYTES);
+    printf(": %" PRIu32 " rounds", result.rounds);
+    if (result.messages)
+        printf(", %" PRIu64 " messages, %" PRIu64 " bytes", result.messages, result.bytes);
+    if (result.fetches)
+        printf(", %" PRIu64 " reads of %" PRIu64 " bytes", result.fetches, result.fetched);
+    if (result.messages)
+        printf("; at most %" PRIu32 " peers", result.peers);
+    puts(".");
+    print_picture(&p);
+    return NBCOLL_OK;
+}
+
+/* ---- when it is chosen ----------------------------------------------------------------------------------------- */
+
+enum { CHOICE_SIZES = 23 }; /* 4 bytes to 16 MiB, in powers of two */
+
+static const int choice_ranks[] = {2, 3, 4, 8, 16, 32, 64, 128};
+enum { CHOICE_RANKS = sizeof choice_ranks / sizeof *choice_ranks };
+
+/* For which of the sizes the compiled-in choice takes the algorithm, one bit each. */
+static nbcoll_status choose(const nbcoll_algorithm *algorithm, int ranks, int is_shared, uint32_t *sizes)
+{
+    const command_rules none = {.algorithm = NULL};
+    size_t counts[128];
+    *sizes = 0;
+    for (int i = 0; i < CHOICE_SIZES; i++) {
+        nbcoll_case at = case_of(algorithm, 0);
+        nbcoll_choice choice = {.size = sizeof choice};
+        nbcoll_args a;
+        at.ranks = ranks;
+        at.node = is_shared ? ranks : 0;
+        at.count = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : (size_t)1 << i;
+        nbcoll_terms terms = command_terms(&none, &at);
+        nbcoll_status status = command_case_args(&at, counts, &a);
+        if (status == NBCOLL_OK)
+            status = nbcoll_select(&terms, &a, &choice);
+        if (status != NBCOLL_OK)
+            return status;
+        *sizes |= (uint32_t)(choice.algorithm == algorithm) << i;
+    }
+    return NBCOLL_OK;
+}
+
+static const char *bytes_text(int power, char text[16])
+{
+    static const char *const units[] = {"", " K", " M"};
+    int bits = power + 2; /* floats */
+    snprintf(text, 16, "%d%s", 1 << bits % 10, units[bits / 10]);
+    return text;
+}
+
+/* Appends to a text of `room` bytes. */
+static void add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *text, size_t room, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, room - used, format, arguments);
+    va_end(arguments);
+}
+
+/* "4..2 K, 64 K..16 M" */
+static void add_sizes(char *text, size_t room, uint32_t sizes)
+{
+    char first[16], last[16];
+    const char *comma = "";
+    for (int i = 0; i < CHOICE_SIZES; i++) {
+        int end = i;
+        if (!(sizes >> i & 1))
+            continue;
+        while (end + 1 < CHOICE_SIZES && sizes >> (end + 1) & 1)
+            end++;
+        add(text, room, "%s%s", comma, bytes_text(i, first));
+        if (end > i)
+            add(text, room, "..%s", bytes_text(end, last));
+        comma = ", ";
+        i = end;
+    }
+}
+
+/* For which numbers of ranks, and for which sizes at each. */
+static nbcoll_status add_choice(const nbcoll_algorithm *algorithm, int is_shared, char *text, size_t room)
+{
+    uint32_t sizes[CHOICE_RANKS];
+    const char *before = is_shared ? "in shared memory at " : "over messages at ";
+    for (int i = 0; i < CHOICE_RANKS; i++) {
+        nbcoll_status status = choose(algorithm, choice_ranks[i], is_shared, &sizes[i]);
+        if (status != NBCOLL_OK)
+            return status;
+    }
+    for (int i = 0; i < CHOICE_RANKS; i++) {
+        int end = i;
+        while (end + 1 < CHOICE_RANKS && sizes[end + 1] == sizes[i])
+            end++;
+        if (sizes[i]) {
+            add(text, room, "%s%s%d", *text ? "; " : "Chosen ", before, choice_ranks[i]);
+            if (end > i)
+                add(text, room, "..%d", choice_ranks[end]);
+            add(text, room, algorithm->operation == NBCOLL_OPERATION_BARRIER ? " ranks" : " ranks: ");
+            if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
+                add_sizes(text, room, sizes[i]);
+            before = "";
+        }
+        i = end;
+    }
+    return NBCOLL_OK;
+}
+
+static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
+{
+    char text[4096] = "";
+    nbcoll_status status = add_choice(algorithm, 0, text, sizeof text);
+    if (status == NBCOLL_OK)
+        status = add_choice(algorithm, 1, text, sizeof text);
+    if (status != NBCOLL_OK)
+        return status;
+    puts("");
+    add(text, sizeof text, *text ? "." : "Chosen by rules only.");
+    print_wrapped("", text);
+    return NBCOLL_OK;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
+
+static void print_parameters(const nbcoll_algorithm *algorithm)
+{
+    static const struct {
+        uint32_t flag;
+        const char *text;
+    } notes[] = {{NBCOLL_ALGORITHM_SEGMENT, "Reads `segment`"},
+                 {NBCOLL_ALGORITHM_ARITY, "Reads `arity`"},
+                 {NBCOLL_ALGORITHM_PORTS, "Reads `ports`"},
+                 {NBCOLL_ALGORITHM_SPLIT, "Reads `split`"},
+                 {NBCOLL_ALGORITHM_COUNTS, "Needs the counts of all ranks"},
+                 {NBCOLL_ALGORITHM_REORDERS, "For commutative reductions"},
+                 {NBCOLL_ALGORITHM_REPRODUCIBLE, "Keeps the tree of `NBCOLL_REPRODUCIBLE`"}};
+    int n = 0;
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (algorithm->flags & notes[i].flag)
+            printf("%s%s", n++ ? ". " : "\n", notes[i].text);
+    if (n)
+        puts(".");
+}
+
+nbcoll_status info_algorithms(void)
+{
+    for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
+        const nbcoll_algorithm *algorithm;
+        printf("\n## %s\n", nbcoll_operation_name((nbcoll_operation)operation));
+        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++) {
+            const info_idea *idea = idea_of(algorithm);
+            printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
+            print_wrapped("", idea ? idea->idea : "");
+            if (idea && *idea->source)
+                print_wrapped("\nSource:", idea->source);
+            print_parameters(algorithm);
+            nbcoll_status status = print_costs(algorithm);
+            if (status == NBCOLL_OK)
+                status = print_choice(algorithm);
+            if (status != NBCOLL_OK)
+                return status;
+        }
+    }
+    return NBCOLL_OK;
+}

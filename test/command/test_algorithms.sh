@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `nbcoll info --algorithms` is the page docs/algorithms.md, and each algorithm there has an idea and a picture. When this
+# fails after a change of algorithms or of the choice: nbcoll info --algorithms >docs/algorithms.md
+. "$(dirname "$0")/check.sh"
+
+succeeds info --algorithms
+diff "$work/out" "$NBCOLL_SOURCE/docs/algorithms.md" || fail "docs/algorithms.md is another page"
+awk '
+function check() { if (title != "" && (!has_idea || !has_costs || !has_picture || !has_choice)) { print title; wrong = 1 } }
+/^### / { check(); title = $0; has_idea = has_costs = has_picture = has_choice = 0; next }
+/^[A-Z].*[a-z]/ && title != "" && !has_costs { has_idea = 1 }
+/^8 ranks.* rounds/ { has_costs = 1 }
+/^     1 [0-7]>[0-7]/ { has_picture = 1 }
+/^Chosen / { has_choice = 1 }
+END { check(); exit wrong }' "$work/out" >"$work/lacking" || fail "no idea, no costs, no picture or no choice: $(cat "$work/lacking")"
+[ "$(grep -c '^### ' "$work/out")" -ge 111 ] || fail "algorithms are missing"
+refuses "nbcoll info: --algorithms stands alone" info --algorithms --json
