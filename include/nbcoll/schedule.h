@@ -209,22 +209,24 @@ NBCOLL_API void nbcoll_max_posted(nbcoll_builder *b, uint32_t n);
 
 /* Where a step runs. Steps are born on the lane ANY. Steps of the lanes CALLER and PROGRESS wait for those who serve
  * them; while no progress driver does, a call of the application's serves all lanes. For the order and the result of an
- * operation lanes mean nothing: verifier and simulator pass over them. */
+ * operation lanes mean nothing: the verifier passes over them. */
 typedef enum nbcoll_lane {
     NBCOLL_LANE_ANY,      /* wherever the operation is advanced first */
     NBCOLL_LANE_CALLER,   /* in a call of the application's */
     NBCOLL_LANE_PROGRESS, /* in a progress driver */
     NBCOLL_LANE_QUEUE,    /* a management queue: a hint for offload, elsewhere as ANY */
-    NBCOLL_LANE_RAIL      /* a rail of its own: a hint for transports, elsewhere as ANY */
+    NBCOLL_LANE_RAIL,     /* a rail of its own: a hint for transports, elsewhere as ANY */
+    NBCOLL_LANE_START     /* in the start of the operation, as far as it goes there without waiting; after it as ANY */
 } nbcoll_lane;
 NBCOLL_API void nbcoll_set_lane(nbcoll_builder *b, nbcoll_step step, nbcoll_lane lane);
 
-/* Cuts a binomial tree between the two: its last `split` levels, those of the leaves, are the caller's, and those above
- * are a progress driver's. `step` is on the edge between two ranks that are 2^k apart (relative to the tree's root),
- * `apart`: on the lane CALLER if k < split, else on PROGRESS. With `split` 0 the tree is whole, and the lane stays.
+/* Cuts a binomial tree between caller and driver: its last `split` levels, those of the leaves, are on the lane `own`,
+ * and those above on PROGRESS. `own` is CALLER where data goes down the tree, and START where it goes up. `step` is on
+ * the edge between two ranks that are 2^k apart (relative to the tree's root), `apart`: on `own` if k < split. With
+ * `split` 0 the tree is whole, and the lane stays.
  * Source: Denis, Jaeger, Jeannot, Perache, Taboada, "Dynamic placement of progress thread for overlapping MPI
  * non-blocking collectives on manycore processor" (2018), section 3. */
-NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsigned split, int apart);
+NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsigned split, int apart, nbcoll_lane own);
 
 /* A name for printers (copied, at most 63 bytes), and a number that all ranks of the operation must share: ranks whose
  * fingerprints differ get ERR_MISMATCH. Defaults: "schedule", 0. */

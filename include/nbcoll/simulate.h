@@ -39,8 +39,9 @@
  *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
- * in wait, and for a moment where it ends to compute), or at any time where there are progress cores. A step's lane
- * (nbcoll_set_lane) means nothing here: progress cores, where there are any, do all steps, else the ranks' cores do.
+ * in wait, and for a moment where it ends to compute), or at any time where there are progress cores, which then do all
+ * steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a start those of START; only
+ * these take time of a computation. Without progress cores lanes mean nothing.
  */
 #include "schedule.h"
 
@@ -75,6 +76,8 @@ typedef struct nbcoll_sim_model {
     uint32_t cores;                  /* of a node, those for progress included; 0: one for each rank beside those */
     uint32_t progress;               /* cores that do nothing but the ranks' communication */
     uint32_t cell;                   /* bytes of the largest exposure that is copied into its cell */
+    uint32_t lanes;                  /* 1: of lanes, progress cores do all but what is the rank's own; 0: all steps */
+    uint64_t wake;                   /* ns that a progress core needs to begin where it had nothing to do */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */
@@ -204,7 +207,7 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
 /* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
  * that is not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long
- * as its period, a share above 1000, all cores for progress, a program that starts another number of operations, or
+ * as its period, a share above 1000, all cores for progress, `lanes` above 1, a program that starts another number of operations, or
  * waits for one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1 operations of all
  * ranks, 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
  * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what

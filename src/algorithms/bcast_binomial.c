@@ -14,11 +14,11 @@ void nbcolli_bcast_binomial(nbcoll_builder *b, const nbcoll_args *a)
 
     if (me) {
         data = nbcoll_add_recv(b, nbcoll_absolute(nbcoll_binomial_parent(me), a->root, ranks), a->recv, a->bytes);
-        nbcoll_set_split_lane(b, data, a->split, me - nbcoll_binomial_parent(me));
+        nbcoll_set_split_lane(b, data, a->split, me - nbcoll_binomial_parent(me), NBCOLL_LANE_CALLER);
     }
     for (int child = nbcoll_binomial_first(me, ranks); child > me; child = nbcoll_binomial_next(me, child)) {
         nbcoll_step give = nbcoll_add_send(b, nbcoll_absolute(child, a->root, ranks), a->recv, a->bytes);
-        nbcoll_set_split_lane(b, give, a->split, child - me);
+        nbcoll_set_split_lane(b, give, a->split, child - me, NBCOLL_LANE_CALLER);
         nbcoll_after(b, give, data);
     }
 }

@@ -24,7 +24,8 @@ static nbcoll_step nbcolli_blocks_move(const nbcolli_blocks_plan *p, int away, n
     size_t bytes = (size_t)blocks * p->a->bytes;
     nbcoll_step move = is_nearer == p->is_gather ? nbcoll_add_send(p->b, peer, at, bytes)
                                                  : nbcoll_add_recv(p->b, peer, at, bytes);
-    nbcoll_set_split_lane(p->b, move, p->a->split, is_nearer ? -away : away);
+    nbcoll_set_split_lane(p->b, move, p->a->split, is_nearer ? -away : away,
+                          p->is_gather ? NBCOLL_LANE_START : NBCOLL_LANE_CALLER);
     return move;
 }
 

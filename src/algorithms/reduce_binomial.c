@@ -20,8 +20,8 @@ void nbcolli_reduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
         if (gap == 1 && (me || !is_root))
             result = in;
         nbcoll_step combine = nbcoll_add_combine(b, result, sum, in, a->count, a->reduction);
-        nbcoll_set_split_lane(b, take, a->split, gap);
-        nbcoll_set_split_lane(b, combine, a->split, gap);
+        nbcoll_set_split_lane(b, take, a->split, gap, NBCOLL_LANE_START);
+        nbcoll_set_split_lane(b, combine, a->split, gap, NBCOLL_LANE_START);
         nbcoll_after(b, combine, take);
         nbcoll_after(b, combine, summed);
         send_read = gap == 1 ? combine : send_read;
@@ -33,13 +33,13 @@ void nbcolli_reduce_binomial(nbcoll_builder *b, const nbcoll_args *a)
     int up = me ? nbcoll_binomial_parent(me) : a->root;
     if (up != me) {
         nbcoll_step give = nbcoll_add_send(b, up, sum, a->bytes);
-        nbcoll_set_split_lane(b, give, a->split, me ? me - up : b->ranks);
+        nbcoll_set_split_lane(b, give, a->split, me ? me - up : b->ranks, NBCOLL_LANE_START);
         nbcoll_after(b, give, summed);
         send_read = size == 1 ? give : send_read;
     }
     if (is_root && me) {
         nbcoll_step take = nbcoll_add_recv(b, 0, a->recv, a->bytes);
-        nbcoll_set_split_lane(b, take, a->split, b->ranks);
+        nbcoll_set_split_lane(b, take, a->split, b->ranks, NBCOLL_LANE_START);
         if (a->in_place)
             nbcoll_after(b, take, send_read);
     }

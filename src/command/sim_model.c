@@ -31,6 +31,8 @@ static const struct model_name {
     MODEL_COUNT("cores", cores),
     MODEL_COUNT("progress", progress),
     {"cell", offsetof(nbcoll_sim_model, cell), UINT32_MAX, 4},
+    {"lanes", offsetof(nbcoll_sim_model, lanes), 1, 4},
+    MODEL_TIME("wake", wake),
 };
 
 static const struct model_name *find(const char *name)

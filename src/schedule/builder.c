@@ -533,17 +533,17 @@ void nbcoll_set_lane(nbcoll_builder *builder, nbcoll_step step, nbcoll_lane lane
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);
     nbcolli_draft *draft = nbcolli_builder_enter(b, "nbcoll_set_lane") ? nbcolli_builder_draft(b, step) : NULL;
-    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_RAIL, NBCOLL_ERR_ARGUMENT, step,
+    if (!draft || !NBCOLLI_BUILDER_REQUIRE(b, (unsigned)lane <= NBCOLL_LANE_START, NBCOLL_ERR_ARGUMENT, step,
                                            "there is no lane %d", (int)lane))
         return;
     for (uint32_t i = 0; i <= draft->members; i++)
         (draft - i)->view.lane = lane;
 }
 
-void nbcoll_set_split_lane(nbcoll_builder *builder, nbcoll_step step, unsigned split, int apart)
+void nbcoll_set_split_lane(nbcoll_builder *builder, nbcoll_step step, unsigned split, int apart, nbcoll_lane own)
 {
     if (split)
-        nbcoll_set_lane(builder, step, split < 31 && apart >> split ? NBCOLL_LANE_PROGRESS : NBCOLL_LANE_CALLER);
+        nbcoll_set_lane(builder, step, split < 31 && apart >> split ? NBCOLL_LANE_PROGRESS : own);
 }
 
 void nbcoll_set_name(nbcoll_builder *builder, const char *name)

@@ -95,7 +95,7 @@ static void nbcolli_print_piece(nbcolli_printer *p, const nbcoll_schedule *s, co
 
 void nbcolli_print_step(nbcolli_printer *p, const nbcoll_schedule *s, nbcoll_step step)
 {
-    static const char *const lanes[] = {"any", "caller", "progress", "queue", "rail"};
+    static const char *const lanes[] = {"any", "caller", "progress", "queue", "rail", "start"};
     const nbcoll_step_view *v = nbcoll_schedule_step(s, step);
     if (step <= NBCOLL_END)
         nbcolli_print(p, step == NBCOLL_START ? " start" : " end");

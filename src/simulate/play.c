@@ -10,38 +10,49 @@ static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
 
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
 
-/* The core that works for the rank's communication. */
-static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank)
+/* Who works on a node of the schedule. */
+static nbcolli_actor nbcolli_play_actor(const nbcolli_sim *s, const nbcolli_node *n)
 {
-    uint32_t progress = s->model.progress;
-    if (!progress)
-        return nbcolli_compute_core(s, rank);
-    return (uint64_t)(rank / s->node) * s->node_cores + s->workers + rank % s->node % progress;
+    int is_own = n->lane == NBCOLL_LANE_CALLER || (n->lane == NBCOLL_LANE_START && s->is_starting);
+    return s->model.progress && !(s->model.lanes && is_own) ? NBCOLLI_DRIVER : NBCOLLI_RANK;
 }
 
-/* When a rank that can go on at `t` is inside the library. */
-static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, uint64_t t)
+static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank, nbcolli_actor actor)
+{
+    if (actor == NBCOLLI_RANK)
+        return nbcolli_compute_core(s, rank);
+    return (uint64_t)(rank / s->node) * s->node_cores + s->workers + rank % s->node % s->model.progress;
+}
+
+/* When an actor that can go on at `t` does: a rank when it is inside the library. */
+static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcolli_actor actor, uint64_t t)
 {
     const nbcolli_player *p = &s->player[rank];
-    if (s->model.progress || t <= p->base || t >= p->until)
+    if (actor == NBCOLLI_DRIVER) /* one that has nothing to do sleeps */
+        return t <= s->core[nbcolli_play_core(s, rank, actor)] ? t : t + s->model.wake;
+    if (t <= p->base || t >= p->until)
         return t;
     uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
     uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
     return test < p->until ? test : p->until;
 }
 
-/* Works for the run, from `t` on at the earliest; gives the end. What it takes, the computation ends later. */
+/* Works for the run, from `t` on at the earliest; gives the end. What it takes of a rank, its computation ends later. */
 static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
+    nbcolli_actor actor = nbcolli_play_actor(s, n);
     nbcolli_player *p = &s->player[rank];
-    uint64_t core = nbcolli_play_core(s, rank), begin = nbcolli_play_attends(s, rank, nbcolli_later(t, p->last));
+    uint64_t core = nbcolli_play_core(s, rank, actor);
+    if (n->lane == NBCOLL_LANE_START) /* what the start has left begins after it */
+        t = nbcolli_later(t, p->last[NBCOLLI_RANK]);
+    uint64_t begin = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, p->last[actor]));
     uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
-    if (!s->model.progress && begin < p->until) {
+    if (actor == NBCOLLI_RANK && begin < p->until) {
         p->until += end - begin;
         p->base = end;
     }
-    s->core[core] = p->last = end;
+    s->core[core] = p->last[actor] = end;
     s->result.cpu += work;
     if (s->result.rank)
         s->result.rank[run].cpu += work;
@@ -100,10 +111,13 @@ static void nbcolli_play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to,
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
+static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
 {
     const nbcolli_node *n = &r->shape->node[step];
-    uint32_t depth = r->state[step].depth;
+    uint32_t depth = r->state[step].depth, run = (uint32_t)(r - s->run);
+    nbcolli_actor actor = nbcolli_play_actor(s, n);
+    uint64_t end = s->player[nbcolli_rank_of(s, run)].last[actor];
+    nbcoll_status status = NBCOLL_OK;
     r->left--;
     s->result.rounds = depth > s->result.rounds ? depth : s->result.rounds;
     for (uint32_t i = n->after_count; i--;) { /* the last one first, so that the first is on top */
@@ -111,9 +125,15 @@ static void nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step
         nbcolli_standing *state = &r->state[next];
         if (state->depth < depth)
             state->depth = depth;
-        if (!--state->before)
+        if (nbcolli_play_actor(s, &r->shape->node[next]) == actor && !--state->before)
             s->ready[s->readies++] = next;
     }
+    for (uint32_t i = 0; s->model.lanes && i < n->after_count && status == NBCOLL_OK; i++) {
+        uint32_t next = r->shape->edge[n->after + i]; /* the other actor's, when the time has come */
+        if (nbcolli_play_actor(s, &r->shape->node[next]) != actor)
+            status = nbcolli_put(s, end, run, next, NBCOLLI_ASK | NBCOLLI_TAKEN);
+    }
+    return status;
 }
 
 static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
@@ -128,27 +148,25 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
     uint64_t end = nbcolli_play_work(s, run, t, s->model.step + link->o_send, n);
     if (kind == NBCOLLI_MESSAGE)
-        nbcolli_play_ended(s, r, step);
-    return nbcolli_play_post(s, run, n, to, end, kind);
+        status = nbcolli_play_ended(s, r, step);
+    return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, kind) : status;
 }
 
 /* The bytes are there, and the RECV may end. */
-static void nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)));
     nbcolli_play_work(s, run, t, s->model.step + link->o_recv, n);
-    nbcolli_play_ended(s, &s->run[run], step);
+    return nbcolli_play_ended(s, &s->run[run], step);
 }
 
 static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
-    if (!nbcolli_play_is_long(s, n)) {
-        nbcolli_play_received(s, run, n, step, t);
-        return NBCOLL_OK;
-    }
+    if (!nbcolli_play_is_long(s, n))
+        return nbcolli_play_received(s, run, n, step, t);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
@@ -186,9 +204,8 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
             return status;
     }
     if (is_in_cell || !n->parts)
-        nbcolli_play_ended(s, r, step);
-    else
-        r->state[step].before = n->parts;
+        return nbcolli_play_ended(s, r, step);
+    r->state[step].before = n->parts;
     return NBCOLL_OK;
 }
 
@@ -206,19 +223,23 @@ static nbcoll_status nbcolli_play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_no
     work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : m->inside.latency + nbcolli_play_span(&m->inside, n->bytes);
     work += n->kind == NBCOLL_FETCH_REDUCE ? nbcolli_price(n->bytes, m->reduce) : 0;
     uint64_t end = nbcolli_play_work(s, run, t, work, n);
-    nbcolli_play_ended(s, &s->run[run], step);
-    return is_in_cell ? NBCOLL_OK : nbcolli_put(s, end + m->inside.latency, owner, from, NBCOLLI_ANSWER);
+    status = nbcolli_play_ended(s, &s->run[run], step);
+    if (status != NBCOLL_OK || is_in_cell)
+        return status;
+    return nbcolli_put(s, end + m->inside.latency, owner, from, NBCOLLI_ANSWER);
 }
 
 /* The owner sees that a part was fetched: is it the last? */
-static void nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, uint64_t t)
+static nbcoll_status nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t part, uint64_t t)
 {
     nbcolli_sim_run *r = &s->run[run];
     uint32_t rank = nbcolli_rank_of(s, run), step = r->shape->node[part].after;
     if (--r->state[step].before)
-        return;
-    s->player[rank].last = nbcolli_play_attends(s, rank, nbcolli_later(t, s->player[rank].last));
-    nbcolli_play_ended(s, r, step);
+        return NBCOLL_OK;
+    nbcolli_actor actor = nbcolli_play_actor(s, &r->shape->node[step]);
+    uint64_t *last = &s->player[rank].last[actor];
+    *last = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, *last));
+    return nbcolli_play_ended(s, r, step);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -227,8 +248,8 @@ static nbcoll_status nbcolli_play_step(nbcolli_sim *s, uint32_t run, uint32_t st
 {
     const nbcoll_sim_model *m = &s->model;
     nbcolli_sim_run *r = &s->run[run];
-    nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     nbcolli_node *n = &r->shape->node[step];
+    uint64_t *last = &s->player[nbcolli_rank_of(s, run)].last[nbcolli_play_actor(s, n)];
     r->state[step].before = UINT32_MAX;
     switch (n->kind) {
     case NBCOLL_SEND:
@@ -241,14 +262,13 @@ static nbcoll_status nbcolli_play_step(nbcolli_sim *s, uint32_t run, uint32_t st
     case NBCOLL_FETCH_REDUCE:
         return nbcolli_play_fetch(s, run, n, step, t);
     case NBCOLL_JOIN:
-        p->last = nbcolli_later(t, p->last);
+        *last = nbcolli_later(t, *last);
         break;
     default:
         nbcolli_play_work(s, run, t, m->step + nbcolli_price(n->bytes, n->kind == NBCOLL_REDUCE ? m->reduce : m->copy),
                           n);
     }
-    nbcolli_play_ended(s, r, step);
-    return NBCOLL_OK;
+    return nbcolli_play_ended(s, r, step);
 }
 
 /* Works off what is ready, and sees whether that was the end. */
@@ -260,7 +280,8 @@ static nbcoll_status nbcolli_play_ready(nbcolli_sim *s, uint32_t run, uint64_t t
         status = nbcolli_play_step(s, run, s->ready[--s->readies], t);
     if (r->left || status != NBCOLL_OK)
         return status;
-    r->ended = s->player[nbcolli_rank_of(s, run)].last;
+    const nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
+    r->ended = nbcolli_later(p->last[NBCOLLI_RANK], p->last[NBCOLLI_DRIVER]);
     if (s->result.rank)
         s->result.rank[run].ended = r->ended;
     s->result.first = r->ended < s->result.first ? r->ended : s->result.first;
@@ -274,17 +295,20 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
     nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     nbcoll_status status = NBCOLL_OK;
     r->is_started = 1;
-    p->last = nbcolli_later(p->last, t);
+    s->is_starting = 1;
+    for (int actor = NBCOLLI_RANK; actor <= NBCOLLI_DRIVER; actor++)
+        p->last[actor] = nbcolli_later(p->last[actor], t);
     if (s->result.rank)
         s->result.rank[run].started = t;
     nbcolli_tell(s, NBCOLL_SIM_STARTED, run, NULL, 0, t, t);
     if (!r->left)
-        return nbcolli_play_ready(s, run, t);
+        status = nbcolli_play_ready(s, run, t);
     for (uint32_t step = 0; step < r->shape->steps && status == NBCOLL_OK; step++)
         if (!r->state[step].before) {
             s->ready[s->readies++] = step;
             status = nbcolli_play_ready(s, run, t);
         }
+    s->is_starting = 0;
     return status;
 }
 
@@ -310,7 +334,8 @@ static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     uint64_t end = nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n);
-    nbcolli_play_ended(s, &s->run[run], step);
+    if (status == NBCOLL_OK)
+        status = nbcolli_play_ended(s, &s->run[run], step);
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
 }
 
@@ -328,11 +353,11 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     if (status != NBCOLL_OK || !is_here)
         return status;
     if (n->kind == NBCOLLI_PART)
-        nbcolli_play_fetched(s, h.run, step, h.time);
+        status = nbcolli_play_fetched(s, h.run, step, h.time);
     else if (kind == NBCOLLI_ANSWER)
         status = nbcolli_play_answered(s, h.run, n, step, h.time);
     else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
-        nbcolli_play_received(s, h.run, n, step, h.time);
+        status = nbcolli_play_received(s, h.run, n, step, h.time);
     else {
         if (--r->state[step].before || !r->is_started)
             return NBCOLL_OK;

@@ -55,7 +55,7 @@ static nbcoll_sim_action nbcolli_program_action(const nbcolli_sim *s, uint32_t r
 /* When a rank that was at an action since `t` has come out of the library. */
 static uint64_t nbcolli_program_returns(const nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
-    return s->model.progress ? t : nbcolli_later(t, s->player[rank].last);
+    return nbcolli_later(t, s->player[rank].last[NBCOLLI_RANK]);
 }
 
 static nbcoll_status nbcolli_program_compute(nbcolli_sim *s, uint32_t rank, const nbcoll_sim_action *a, uint64_t t)

@@ -129,7 +129,8 @@ static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_sche
                             .before = v->before,
                             .after = edges,
                             .after_count = v->after_count,
-                            .kind = v->kind};
+                            .kind = v->kind,
+                            .lane = v->lane};
         if (n->bytes > NBCOLL_SIM_MOST_BYTES && n->bytes != NBCOLLI_GROWS)
             return NBCOLL_ERR_LIMIT;
         n->before += n->kind == NBCOLL_RECV || nbcolli_is_fetch(n);
@@ -196,7 +197,7 @@ static uint64_t nbcolli_shape_hash(const nbcolli_shape *shape)
         const nbcolli_node *n = &shape->node[i];
         hash = (hash ^ n->bytes) * UINT64_C(0x100000001b3);
         hash = (hash ^ n->to ^ (uint64_t)n->number << 32) * UINT64_C(0x100000001b3);
-        hash = (hash ^ n->kind ^ (uint64_t)n->after_count << 32) * UINT64_C(0x100000001b3);
+        hash = (hash ^ n->kind ^ n->lane << 8 ^ (uint64_t)n->after_count << 32) * UINT64_C(0x100000001b3);
     }
     return nbcolli_mix(hash, 0, 0);
 }
@@ -210,7 +211,7 @@ static int nbcolli_shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
     for (uint32_t i = 0; i < a->nodes; i++) {
         const nbcolli_node *m = &a->node[i], *n = &b->node[i];
         if (m->bytes != n->bytes || m->to != n->to || m->number != n->number || m->before != n->before ||
-            m->after_count != n->after_count || m->kind != n->kind || m->parts != n->parts)
+            m->after_count != n->after_count || m->kind != n->kind || m->lane != n->lane || m->parts != n->parts)
             return 0;
     }
     return 1;

@@ -33,7 +33,7 @@ typedef struct nbcolli_node {
     uint32_t to, number; /* EXPOSE: number: its first part */
     uint32_t before; /* steps it waits for, and of a RECV or a FETCH the arrival of what it takes */
     uint32_t after, after_count; /* in the shape's edges; of a part its EXPOSE */
-    uint32_t kind;
+    uint32_t kind, lane;
     uint32_t parts;               /* EXPOSE: nodes */
     uint32_t mate;                /* the other end, */
     const nbcolli_shape *mate_of; /* in the shape of the peer, when it was last looked for */
@@ -143,8 +143,11 @@ typedef struct nbcolli_sim_run {
     uint16_t is_started, is_waited;
 } nbcolli_sim_run;
 
+/* Who works for a rank's communication: itself, or a progress core. */
+typedef enum nbcolli_actor { NBCOLLI_RANK, NBCOLLI_DRIVER } nbcolli_actor;
+
 typedef struct nbcolli_player {
-    uint64_t last;          /* when the last work for its communication was done */
+    uint64_t last[2];       /* when the last work for its communication was done, by whom it was */
     uint64_t base;          /* it computes from here; tests are multiples of `test_every` later, */
     uint64_t until;         /* until here; or it waits since then */
     uint64_t out[2], in[2]; /* when its interfaces are free: inside the node, and out of it */
@@ -169,6 +172,7 @@ typedef struct nbcolli_sim {
     uint32_t node, node_cores, workers; /* ranks and cores of a node, and cores of it that compute */
     uint32_t *ready;        /* [the most nodes of a run]: a stack */
     uint32_t readies, most_nodes;
+    int is_starting;        /* the ready steps are those of an operation that its rank is starting */
     uint64_t unended;       /* programs */
 } nbcolli_sim;
 

@@ -267,6 +267,7 @@ VALUE(NBCOLL_LANE_CALLER, 1);
 VALUE(NBCOLL_LANE_PROGRESS, 2);
 VALUE(NBCOLL_LANE_QUEUE, 3);
 VALUE(NBCOLL_LANE_RAIL, 4);
+VALUE(NBCOLL_LANE_START, 5);
 VALUE(NBCOLL_JOIN, 0);
 VALUE(NBCOLL_SEND, 1);
 VALUE(NBCOLL_RECV, 2);
@@ -914,7 +915,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 136);
+SIZE(nbcoll_sim_model, 152);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -926,6 +927,8 @@ OFFSET(nbcoll_sim_model, node, 120);
 OFFSET(nbcoll_sim_model, cores, 124);
 OFFSET(nbcoll_sim_model, progress, 128);
 OFFSET(nbcoll_sim_model, cell, 132);
+OFFSET(nbcoll_sim_model, lanes, 136);
+OFFSET(nbcoll_sim_model, wake, 144);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);

@@ -52,6 +52,8 @@ static void bad_configurations(void **state)
     REFUSED(s.config.noise.share = 1001, ARGUMENT);
     REFUSED((s.config.noise = (nbcoll_sim_noise){5, 5, 1000, NBCOLL_SIM_APART}), ARGUMENT);
     REFUSED(s.model.cores = s.model.progress = 2, ARGUMENT);
+    REFUSED(s.model.lanes = 2, ARGUMENT);
+    REFUSED(s.model.wake = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
     REFUSED(s.model.node = 65537, LIMIT);
