@@ -207,11 +207,11 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
 /* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
  * that is not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long
- * as its period, a share above 1000, all cores for progress, `lanes` above 1, a program that starts another number of operations, or
- * waits for one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1 operations of all
- * ranks, 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
- * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what
- * `build` returns. With an error *out is not touched; `rank` may be. */
+ * as its period, a share above 1000, all cores for progress, `lanes` above 1, a program that starts another number of
+ * operations, or waits for one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1
+ * operations of all ranks, 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node;
+ * bound blocks, and no `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where),
+ * ERR_MEMORY, and what `build` returns. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
 

@@ -105,23 +105,32 @@ static nbcoll_case case_of(const nbcoll_algorithm *algorithm, int is_shared)
                          .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .known = 1};
 }
 
+/* One of which nodes are of interest runs on two. */
 static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
 {
-    int exposes = algorithm->flags >> 16 != 0;
+    int exposes = algorithm->flags >> 16 != 0, by_nodes = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
+    const int room = by_nodes ? CATALOGUE_RANKS / 2 : CATALOGUE_RANKS;
+    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
     picture p = {.at = case_of(algorithm, exposes), .algorithm = algorithm};
     nbcoll_sim_model model = {.size = sizeof model};
     nbcoll_sim_config config = {.size = sizeof config, .ranks = CATALOGUE_RANKS, .model = &model, .user = &p,
                                 .event = see, .block = block};
     nbcoll_sim_result result = {.size = sizeof result};
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = nbcoll_nodes_place(&placement, CATALOGUE_RANKS, NULL, &nodes);
     nbcoll_sim_model_find("unit", &model);
-    model.node = CATALOGUE_RANKS;
-    nbcoll_status status = nbcoll_simulate(&config, build, &p, &result);
+    model.node = (uint32_t)room;
+    p.at.nodes = nodes;
+    p.at.node = by_nodes && exposes ? NBCOLL_CASE_BY_NODE : p.at.node;
+    if (status == NBCOLL_OK)
+        status = nbcoll_simulate(&config, build, &p, &result);
+    nbcoll_nodes_free(nodes);
     if (status != NBCOLL_OK)
         return status;
-    printf("\n%d ranks", CATALOGUE_RANKS);
+    printf("\n%d ranks%s", CATALOGUE_RANKS, by_nodes ? " on 2 nodes" : "");
     if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
         printf(", %d bytes", CATALOGUE_BYTES);
-    printf(": %" PRIu32 " rounds", result.rounds);
+    printf(": %" PRIu32 " round%s", result.rounds, result.rounds == 1 ? "" : "s");
     if (result.messages)
         printf(", %" PRIu64 " messages, %" PRIu64 " bytes", result.messages, result.bytes);
     if (result.fetches)
@@ -255,6 +264,7 @@ static void print_parameters(const nbcoll_algorithm *algorithm)
                  {NBCOLL_ALGORITHM_ARITY, "Reads `arity`"},
                  {NBCOLL_ALGORITHM_PORTS, "Reads `ports`"},
                  {NBCOLL_ALGORITHM_SPLIT, "Reads `split`"},
+                 {NBCOLL_ALGORITHM_LEADERS, "Reads `leaders`"},
                  {NBCOLL_ALGORITHM_COUNTS, "Needs the counts of all ranks"},
                  {NBCOLL_ALGORITHM_REORDERS, "For commutative reductions"},
                  {NBCOLL_ALGORITHM_REPRODUCIBLE, "Keeps the tree of `NBCOLL_REPRODUCIBLE`"}};

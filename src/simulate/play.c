@@ -37,7 +37,7 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
     return test < p->until ? test : p->until;
 }
 
-/* Works for the run, from `t` on at the earliest; gives the end. What it takes of a rank, its computation ends later. */
+/* Works for the run, from `t` on at the earliest; gives the end. A computation that it interrupts ends later. */
 static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
@@ -153,7 +153,8 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
 }
 
 /* The bytes are there, and the RECV may end. */
-static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step, uint64_t t)
+static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step,
+                                            uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Lanes in the simulator: progress cores leave to a rank what is its own. With a transfer that takes a core one unit, and
- * one progress core for all, a split tree takes what the model of Denis et al. says (split.h). */
+ * Lanes in the simulator: progress cores leave to a rank what is its own. With a transfer that takes a core one unit,
+ * and one progress core for all, a split tree takes what the model of Denis et al. says (split.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
