@@ -16,7 +16,8 @@
 
 static int is_exposing(const nbcoll_algorithm *a)
 {
-    return a->flags >> 16 || !strncmp(a->name, "native", 6);
+    int has_counts = a->flags & NBCOLL_ALGORITHM_COUNTS || a->operation == NBCOLL_OPERATION_REDUCE_SCATTER;
+    return !has_counts && (a->flags >> 16 || !strncmp(a->name, "native", 6)); /* operations here have none */
 }
 
 const nbcoll_algorithm *exposing_algorithm(unsigned i)
@@ -36,8 +37,14 @@ nbcoll_schedule *play_schedule(const nbcoll_algorithm *algorithm, const operatio
     nbcoll_builder_config config = {.size = sizeof config, .rank = nbcoll_comm_rank(comm),
                                     .ranks = nbcoll_comm_size(comm), .shares = nbcoll_comm_shares,
                                     .shares_user = comm};
+    const int room = 2; /* those that go by nodes have some, of two ranks each */
+    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
+    nbcoll_nodes *nodes;
     nbcoll_schedule *schedule = NULL;
+    EXPECT(OK, nbcoll_nodes_place(&placement, config.ranks, NULL, &nodes));
+    config.nodes = nodes;
     EXPECT(OK, nbcoll_build_schedule(algorithm, &a, &config, &schedule));
+    nbcoll_nodes_free(nodes);
     return schedule;
 }
 

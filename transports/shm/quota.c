@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Shared memory for the core: each rank takes from its own quota of the segment and from no other, so that no lock is
- * shared. What is taken is written down in the rank's own memory, in order of place; first fit.
+ * shared. What is taken is written down in the rank's own memory, in order of place; first fit. Room for a shelf lies
+ * beside each quota, also of a rank that has none: such a one leaves it free.
  */
 #include "shm.h"
 
@@ -9,10 +10,11 @@ static nbcoll_status nbcolli_shm_quota_reserve(nbcoll_endpoint *ep, size_t bytes
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
     const struct nbcolli_shm_layout *l = &e->home->layout;
-    size_t begin = l->quotas + (size_t)ep->rank * l->quota, end = begin + l->quota;
+    size_t room = l->quota - (ep->limits.shelf ? 0 : nbcolli_shm_shelf(ep->ranks));
+    size_t begin = l->quotas + (size_t)ep->rank * l->quota, end = begin + room;
     struct nbcolli_shm_taken **next = &e->taken, *taken;
 
-    if (bytes == 0 || bytes > l->quota)
+    if (bytes == 0 || bytes > room)
         return NBCOLL_ERR_MEMORY;
     bytes = (bytes + NBCOLLI_SHM_LINE - 1) / NBCOLLI_SHM_LINE * NBCOLLI_SHM_LINE;
     for (; *next && (*next)->at - begin < bytes; next = &(*next)->next)
