@@ -12,7 +12,7 @@
 #include "play.h"
 #include "world.h"
 
-enum { RANKS = 4, WARM = 10, STARTS = 100 };
+enum { RANKS = 4, WARM = 40, STARTS = 100 };
 
 static void *counted_alloc(void *user, size_t bytes, size_t align)
 {

@@ -172,7 +172,7 @@ static void what_cannot_be_freed_can_be_abandoned(void **state)
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         block *heap = NULL;
-        unsigned char data[4000] = {0};
+        unsigned char data[WORLD_SHELF + 1] = {0}; /* none of it lies on a shelf */
         loans lent = {0};
         nbcoll_request q;
         world w;
