@@ -462,7 +462,7 @@ const command command_sim = {
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
     "                    progress (cores), wake (ns that one needs that sleeps), lanes (1: it leaves to a rank what\n"
-    "                    is its own), cell (bytes of its largest exposure). What is not named is 0; # begins a comment\n"
+    "                    is its own), cell (bytes of its largest exposure). Unnamed ones are 0; # begins a comment\n"
     "  --nodes NxR       the machine has nodes of R ranks, and so many ranks unless --ranks says it\n"
     "  --lowered         nobody shares memory: what is exposed is sent\n"
     "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"

@@ -74,13 +74,15 @@ static int complete(cover *c, int row[], const int order[], int at)
     return 0;
 }
 
-/* A point with this pair, if there is one. Dimension 0 is chosen first: it rules out most. */
+/* A point with this pair, if there is one. Dimension 0 is chosen first: it rules out most; and
+ * the free ones last. */
 static int point_with(cover *c, int a, int value_a, int b, int value_b, int row[])
 {
     int order[PAIRS_DIMENSIONS] = {0};
 
     for (int d = 1; d < c->grid->dimensions; d++) {
-        int at = 1 + (int)(world_random(&c->random) % (uint64_t)d);
+        int first = d < c->grid->dimensions - c->grid->free ? 1 : c->grid->dimensions - c->grid->free;
+        int at = first + (int)(world_random(&c->random) % (uint64_t)(d - first + 1));
         order[d] = order[at];
         order[at] = d;
     }

@@ -15,6 +15,7 @@ typedef struct grid {
      * its rules concern dimension 0 and one other, the less has to be tried. */
     int (*is_legal)(const int values[]);
     int (*is_dear)(int dimension, int value); /* where there is a choice, rather not. May be null */
+    int free; /* so many dimensions, the last ones, that no rule concerns */
 } grid;
 
 /* Writes at most `most` points to rows, `dimensions` values each, one behind the other, and returns how many there are:

@@ -101,7 +101,7 @@ static int point_is_dear(int d, int value)
            (d == COUNT && value == PIECES);
 }
 
-const grid point_grid = {DIMENSIONS, sizes, point_is_legal, point_is_dear};
+const grid point_grid = {DIMENSIONS, sizes, point_is_legal, point_is_dear, .free = 0};
 
 /* ---- what a point means ---------------------------------------------------------------------------------------- */
 

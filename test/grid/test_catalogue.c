@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Every algorithm of the table has the values of serial C: algorithm x segment x arity x ports x split x leaders x all
- * dimensions of the grid of calls. A rule of the communicator names the algorithm, and it is the one that runs.
+ * Every algorithm of the table has the values of serial C: algorithm x segment x arity x ports x all dimensions of the
+ * grid of calls, with any split and leaders. A rule of the communicator names the algorithm, and it is the one that
+ * runs.
  *
  * Normally samples are run in each of which every pair of values of two dimensions occurs, and so every algorithm over
  * every transport; NBCOLL_GRID_SEED takes others. Sanitizers run a quarter of one, and of each pair of algorithm and
@@ -21,7 +22,7 @@
 #include "world.h"
 
 /* The dimensions of the grid of calls, the first of which also says which algorithm of the operation; then these. */
-enum { ALGORITHM = OPERATION, SEGMENT = DIMENSIONS, ARITY, PORTS, SPLIT, LEADERS, ALL_DIMENSIONS };
+enum { ALGORITHM = OPERATION, SEGMENT = DIMENSIONS, ARITY, PORTS, ALL_DIMENSIONS };
 
 enum { MOST = 12000, ALGORITHMS = 256, SAMPLES = RUN_EVERY == 1 ? 3 : 1, MORE = 640 };
 
@@ -88,7 +89,7 @@ static void run_sample(runner *r, uint64_t seed)
 {
     static int rows[MOST * ALL_DIMENSIONS];
     static point points[MOST];
-    const grid all = {ALL_DIMENSIONS, sizes, is_legal, point_grid.is_dear};
+    const grid all = {ALL_DIMENSIONS, sizes, is_legal, point_grid.is_dear, .free = ALL_DIMENSIONS - DIMENSIONS};
     size_t n = pairs_cover(&all, seed, rows, MOST);
     uint64_t random = seed;
 
@@ -100,8 +101,8 @@ static void run_sample(runner *r, uint64_t seed)
         points[i].rule.segment = segments[v[SEGMENT]];
         points[i].rule.arity = arities[v[ARITY]];
         points[i].rule.ports = ports[v[PORTS]];
-        points[i].rule.split = splits[v[SPLIT]];
-        points[i].rule.leaders = leaders[v[LEADERS]];
+        points[i].rule.split = splits[world_random(&random) % (sizeof splits / sizeof *splits)];
+        points[i].rule.leaders = leaders[world_random(&random) % (sizeof leaders / sizeof *leaders)];
     }
     qsort(points, n, sizeof *points, in_order_of_worlds);
     for (size_t i = 0; i < n; i++) {
@@ -169,8 +170,6 @@ int main(void)
     sizes[SEGMENT] = sizeof segments / sizeof *segments;
     sizes[ARITY] = sizeof arities / sizeof *arities;
     sizes[PORTS] = sizeof ports / sizeof *ports;
-    sizes[SPLIT] = sizeof splits / sizeof *splits;
-    sizes[LEADERS] = sizeof leaders / sizeof *leaders;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (failed)
         fprintf(stderr, "the last point: test_grid %s\n", runner_point());

@@ -83,7 +83,7 @@ static size_t covers(const grid *g, uint64_t seed)
 static void all_pairs_of_small_grids_are_there(void **state)
 {
     static const int sizes[] = {4, 3, 5, 2, 3};
-    const grid free_grid = {5, sizes, everything, NULL}, rules = {5, sizes, awkward, NULL};
+    const grid free_grid = {5, sizes, everything, NULL, 0}, rules = {5, sizes, awkward, NULL, 0};
 
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -90,8 +90,8 @@ static void a_step_runs_only_where_its_lane_is_served(void **state)
 static void calls_serve_all_lanes_while_nobody_else_does(void **state)
 {
     (void)state;
-    for (int second = 0; second <= NBCOLL_LANE_RAIL; second++)
-        for (int third = 0; third <= NBCOLL_LANE_RAIL; third++) {
+    for (int second = 0; second <= NBCOLL_LANE_START; second++)
+        for (int third = 0; third <= NBCOLL_LANE_START; third++) {
             world w;
             char data[5] = "x";
             nbcoll_request q;

@@ -515,7 +515,7 @@ static void an_unknown_side_stage_or_lane_is_refused(void **state)
     nbcoll_end_stage(b, (nbcoll_stage_kind)2);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
     b = opened(NULL);
-    nbcoll_set_lane(b, nbcoll_add_join(b), (nbcoll_lane)5);
+    nbcoll_set_lane(b, nbcoll_add_join(b), (nbcoll_lane)6);
     assert_refused(b, NBCOLL_ERR_ARGUMENT);
 }
 

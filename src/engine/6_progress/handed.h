@@ -5,7 +5,8 @@
 
 #include "../1_state/context.h"
 
-/* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order. */
+/* Hands an operation over: from now on it is progress's. The caller's side is held, so tags come in their order, and
+ * nobody else hands over meanwhile: the exchange is made a second time at most, after progress has taken all. */
 static inline void nbcolli_hand(nbcoll_context *c, nbcolli_request *r)
 {
     r->next = atomic_load_explicit(&c->handed, memory_order_relaxed);
