@@ -37,7 +37,7 @@ struct nbcoll_context {
     /* Any thread, by atomic operations. */
     atomic_uintptr_t lock; /* 0, or who is inside: the mark of its thread where any may come, else 1 */
     atomic_uintptr_t caller; /* the same of the caller's side, where any may come: see caller.h */
-    _Atomic(nbcolli_request *) handed; /* operations that starts have handed over, the last one first */
+    _Atomic(nbcolli_request *) handed; /* the last operation that a start has handed over; null: all are taken */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
 
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
@@ -69,6 +69,7 @@ struct nbcoll_context {
     nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (3_run/lanes.h) */
     ptrdiff_t bytes_left; /* that this pass may still copy, combine or send; below zero by a small step's at most */
+    uint64_t taken;               /* operations taken so far, where any thread may come */
     uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
     uint64_t looked_at;           /* the clock then */
     uint64_t round_at;            /* when the next round of asking is due */
@@ -81,6 +82,8 @@ struct nbcoll_context {
     nbcolli_request *chunk[NBCOLLI_REQUEST_CHUNKS]; /* they never move */
     uint32_t chunks;
     nbcolli_request *free_requests;
+    nbcolli_request *last_handed; /* these two: where any thread may come. It may have been taken, and released */
+    uint64_t turns;               /* of that one: operations handed over so far */
 
     /* Calls, in a context of one thread. */
     nbcolli_request *replaying; /* what waits so (6_progress/replay.h); null: nothing does */

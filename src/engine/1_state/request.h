@@ -44,6 +44,7 @@ struct nbcolli_request {
 
     /* The start, before it hands the request over; then progress, which gives the run back or to `run`. */
     uint64_t tag;       /* of its last start */
+    uint64_t turn;      /* where any thread may come: which it was of all that were handed over */
     nbcolli_run *armed; /* taken for it, if a slot seemed free */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */

@@ -73,12 +73,12 @@ static inline void nbcolli_take_over(nbcolli_request *r)
     nbcolli_activate(run);
 }
 
-/* In the order of their starts. */
-static nbcolli_request *nbcolli_reversed(nbcolli_request *newest)
+/* The last `n` that were handed over, in the order of their starts. */
+static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
 {
     nbcolli_request *list = NULL;
 
-    while (newest) {
+    for (; n; n--) {
         nbcolli_request *r = newest;
         newest = r->next;
         r->next = list;
@@ -90,9 +90,13 @@ static nbcolli_request *nbcolli_reversed(nbcolli_request *newest)
 void nbcolli_take_handed(nbcoll_context *c)
 {
     /* acquire: sees what was handed */
-    nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire),
-                    *list = newest && newest->next ? nbcolli_reversed(newest) : newest;
+    nbcolli_request *newest = atomic_exchange_explicit(&c->handed, NULL, memory_order_acquire), *list = NULL;
 
+    if (newest && c->flags & NBCOLL_ANY_THREAD) {
+        list = nbcolli_reversed(newest, newest->turn - c->taken);
+        c->taken = newest->turn;
+    } else if (newest)
+        list = nbcolli_reversed(newest, 1);
     c->bytes_left = NBCOLL_PASS_BYTES;
     while (list) {
         nbcolli_request *r = list;
