@@ -4,10 +4,10 @@
  * and in one wait for all during which one operation ends a pass. One thread steps both ranks. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "nbcoll/loopback.h"
 #include "nbcoll/select.h"
+#include "timing.h"
 
 enum { MOST = 10000, PASSES = 1000 };
 
@@ -20,21 +20,6 @@ typedef struct ranks {
     int n, comms;
     int sends; /* in turn: how many the root has started */
 } ranks;
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        exit(1);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* The root starts its next operation. */
 static void send_next(ranks *r)

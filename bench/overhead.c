@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "nbcoll/loopback.h"
 #include "nbcoll/schedule.h"
+#include "timing.h"
 
 enum { BATCH = 1000, BATCHES = 201 };
 
@@ -38,21 +38,6 @@ static void tally_free(void *user, void *memory, size_t bytes)
 {
     ((tally *)user)->bytes -= bytes;
     free(memory);
-}
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        exit(1);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 static void open_ranks(ranks *r)
@@ -155,12 +140,6 @@ static __attribute__((noinline)) void measured_blocking(ranks *r)
     for (int i = 0; i < BATCH; i++)
         for (int k = 0; k < 2; k++)
             must(nbcoll_bcast(&data[k], 1, NBCOLL_DOUBLE, 0, r->comm[k], NBCOLL_FOREVER));
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 static void report(const char *what, double *took, int n)

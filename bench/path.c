@@ -7,13 +7,11 @@
  * counts rank 0, the root, and measured_1* rank 1; a thousand operations of bcast, barrier or allreduce, and of the
  * form nonblocking, persistent or blocking (bcast only: the others need both ranks at once). Without arguments:
  * nanoseconds of both ranks' work, medians of batches of 1000. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "nbcoll/shm.h"
+#include "stepped.h"
 
 enum { BATCH = 1000, BATCHES = 51 };
 
@@ -24,83 +22,42 @@ static const char *const operation_name[] = {"bcast", "barrier", "allreduce"};
 static const char *const form_name[] = {"nonblocking", "persistent", "blocking"};
 
 typedef struct member {
-    nbcoll_shm_config config;
-    nbcoll_endpoint *endpoint;
-    nbcoll_context *context;
-    nbcoll_comm *comm;
-    nbcoll_request request;
+    stepped at;
     double data, result;
     operation operation;
     form form;
 } member;
 
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        exit(1);
-    }
-}
-
-static void *open_endpoint(void *of)
-{
-    member *m = of;
-    must(nbcoll_shm_open(&m->config, &m->endpoint));
-    return NULL;
-}
-
-static void open_ranks(member m[2])
-{
-    nbcoll_context_config config = {.size = sizeof config};
-    nbcoll_shm_id id;
-    pthread_t other;
-
-    must(nbcoll_shm_id_make(&id));
-    for (int i = 0; i < 2; i++)
-        m[i].config = (nbcoll_shm_config){.size = sizeof m[i].config, .id = id, .rank = i, .ranks = 2};
-    if (pthread_create(&other, NULL, open_endpoint, &m[1]))
-        exit(1);
-    open_endpoint(&m[0]);
-    pthread_join(other, NULL);
-    for (int i = 0; i < 2; i++) {
-        must(nbcoll_context_create(NBCOLL_ABI, &config, &m[i].context));
-        must(nbcoll_comm_icreate(m[i].context, m[i].endpoint, NULL, &m[i].comm, &m[i].request));
-    }
-    for (nbcoll_status s[2] = {NBCOLL_PENDING, NBCOLL_PENDING}; s[0] == NBCOLL_PENDING || s[1] == NBCOLL_PENDING;)
-        for (int i = 0; i < 2; i++)
-            s[i] = nbcoll_test(&m[i].request);
-}
-
 static void initialise(member *m)
 {
     switch (m->operation) {
     case BCAST:
-        must(nbcoll_bcast_init(&m->data, 1, NBCOLL_DOUBLE, 0, m->comm, &m->request));
+        must(nbcoll_bcast_init(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, &m->at.request));
         break;
     case BARRIER:
-        must(nbcoll_barrier_init(m->comm, &m->request));
+        must(nbcoll_barrier_init(m->at.comm, &m->at.request));
         break;
     default:
-        must(nbcoll_allreduce_init(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->comm, &m->request));
+        must(nbcoll_allreduce_init(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->at.comm, &m->at.request));
     }
 }
 
 static inline void start(member *m)
 {
     if (m->form == PERSISTENT) {
-        must(nbcoll_start(&m->request));
+        must(nbcoll_start(&m->at.request));
         return;
     }
     switch (m->operation) {
     case BCAST:
-        must(m->form == BLOCKING ? nbcoll_bcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->comm, NBCOLL_FOREVER)
-                                 : nbcoll_ibcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->comm, &m->request));
+        must(m->form == BLOCKING ? nbcoll_bcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, NBCOLL_FOREVER)
+                                 : nbcoll_ibcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, &m->at.request));
         break;
     case BARRIER:
-        must(nbcoll_ibarrier(m->comm, &m->request));
+        must(nbcoll_ibarrier(m->at.comm, &m->at.request));
         break;
     default:
-        must(nbcoll_iallreduce(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->comm, &m->request));
+        must(nbcoll_iallreduce(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->at.comm, &m->at.request));
     }
 }
 
@@ -119,13 +76,13 @@ static __attribute__((noinline)) void measured_1_start(member *m)
 static __attribute__((noinline)) void measured_0_wait(member *m)
 {
     __asm__ volatile("# rank 0"); /* so that it is not made one with the other rank's */
-    must(nbcoll_wait(&m->request, NBCOLL_FOREVER));
+    must(nbcoll_wait(&m->at.request, NBCOLL_FOREVER));
 }
 
 static __attribute__((noinline)) void measured_1_wait(member *m)
 {
     __asm__ volatile("# rank 1"); /* so that it is not made one with the other rank's */
-    must(nbcoll_wait(&m->request, NBCOLL_FOREVER));
+    must(nbcoll_wait(&m->at.request, NBCOLL_FOREVER));
 }
 
 static void batch(member m[2])
@@ -147,19 +104,6 @@ static void batch(member m[2])
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* Prepares both ranks, and warms up. */
 static void choose(member m[2], operation o, form f)
 {
@@ -175,7 +119,7 @@ static void choose(member m[2], operation o, form f)
 static void done_with(member m[2])
 {
     for (int i = 0; m->form == PERSISTENT && i < 2; i++)
-        must(nbcoll_request_free(&m[i].request));
+        must(nbcoll_request_free(&m[i].at.request));
 }
 
 static void report(member m[2], operation o, form f)
@@ -199,7 +143,7 @@ int main(int argc, char **argv)
 {
     static member m[2];
 
-    open_ranks(m);
+    stepped_open((stepped *[]){&m[0].at, &m[1].at}, 2);
     for (operation o = 0; o < OPERATIONS; o++)
         for (form f = 0; f < FORMS; f++) {
             if (f == BLOCKING && o != BCAST)

@@ -7,16 +7,14 @@
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_*" bench/peers 8 bcast slots
  *
  * measured_root* is rank 0 alone, measured_leaf* all others. Arguments: [ranks [operation algorithm]]. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "nbcoll/select.h"
-#include "nbcoll/shm.h"
+#include "stepped.h"
 
-enum { BATCH = 1000, BATCHES = 21, MOST = 64, WARM = 100 };
+enum { BATCH = 1000, BATCHES = 21, MOST = STEPPED_MOST, WARM = 100 };
 
 typedef struct contest {
     nbcoll_operation operation;
@@ -44,60 +42,12 @@ static const contest contests[] = {
 };
 
 typedef struct member {
-    nbcoll_shm_config config;
-    nbcoll_endpoint *endpoint;
-    nbcoll_context *context;
-    nbcoll_comm *comm;
-    nbcoll_request request;
+    stepped at;
     double data[MOST], result[MOST];
 } member;
 
 static member m[MOST];
-
-static void must(nbcoll_status s)
-{
-    if (s != NBCOLL_OK) {
-        fprintf(stderr, "%s\n", nbcoll_status_text(s));
-        exit(1);
-    }
-}
-
-static void *open_endpoint(void *of)
-{
-    member *one = of;
-    must(nbcoll_shm_open(&one->config, &one->endpoint));
-    return NULL;
-}
-
-static void finish(int ranks)
-{
-    for (int left = ranks; left;) {
-        left = 0;
-        for (int i = 0; i < ranks; i++)
-            left += nbcoll_test(&m[i].request) == NBCOLL_PENDING;
-    }
-}
-
-static void open_ranks(int ranks)
-{
-    nbcoll_context_config config = {.size = sizeof config};
-    pthread_t thread[MOST];
-    nbcoll_shm_id id;
-
-    must(nbcoll_shm_id_make(&id));
-    for (int i = 0; i < ranks; i++) {
-        m[i].config = (nbcoll_shm_config){.size = sizeof m[i].config, .id = id, .rank = i, .ranks = ranks};
-        if (pthread_create(&thread[i], NULL, open_endpoint, &m[i]))
-            exit(1);
-    }
-    for (int i = 0; i < ranks; i++)
-        pthread_join(thread[i], NULL);
-    for (int i = 0; i < ranks; i++) {
-        must(nbcoll_context_create(NBCOLL_ABI, &config, &m[i].context));
-        must(nbcoll_comm_icreate(m[i].context, m[i].endpoint, NULL, &m[i].comm, &m[i].request));
-    }
-    finish(ranks);
-}
+static stepped *rank_of[MOST];
 
 /* A duplicate whose calls are served by the contest's algorithm. */
 static nbcoll_status duplicate(const contest *c, int ranks, nbcoll_comm *of[])
@@ -110,15 +60,15 @@ static nbcoll_status duplicate(const contest *c, int ranks, nbcoll_comm *of[])
     if (!rule.algorithm)
         return NBCOLL_ERR_UNSUPPORTED;
     for (int i = 0; i < ranks; i++)
-        must(nbcoll_comm_idup_with(m[i].comm, &config, &of[i], &m[i].request));
-    finish(ranks);
+        must(nbcoll_comm_idup_with(m[i].at.comm, &config, &of[i], &m[i].at.request));
+    stepped_finish(rank_of, ranks);
     return NBCOLL_OK;
 }
 
 static void initialise(nbcoll_operation operation, member *one, nbcoll_comm *comm)
 {
     double *data = one->data, *result = one->result;
-    nbcoll_request *r = &one->request;
+    nbcoll_request *r = &one->at.request;
 
     switch (operation) {
     case NBCOLL_OPERATION_BCAST:
@@ -164,25 +114,25 @@ static int pairs(nbcoll_operation operation, int ranks)
 static __attribute__((noinline)) void measured_root_start(member *one)
 {
     __asm__ volatile("# root"); /* so that it is not made one with the leaf's */
-    must(nbcoll_start(&one->request));
+    must(nbcoll_start(&one->at.request));
 }
 
 static __attribute__((noinline)) void measured_leaf_start(member *one)
 {
     __asm__ volatile("# leaf");
-    must(nbcoll_start(&one->request));
+    must(nbcoll_start(&one->at.request));
 }
 
 static __attribute__((noinline)) int measured_root_test(member *one)
 {
     __asm__ volatile("# root");
-    return nbcoll_test(&one->request) == NBCOLL_PENDING;
+    return nbcoll_test(&one->at.request) == NBCOLL_PENDING;
 }
 
 static __attribute__((noinline)) int measured_leaf_test(member *one)
 {
     __asm__ volatile("# leaf");
-    return nbcoll_test(&one->request) == NBCOLL_PENDING;
+    return nbcoll_test(&one->at.request) == NBCOLL_PENDING;
 }
 
 /* Those whose part needs nothing go first, so that few looks are in vain. */
@@ -203,19 +153,6 @@ static void batch(int ranks, int iterations)
                 waiting--;
             }
     }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 static void run(const contest *c, int ranks, int times_it)
@@ -241,7 +178,7 @@ static void run(const contest *c, int ranks, int times_it)
                ranks, took[BATCHES / 2], took[0]);
     }
     for (int i = 0; i < ranks; i++) {
-        must(nbcoll_request_free(&m[i].request));
+        must(nbcoll_request_free(&m[i].at.request));
         must(nbcoll_comm_free(comm[i]));
     }
 }
@@ -252,7 +189,9 @@ int main(int argc, char **argv)
 
     if (ranks < 2 || ranks > MOST)
         return 1;
-    open_ranks(ranks);
+    for (int i = 0; i < ranks; i++)
+        rank_of[i] = &m[i].at;
+    stepped_open(rank_of, ranks);
     for (size_t i = 0; i < sizeof contests / sizeof *contests; i++)
         if (argc < 4)
             run(&contests[i], ranks, 1);

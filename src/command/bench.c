@@ -167,14 +167,11 @@ static int add_entry(benchmark *b, const nbcoll_algorithm *algorithm)
         if (b->plan.entries == BENCH_ENTRIES)
             return command_refuse(b->self, "--algorithm: too many of them");
         bench_entry *entry = &b->plan.entry[b->plan.entries++];
-        *entry = (bench_entry){.algorithm = algorithm, .is_changing = is_changing};
+        *entry = (bench_entry){.is_changing = is_changing};
         if (!algorithm)
             continue;
-        entry->segment = b->rules.segment;
-        entry->arity = b->rules.arity;
-        entry->ports = b->rules.ports;
-        entry->split = b->rules.split;
-        entry->leaders = b->rules.leaders;
+        entry->choice = b->rules.given;
+        entry->choice.algorithm = algorithm;
     }
     return 0;
 }

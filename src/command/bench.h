@@ -26,10 +26,8 @@ typedef enum bench_form {
 
 /* One of what is compared. */
 typedef struct bench_entry {
-    const nbcoll_algorithm *algorithm; /* null: the one that rules and cost model choose */
-    int is_changing;                   /* buffers, between iterations; else they are reused */
-    size_t segment;                    /* parameters of the algorithm; 0: its own defaults */
-    unsigned arity, ports, split, leaders;
+    nbcoll_choice choice; /* algorithm null: the one that rules and cost model choose */
+    int is_changing;      /* buffers, between iterations; else they are reused */
 } bench_entry;
 
 #define BENCH_ENTRIES 64

@@ -92,18 +92,12 @@ size_t bench_buffer_bytes(const bench_plan *plan)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static int is_same_call(const bench_entry *x, const bench_entry *y)
-{
-    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
-           x->split == y->split && x->leaders == y->leaders;
-}
-
 size_t bench_calls(const bench_plan *plan, size_t index[])
 {
     size_t calls = 0;
     for (size_t e = 0; e < plan->entries; e++) {
         size_t before = 0;
-        while (!is_same_call(&plan->entry[before], &plan->entry[e]))
+        while (!command_same_choice(&plan->entry[before].choice, &plan->entry[e].choice))
             before++;
         index[e] = before < e ? index[before] : calls++;
     }
@@ -125,20 +119,20 @@ nbcoll_case bench_case(const bench_plan *plan, const nbcoll_algorithm *algorithm
 static nbcoll_status make_comm(bench_call *c, const bench_entry *entry, nbcoll_comm *parent)
 {
     const command_rules *rules = c->plan->rules;
-    nbcoll_rule forced = {.algorithm = entry->algorithm, .segment = entry->segment, .arity = entry->arity,
-                          .ports = entry->ports, .split = entry->split, .leaders = entry->leaders};
-    nbcoll_case at = bench_case(c->plan, entry->algorithm);
+    const nbcoll_algorithm *algorithm = entry->choice.algorithm;
+    nbcoll_rule forced = command_rule(&entry->choice);
+    nbcoll_case at = bench_case(c->plan, algorithm);
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_terms terms = {.size = sizeof terms};
-    config.rules = entry->algorithm ? &forced : rules->rules;
-    config.rule_count = entry->algorithm ? 1 : rules->count;
+    config.rules = algorithm ? &forced : rules->rules;
+    config.rule_count = algorithm ? 1 : rules->count;
     config.flags = at.known ? NBCOLL_COUNTS_KNOWN : 0;
     nbcoll_status status = nbcoll_comm_dup_with(parent, &config, &c->comm, TIMEOUT);
     if (status == NBCOLL_OK)
         status = nbcoll_comm_terms(c->comm, &terms);
     if (status == NBCOLL_OK)
         status = command_choose(rules, &terms, &at, &c->chosen);
-    if (status == NBCOLL_OK && entry->algorithm && c->chosen.choice.algorithm != entry->algorithm)
+    if (status == NBCOLL_OK && algorithm && c->chosen.choice.algorithm != algorithm)
         status = NBCOLL_ERR_UNSUPPORTED;
     return status;
 }

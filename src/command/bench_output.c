@@ -30,10 +30,11 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
     const bench_spread *form = result->form;
     double left = form[BENCH_OVERLAPPED].median - form[BENCH_COMPUTING].median;
     size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
-    json_t *row = json_pack("{s:s, s:s, s:i, s:s, s:I, s:I, s:s}", "operation", nbcoll_operation_name(plan->operation),
-                            "algorithm", e->algorithm ? e->algorithm->name : "default", "ranks", plan->ranks, "kind",
-                            plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count, "bytes",
-                            (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused");
+    json_t *row =
+        json_pack("{s:s, s:s, s:i, s:s, s:I, s:I, s:s}", "operation", nbcoll_operation_name(plan->operation),
+                  "algorithm", e->choice.algorithm ? e->choice.algorithm->name : "default", "ranks", plan->ranks,
+                  "kind", plan->are_threads ? "threads" : "processes", "count", (json_int_t)plan->count, "bytes",
+                  (json_int_t)bytes, "buffers", e->is_changing ? "changing" : "reused");
     json_object_update_new(row, json_pack("{s:s, s:s, s:s}", "served_by", result->chosen.choice.algorithm->name,
                                           "reason", nbcoll_reason_name(result->chosen.choice.reason), "why",
                                           result->chosen.why));

@@ -36,6 +36,9 @@ extern const command command_verify, command_show, command_sim, command_explain,
 /* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
 int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Appends to a text of `room` bytes, as much as there is room for. */
+void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* As getopt_long without its messages: what it refuses is named, and gives '?'. -1 at the end; the words that are not
  * options then begin at argv[optind]. */
 struct option;

@@ -2,7 +2,6 @@
  * The catalogue: what each algorithm does, what it costs at a few ranks, who talks to whom in which round, and when it
  * is chosen. As text that is also a page of Markdown: docs/algorithms.md. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,17 +180,6 @@ static const char *bytes_text(int power, char text[16])
     return text;
 }
 
-/* Appends to a text of `room` bytes. */
-static void add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add(char *text, size_t room, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, room - used, format, arguments);
-    va_end(arguments);
-}
-
 /* "4..2 K, 64 K..16 M" */
 static void add_sizes(char *text, size_t room, uint32_t sizes)
 {
@@ -203,9 +191,9 @@ static void add_sizes(char *text, size_t room, uint32_t sizes)
             continue;
         while (end + 1 < CHOICE_SIZES && sizes >> (end + 1) & 1)
             end++;
-        add(text, room, "%s%s", comma, bytes_text(i, first));
+        command_add(text, room, "%s%s", comma, bytes_text(i, first));
         if (end > i)
-            add(text, room, "..%s", bytes_text(end, last));
+            command_add(text, room, "..%s", bytes_text(end, last));
         comma = ", ";
         i = end;
     }
@@ -226,10 +214,10 @@ static nbcoll_status add_choice(const nbcoll_algorithm *algorithm, int is_shared
         while (end + 1 < CHOICE_RANKS && sizes[end + 1] == sizes[i])
             end++;
         if (sizes[i]) {
-            add(text, room, "%s%s%d", *text ? "; " : "Chosen ", before, choice_ranks[i]);
+            command_add(text, room, "%s%s%d", *text ? "; " : "Chosen ", before, choice_ranks[i]);
             if (end > i)
-                add(text, room, "..%d", choice_ranks[end]);
-            add(text, room, algorithm->operation == NBCOLL_OPERATION_BARRIER ? " ranks" : " ranks: ");
+                command_add(text, room, "..%d", choice_ranks[end]);
+            command_add(text, room, algorithm->operation == NBCOLL_OPERATION_BARRIER ? " ranks" : " ranks: ");
             if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
                 add_sizes(text, room, sizes[i]);
             before = "";
@@ -248,7 +236,7 @@ static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
     if (status != NBCOLL_OK)
         return status;
     puts("");
-    add(text, sizeof text, *text ? "." : "Chosen by rules only.");
+    command_add(text, sizeof text, *text ? "." : "Chosen by rules only.");
     print_wrapped("", text);
     return NBCOLL_OK;
 }

@@ -74,14 +74,12 @@ nbcoll_status command_nodes(const command_cases *cases, int ranks, nbcoll_nodes 
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT])
 {
     const nbcoll_placement *p = &cases->placement;
-    int used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < p->rooms && used < COMMAND_NODES_TEXT - 64; i++)
-        used += snprintf(text + used, COMMAND_NODES_TEXT - (size_t)used, "%s%d", i ? "," : " --nodes ", cases->room[i]);
+    for (size_t i = 0; i < p->rooms && strlen(text) < COMMAND_NODES_TEXT - 64; i++)
+        command_add(text, COMMAND_NODES_TEXT, "%s%d", i ? "," : " --nodes ", cases->room[i]);
     if (p->rooms && p->numbering == NBCOLL_NUMBERING_ROUND_ROBIN)
-        snprintf(text + used, COMMAND_NODES_TEXT - (size_t)used, " --numbering round-robin");
+        command_add(text, COMMAND_NODES_TEXT, " --numbering round-robin");
     if (p->rooms && p->numbering == NBCOLL_NUMBERING_RANDOM)
-        snprintf(text + used, COMMAND_NODES_TEXT - (size_t)used, " --numbering random:%llu",
-                 (unsigned long long)p->seed);
+        command_add(text, COMMAND_NODES_TEXT, " --numbering random:%llu", (unsigned long long)p->seed);
     return text;
 }

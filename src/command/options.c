@@ -22,6 +22,15 @@ int command_refuse(const command *self, const char *format, ...)
     return COMMAND_USAGE;
 }
 
+void command_add(char *text, size_t room, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, room - used, format, arguments);
+    va_end(arguments);
+}
+
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
 {
     char *end;

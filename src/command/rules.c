@@ -31,18 +31,44 @@ int command_rules_take(const command *self, command_rules *rules, int option, co
         return command_refuse(self, "--%s takes a number from 1 on, not '%s'", names[option - COMMAND_ALGORITHM],
                               value);
     else if (option == COMMAND_SEGMENT)
-        rules->segment = (size_t)number;
+        rules->given.segment = (size_t)number;
     else
-        *(option == COMMAND_ARITY   ? &rules->arity
-          : option == COMMAND_PORTS ? &rules->ports
-          : option == COMMAND_SPLIT ? &rules->split
-                                    : &rules->leaders) = (unsigned)number;
+        *(option == COMMAND_ARITY   ? &rules->given.arity
+          : option == COMMAND_PORTS ? &rules->given.ports
+          : option == COMMAND_SPLIT ? &rules->given.split
+                                    : &rules->given.leaders) = (unsigned)number;
     return 0;
 }
 
 int command_rules_have_parameters(const command_rules *rules)
 {
-    return rules->segment || rules->arity || rules->ports || rules->split || rules->leaders;
+    const nbcoll_choice *given = &rules->given;
+    return given->segment || given->arity || given->ports || given->split || given->leaders;
+}
+
+nbcoll_rule command_rule(const nbcoll_choice *choice)
+{
+    return (nbcoll_rule){.algorithm = choice->algorithm,
+                         .segment = choice->segment,
+                         .arity = choice->arity,
+                         .ports = choice->ports,
+                         .split = choice->split,
+                         .leaders = choice->leaders};
+}
+
+int command_same_choice(const nbcoll_choice *x, const nbcoll_choice *y)
+{
+    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
+           x->split == y->split && x->leaders == y->leaders;
+}
+
+void command_set_parameters(nbcoll_case *c, const nbcoll_choice *choice)
+{
+    c->segment = choice->segment;
+    c->arity = choice->arity;
+    c->ports = choice->ports;
+    c->split = choice->split;
+    c->leaders = choice->leaders;
 }
 
 /* Appends rules. */
@@ -80,8 +106,7 @@ static int rules_of_file(const command *self, command_rules *rules)
 
 int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
 {
-    nbcoll_rule rule = {.segment = rules->segment, .arity = rules->arity, .ports = rules->ports,
-                        .split = rules->split, .leaders = rules->leaders};
+    nbcoll_rule rule = command_rule(&rules->given);
     int status = 0;
 
     if (!rules->algorithm && command_rules_have_parameters(rules))
@@ -202,18 +227,17 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
 
 const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAND_NAME])
 {
-    int used = snprintf(text, COMMAND_NAME, "%s", choice->algorithm->name);
-
+    snprintf(text, COMMAND_NAME, "%s", choice->algorithm->name);
     if (choice->segment)
-        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " segment %zu", choice->segment);
+        command_add(text, COMMAND_NAME, " segment %zu", choice->segment);
     if (choice->arity)
-        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " arity %u", choice->arity);
+        command_add(text, COMMAND_NAME, " arity %u", choice->arity);
     if (choice->ports)
-        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " ports %u", choice->ports);
+        command_add(text, COMMAND_NAME, " ports %u", choice->ports);
     if (choice->split)
-        used += snprintf(text + used, COMMAND_NAME - (size_t)used, " split %u", choice->split);
+        command_add(text, COMMAND_NAME, " split %u", choice->split);
     if (choice->leaders)
-        snprintf(text + used, COMMAND_NAME - (size_t)used, " leaders %u", choice->leaders);
+        command_add(text, COMMAND_NAME, " leaders %u", choice->leaders);
     return text;
 }
 

@@ -12,8 +12,7 @@
 
 typedef struct command_rules {
     const char *algorithm, *file; /* null: not given */
-    size_t segment;
-    unsigned arity, ports, split, leaders;
+    nbcoll_choice given;          /* the parameters */
     nbcoll_rule *rules; /* from here on: command_rules_read's */
     size_t count;
 } command_rules;
@@ -72,6 +71,15 @@ nbcoll_status command_choose(const command_rules *rules, const nbcoll_terms *ter
 
 /* Is one of the parameters given? */
 int command_rules_have_parameters(const command_rules *rules);
+
+/* Sets the parameters of a case. */
+void command_set_parameters(nbcoll_case *c, const nbcoll_choice *choice);
+
+/* The rule that takes this algorithm, with these parameters, for every call. */
+nbcoll_rule command_rule(const nbcoll_choice *choice);
+
+/* Are these the same algorithm and parameters? */
+int command_same_choice(const nbcoll_choice *x, const nbcoll_choice *y);
 
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128

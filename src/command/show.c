@@ -100,8 +100,7 @@ static int take_arguments(picture *p, int argc, char *argv[])
 /* Sets the algorithm of the case, and its parameters; says which one, where it was left to be chosen. */
 static nbcoll_status choose(picture *p, nbcoll_case *c)
 {
-    command_chosen chosen = {.choice = {.segment = p->rules.segment, .arity = p->rules.arity, .ports = p->rules.ports,
-                                        .split = p->rules.split, .leaders = p->rules.leaders}};
+    command_chosen chosen = {.choice = p->rules.given};
     nbcoll_terms terms = command_terms(&p->rules, c);
     char why[288], name[COMMAND_NAME];
     if (p->cases.is_default) {
@@ -113,11 +112,7 @@ static nbcoll_status choose(picture *p, nbcoll_case *c)
         printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&chosen.choice, name),
                command_chosen_text(&chosen, why));
     }
-    c->segment = chosen.choice.segment;
-    c->arity = chosen.choice.arity;
-    c->ports = chosen.choice.ports;
-    c->split = chosen.choice.split;
-    c->leaders = chosen.choice.leaders;
+    command_set_parameters(c, &chosen.choice);
     return NBCOLL_OK;
 }
 

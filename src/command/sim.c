@@ -289,13 +289,8 @@ static int prepare(simulation *s, size_t count)
             algorithm = is_other ? nbcoll_algorithm_at((nbcoll_operation)start->operation, 0) : s->algorithm;
         s->started[i] = algorithm;
         s->at[i] = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
-        if (algorithm == s->algorithm) {
-            s->at[i].segment = s->chosen.choice.segment;
-            s->at[i].arity = s->chosen.choice.arity;
-            s->at[i].ports = s->chosen.choice.ports;
-            s->at[i].split = s->chosen.choice.split;
-            s->at[i].leaders = s->chosen.choice.leaders;
-        }
+        if (algorithm == s->algorithm)
+            command_set_parameters(&s->at[i], &s->chosen.choice);
         s->meaning[i] = (nbcoll_meaning){.size = sizeof s->meaning[i]};
         nbcoll_status why = nbcoll_meaning_of(&s->at[i], algorithm->flags, &s->meaning[i]);
         status = why ? command_refuse_case(s->self, &s->at[i], why) : 0;
@@ -426,8 +421,7 @@ static int run(const command *self, int argc, char *argv[])
     s.config.model = &s.model;
     nbcoll_sim_model_find("cluster", &s.model);
     int status = take_arguments(&s, argc, argv);
-    s.chosen.choice = (nbcoll_choice){.segment = s.rules.segment, .arity = s.rules.arity, .ports = s.rules.ports,
-                                      .split = s.rules.split, .leaders = s.rules.leaders};
+    s.chosen.choice = s.rules.given;
     set_program(&s);
     if (!status && place(&s) != NBCOLL_OK)
         status = command_refuse(self, "no memory") + COMMAND_FAILED - COMMAND_USAGE;

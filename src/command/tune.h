@@ -15,11 +15,9 @@
 #define TUNE_MOST 32 /* numbers of ranks, and sizes */
 
 typedef struct tune_time {
-    const nbcoll_algorithm *algorithm;
-    size_t segment; /* as in rules */
-    unsigned arity, ports, split;
-    double us;    /* the median */
-    double noise; /* by how much that may be wrong, us */
+    nbcoll_choice choice; /* the algorithm and its parameters */
+    double us;            /* the median */
+    double noise;         /* by how much that may be wrong, us */
 } tune_time;
 
 /* Who chooses an algorithm for a point. */
@@ -68,10 +66,6 @@ tune_point *tune_at(const tune *t, size_t operation, size_t row, size_t column);
 size_t tune_all(const tune *t); /* points, there or not */
 
 /* ---- tune_point.c ---------------------------------------------------------------------------------------------- */
-
-int tune_same(const tune_time *x, const tune_time *y); /* the same algorithm and parameters */
-/* "tree arity 2 segment 16384" */
-const char *tune_name(const tune_time *time, char text[96]);
 
 /* These return 0, or an exit status after naming what is wrong. Lists the points, their candidates and choices. */
 int tune_list(tune *t);

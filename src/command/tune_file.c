@@ -135,10 +135,11 @@ static void put_figures(const tune *t, FILE *out, size_t rule)
 {
     const tune_point *least = NULL, *most = NULL;
     size_t points = 0;
-    char from[96];
+    char from[COMMAND_NAME];
     for (size_t i = 0; i < tune_all(t); i++) {
         const tune_point *p = &t->point[i];
-        if (!p->is_there || p->rule != rule || p->time[p->choice[TUNE_MADE]].algorithm->operation != p->operation)
+        if (!p->is_there || p->rule != rule ||
+            p->time[p->choice[TUNE_MADE]].choice.algorithm->operation != p->operation)
             continue;
         points++;
         least = !least || gain(p) < gain(least) ? p : least;
@@ -151,7 +152,8 @@ static void put_figures(const tune *t, FILE *out, size_t rule)
         fprintf(out, " to %.2f", gain(most));
     fprintf(out, " times as fast; %zu ranks, %zu bytes: %.2f us, %s %.2f us\n", t->ranks[most->row],
             t->bytes[most->column], most->time[most->choice[TUNE_MADE]].us,
-            tune_name(&most->time[most->choice[TUNE_COMPILED]], from), most->time[most->choice[TUNE_COMPILED]].us);
+            command_algorithm_text(&most->time[most->choice[TUNE_COMPILED]].choice, from),
+            most->time[most->choice[TUNE_COMPILED]].us);
 }
 
 static void put_rule(FILE *out, const nbcoll_rule *r)

@@ -63,8 +63,9 @@ static json_t *point_object(const tune *t, const tune_point *p)
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++) {
         const tune_time *time = &p->time[i];
-        json_t *row = json_pack("[s, I, i, i, i, f, f]", time->algorithm->name, (json_int_t)time->segment,
-                                (int)time->arity, (int)time->ports, (int)time->split, time->us, time->noise);
+        json_t *row =
+            json_pack("[s, I, i, i, i, f, f]", time->choice.algorithm->name, (json_int_t)time->choice.segment,
+                      (int)time->choice.arity, (int)time->choice.ports, (int)time->choice.split, time->us, time->noise);
         json_array_append_new(times, row);
     }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
@@ -115,9 +116,9 @@ static int take_time(tune_time *time, json_t *times)
         int arity, ports, split;
         double us, noise;
         if (json_unpack(row, "[s, I, i, i, i, F, F]", &name, &segment, &arity, &ports, &split, &us, &noise) == 0 &&
-            strcmp(name, time->algorithm->name) == 0 && (size_t)segment == time->segment &&
-            (unsigned)arity == time->arity && (unsigned)ports == time->ports &&
-            (unsigned)split == time->split && us >= 0 && noise >= 0) {
+            strcmp(name, time->choice.algorithm->name) == 0 && (size_t)segment == time->choice.segment &&
+            (unsigned)arity == time->choice.arity && (unsigned)ports == time->choice.ports &&
+            (unsigned)split == time->choice.split && us >= 0 && noise >= 0) {
             time->us = us;
             time->noise = noise;
             return 1;

@@ -24,41 +24,21 @@ size_t tune_all(const tune *t)
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
 
-int tune_same(const tune_time *x, const tune_time *y)
-{
-    return x->algorithm == y->algorithm && x->segment == y->segment && x->arity == y->arity && x->ports == y->ports &&
-           x->split == y->split;
-}
-
-const char *tune_name(const tune_time *time, char text[96])
-{
-    int used = snprintf(text, 96, "%s", time->algorithm->name);
-    if (time->segment)
-        used += snprintf(text + used, 96 - (size_t)used, " segment %zu", time->segment);
-    if (time->arity)
-        used += snprintf(text + used, 96 - (size_t)used, " arity %u", time->arity);
-    if (time->ports)
-        used += snprintf(text + used, 96 - (size_t)used, " ports %u", time->ports);
-    if (time->split)
-        snprintf(text + used, 96 - (size_t)used, " split %u", time->split);
-    return text;
-}
-
 /* Its index among the candidates, where it is put if it is new; BENCH_ENTRIES: there is no room. Parameters that the
  * algorithm does not read are dropped. */
 static size_t add(tune_point *p, const nbcoll_choice *c)
 {
     uint32_t flags = c->algorithm->flags;
-    tune_time new = {.algorithm = c->algorithm,
-                     .segment = flags & NBCOLL_ALGORITHM_SEGMENT ? c->segment : 0,
-                     .arity = flags & NBCOLL_ALGORITHM_ARITY ? c->arity : 0,
-                     .ports = flags & NBCOLL_ALGORITHM_PORTS ? c->ports : 0,
-                     .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0};
+    nbcoll_choice new = {.algorithm = c->algorithm,
+                         .segment = flags & NBCOLL_ALGORITHM_SEGMENT ? c->segment : 0,
+                         .arity = flags & NBCOLL_ALGORITHM_ARITY ? c->arity : 0,
+                         .ports = flags & NBCOLL_ALGORITHM_PORTS ? c->ports : 0,
+                         .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0};
     size_t i = 0;
-    while (i < p->times && !tune_same(&p->time[i], &new))
+    while (i < p->times && !command_same_choice(&p->time[i].choice, &new))
         i++;
     if (i == p->times && i < BENCH_ENTRIES)
-        p->time[p->times++] = new;
+        p->time[p->times++] = (tune_time){.choice = new};
     return i;
 }
 
@@ -233,14 +213,19 @@ static int simulate(const tune *t, tune_point *p)
     nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
-        simulated s = {t->self, time->algorithm,
-                       {.size = sizeof s.at, .operation = p->operation, .ranks = config.ranks, .count = p->count,
-                        .reduction = t->plan.reduction, .known = 1, .segment = time->segment, .arity = time->arity,
-                        .ports = time->ports, .split = time->split}};
+        simulated s = {t->self,
+                       time->choice.algorithm,
+                       {.size = sizeof s.at,
+                        .operation = p->operation,
+                        .ranks = config.ranks,
+                        .count = p->count,
+                        .reduction = t->plan.reduction,
+                        .known = 1}};
+        command_set_parameters(&s.at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
         nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);
         if (status != NBCOLL_OK) {
-            command_refuse(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->algorithm->name,
+            command_refuse(t->self, "%s %s: %s", nbcoll_operation_name(p->operation), time->choice.algorithm->name,
                            nbcoll_status_text(status));
             return COMMAND_FAILED;
         }
@@ -264,9 +249,7 @@ static int measure(const tune *t, tune_point *p)
         plan.iterations = fewer > 2 ? fewer : 2;
     }
     for (size_t i = 0; i < p->times; i++)
-        plan.entry[i] = (bench_entry){.algorithm = p->time[i].algorithm, .is_changing = t->is_changing,
-                                      .segment = p->time[i].segment, .arity = p->time[i].arity,
-                                      .ports = p->time[i].ports, .split = p->time[i].split};
+        plan.entry[i] = (bench_entry){.choice = p->time[i].choice, .is_changing = t->is_changing};
     p->mood = bench_probe(t->self, plan.bind).letter;
     int status = bench_run(t->self, &plan, results);
     for (size_t i = 0; i < p->times && !status; i++) {

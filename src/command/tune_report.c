@@ -58,11 +58,11 @@ static void print_cell(const penalty *p)
 
 static void print_worst(const tune *t, const tune_point *p, tune_chooser who)
 {
-    char chosen[96], best[96];
+    char chosen[COMMAND_NAME], best[COMMAND_NAME];
     const tune_time *c = &p->time[p->choice[who]], *b = &p->time[p->best];
     if (ratio(p, who) >= 1.005)
         printf("  %zu ranks, %zu bytes: %s %.2f us, %s %.2f us", t->ranks[p->row], t->bytes[p->column],
-               tune_name(c, chosen), c->us, tune_name(b, best), b->us);
+               command_algorithm_text(&c->choice, chosen), c->us, command_algorithm_text(&b->choice, best), b->us);
     putchar('\n');
 }
 
@@ -89,9 +89,10 @@ static void print_table(const tune *t, tune_chooser who)
 
 static json_t *time_object(const tune_time *time)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "algorithm", time->algorithm->name, "segment",
-                     (json_int_t)time->segment, "arity", (json_int_t)time->arity, "ports", (json_int_t)time->ports,
-                     "split", (json_int_t)time->split, "us", time->us, "noise", time->noise);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "algorithm", time->choice.algorithm->name, "segment",
+                     (json_int_t)time->choice.segment, "arity", (json_int_t)time->choice.arity, "ports",
+                     (json_int_t)time->choice.ports, "split", (json_int_t)time->choice.split, "us", time->us, "noise",
+                     time->noise);
 }
 
 static json_t *point_object(const tune *t, const tune_point *p)

@@ -27,8 +27,8 @@ static const tune_time *winner(const tune *t, const tune_point *p, const tune_ti
         return NULL;
     for (int i = 0; i < 3; i++)
         for (size_t k = 0; k < p->times && (like[i] || i == 2); k++)
-            if ((i == 2 || tune_same(&p->time[k], like[i])) && beats(t, &p->time[k], chosen) &&
-                !beats(t, best, &p->time[k]))
+            if ((i == 2 || command_same_choice(&p->time[k].choice, &like[i]->choice)) &&
+                beats(t, &p->time[k], chosen) && !beats(t, best, &p->time[k]))
                 return &p->time[k];
     return best;
 }
@@ -60,7 +60,7 @@ size_t tune_border(size_t low, size_t high)
 static int is_free(const tune *t, const winners *w, size_t row, size_t column, const tune_time *like)
 {
     return row < t->rows && column < t->columns && !w->is_covered[row][column] && w->at[row][column] &&
-           tune_same(w->at[row][column], like);
+           command_same_choice(&w->at[row][column]->choice, &like->choice);
 }
 
 /* How many columns, and then rows, from there on belong together. */
@@ -83,18 +83,13 @@ static nbcoll_rule rule_of(const tune *t, const tune_time *winner, size_t row, s
                            size_t columns)
 {
     size_t last = row + rows - 1, end = column + columns;
-    return (nbcoll_rule){
-        .algorithm = winner->algorithm,
-        .fewest = (int)(row ? tune_border(t->ranks[row - 1], t->ranks[row]) : t->ranks[row]),
-        .most = (int)(last + 1 < t->rows ? tune_border(t->ranks[last], t->ranks[last + 1]) - 1 : t->ranks[last]),
-        .from = column ? tune_border(t->bytes[column - 1], t->bytes[column]) : 0,
-        .below = end < t->columns ? tune_border(t->bytes[end - 1], t->bytes[end]) : 0,
-        .topology = t->terms[row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED,
-        .segment = winner->segment,
-        .arity = winner->arity,
-        .ports = winner->ports,
-        .split = winner->split,
-    };
+    nbcoll_rule rule = command_rule(&winner->choice);
+    rule.fewest = (int)(row ? tune_border(t->ranks[row - 1], t->ranks[row]) : t->ranks[row]);
+    rule.most = (int)(last + 1 < t->rows ? tune_border(t->ranks[last], t->ranks[last + 1]) - 1 : t->ranks[last]);
+    rule.from = column ? tune_border(t->bytes[column - 1], t->bytes[column]) : 0;
+    rule.below = end < t->columns ? tune_border(t->bytes[end - 1], t->bytes[end]) : 0;
+    rule.topology = t->terms[row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
+    return rule;
 }
 
 static void make_rules(tune *t, winners *w)

@@ -256,8 +256,7 @@ static int for_each_algorithm(verification *v, int (*each)(verification *v))
     const command_cases *c = &v->cases;
     int status = 0;
     v->now = v->cases;
-    v->chosen.choice = (nbcoll_choice){.segment = v->rules.segment, .arity = v->rules.arity, .ports = v->rules.ports,
-                                       .split = v->rules.split, .leaders = v->rules.leaders};
+    v->chosen.choice = v->rules.given;
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;

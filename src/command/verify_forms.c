@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See verify_forms.h. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -146,35 +145,25 @@ int verify_form(const command_cases *cases, unsigned fixed, const nbcoll_choice 
 
 /* ---- in words -------------------------------------------------------------------------------------------------- */
 
-static void add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add(char *text, size_t room, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, room - used, format, arguments);
-    va_end(arguments);
-}
-
 char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT])
 {
     text[0] = '\0';
     if (c->reduction.type != NBCOLL_INT32 || c->reduction.op != NBCOLL_SUM)
-        add(text, VERIFY_TEXT, " --type %s --op %s", type_text(c->reduction.type), op_text(c->reduction.op));
+        command_add(text, VERIFY_TEXT, " --type %s --op %s", type_text(c->reduction.type), op_text(c->reduction.op));
     if (c->in_place)
-        add(text, VERIFY_TEXT, " --in-place%s", c->in_place == 2 ? "=odd" : "");
+        command_add(text, VERIFY_TEXT, " --in-place%s", c->in_place == 2 ? "=odd" : "");
     if (c->node)
-        add(text, VERIFY_TEXT, c->node >= c->ranks || c->node < 0 ? " --native" : " --native=%d", c->node);
+        command_add(text, VERIFY_TEXT, c->node >= c->ranks || c->node < 0 ? " --native" : " --native=%d", c->node);
     if (c->segment)
-        add(text, VERIFY_TEXT, " --segment %zu", c->segment);
+        command_add(text, VERIFY_TEXT, " --segment %zu", c->segment);
     if (c->arity)
-        add(text, VERIFY_TEXT, " --arity %u", c->arity);
+        command_add(text, VERIFY_TEXT, " --arity %u", c->arity);
     if (c->ports)
-        add(text, VERIFY_TEXT, " --ports %u", c->ports);
+        command_add(text, VERIFY_TEXT, " --ports %u", c->ports);
     if (c->split)
-        add(text, VERIFY_TEXT, " --split %u", c->split);
+        command_add(text, VERIFY_TEXT, " --split %u", c->split);
     if (c->leaders)
-        add(text, VERIFY_TEXT, " --leaders %u", c->leaders);
+        command_add(text, VERIFY_TEXT, " --leaders %u", c->leaders);
     return text;
 }
 
@@ -204,29 +193,29 @@ static void tell(verify_coverage *out, unsigned seen, unsigned possible, int n, 
 {
     for (int i = 0; i < n && possible > 1; i++)
         if (seen & bit(i))
-            add(out->covered, sizeof out->covered, "; %s", names[i]);
+            command_add(out->covered, sizeof out->covered, "; %s", names[i]);
         else if (possible & bit(i))
-            add(out->left_out, sizeof out->left_out, "; %s", names[i]);
+            command_add(out->left_out, sizeof out->left_out, "; %s", names[i]);
 }
 
 static void tell_sizes(const command_cases *cases, verify_coverage *out)
 {
     if (cases->fewest < cases->most)
-        add(out->covered, sizeof out->covered, "%d..%d ranks; ", cases->fewest, cases->most);
+        command_add(out->covered, sizeof out->covered, "%d..%d ranks; ", cases->fewest, cases->most);
     else
-        add(out->covered, sizeof out->covered, "%d ranks; ", cases->most);
+        command_add(out->covered, sizeof out->covered, "%d ranks; ", cases->most);
     if (cases->fewest > 1)
-        add(out->left_out, sizeof out->left_out, "fewer than %d ranks; ", cases->fewest);
-    add(out->left_out, sizeof out->left_out, "more than %d ranks", cases->most);
+        command_add(out->left_out, sizeof out->left_out, "fewer than %d ranks; ", cases->fewest);
+    command_add(out->left_out, sizeof out->left_out, "more than %d ranks", cases->most);
     if (cases->root < 0)
-        add(out->covered, sizeof out->covered, "any root");
+        command_add(out->covered, sizeof out->covered, "any root");
     else {
-        add(out->covered, sizeof out->covered, "root %d", cases->root);
-        add(out->left_out, sizeof out->left_out, "; other roots");
+        command_add(out->covered, sizeof out->covered, "root %d", cases->root);
+        command_add(out->left_out, sizeof out->left_out, "; other roots");
     }
     for (size_t i = 0; i < cases->counts; i++)
-        add(out->covered, sizeof out->covered, "%s%zu", i ? "," : "; counts ", cases->count[i]);
-    add(out->left_out, sizeof out->left_out, "; other counts; other types and reductions");
+        command_add(out->covered, sizeof out->covered, "%s%zu", i ? "," : "; counts ", cases->count[i]);
+    command_add(out->left_out, sizeof out->left_out, "; other counts; other types and reductions");
 }
 
 void verify_cover(const command_cases *cases, const verify_seen *seen, const verify_seen *possible,
@@ -255,6 +244,6 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
     tell(out, seen->known, possible->known, 2, known);
     tell(out, seen->parameters, possible->parameters, 2, parameters);
     if (possible->parameters > 1)
-        add(out->left_out, sizeof out->left_out, "; other segments, arities and ports");
-    add(out->left_out, sizeof out->left_out, "; what verify.h assumes: the engine and its transports");
+        command_add(out->left_out, sizeof out->left_out, "; other segments, arities and ports");
+    command_add(out->left_out, sizeof out->left_out, "; what verify.h assumes: the engine and its transports");
 }

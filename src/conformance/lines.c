@@ -128,6 +128,22 @@ static void stream_close(struct line_stream *s)
     free(s->arrived);
 }
 
+/* Also ends what messages there are beside the lines, and closes the world. */
+static void stream_close_beside_messages(struct line_stream *s)
+{
+    struct world *w = s->w;
+    struct player *p = &w->player[0];
+
+    for (; !player_is_done(p) || w->player[1].arrived < w->player[1].expected; case_waits("messages beside lines")) {
+        player_send(p);
+        player_progress(p);
+        stream_progress(s);
+    }
+    stream_close(s);
+    world_settle(w);
+    world_close(w);
+}
+
 static void lines_of_every_length_arrive_once_and_whole_beside_messages(const nbcoll_conformance *c)
 {
     struct world *w = world_with_lines(c, 2);
@@ -146,14 +162,7 @@ static void lines_of_every_length_arrive_once_and_whole_beside_messages(const nb
         if (s.posted % 64 == 0)
             stream_progress(&s);
     }
-    for (; !player_is_done(p) || w->player[1].arrived < w->player[1].expected; case_waits("messages beside lines")) {
-        player_send(p);
-        player_progress(p);
-        stream_progress(&s);
-    }
-    stream_close(&s);
-    world_settle(w);
-    world_close(w);
+    stream_close_beside_messages(&s);
 }
 
 static void a_line_that_cannot_be_fails(const nbcoll_conformance *c)
@@ -275,14 +284,7 @@ static void an_awaited_line_is_taken_and_no_other_one(const nbcoll_conformance *
         stream_progress(&s); /* messages may have all the room */
         case_waits("a line that is not answered NOT_NOW");
     }
-    for (; !player_is_done(p) || w->player[1].arrived < w->player[1].expected; case_waits("messages beside lines")) {
-        player_send(p);
-        player_progress(p);
-        stream_progress(&s);
-    }
-    stream_close(&s);
-    world_settle(w);
-    world_close(w);
+    stream_close_beside_messages(&s);
 }
 
 /* A rank that has no room for a line may sleep, and is woken when there is some: also when nobody else moves. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What benchmarks share: giving up, the clock, medians. */
+#ifndef BENCH_TIMING_H
+#define BENCH_TIMING_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "nbcoll/nbcoll.h"
+
+static inline void must(nbcoll_status s)
+{
+    if (s != NBCOLL_OK) {
+        fprintf(stderr, "%s\n", nbcoll_status_text(s));
+        exit(1);
+    }
+}
+
+/* Nanoseconds. */
+static inline double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static inline int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+#endif
