@@ -24,11 +24,15 @@
  * LogP model", 1995). Of a message of n bytes, the sender's core works o_send; then its network interface, when it is
  * free, sends it, (n - 1) G long, and is free again g later; the last byte arrives L + (n - 1) G after the first one
  * left, or later where the receiver's interface took another message less than g + (n - 1) G before; when the core has
- * time, it works o_recv. Interfaces send and receive at the same time; each rank has one into its node and one out of
- * it. A SEND ends when its core has worked for it, a RECV after o_recv. Messages longer than `eager` are asked for: an
- * empty message, an empty answer as soon as the RECV may start, then the bytes; each costs as above, and the SEND ends
- * when the bytes have been given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta,
- * G = beta, o = 0.
+ * time, it works o_recv. A message that comes before its RECV may begin is stored (`unexpected`). A SEND ends when its
+ * core has worked for it, a RECV after o_recv. Messages longer than `eager` are asked for: an empty message, an empty
+ * answer as soon as the RECV may start, then the bytes; each costs as above, and the SEND ends when the bytes have been
+ * given to the interface. Hockney's model alpha + beta n is that of L = g = alpha + beta, G = beta, o = 0.
+ *
+ * Interfaces send and receive at the same time. Each rank has one into its node. To other nodes it has one of its own,
+ * or those that its node has for all its ranks (`interfaces`), which serve first who comes first. The messages of a
+ * rank, of all its ports one after the other, are dealt over them, beginning with that of its place in the node, and so
+ * are those that it receives.
  *
  * What is exposed moves no message; only ranks of one node may share it. For an EXPOSE the owner's core works o_send,
  * and copies the parts into the cell if all of them, those in a row that are one region counted once, are at most
@@ -43,6 +47,7 @@
  * steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a start those of START; only
  * these take time of a computation. Without progress cores lanes mean nothing.
  */
+#include "nodes.h"
 #include "schedule.h"
 
 #ifndef NBCOLL_SIMULATE_H
@@ -72,12 +77,15 @@ typedef struct nbcoll_sim_model {
     uint64_t step;                   /* ns of the core for each step but JOINs */
     uint64_t copy, reduce;           /* picoseconds of the core for each byte copied, and combined */
     uint64_t eager;                  /* bytes of the longest message that is not asked for; 0: none is asked for */
-    uint32_t node;                   /* neighbouring ranks in a node; 0: one */
+    uint32_t node;                   /* neighbouring ranks in a node, unless the config has `nodes`; 0: one */
     uint32_t cores;                  /* of a node, those for progress included; 0: one for each rank beside those */
     uint32_t progress;               /* cores that do nothing but the ranks' communication */
     uint32_t cell;                   /* bytes of the largest exposure that is copied into its cell */
     uint32_t lanes;                  /* 1: of lanes, progress cores do all but what is the rank's own; 0: all steps */
     uint64_t wake;                   /* ns that a progress core needs to begin where it had nothing to do */
+    uint64_t unexpected;             /* ns more of the core for a message that came before its RECV could begin, */
+    uint64_t unexpected_byte;        /* and picoseconds of the core for each byte of it, unless it was asked for */
+    uint32_t interfaces;             /* of a node, to others, that its ranks share; 0: each rank has its own */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */
@@ -173,6 +181,7 @@ typedef struct nbcoll_sim_config {
     /* Null, or says how many bytes block `index` of the send buffer (is_recv: of the receive buffer) of a rank has as
      * it travels, packed if its type packs, where a schedule has bound blocks. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
+    const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
 } nbcoll_sim_config;
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */
@@ -206,12 +215,13 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
 
 /* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
- * that is not for its rank; the late rank does not exist), ERR_ARGUMENT (no such pattern, phase or act, a pulse as long
- * as its period, a share above 1000, all cores for progress, `lanes` above 1, a program that starts another number of
- * operations, or waits for one before), ERR_LIMIT (beyond the limits above, 65536 ranks or cores of a node, 2^32 - 1
- * operations of all ranks, 2^29 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node;
- * bound blocks, and no `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where),
- * ERR_MEMORY, and what `build` returns. With an error *out is not touched; `rank` may be. */
+ * that is not for its rank; the late rank does not exist; nodes of another number of ranks), ERR_ARGUMENT (no such
+ * pattern, phase or act, a pulse as long as its period, a share above 1000, all cores for progress, `lanes` above 1, a
+ * program that starts another number of operations, or waits for one before), ERR_LIMIT (beyond the limits above, 65536
+ * ranks, cores or interfaces of a node, 2^32 - 1 operations of all ranks, 2^28 steps and parts, or 2^64 bytes),
+ * ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no `block`), ERR_VERIFY (the schedules do not
+ * end, or do not match: the verifier says where), ERR_MEMORY, and what `build` returns. With an error *out is not
+ * touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
 
@@ -222,8 +232,13 @@ NBCOLL_API const char *nbcoll_sim_model_name(unsigned i);
 NBCOLL_API const char *nbcoll_sim_noise_name(unsigned i);
 
 /* The preset of that name. A model's `size` is the caller's: as much is written, and `size` stays. The models are round
- * numbers of their kind, not measurements: "cluster" (16 ranks a node and a fast network), "ethernet" (one rank a
- * node), "node" (one node of any size), "unit" (1 microsecond a message, bytes and cores for nothing). Noises: "pulses"
+ * numbers of their kind, not measurements: "cluster" (16 ranks a node, which share one interface to a fast network),
+ * "ethernet" (one rank a node), "node" (one node of any size), "unit" (1 microsecond a message, bytes and cores for
+ * nothing). Three are machines of papers, which name their nodes, ranks, interfaces, and the bytes below; the times are
+ * what hardware of that kind does: "cluster_a" (Inozemtsev, 4.5.1: up to 16 nodes of 8 ranks, Xeon X5670, one
+ * ConnectX-2 each, messages of more than 16 KB are asked for), "cluster_b" (ibidem: up to 4 nodes of 4 ranks, Xeon
+ * Paxville, an adapter of two ports, both connected) and "das4" (Ramos, 4.2: up to 16 nodes of 8 ranks, Xeon E5620,
+ * InfiniBand of 16 Gbit/s). Noises: "pulses"
  * (100 ms at random, 20% of the time, on all cores: Inozemtsev, 5.5.3), "tick" (2 us each ms, apart), "daemon" (1 ms
  * each second, on one core of ten, at random). Errors: ERR_NULL, ERR_ARGUMENT (no such preset), ERR_CONFIG (a model's
  * size). */

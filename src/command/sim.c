@@ -164,16 +164,12 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
         {"program", required_argument, NULL, 'P'},   {"lowered", no_argument, NULL, 'L'},
         {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
-        {"svg", required_argument, NULL, 'V'},       {"nodes", required_argument, NULL, 'x'},
+        {"svg", required_argument, NULL, 'V'},       COMMAND_NODES_OPTIONS,
         {NULL, 0, NULL, 0},
     };
     int status = command_take_options(s->self, argc, argv, options, take_option, s);
     if (!s->cases.most)
         s->cases.fewest = s->cases.most = s->cases.placed ? s->cases.placed : 16;
-    if (!status && s->cases.placement.rooms > 1)
-        status = command_refuse(s->self, "--nodes: those of the machine have the same size, like 4x8");
-    if (s->cases.placement.rooms)
-        s->model.node = (uint32_t)s->cases.room[0];
     if (!status && optind == argc)
         status = command_refuse(s->self, "it takes an operation");
     if (!status)
@@ -272,7 +268,7 @@ static nbcoll_case case_of(const simulation *s, const nbcoll_algorithm *algorith
     nbcoll_case at = command_case(&s->cases, algorithm);
     at.count = count;
     at.known = 1;
-    at.node = s->is_lowered ? 0 : (int)s->model.node;
+    at.node = s->is_lowered ? 0 : NBCOLL_CASE_BY_NODE;
     at.nodes = s->nodes;
     return at;
 }
@@ -380,7 +376,7 @@ static void set_program(simulation *s)
 static int simulate_all(simulation *s)
 {
     s->config.ranks = s->timeline.ranks = s->cases.most;
-    s->timeline.node = s->model.node ? (int)s->model.node : 1;
+    s->config.nodes = s->timeline.nodes = s->nodes;
     s->config.user = s;
     s->config.event = s->chrome || s->svg ? see_event : NULL;
     command_bar_begin(&s->bar, s->bar.total);
@@ -402,13 +398,16 @@ static int simulate_all(simulation *s)
     return status;
 }
 
-/* Ranks are on the machine node after node. */
+/* Where nobody says it, nodes have as many ranks as the machine's. */
 static nbcoll_status place(simulation *s)
 {
-    int room = s->model.node && s->model.node < (uint32_t)s->cases.most ? (int)s->model.node : s->cases.most;
-    nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
-    room = s->model.node ? room : 1;
-    return nbcoll_nodes_place(&placement, s->cases.most, NULL, &s->nodes);
+    nbcoll_placement *p = &s->cases.placement;
+    if (!p->rooms) {
+        p->size = sizeof *p;
+        p->rooms = 1;
+        s->cases.room[0] = s->model.node ? (int)s->model.node : 1;
+    }
+    return command_nodes(&s->cases, s->cases.most, &s->nodes);
 }
 
 static int run(const command *self, int argc, char *argv[])
@@ -452,12 +451,17 @@ const command command_sim = {
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --blocks B        blocks of the v and w forms and reduce_scatter: equal, holes, rising or lone\n"
     COMMAND_RULES_HELP
-    "  --model M         cluster, ethernet, node or unit (cluster), or a file: on each line a name and a number.\n"
+    "  --model M         cluster, ethernet, node or unit (cluster), those of papers, cluster_a, cluster_b and das4,\n"
+    "                    or a file: on each line a name and a number.\n"
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
     "                    progress (cores), wake (ns that one needs that sleeps), lanes (1: it leaves to a rank what\n"
-    "                    is its own), cell (bytes of its largest exposure). Unnamed ones are 0; # begins a comment\n"
-    "  --nodes NxR       the machine has nodes of R ranks, and so many ranks unless --ranks says it\n"
+    "                    is its own), cell (bytes of its largest exposure), interfaces (to other nodes, that ranks\n"
+    "                    share; 0: each has one), unexpected (ns) and unexpected_byte (ps a byte) of a message that\n"
+    "                    comes too early. Unnamed ones are 0; # begins a comment\n"
+    "  --nodes NxR       the machine has N nodes of R ranks, and so many ranks unless --ranks says it; or nodes of\n"
+    "                    several sizes, like 3,1,4, which begin again from the first where there are more ranks\n"
+    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
     "  --lowered         nobody shares memory: what is exposed is sent\n"
     "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"
     "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later\n"

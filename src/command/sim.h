@@ -40,7 +40,8 @@ typedef struct sim_timeline {
     nbcoll_sim_event *event;
     size_t used, room;
     int has_failed; /* there was no memory */
-    int ranks, node;
+    int ranks;
+    const nbcoll_nodes *nodes;
 } sim_timeline;
 
 void sim_timeline_add(sim_timeline *t, const nbcoll_sim_event *event);

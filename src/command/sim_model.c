@@ -33,6 +33,9 @@ static const struct model_name {
     {"cell", offsetof(nbcoll_sim_model, cell), UINT32_MAX, 4},
     {"lanes", offsetof(nbcoll_sim_model, lanes), 1, 4},
     MODEL_TIME("wake", wake),
+    MODEL_TIME("unexpected", unexpected),
+    MODEL_PRICE("unexpected_byte", unexpected_byte),
+    MODEL_COUNT("interfaces", interfaces),
 };
 
 static const struct model_name *find(const char *name)

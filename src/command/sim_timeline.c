@@ -24,8 +24,8 @@ void sim_timeline_add(sim_timeline *t, const nbcoll_sim_event *event)
 /* One line; times are microseconds there. Nodes are its processes, ranks its threads. */
 static void chrome_line(const sim_timeline *t, FILE *out, const char *phase, int rank, uint64_t ns)
 {
-    fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03" PRIu64, phase, rank / t->node, rank,
-            ns / 1000, ns % 1000);
+    fprintf(out, ",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03" PRIu64, phase,
+            nbcoll_node_of(t->nodes, rank), rank, ns / 1000, ns % 1000);
 }
 
 static void chrome_event(const sim_timeline *t, FILE *out, size_t id)
@@ -60,7 +60,7 @@ void sim_timeline_chrome(const sim_timeline *t, FILE *out)
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", out);
     for (int rank = 0; rank < t->ranks; rank++)
         fprintf(out, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"rank %d\"}}",
-                rank ? ",\n" : "", rank / t->node, rank, rank);
+                rank ? ",\n" : "", nbcoll_node_of(t->nodes, rank), rank, rank);
     for (size_t i = 0; i < t->used; i++)
         chrome_event(t, out, i);
     fputs("\n]}\n", out);

@@ -21,7 +21,8 @@ static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank, nbcolli_a
 {
     if (actor == NBCOLLI_RANK)
         return nbcolli_compute_core(s, rank);
-    return (uint64_t)(rank / s->node) * s->node_cores + s->workers + rank % s->node % s->model.progress;
+    return (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + s->workers +
+           nbcolli_sim_place(s, rank) % s->model.progress;
 }
 
 /* When an actor that can go on at `t` does: a rank when it is inside the library. */
@@ -64,7 +65,7 @@ static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint
 
 static int nbcolli_play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
-    return rank / s->node != peer / s->node;
+    return nbcolli_sim_node(s, rank) != nbcolli_sim_node(s, peer);
 }
 
 static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, int is_between)
@@ -77,20 +78,46 @@ static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
     return bytes ? nbcolli_price(bytes - 1, link->byte) : 0;
 }
 
+/* The interface of a rank that has its next message; `messages` counts those with bytes, of its ports one after the
+ * other, and so deals them over the interfaces of its node. */
+static nbcolli_interface *nbcolli_play_interface(nbcolli_sim *s, uint32_t rank, int between, uint32_t *messages,
+                                                 uint32_t kind)
+{
+    uint32_t shared = s->model.interfaces;
+    if (!between)
+        return &s->player[rank].inside;
+    if (!shared)
+        return &s->interface[rank];
+    uint32_t turn = (nbcolli_sim_place(s, rank) % shared + *messages % shared) % shared;
+    *messages += kind == NBCOLLI_MESSAGE;
+    return &s->interface[(uint64_t)nbcolli_sim_node(s, rank) * shared + turn];
+}
+
 /* Gives the interface a message of node n, at `t`, for the node `to` of the peer. */
-static nbcoll_status nbcolli_play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
-                                       uint32_t kind)
+static nbcoll_status nbcolli_play_leave(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
+                                        uint32_t kind)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n);
     int between = nbcolli_play_is_between(s, rank, peer);
     const nbcoll_sim_link *link = nbcolli_play_link(s, between);
-    uint64_t *free_at = &s->player[rank].out[between];
+    uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].sent, kind)->out;
     uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0);
     uint64_t end = begin + span + link->latency;
     *free_at = begin + span + link->gap;
     if (kind == NBCOLLI_MESSAGE)
         nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, n, to, begin, end);
     return nbcolli_put(s, end, run - rank + peer, to, kind);
+}
+
+/* The core has worked for a message up to `t`. Who shares an interface gets it by the order of these times, which that
+ * of the calls is not. */
+static nbcoll_status nbcolli_play_post(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t to, uint64_t t,
+                                       uint32_t kind)
+{
+    uint32_t rank = nbcolli_rank_of(s, run);
+    if (s->model.interfaces && nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)))
+        return nbcolli_put(s, t, run, (uint32_t)(n - s->run[run].shape->node), kind | NBCOLLI_LEAVES);
+    return nbcolli_play_leave(s, run, n, to, t, kind);
 }
 
 /* The other end of what node n gives or takes, in the run of the peer. */
@@ -111,6 +138,16 @@ static void nbcolli_play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to,
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
+/* Does a node that waits for a step of `actor` learn by an event that it has ended? One of the other actor does; and
+ * where it counts which was first, a RECV. */
+static int nbcolli_play_puts_off(const nbcolli_sim *s, const nbcolli_node *n, nbcolli_actor actor)
+{
+    if (!s->puts_off)
+        return 0;
+    return nbcolli_play_actor(s, n) != actor ||
+           (n->kind == NBCOLL_RECV && (s->model.unexpected || s->model.unexpected_byte));
+}
+
 static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint32_t step)
 {
     const nbcolli_node *n = &r->shape->node[step];
@@ -125,13 +162,13 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
         nbcolli_standing *state = &r->state[next];
         if (state->depth < depth)
             state->depth = depth;
-        if (nbcolli_play_actor(s, &r->shape->node[next]) == actor && !--state->before)
+        if (!nbcolli_play_puts_off(s, &r->shape->node[next], actor) && !--state->before)
             s->ready[s->readies++] = next;
     }
-    for (uint32_t i = 0; s->model.lanes && i < n->after_count && status == NBCOLL_OK; i++) {
-        uint32_t next = r->shape->edge[n->after + i]; /* the other actor's, when the time has come */
-        if (nbcolli_play_actor(s, &r->shape->node[next]) != actor)
-            status = nbcolli_put(s, end, run, next, NBCOLLI_ASK | NBCOLLI_TAKEN);
+    for (uint32_t i = 0; s->puts_off && i < n->after_count && status == NBCOLL_OK; i++) {
+        uint32_t next = r->shape->edge[n->after + i];
+        if (nbcolli_play_puts_off(s, &r->shape->node[next], actor))
+            status = nbcolli_put(s, end, run, next, NBCOLLI_STEP_ENDED);
     }
     return status;
 }
@@ -152,13 +189,20 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, kind) : status;
 }
 
+/* What a message costs more that came before its RECV could begin: it was stored, and its `bytes` are copied. */
+static uint64_t nbcolli_play_unexpected(const nbcolli_sim *s, const nbcolli_standing *state, uint64_t bytes)
+{
+    return state->is_unexpected ? s->model.unexpected + nbcolli_price(bytes, s->model.unexpected_byte) : 0;
+}
+
 /* The bytes are there, and the RECV may end. */
 static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step,
                                             uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
     const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)));
-    nbcolli_play_work(s, run, t, s->model.step + link->o_recv, n);
+    uint64_t more = nbcolli_play_is_long(s, n) ? 0 : nbcolli_play_unexpected(s, &s->run[run].state[step], n->bytes);
+    nbcolli_play_work(s, run, t, s->model.step + link->o_recv + more, n);
     return nbcolli_play_ended(s, &s->run[run], step);
 }
 
@@ -171,8 +215,8 @@ static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_nod
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     if (status != NBCOLL_OK)
         return status;
-    return nbcolli_play_post(s, run, n, to, nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n),
-                             NBCOLLI_ANSWER);
+    uint64_t work = link->o_recv + link->o_send + nbcolli_play_unexpected(s, &s->run[run].state[step], 0);
+    return nbcolli_play_post(s, run, n, to, nbcolli_play_work(s, run, t, work, n), NBCOLLI_ANSWER);
 }
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
@@ -319,7 +363,7 @@ static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, con
     uint32_t rank = nbcolli_rank_of(s, h->run), kind = h->what % NBCOLLI_KINDS;
     int between = nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n));
     const nbcoll_sim_link *link = nbcolli_play_link(s, between);
-    uint64_t *free_at = &s->player[rank].in[between];
+    uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].taken, kind)->in;
     uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
     *free_at = end + link->gap;
     *is_here = end == h->time;
@@ -340,6 +384,15 @@ static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
 }
 
+/* The message of node `step` gets to the interface. */
+static nbcoll_status nbcolli_play_leaves(nbcolli_sim *s, nbcolli_happening h, uint32_t step, uint32_t kind)
+{
+    nbcolli_node *n = &s->run[h.run].shape->node[step];
+    uint32_t rank = nbcolli_rank_of(s, h.run), peer = nbcolli_peer_of(s, rank, n), to;
+    nbcoll_status status = nbcolli_play_mate(s, h.run - rank + peer, n, &to);
+    return status == NBCOLL_OK ? nbcolli_play_leave(s, h.run, n, to, h.time, kind) : status;
+}
+
 nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_over)
 {
     nbcolli_sim_run *r = &s->run[h.run];
@@ -347,7 +400,10 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     nbcolli_node *n = &r->shape->node[step];
     nbcoll_status status = NBCOLL_OK;
     int is_shared = n->kind == NBCOLLI_PART || nbcolli_is_fetch(n), is_here = 1;
+    int is_edge = (h.what & NBCOLLI_STEP_ENDED) == NBCOLLI_STEP_ENDED;
     *is_over = 0;
+    if (h.what & NBCOLLI_LEAVES && !is_edge)
+        return nbcolli_play_leaves(s, h, step, kind);
     s->result.arrivals += !(h.what & NBCOLLI_TAKEN);
     if (!is_shared && !(h.what & NBCOLLI_TAKEN))
         status = nbcolli_play_take(s, &h, n, &is_here);
@@ -360,7 +416,9 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     else if (kind == NBCOLLI_MESSAGE && !is_shared && nbcolli_play_is_long(s, n))
         status = nbcolli_play_received(s, h.run, n, step, h.time);
     else {
-        if (--r->state[step].before || !r->is_started)
+        nbcolli_standing *state = &r->state[step];
+        state->is_unexpected |= !is_edge && !is_shared && (state->before > 1 || !r->is_started);
+        if (--state->before || !r->is_started)
             return NBCOLL_OK;
         s->ready[s->readies++] = step;
     }

@@ -34,10 +34,11 @@ nbcoll_status nbcolli_programs_check(const nbcoll_sim_config *c)
 
 /* ---- computing ------------------------------------------------------------------------------------------------- */
 
-/* How many ranks of a full node compute on the core of this one. */
+/* How many ranks of its (full) node compute on the core of this one. */
 static uint64_t nbcolli_program_sharers(const nbcolli_sim *s, uint32_t rank)
 {
-    return s->node / s->workers + (rank % s->node % s->workers < s->node % s->workers);
+    uint32_t room = nbcolli_sim_room(s, nbcolli_sim_node(s, rank));
+    return room / s->workers + (nbcolli_sim_place(s, rank) % s->workers < room % s->workers);
 }
 
 /* ---- actions --------------------------------------------------------------------------------------------------- */

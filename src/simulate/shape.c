@@ -238,7 +238,7 @@ static int nbcolli_shape_grow(nbcolli_shapes *all)
 nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
                                  nbcolli_shape **out)
 {
-    if ((uint64_t)s->steps + nbcolli_shape_parts(s) >= 1u << 29)
+    if ((uint64_t)s->steps + nbcolli_shape_parts(s) >= 1u << 28)
         return NBCOLL_ERR_LIMIT;
     if (all->used >= all->room && !nbcolli_shape_grow(all))
         return NBCOLL_ERR_MEMORY;

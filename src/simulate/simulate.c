@@ -13,7 +13,8 @@ static int nbcolli_simulate_link(const nbcoll_sim_link *l)
 static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
     if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
-        m->wake > NBCOLL_SIM_MOST_NS ||
+        m->wake > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
+        m->unexpected_byte > NBCOLL_SIM_MOST_PS || m->interfaces > NBCOLLI_SIMULATE_NODE ||
         m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > NBCOLLI_SIMULATE_NODE ||
         m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
         c->noise.period > NBCOLL_SIM_MOST_NS || c->arrival.spread > NBCOLL_SIM_MOST_NS ||
@@ -26,7 +27,8 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
 {
     const nbcoll_sim_noise *n = &c->noise;
     int is_one_late = c->arrival.pattern == NBCOLL_SIM_ONE_LATE;
-    if (c->ranks < 1 || (is_one_late && (c->arrival.rank < 0 || c->arrival.rank >= c->ranks)))
+    if (c->ranks < 1 || (is_one_late && (c->arrival.rank < 0 || c->arrival.rank >= c->ranks)) ||
+        (c->nodes && c->nodes->ranks != c->ranks))
         return NBCOLL_ERR_RANK;
     if ((unsigned)n->phase > NBCOLL_SIM_RANDOM || (unsigned)c->arrival.pattern > NBCOLL_SIM_SCATTERED ||
         n->share > 1000 || (n->period && n->length >= n->period) ||
@@ -35,14 +37,28 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
     return nbcolli_simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
 
+/* The nodes: how many, and the ranks of the largest. */
+static uint64_t nbcolli_simulate_nodes(nbcolli_sim *s)
+{
+    const nbcoll_nodes *nodes = s->config.nodes;
+    s->node = s->model.node ? s->model.node : 1;
+    if (!nodes)
+        return ((uint64_t)s->config.ranks + s->node - 1) / s->node;
+    s->node = 1;
+    for (int i = 0; i < nodes->count; i++)
+        s->node = (uint32_t)nbcolli_later(s->node, (uint64_t)nbcoll_node_size(nodes, i));
+    return (uint64_t)nodes->count;
+}
+
 static nbcoll_status nbcolli_simulate_open(nbcolli_sim *s)
 {
     const nbcoll_sim_model *m = &s->model;
-    uint64_t ranks = (uint64_t)s->config.ranks;
-    s->node = m->node ? m->node : 1;
+    uint64_t ranks = (uint64_t)s->config.ranks, nodes = nbcolli_simulate_nodes(s);
     s->node_cores = m->cores ? m->cores : s->node + m->progress;
     s->workers = s->node_cores - m->progress;
-    s->cores = (ranks + s->node - 1) / s->node * s->node_cores;
+    s->cores = nodes * s->node_cores;
+    s->interfaces = m->interfaces ? nodes * m->interfaces : ranks;
+    s->puts_off = m->lanes || m->unexpected || m->unexpected_byte;
     s->unended = ranks;
     s->runs = (uint32_t)s->config.ranks * s->config.operations;
     s->result.first = UINT64_MAX;
@@ -50,7 +66,8 @@ static nbcoll_status nbcolli_simulate_open(nbcolli_sim *s)
     s->player = nbcolli_purse_take(&s->purse, ranks, sizeof *s->player);
     s->run = nbcolli_purse_take(&s->purse, s->runs, sizeof *s->run);
     s->core = nbcolli_purse_take(&s->purse, s->cores, sizeof *s->core);
-    return s->player && s->run && s->core ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    s->interface = nbcolli_purse_take(&s->purse, s->interfaces, sizeof *s->interface);
+    return s->player && s->run && s->core && s->interface ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 /* What the shape of one more run adds to the result. */
@@ -127,6 +144,7 @@ static void nbcolli_simulate_close(nbcolli_sim *s)
     nbcolli_purse_give(&s->purse, s->player, (size_t)s->config.ranks, sizeof *s->player);
     nbcolli_purse_give(&s->purse, s->run, s->runs, sizeof *s->run);
     nbcolli_purse_give(&s->purse, s->core, s->cores, sizeof *s->core);
+    nbcolli_purse_give(&s->purse, s->interface, s->interfaces, sizeof *s->interface);
 }
 
 nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *make, void *user,

@@ -6,6 +6,7 @@
 
 #include "../host/host.h"
 #include "../schedule/schedule.h"
+#include "nbcoll/nodes.h"
 #include "nbcoll/simulate.h"
 
 /* The host's memory, counted. */
@@ -131,7 +132,8 @@ static inline uint64_t nbcolli_price(uint64_t n, uint64_t ps)
 /* A node of a run as it stands. */
 typedef struct nbcolli_standing {
     uint32_t before; /* what it still waits for; UINT32_MAX once it runs; a larger EXPOSE then: its readers */
-    uint32_t depth;  /* messages after each other up to it */
+    uint32_t depth : 31;        /* messages after each other up to it */
+    uint32_t is_unexpected : 1; /* its message came before it could begin */
 } nbcolli_standing;
 
 /* One operation on one rank: its index is operation * ranks + rank. */
@@ -146,11 +148,17 @@ typedef struct nbcolli_sim_run {
 /* Who works for a rank's communication: itself, or a progress core. */
 typedef enum nbcolli_actor { NBCOLLI_RANK, NBCOLLI_DRIVER } nbcolli_actor;
 
+/* When an interface is free to send, and to receive. */
+typedef struct nbcolli_interface {
+    uint64_t out, in;
+} nbcolli_interface;
+
 typedef struct nbcolli_player {
     uint64_t last[2];       /* when the last work for its communication was done, by whom it was */
     uint64_t base;          /* it computes from here; tests are multiples of `test_every` later, */
     uint64_t until;         /* until here; or it waits since then */
-    uint64_t out[2], in[2]; /* when its interfaces are free: inside the node, and out of it */
+    nbcolli_interface inside; /* the node */
+    uint32_t sent, taken;   /* messages from and to other nodes: which of its node's interfaces has the next one */
     uint32_t at;            /* in its program; behind it: waiting for the operations one by one */
     uint32_t starts;        /* operations */
 } nbcolli_player;
@@ -163,20 +171,24 @@ typedef struct nbcolli_sim {
     nbcolli_shapes shapes;
     nbcolli_queue queue;
     nbcolli_player *player; /* [ranks] */
+    nbcolli_interface *interface; /* [interfaces]: to other nodes; of each node, or where none are shared each rank's */
+    uint64_t interfaces;
     nbcolli_sim_run *run;   /* [runs] */
     uint32_t runs;
     nbcolli_standing *states; /* [nodes] of all runs */
     uint64_t nodes;
     uint64_t *core;         /* [cores]: when each is free */
     uint64_t cores;
-    uint32_t node, node_cores, workers; /* ranks and cores of a node, and cores of it that compute */
+    uint32_t node, node_cores, workers; /* ranks of the largest node, cores of each, and those that compute */
+    int puts_off;           /* not all that waits for a step learns at once that it has ended */
     uint32_t *ready;        /* [the most nodes of a run]: a stack */
     uint32_t readies, most_nodes;
     int is_starting;        /* the ready steps are those of an operation that its rank is starting */
     uint64_t unended;       /* programs */
 } nbcolli_sim;
 
-/* What an event is: a node, and one of these. GO_ON: the program of the rank of the run. */
+/* What an event is: a node, and one of these. GO_ON: the program of the rank of the run. A message LEAVES its sender,
+ * arrives, and is TAKEN by an interface that was not free; a step that it waited for has ENDED. */
 enum {
     NBCOLLI_GO_ON,
     NBCOLLI_MESSAGE,
@@ -184,7 +196,9 @@ enum {
     NBCOLLI_ANSWER,
     NBCOLLI_KINDS = 4,
     NBCOLLI_TAKEN = 4,
-    NBCOLLI_KIND_BITS = 3
+    NBCOLLI_LEAVES = 8,
+    NBCOLLI_STEP_ENDED = NBCOLLI_ASK | NBCOLLI_TAKEN | NBCOLLI_LEAVES,
+    NBCOLLI_KIND_BITS = 4
 };
 
 static inline uint64_t nbcolli_later(uint64_t x, uint64_t y)
@@ -218,7 +232,8 @@ void nbcolli_tell(const nbcolli_sim *s, nbcoll_sim_what what, uint32_t run, cons
 
 /* Plays it to the end. */
 nbcoll_status nbcolli_play(nbcolli_sim *s);
-/* A message, or what a reader finds, arrives. *is_over: that has ended the operation on its rank. */
+/* A message leaves, it or what a reader finds arrives, or a step has ended. *is_over: that has ended the operation on
+ * its rank. */
 nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_over);
 /* Starts an operation. */
 nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t);
@@ -232,10 +247,26 @@ nbcoll_status nbcolli_program_go_on(nbcolli_sim *s, uint32_t rank, uint64_t t);
 /* The same when one of its operations has ended. */
 nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank);
 
+/* The node of a rank, its place there, and how many ranks a full node has. */
+static inline uint32_t nbcolli_sim_node(const nbcolli_sim *s, uint32_t rank)
+{
+    return s->config.nodes ? (uint32_t)nbcoll_node_of(s->config.nodes, (int)rank) : rank / s->node;
+}
+
+static inline uint32_t nbcolli_sim_place(const nbcolli_sim *s, uint32_t rank)
+{
+    return s->config.nodes ? (uint32_t)nbcoll_node_place(s->config.nodes, (int)rank) : rank % s->node;
+}
+
+static inline uint32_t nbcolli_sim_room(const nbcolli_sim *s, uint32_t node)
+{
+    return s->config.nodes ? (uint32_t)nbcoll_node_size(s->config.nodes, (int)node) : s->node;
+}
+
 /* The core that computes for a rank. */
 static inline uint64_t nbcolli_compute_core(const nbcolli_sim *s, uint32_t rank)
 {
-    return (uint64_t)(rank / s->node) * s->node_cores + rank % s->node % s->workers;
+    return (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + nbcolli_sim_place(s, rank) % s->workers;
 }
 
 #endif

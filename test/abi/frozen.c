@@ -915,7 +915,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 152);
+SIZE(nbcoll_sim_model, 176);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -929,6 +929,9 @@ OFFSET(nbcoll_sim_model, progress, 128);
 OFFSET(nbcoll_sim_model, cell, 132);
 OFFSET(nbcoll_sim_model, lanes, 136);
 OFFSET(nbcoll_sim_model, wake, 144);
+OFFSET(nbcoll_sim_model, unexpected, 152);
+OFFSET(nbcoll_sim_model, unexpected_byte, 160);
+OFFSET(nbcoll_sim_model, interfaces, 168);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);
@@ -962,7 +965,7 @@ OFFSET(nbcoll_sim_event, begin, 32);
 OFFSET(nbcoll_sim_event, end, 40);
 OFFSET(nbcoll_sim_event, operation, 48);
 
-SIZE(nbcoll_sim_config, 136);
+SIZE(nbcoll_sim_config, 144);
 OFFSET(nbcoll_sim_config, size, 0);
 OFFSET(nbcoll_sim_config, host, 8);
 OFFSET(nbcoll_sim_config, ranks, 16);
@@ -977,6 +980,7 @@ OFFSET(nbcoll_sim_config, user, 104);
 OFFSET(nbcoll_sim_config, event, 112);
 OFFSET(nbcoll_sim_config, progress, 120);
 OFFSET(nbcoll_sim_config, block, 128);
+OFFSET(nbcoll_sim_config, nodes, 136);
 
 SIZE(nbcoll_sim_rank, 32);
 OFFSET(nbcoll_sim_rank, started, 0);

@@ -37,7 +37,13 @@ succeeds sim bcast hierarchical --nodes 128x1 --count 1 --json
 apart=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
 [ "$hierarchical" -lt "$apart" ] || fail "nodes make no difference: $hierarchical and $apart ns"
 
+# nodes of several sizes, and numbered round robin: both hops are between nodes then, else one
+succeeds sim bcast chain_pipelined --nodes 2,1 --count 1 --json
+blocks=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
+succeeds sim bcast chain_pipelined --nodes 2,1 --numbering round-robin --count 1 --json
+robin=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
+[ "$blocks" -lt "$robin" ] || fail "the numbering makes no difference: $blocks and $robin ns"
+
 refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '4y8'" show bcast flat --nodes 4y8
 refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '0'" show bcast flat --nodes 0
 refuses "nbcoll verify: --numbering is block, round-robin or random[:SEED], not 'random:x'" verify --numbering random:x
-refuses "nbcoll sim: --nodes: those of the machine have the same size, like 4x8" sim bcast --nodes 3,1

@@ -49,7 +49,7 @@ static void a_shorter_model_gives_the_figures_of_zeros(void **state)
     (void)state;
     nbcoll_sim_model zeros = cluster(), shorter = zeros;
     shorter.size = offsetof(nbcoll_sim_model, node); /* the 16 ranks of a node are not read */
-    zeros.node = zeros.cores = zeros.progress = zeros.cell = 0;
+    zeros.node = zeros.cores = zeros.progress = zeros.cell = zeros.interfaces = 0;
     assert_same_figures(&zeros, &shorter);
 }
 

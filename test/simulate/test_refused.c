@@ -57,6 +57,10 @@ static void bad_configurations(void **state)
     REFUSED(s.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
     REFUSED(s.model.node = 65537, LIMIT);
+    REFUSED(s.model.interfaces = 65537, LIMIT);
+    REFUSED(s.model.unexpected = NBCOLL_SIM_MOST_NS + 1, LIMIT);
+    REFUSED(s.model.unexpected_byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
+    REFUSED((s.config.nodes = &(nbcoll_nodes){.size = sizeof(nbcoll_nodes), .ranks = 5, .count = 1}), RANK);
     REFUSED(scene_program(&s, NBCOLL_SIM_MOST_NS + 1, 0, 0), LIMIT);
     REFUSED(scene_program(&s, 0, 0, NBCOLL_SIM_MOST_NS + 1), LIMIT);
     REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = NBCOLL_SIM_START), ARGUMENT);
