@@ -68,20 +68,39 @@ static nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t
     return nbcolli_cost_later(last, count * nbcolli_cost_next(c, bytes, ends, worked));
 }
 
+static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes, int is_one)
+{
+    return bytes > NBCOLLI_CELL_INLINE && bytes <= (is_one ? c->shelf : c->shelf / NBCOLLI_SHELF_SHARE);
+}
+
+/* Of a part that is alike for all readers: do they follow the copy while it is made? */
+static int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes, 1);
+}
+
 /* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. What fits
  * into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf, which it does
- * with different parts only if they are small, is copied or combined where it lies; the rest is got from its memory. */
+ * with different parts only if they are small, is copied or combined where it lies; of one part a long copy is followed
+ * while it is made. The rest is got from the owner's memory. */
 static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes,
                                               uint64_t exposed, uint64_t worked)
 {
     nbcolli_cost_time one = c->overhead / 2 + bytes * c->beta + worked * c->gamma, copy = 0;
+    int is_one = exposed == bytes;
 
-    if (exposed > NBCOLLI_CELL_INLINE && exposed <= (exposed == bytes ? c->shelf : c->shelf / NBCOLLI_SHELF_SHARE)) {
+    if (nbcolli_cost_is_shelved(c, exposed, is_one)) {
         one = c->get + c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
-        copy = exposed * c->gamma;
+        copy = (is_one && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
     } else if (exposed > NBCOLLI_CELL_INLINE)
         one += c->get + c->overhead - c->overhead / 2;
     return count ? c->alpha + 2 * c->overhead + copy + count * one : 0;
+}
+
+/* A rank that fetches, too, makes its own copy first, and is not followed. */
+static nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    return nbcolli_cost_is_followed(c, bytes) ? (bytes - NBCOLLI_SHELF_PIECE) * c->gamma : 0;
 }
 
 /* Bytes of the result that others read where they lie, if memory is shared: each time, their lines are to be taken back
@@ -196,12 +215,14 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
  *   M(bytes)      a message
  *   B(bytes)      a rank copies or combines these
  *   R(bytes)      of the result, which others read
+ *   S(bytes)      a rank that fetches, too, copies these to its shelf first
  *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As above */
 #define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_message(c, bytes)
 #define NBCOLLI_COST_WORK(bytes) ((bytes) * c->gamma)
 #define NBCOLLI_COST_REWRITTEN(bytes) nbcolli_cost_rewritten(c, bytes)
 #define NBCOLLI_COST_TRAIN(count, bytes, ends, worked) nbcolli_cost_train(c, count, bytes, ends, worked)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
+#define NBCOLLI_COST_SHELVING(bytes) nbcolli_cost_shelving(c, bytes)
 #define NBCOLLI_COST_TREE(whole, block, worked) nbcolli_cost_binomial(c, P, whole, block, worked)
 
 /* X(OPERATION, name, time). The abbreviations are parameters: no macro of such a name reaches the host's code. */
@@ -215,7 +236,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
     X(OPERATION, halving, nbcolli_cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                \
     X(OPERATION, ring, (P - 1) * (M(m) + B(m)))
-#define NBCOLLI_COST_LIST(X, M, B, R, T, F, TREE)                                                                      \
+#define NBCOLLI_COST_LIST(X, M, B, R, T, F, S, TREE)                                                                   \
     X(BARRIER, dissemination, L *M(0))                                                                                 \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
@@ -240,7 +261,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     NBCOLLI_COST_ALLGATHER(X, M, B, T, ALLGATHERV)                                                                     \
     X(ALLGATHER, recursive_doubling, nbcolli_cost_exchange(c, 1))                                                      \
     X(ALLGATHER, exchange, nbcolli_cost_exchange(c, c->ports))                                                         \
-    X(ALLGATHER, slots, F(P - 1, m, m, 0))                                                                             \
+    X(ALLGATHER, slots, F(P - 1, m, m, 0) + S(m))                                                                      \
     X(ALLTOALL, bruck, L * (M(n / 2) + B(n / 2)) + B(n))                                                               \
     X(ALLTOALL, pairwise, (P - 1) * M(m) + B(m))                                                                       \
     X(ALLTOALL, flat, T(P - 1, m, 2, 0) + B(m))                                                                        \
@@ -257,7 +278,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
     X(ALLREDUCE, halving,                                                                                              \
       nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)) + R(n - m))                      \
-    X(ALLREDUCE, slots, F(P - 1, n, n, n) + B(n))                                                                      \
+    X(ALLREDUCE, slots, F(P - 1, n, n, n) + S(n) + B(n))                                                               \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER)                                                      \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER_BLOCK)                                                \
     X(SCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                                \
@@ -269,7 +290,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
     NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_WORK, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN,          \
-                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_TREE)
+                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copies of what is exposed: with them the owner's operation ends before any reader has come, and its memory is its own
  * again; without room it is lent. Room comes back when the readers are through, also with what a freed communicator
- * has left; a large copy is made in several passes. */
+ * has left; a large copy is made in several passes, and followed by its readers meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +23,8 @@ static void open_world(world *w, uint32_t shelf)
     native n;
 
     native_init(&n, NULL);
+    for (size_t i = 0; i < n.config.rule_count; i++)
+        n.rule[i].below = 0;
     world_open_contexts(w, RANKS, &loopback, NULL);
     for (int r = 0; r < RANKS; r++) {
         w->endpoint[r]->limits.shelf = shelf;
@@ -152,22 +154,88 @@ static void a_large_copy_takes_several_passes(void **state)
     world_close(&w);
 }
 
-/* Cancelled in the middle of it, it ends everywhere, and the room is used again. */
-static void a_copy_can_be_cancelled(void **state)
+/* What has been copied is read, though the owner has still to copy the rest; who has read that waits. */
+static void readers_follow_a_large_copy(void **state)
 {
     static cast c;
     world w;
     (void)state;
     open_world(&w, LARGE);
+    start(w.comm, &c, 0, LARGE, 9);
+    for (int r = 1; r < RANKS; r++) {
+        start(w.comm, &c, r, LARGE, 0);
+        for (int i = 0; i < 100; i++)
+            EXPECT(PENDING, nbcoll_test(&c.q[r]));
+        assert_int_equal(c.data[r][0], 9);
+        assert_int_equal(c.data[r][LARGE - 1], 0xee);
+    }
+    EXPECT(PENDING, nbcoll_test(&c.q[0]));
+    world_finish(&w, RANKS, c.q);
+    for (int r = 1; r < RANKS; r++)
+        for (size_t i = 0; i < LARGE; i++)
+            assert_int_equal(c.data[r][i], 9);
+    world_close(&w);
+}
+
+typedef struct triple {
+    uint64_t value[3];
+} triple;
+
+static nbcoll_status add(void *user, void *result, const void *left, const void *right, size_t count, nbcoll_type type)
+{
+    (void)user, (void)type;
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++)
+            ((triple *)result)[i].value[k] = ((const triple *)left)[i].value[k] + ((const triple *)right)[i].value[k];
+    return NBCOLL_OK;
+}
+
+/* Pieces of the copy end within elements; whoever combines them waits for whole ones. */
+static void reductions_follow_it_by_whole_elements(void **state)
+{
+    enum { COUNT = LARGE / sizeof(triple) - 1 };
+    static const nbcoll_host_type type = {.size = sizeof type, .extent = sizeof(triple)};
+    static const nbcoll_host_op op = {.size = sizeof op, .combine = add, .commutative = 1};
+    static triple from[RANKS][COUNT], to[COUNT];
+    nbcoll_request q[RANKS];
+    world w;
+    (void)state;
+    assert_true(NBCOLL_PASS_BYTES % sizeof(triple));
+    open_world(&w, LARGE);
+    for (int r = RANKS - 1; r >= 0; r--) {
+        for (size_t i = 0; i < COUNT; i++)
+            from[r][i] = (triple){{i, (size_t)r, i + (size_t)r}};
+        EXPECT(OK, nbcoll_ireduce(from[r], to, COUNT, nbcoll_type_of(&type), nbcoll_op_of(&op), 0, w.comm[r], &q[r]));
+    }
+    for (int i = 0; i < 100; i++) /* it comes to the end of what is there */
+        EXPECT(PENDING, nbcoll_test(&q[0]));
+    world_finish(&w, RANKS, q);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(to[i].value[0], 3 * i);
+        assert_int_equal(to[i].value[1], 0 + 1 + 2);
+        assert_int_equal(to[i].value[2], 3 * i + 3);
+    }
+    world_close(&w);
+}
+
+/* Cancelled in the middle of it, it ends everywhere, and the room is used again; also where readers follow it. */
+static void cancel_copies(int readers_come_first)
+{
+    static cast c;
+    world w;
+    open_world(&w, LARGE);
     for (int passes = 0; passes < 6; passes++) {
         nbcoll_status s[RANKS];
+        for (int r = 1; r < RANKS && readers_come_first; r++)
+            start(w.comm, &c, r, LARGE, 0);
         start(w.comm, &c, 0, LARGE, 9);
         for (int i = 0; i < passes && c.q[0].at; i++)
-            nbcoll_test(&c.q[0]);
+            for (int r = 0; r < (readers_come_first ? RANKS : 1); r++)
+                nbcoll_test(&c.q[r]);
         int in_time = c.q[0].at != NULL;
         if (in_time)
-            EXPECT(OK, nbcoll_cancel(c.q[0]));
-        for (int r = 1; r < RANKS; r++)
+            EXPECT(OK, nbcoll_cancel(c.q[passes % 2 && readers_come_first ? 1 : 0]));
+        for (int r = 1; r < RANKS && !readers_come_first; r++)
             start(w.comm, &c, r, LARGE, 0);
         world_settle(&w, RANKS, c.q, s);
         for (int r = 0; r < RANKS && in_time; r++)
@@ -179,6 +247,18 @@ static void a_copy_can_be_cancelled(void **state)
         end(&w, w.comm, &c, BYTES, i);
     }
     world_close(&w);
+}
+
+static void a_copy_can_be_cancelled(void **state)
+{
+    (void)state;
+    cancel_copies(0);
+}
+
+static void a_copy_that_is_followed_can_be_cancelled(void **state)
+{
+    (void)state;
+    cancel_copies(1);
 }
 
 /* The root of a scatter would copy alone what each reader can get for itself. */
@@ -205,7 +285,10 @@ int main(void)
         cmocka_unit_test(without_room_memory_is_lent),
         cmocka_unit_test(a_freed_communicator_keeps_its_place_until_all_have_left),
         cmocka_unit_test(a_large_copy_takes_several_passes),
+        cmocka_unit_test(readers_follow_a_large_copy),
+        cmocka_unit_test(reductions_follow_it_by_whole_elements),
         cmocka_unit_test(a_copy_can_be_cancelled),
+        cmocka_unit_test(a_copy_that_is_followed_can_be_cancelled),
         cmocka_unit_test(different_parts_are_lent_where_the_owner_only_gives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,7 @@ struct nbcolli_op {
     const unsigned char *found;     /* what is being used */
     unsigned char *copy;            /* exposure, from SHELVING on: its parts on the shelf; null: they are lent */
     size_t copied;                  /* bytes of these, so far */
+    const _Atomic uint64_t *ready;  /* fetch, while USING: bytes of what was found that lie there so far; null: all */
     nbcolli_op *watch_next, **watch_at; /* in the context's list of those that wait for shared memory, or of those that
                                            are short of a credit, in its run's of those in the middle of something, or
                                            in its peer's of those that stall */
@@ -62,6 +63,7 @@ struct nbcolli_op {
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */
     uint8_t recalled;          /* its lent post has been asked for */
+    uint8_t filling;           /* exposure: its cell is shown while it is copied to the shelf */
     uint8_t may_go;            /* send: stalls no more, but for its post */
     uint8_t status;            /* send: of its EAGER or RTS, see the header */
     int suspect;               /* 1 + the rank that has ended the operation without what this waits for, it seems */

@@ -210,7 +210,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = op->copy ? 0 : i + 1;
     }
-    cell->kind = inlined ? NBCOLLI_INLINED : NBCOLLI_REFERRED;
+    cell->kind = inlined ? NBCOLLI_INLINED : op->filling ? NBCOLLI_FILLING : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = v->part_count;
     run->parts += v->part_count;
@@ -235,7 +235,7 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         return s;
     cell->fingerprint = run->schedule->fingerprint;
     cell->piece = v->grows ? v->piece : 0;
-    atomic_store_explicit(&cell->ready, 1, memory_order_relaxed); /* shown by the stamp */
+    atomic_store_explicit(&cell->ready, !op->filling, memory_order_relaxed); /* shown by the stamp */
     op->cell = run->cells++;
     return NBCOLL_OK;
 }
@@ -263,6 +263,16 @@ void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece)
         atomic_store(&at->ready, piece + 1);
     else
         atomic_store(&at->stamp, run->tag + 1);
+    for (uint32_t i = 0; i < v->part_count; i++)
+        nbcolli_shared_wake(comm, v->parts[i].peer);
+}
+
+void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes)
+{
+    nbcoll_comm *comm = op->run->comm;
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+
+    atomic_store(&nbcolli_cell_at(comm, op->run->tag, comm->rank, op->cell)->ready, bytes);
     for (uint32_t i = 0; i < v->part_count; i++)
         nbcolli_shared_wake(comm, v->parts[i].peer);
 }
@@ -318,6 +328,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             if (!(cell->readers >> comm->rank % 64 & 1) || first != v->number)
                 continue;
             found->payload = cell->payload;
+            found->ready = NULL;
             return bytes == parts && bytes <= NBCOLLI_CELL_INLINE ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
         }
         if (first > ranks || parts > ranks - first)
@@ -332,12 +343,13 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
             if (v->number < number || (n && offset >= all))
                 continue;
-            if (atomic_load(&cell->ready) <= n)
+            if (kind != NBCOLLI_FILLING && atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
             if (bytes != (all - offset < piece ? all - offset : piece) ||
                 (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = inlined ? cell->payload + part.key[0] : NULL;
+            found->ready = kind == NBCOLLI_FILLING ? &cell->ready : NULL;
             if (!inlined)
                 found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;

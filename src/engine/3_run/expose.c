@@ -74,12 +74,13 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     op->phase = NBCOLLI_SHELVING;
     op->suspect = 0; /* that was of an earlier tag */
     op->copy = NULL;
+    op->filling = 0;
     if (v->part_count && v->parts[0].region.bytes > NBCOLLI_CELL_INLINE)
         nbcolli_shelf_take(op);
 }
 
-/* Takes a SHELVING op, whose copy is there if it has one, to EXPOSED. */
-static void nbcolli_expose_show(nbcolli_op *op)
+/* Shows the cell of a SHELVING op, whose copy is there if it has one, or FILLING. Returns whether that went well. */
+static int nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     nbcoll_status s = NBCOLL_OK;
@@ -90,11 +91,11 @@ static void nbcolli_expose_show(nbcolli_op *op)
         s = nbcolli_cell_write(op);
     if (s != NBCOLL_OK) {
         nbcolli_run_fail(run, s, run->comm->rank, 1);
-        return;
+        return 0;
     }
     first->moved++;
-    op->phase = NBCOLLI_EXPOSED;
     nbcolli_cell_show(op, first->cell, piece);
+    return 1;
 }
 
 void nbcolli_expose_next(nbcolli_op *op)
@@ -107,13 +108,15 @@ void nbcolli_expose_next(nbcolli_op *op)
     if (op->phase == NBCOLLI_REUSING)
         return;
     if (op->phase == NBCOLLI_SHELVING) {
+        if (op->filling && !op->moved && !nbcolli_expose_show(op))
+            return;
         if (op->copy && !nbcolli_shelf_fill(op)) {
             nbcolli_op_delay(op);
             return;
         }
-        nbcolli_expose_show(op);
-        if (op->phase != NBCOLLI_EXPOSED)
+        if (!op->filling && !nbcolli_expose_show(op))
             return;
+        op->phase = NBCOLLI_EXPOSED;
         if (!op->keys && run->schedule->step[op->step].grows == NBCOLL_START) {
             nbcolli_op_end(op);
             return;
@@ -144,14 +147,37 @@ void nbcolli_exposure_recall(nbcolli_op *op)
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
+static size_t nbcolli_fetch_unit(const nbcolli_op *op)
+{
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    return v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
+}
+
+/* Of what a USING op has not used, the bytes of whole elements that are there. */
+static size_t nbcolli_fetch_there(const nbcolli_op *op)
+{
+    size_t left = op->run->schedule->step[op->step].write.bytes - op->moved, unit = nbcolli_fetch_unit(op);
+
+    if (!op->ready)
+        return left;
+    uint64_t ready = atomic_load(op->ready); /* seq_cst: the sleeper's second look */
+    size_t there = ready > op->moved ? ready - op->moved : 0;
+    return there < left ? there / unit * unit : left;
+}
+
+int nbcolli_fetch_waits(const nbcolli_op *op)
+{
+    return nbcolli_fetch_there(op) == 0;
+}
+
 /* [READ] A piece of what a FETCH_REDUCE got or found, or of what a FETCH found, becomes its result. Returns the bytes
  * then left, or SIZE_MAX if the host's operation failed. */
 static size_t nbcolli_fetch_use(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
-    size_t unit = v->kind == NBCOLL_FETCH ? 1 : nbcolli_packed_size(v->reduction.type);
-    size_t left = v->write.bytes - op->moved, bytes = nbcolli_spend_piece(run, left, unit);
+    size_t unit = nbcolli_fetch_unit(op), left = v->write.bytes - op->moved;
+    size_t bytes = nbcolli_spend_piece(run, nbcolli_fetch_there(op), unit);
     unsigned char *to = (unsigned char *)nbcolli_resolve(run, v->write).at + op->moved;
     const unsigned char *from = op->found + op->moved;
 
@@ -175,6 +201,10 @@ static void nbcolli_fetch_end(nbcolli_op *op)
 
 void nbcolli_fetch_go_on(nbcolli_op *op)
 {
+    if (nbcolli_fetch_waits(op)) {
+        nbcolli_wait_for(op, op->run->schedule->step[op->step].peer, op->run->tag);
+        return;
+    }
     size_t left = nbcolli_fetch_use(op);
 
     if (left == 0)
@@ -183,10 +213,11 @@ void nbcolli_fetch_go_on(nbcolli_op *op)
         nbcolli_op_delay(op);
 }
 
-static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
+static void nbcolli_fetch_found(nbcolli_op *op, const void *found, const _Atomic uint64_t *ready)
 {
     op->phase = NBCOLLI_USING;
     op->found = found;
+    op->ready = ready;
     op->moved = 0;
     nbcolli_fetch_go_on(op);
 }
@@ -194,7 +225,7 @@ static void nbcolli_fetch_found(nbcolli_op *op, const void *found)
 void nbcolli_fetch_got(nbcolli_op *op)
 {
     if (nbcolli_op_reduces(op))
-        nbcolli_fetch_found(op, nbcolli_bounce(op));
+        nbcolli_fetch_found(op, nbcolli_bounce(op), NULL);
     else
         nbcolli_fetch_end(op);
 }
@@ -217,14 +248,18 @@ void nbcolli_fetch_next(nbcolli_op *op)
         return;
     }
     const void *there = found.payload;
-    if (!there && v->kind == NBCOLL_FETCH_REDUCE && bulk->view)
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.ready) && bulk->view)
         there = bulk->view(peer->link->endpoint, peer->address, &found.place.key, found.place.offset, v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
         return;
     }
     if (there) {
-        nbcolli_fetch_found(op, there);
+        nbcolli_fetch_found(op, there, found.ready);
+        return;
+    }
+    if (found.ready) { /* it has given this rank up, and will say so */
+        nbcolli_watch(op);
         return;
     }
     op->phase = NBCOLLI_FETCHING;

@@ -258,6 +258,8 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
             nbcolli_brief_look(op);
         else if (op->phase == NBCOLLI_LOOKING)
             nbcolli_fetch_next(op);
+        else if (op->phase == NBCOLLI_USING)
+            nbcolli_fetch_go_on(op);
         else
             nbcolli_expose_next(op);
         if (op->watch_at)

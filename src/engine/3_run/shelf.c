@@ -24,6 +24,9 @@ static int nbcolli_shelved_is_over(const nbcolli_link *link, const nbcolli_shelv
 
     if (!comm)
         return !one->area || nbcolli_area_is_left(link, one->area);
+    const nbcolli_run *active = nbcolli_slot_of(comm, one->tag)->active;
+    if (active && active->tag == one->tag) /* it may still be copied, though its readers have failed */
+        return 0;
     return nbcolli_slot_of(comm, one->tag)->exposed != one->tag + 1 || nbcolli_first_reading(comm, one->tag) < 0;
 }
 
@@ -83,6 +86,14 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
            (*bytes < one + 64 || (run->schedule->fetches && *bytes <= room / NBCOLLI_SHELF_SHARE));
 }
 
+/* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
+ * would read what others are writing. */
+static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
+{
+    return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches &&
+           run->comm->link->bulk.view;
+}
+
 void nbcolli_shelf_take(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
@@ -103,6 +114,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
         (nbcolli_shelved){run->comm, NULL, run->tag, begin, begin + bytes};
     op->copy = s->base + begin;
     op->copied = 0;
+    op->filling = nbcolli_is_followed(run, v, bytes);
     nbcolli_cell_promise(op); /* from now on its readers are waited for, also if the run fails before it is shown */
 }
 
@@ -114,10 +126,30 @@ static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view 
     return is_shared ? -1 : comm->peer[v->parts[i].peer].address;
 }
 
-int nbcolli_shelf_fill(nbcolli_op *op)
+/* Copies bytes of part `i` from `place` on to `at` of the copy; of a FILLING one it shows them piece by piece. */
+static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
     nbcolli_run *run = op->run;
     const nbcolli_link *link = run->comm->link;
+    const nbcoll_step_view *v = &run->schedule->step[op->step];
+    const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
+    int reader = nbcolli_shelf_reader(run->comm, v, i);
+
+    for (size_t done = 0, piece; done < bytes; done += piece) {
+        piece = op->filling && bytes - done > NBCOLLI_SHELF_PIECE ? NBCOLLI_SHELF_PIECE : bytes - done;
+        if (link->shared.copy_in)
+            link->shared.copy_in(link->endpoint, reader, op->copy + at + done, from + done, piece);
+        else
+            memcpy(op->copy + at + done, from + done, piece);
+        if (op->filling)
+            nbcolli_cell_filled(op, at + done + piece);
+    }
+    op->copied = at + bytes;
+}
+
+int nbcolli_shelf_fill(nbcolli_op *op)
+{
+    nbcolli_run *run = op->run;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     size_t end = 0;
 
@@ -129,13 +161,7 @@ int nbcolli_shelf_fill(nbcolli_op *op)
         if (!nbcolli_has_bytes(run))
             return 0;
         size_t bytes = nbcolli_spend_piece(run, left, 64);
-        const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
-        if (link->shared.copy_in)
-            link->shared.copy_in(link->endpoint, nbcolli_shelf_reader(run->comm, v, i), op->copy + at + place, from,
-                                 bytes);
-        else
-            memcpy(op->copy + at + place, from, bytes);
-        op->copied = at + place + bytes;
+        nbcolli_shelf_copy(op, i, at + place, place, bytes);
         if (bytes < left)
             return 0;
     }

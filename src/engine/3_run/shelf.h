@@ -3,6 +3,8 @@
  * place, and its own memory is not lent. What readers would get from private memory otherwise waits for each of them,
  * and takes a get; and a rank that waits hands its core over, where others take turns on it.
  *
+ * A long copy that is alike for all readers is shown before it is made, and followed: its cell says how far it is.
+ *
  * What was put there last lies last, and what lies first goes first: when its readers have said that they are through,
  * by the words that also say when a cell may be used again (cells.h). Nobody waits for that: where there is no room the
  * memory is lent as if there were no shelf. What a freed communicator leaves goes with its part of the cells. */
@@ -20,7 +22,8 @@ void nbcolli_shelf_close(nbcolli_link *link);
 /* Room for all parts of an exposure whose slot is the run's; op->copy is where, or null: they are to be lent. */
 void nbcolli_shelf_take(nbcolli_op *op);
 
-/* Copies as much as the pass has left. Returns whether all is there. */
+/* Copies as much as the pass has left; if the copy is followed (op->filling) its cell is shown by now. Returns whether
+ * all is there. */
 int nbcolli_shelf_fill(nbcolli_op *op);
 
 /* The communicator is freed, with its part of the cells, if it has one. */

@@ -95,6 +95,7 @@ static int nbcolli_op_waits(const nbcolli_op *op, int *rank, uint64_t *tag)
     case NBCOLLI_IDLE: /* a final fetch whose turn to be looked at has not come is waited for, too */
         return run->is_brief && v->kind == NBCOLL_FETCH && !v->before && !v->after_count;
     case NBCOLLI_USING:
+        return nbcolli_fetch_waits(op);
     case NBCOLLI_SHELVING:
     case NBCOLLI_SETTLED:
         return 0;
