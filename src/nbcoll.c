@@ -118,6 +118,7 @@
 #include "engine/4_comm/cache.c"
 #include "engine/4_comm/comm.c"
 #include "engine/4_comm/requests.c"
+#include "engine/4_comm/sides.c"
 #include "engine/4_comm/terms.c"
 #include "engine/4_comm/vote.c"
 #include "engine/5_match/agree.c"

@@ -386,15 +386,19 @@ typedef struct nbcoll_comm_config {
     uint32_t flags;        /* of those above */
     const nbcoll_rule *rules; /* which algorithms to prefer, the strongest first: copied. See select.h */
     size_t rule_count;        /* 0..NBCOLL_RULES. The same rules on all ranks */
+    uint64_t node; /* a number of the host's for this rank's node, any but 0: ranks that name the same one share a node
+                      (nodes.h), whatever they have in common, so that one machine plays several. 0: as in the parent;
+                      of a first communicator all that shares an endpoint before the last one, or, where it has one
+                      endpoint alone, all ranks. Either all ranks name one, or none */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots and cells; the largest
- * `large`, costs), whatever each passed. Only the rules, and the credits of the contexts, must be the same: else all
- * ranks get ERR_MISMATCH, and the host's log says which rank differs in what.
+ * `large`, costs), whatever each passed. Only the rules, and the credits of the contexts, must be the same, and either
+ * all or none name a node: else all ranks get ERR_MISMATCH, and the host's log says which rank differs in what.
  * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
  * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
  * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),
@@ -406,6 +410,32 @@ NBCOLL_API nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_end
                                              nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint,
                                             const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
+
+#define NBCOLL_ENDPOINTS 8 /* of a communicator, at most */
+
+/* The same over `n` endpoints, nbcoll_comm_create being that of one: shared memory within each machine, say, and what
+ * joins the machines. The last one reaches all ranks, which are the communicator's, with their numbers there. Each of
+ * the others has some of these ranks, all of which name it, in any place before the last one; `n` is the same on all
+ * ranks. Two ranks send each other everything by the first endpoint that both have, in the order of the lower one of
+ * them; what agrees on the survivors goes by the last one. So do all communicators that are made of this one.
+ *
+ * Ranks that have an endpoint in common before the last one are on a node, unless the host names nodes
+ * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint. A communicator of
+ * more than one endpoint has no cells: what its algorithms expose travels in messages.
+ *
+ * A rank that is lost on one of its endpoints is lost on all; one that closes its ends has left when the endpoint by
+ * which it is talked to says so. nbcoll_fd and nbcoll_arm are those of all endpoints of the context.
+ *
+ * The endpoints become the context's, or, when the call is refused, stay the caller's, all of them. Errors: those of
+ * nbcoll_comm_create (also ERR_NULL for one of the endpoints), ERR_ARGUMENT (n < 1, or the same endpoint twice),
+ * ERR_LIMIT (n > NBCOLL_ENDPOINTS), ERR_UNSUPPORTED (a transport before the last one does not say who has the same
+ * endpoint: nbcoll_transport.identify). Through the request, on all ranks, also ERR_MISMATCH: `n` differs; an endpoint
+ * has a rank that is none of the last one's, or does not name it, or names it twice; or gives other credits. */
+NBCOLL_API nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                                  const nbcoll_comm_config *config, nbcoll_comm **out,
+                                                  nbcoll_request *request);
+NBCOLL_API nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                                 const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
 
 /* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
  * parent. Any colour < 0: *out becomes null. It has the parent's configuration. Collective over `comm`, an operation of
@@ -437,7 +467,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_co
                                               uint64_t timeout);
 
 /* Split by shared node: a communicator of the ranks whose transport gives them memory in common (shm: all that are on
- * one machine), ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. */
+ * one machine), ordered by `key`, then by rank in the parent. A rank that has none in common is alone in its own. Of
+ * several endpoints the first one of each rank counts. */
 NBCOLL_API nbcoll_status nbcoll_comm_isplit_shared(nbcoll_comm *comm, int key, nbcoll_comm **out,
                                                    nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nbcoll_comm **out, uint64_t timeout);

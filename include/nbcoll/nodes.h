@@ -67,6 +67,10 @@ static inline int nbcoll_node_leader(const nbcoll_nodes *t, int node, int root)
     return root >= 0 && nbcoll_node_of(t, root) == node ? root : nbcoll_node_rank(t, node, 0);
 }
 
+/* The nodes of a communicator's ranks, for those who build schedules for it themselves: its own, as long as it exists.
+ * Never null, never fails; any thread. */
+NBCOLL_API const nbcoll_nodes *nbcoll_comm_nodes(const nbcoll_comm *comm);
+
 /* ---- making a table -------------------------------------------------------------------------------------------- */
 
 /* Makes a table of which node[r], any number of 0..ranks-1, is the node of rank r: ranks with the same number share it.

@@ -326,6 +326,11 @@ typedef struct nbcoll_transport {
      * soon after each such failure, from the same thread. The texts live as long as the program. */
     void (*reason)(nbcoll_endpoint *ep, int peer, nbcoll_transport_error *out);
     uint32_t signal_safe; /* NBCOLL_SAFE_*: what is promised */
+    /* Optional: a name of the set of ranks that this endpoint belongs to, which all of them say alike, and no other set
+     * says that a program may have beside it, on whatever machine: random bits, as a rule. Constant. By it the ranks of
+     * a communicator over several endpoints (nbcoll_comm_create_over) see which of them have one in common. Without it
+     * an endpoint can only be the last one there. */
+    void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
 } nbcoll_transport;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */

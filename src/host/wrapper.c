@@ -67,6 +67,12 @@ static void nbcolli_wrapper_reason(nbcoll_endpoint *ep, int peer, nbcoll_transpo
     w->call.reason(w->inner, peer, out);
 }
 
+static void nbcolli_wrapper_identify(nbcoll_endpoint *ep, uint64_t out[2])
+{
+    nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    w->call.identify(w->inner, out);
+}
+
 /* ---- the groups ------------------------------------------------------------------------------------------------ */
 
 static nbcoll_status nbcolli_wrapper_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes,
@@ -184,7 +190,8 @@ static void nbcolli_wrapper_table_make(nbcolli_wrapper *w, const char *name)
                                   .give_up = in->give_up ? nbcolli_wrapper_give_up : NULL,
                                   .peer_limits = in->peer_limits ? nbcolli_wrapper_peer_limits : NULL,
                                   .reason = in->reason ? nbcolli_wrapper_reason : NULL,
-                                  .signal_safe = in->signal_safe};
+                                  .signal_safe = in->signal_safe,
+                                  .identify = in->identify ? nbcolli_wrapper_identify : NULL};
     w->base.transport = &w->table;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Filling tables of nodes in memory of others. Private to this folder. */
+ * Filling tables of nodes in memory of others. */
 #ifndef NBCOLLI_SCHEDULE_NODES_H
 #define NBCOLLI_SCHEDULE_NODES_H
 

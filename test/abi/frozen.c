@@ -37,6 +37,7 @@
 VALUE(NBCOLL_ABI, 2);
 VALUE(NBCOLL_ANY_THREAD, 1);
 VALUE(NBCOLL_CREDITS, 64);
+VALUE(NBCOLL_ENDPOINTS, 8);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
 VALUE(NBCOLL_POSITION_UNKNOWN, 0);
@@ -182,7 +183,7 @@ OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
 
-SIZE(nbcoll_comm_config, 64);
+SIZE(nbcoll_comm_config, 72);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -192,6 +193,7 @@ OFFSET(nbcoll_comm_config, large, 32);
 OFFSET(nbcoll_comm_config, flags, 40);
 OFFSET(nbcoll_comm_config, rules, 48);
 OFFSET(nbcoll_comm_config, rule_count, 56);
+OFFSET(nbcoll_comm_config, node, 64);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);
@@ -630,7 +632,7 @@ VALUE(NBCOLL_SAFE_CANCEL, 4);
 VALUE(NBCOLL_SAFE_BULK, 8);
 VALUE(NBCOLL_SAFE_WAKE, 16);
 VALUE(NBCOLL_SAFE_LINES, 32);
-SIZE(nbcoll_transport, 120);
+SIZE(nbcoll_transport, 128);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -647,6 +649,7 @@ OFFSET(nbcoll_transport, lines, 88);
 OFFSET(nbcoll_transport, peer_limits, 96);
 OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
+OFFSET(nbcoll_transport, identify, 120);
 
 SIZE(nbcoll_endpoint, 96);
 OFFSET(nbcoll_endpoint, transport, 0);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
 #include "layout.h"
 #include "operation.h"
 #include "world.h"
@@ -20,48 +21,6 @@ enum { RANKS = 4, ABANDONS = 0, STOPPED = 2, LOANS = 1000 };
 /* Small limits, so that small data crosses them. */
 static const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 2, .cells = 8, .schedules = 16,
                                           .eager = 256, .large = 2048};
-
-/* ---- memory that the library may leak ---------------------------------------------------------------------------- */
-
-typedef struct block {
-    _Alignas(256) struct block *next, **at;
-} block;
-
-static void *heap_alloc(void *user, size_t bytes, size_t align)
-{
-    block **heap = user, *b;
-
-    assert_true(align <= sizeof *b);
-    b = aligned_alloc(sizeof *b, sizeof *b + (bytes + sizeof *b - 1) / sizeof *b * sizeof *b);
-    assert_non_null(b);
-    b->at = heap;
-    b->next = *heap;
-    if (b->next)
-        b->next->at = &b->next;
-    *heap = b;
-    return b + 1;
-}
-
-static void heap_free(void *user, void *memory, size_t bytes)
-{
-    block *b = (block *)memory - 1;
-
-    (void)user;
-    (void)bytes;
-    *b->at = b->next;
-    if (b->next)
-        b->next->at = b->at;
-    free(b);
-}
-
-/* Returns how many blocks there were. */
-static size_t heap_clear(block **heap)
-{
-    size_t n = 0;
-    for (; *heap; n++)
-        heap_free(heap, *heap + 1, 0);
-    return n;
-}
 
 /* ---- loans ------------------------------------------------------------------------------------------------------- */
 
@@ -104,18 +63,18 @@ static void step(world *w, int stopped)
             nbcoll_progress(w->context[r]);
 }
 
-static void open_world(world *w, int variant, block **heap)
+static void open_world(world *w, int variant, heap_block **heap)
 {
     nbcoll_loopback_config loopback = world_variant(variant, 3);
     nbcoll_context_config context = {.size = sizeof context, .credits = 2};
 
-    context.host = (nbcoll_host){.size = sizeof context.host, .user = heap, .alloc = heap_alloc, .free = heap_free};
+    context.host = heap_host(heap);
     world_open(w, RANKS, &loopback, &context, &limits);
 }
 
 static size_t abandon_in_the_middle(int variant, const operation *o, int steps, int cancels)
 {
-    block *heap = NULL;
+    heap_block *heap = NULL;
     nbcoll_request q[RANKS];
     share s[RANKS];
     loans lent = {0};
@@ -171,7 +130,7 @@ static void what_cannot_be_freed_can_be_abandoned(void **state)
 {
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
-        block *heap = NULL;
+        heap_block *heap = NULL;
         unsigned char data[WORLD_SHELF + 1] = {0}; /* none of it lies on a shelf */
         loans lent = {0};
         nbcoll_request q;
@@ -195,7 +154,7 @@ static void an_idle_context_lends_and_leaks_nothing(void **state)
 {
     (void)state;
     for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
-        block *heap = NULL;
+        heap_block *heap = NULL;
         nbcoll_request q[RANKS];
         loans lent = {0};
         world w;

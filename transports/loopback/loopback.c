@@ -9,6 +9,7 @@
  * close is still delivered.
  */
 #include <sys/eventfd.h>
+#include <sys/random.h>
 
 #include "world.h"
 
@@ -444,6 +445,11 @@ static nbcoll_status nbcolli_loopback_arm(nbcoll_endpoint *ep)
     return NBCOLL_AGAIN;
 }
 
+static void nbcolli_loopback_identify(nbcoll_endpoint *ep, uint64_t out[2])
+{
+    memcpy(out, nbcolli_loopback_end_of(ep)->world->identity, 2 * sizeof *out);
+}
+
 static const nbcoll_wakeup nbcolli_loopback_wakeup = {sizeof nbcolli_loopback_wakeup, nbcolli_loopback_fd,
                                                       nbcolli_loopback_arm};
 static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_lines, nbcolli_loopback_post_line,
@@ -456,7 +462,8 @@ static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_line
         .progress = nbcolli_loopback_progress, .cancel = nbcolli_loopback_cancel, .close = nbcolli_loopback_close,     \
         .bulk = bulk_group, .wakeup = &nbcolli_loopback_wakeup, .shared = shared_group,                                \
         .abandon = nbcolli_loopback_abandon, .give_up = nbcolli_loopback_give_up, .lines = &nbcolli_loopback_lines,    \
-        .reason = nbcolli_loopback_reason, .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE \
+        .reason = nbcolli_loopback_reason, .identify = nbcolli_loopback_identify,                                      \
+        .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE                                    \
     }
 
 static const nbcoll_transport nbcolli_loopback_table = NBCOLLI_LOOPBACK_TABLE(&nbcolli_loopback_bulk, NULL);
@@ -495,6 +502,10 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
     nbcoll_loopback *w = nbcolli_alloc(&memory, nbcolli_loopback_bytes(c.ranks, stride), NBCOLLI_LOOPBACK_LINE);
     if (!w)
         return NBCOLL_ERR_MEMORY;
+    if (getrandom(w->identity, sizeof w->identity, GRND_NONBLOCK) != (ssize_t)sizeof w->identity) {
+        w->identity[0] = (uintptr_t)w; /* still no other's in this process */
+        w->identity[1] = (uint64_t)getpid();
+    }
     w->config = c;
     w->memory = memory;
     w->config.host = &w->memory;

@@ -60,6 +60,7 @@ struct nbcoll_loopback {
     nbcoll_loopback_config config; /* defaults filled in; `host` points to `memory` */
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
+    uint64_t identity[2];  /* random */
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
     _Atomic unsigned char *between; /* [ranks][ranks]: loopback_between, in the first one's memory; behind `common` */

@@ -136,6 +136,11 @@ static void nbcolli_shm_end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transpo
     *out = nbcolli_shm_end(ep)->peer[peer].reason;
 }
 
+static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
+{
+    memcpy(out, nbcolli_shm_end(ep)->identity, 2 * sizeof *out);
+}
+
 /* Progress reads the host's clock, of which nobody knows what it calls. */
 #define NBCOLLI_SHM_TABLE(bulk_group, shared_group)                                                                    \
     {                                                                                                                  \
@@ -143,7 +148,9 @@ static void nbcolli_shm_end_reason(nbcoll_endpoint *ep, int peer, nbcoll_transpo
         .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_end_cancel, .close = nbcolli_shm_end_close,        \
         .bulk = bulk_group, .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = nbcolli_shm_end_abandon, \
         .give_up = nbcolli_shm_give_up, .lines = &nbcolli_shm_lines, .reason = nbcolli_shm_end_reason,                 \
-        .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE | NBCOLL_SAFE_LINES \
+        .signal_safe =                                                                                                 \
+            NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE | NBCOLL_SAFE_LINES,           \
+        .identify = nbcolli_shm_end_identify                                                                           \
     }
 
 static const nbcoll_transport nbcolli_shm_table = NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
@@ -203,6 +210,15 @@ nbcoll_status nbcoll_shm_id_make(nbcoll_shm_id *out)
         out->text[32 + i] = digit[space >> (28 - 4 * i) & 15];
     out->text[40] = 0;
     return NBCOLL_OK;
+}
+
+/* The random bits of an id that was checked: its first 32 digits. */
+static void nbcolli_shm_id_read(const nbcoll_shm_id *id, uint64_t identity[2])
+{
+    for (int i = 0; i < 32; i++) {
+        char c = id->text[i];
+        identity[i / 16] = identity[i / 16] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
 }
 
 /* The socket of another network namespace would only never be found. */
@@ -367,6 +383,7 @@ nbcoll_status nbcoll_shm_open(const nbcoll_shm_config *config, nbcoll_endpoint *
     s = nbcolli_shm_end_make(&b, &e);
     s = c.rank == 0 ? nbcolli_shm_host(&b, e, s) : nbcolli_shm_join(&b, e, s);
     if (s == NBCOLL_OK) {
+        nbcolli_shm_id_read(&c.id, e->identity);
         nbcolli_shm_agree_on_barriers(e);
         nbcolli_shm_end_prices(e);
         *out = &e->base;

@@ -231,6 +231,7 @@ struct nbcolli_shm_end {
     int event, watch;      /* our descriptors until the home has them; then -1 */
     int ready;             /* epoll descriptor: our eventfd, and the pidfds of those not known to have ended */
     uint32_t flags;
+    uint64_t identity[2]; /* the random bits of its id */
     bool sleepers_pay; /* with a barrier for all (../../src/host/wakeup.h); the same on all ranks */
     int unreported;   /* peers that are gone and not reported */
     int refusals;     /* peers to which a post was refused since the last progress */

@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_STATE_COMMUNICATOR_H
 
 #include "request.h"
+#include "nbcoll/nodes.h"
 
 /* Revoked operations in a row that have not been started here yet. */
 typedef struct nbcolli_pending_revoke {
@@ -57,6 +58,7 @@ typedef struct nbcolli_peer {
     /* Made. */
     nbcolli_link *link;
     int address;        /* rank on the link */
+    int home;           /* and on the communicator's */
     nbcolli_pair *pair; /* the link's, of that rank */
 
     /* Whoever revokes: the last REVOKE to it that was refused: others may join it while it waits. */
@@ -64,6 +66,7 @@ typedef struct nbcolli_peer {
 
     /* Progress. */
     uint8_t given_up; /* the other members have been told so */
+    uint8_t is_near;  /* made: the first endpoint of both is the same one */
     uint8_t absent;   /* it has not made this communicator, and holds nothing of ours */
 } nbcolli_peer;
 
@@ -123,8 +126,15 @@ typedef struct nbcolli_vote {
     uint32_t creation; /* the call: the same in all votes */
     uint32_t shelf;    /* bytes of copies of what it exposes. Nothing lies between members: all of a vote is sent */
     uint64_t large;
+    uint64_t node;   /* the number that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
 } nbcolli_vote;
+
+/* What a rank says of one of its endpoints but the last, behind its first vote. */
+typedef struct nbcolli_side {
+    uint64_t identity[2];
+    uint32_t address, ranks, credits, unused;
+} nbcolli_side;
 
 /* Shared memory that this rank has reserved: for its part of a communicator's cells, or for the program. */
 typedef struct nbcolli_area {
@@ -155,7 +165,7 @@ typedef struct nbcolli_tombstone {
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
-    nbcolli_link *link;
+    nbcolli_link *link; /* a home */
     uint64_t id; /* the first rank's address, then its serial number there; NBCOLLI_NO_COMM until it is known */
     uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
     size_t memory;
@@ -167,6 +177,8 @@ struct nbcoll_comm {
     nbcolli_told *told; /* [size] */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
+    nbcoll_nodes nodes; /* in `node` */
+    int *node;
     unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
@@ -215,6 +227,8 @@ struct nbcoll_comm {
     nbcoll_status spoiled; /* why it will not be made though its vote ended well here */
     nbcoll_comm *parent;   /* null: the first of its link */
     nbcolli_vote *votes; /* [parent's size] */
+    unsigned char *ballot;  /* of the first one of several endpoints: votes, each with its sides behind it */
+    size_t ballot_bytes;    /* of all of them */
     nbcolli_shrink *shrink; /* that makes it */
     nbcoll_comm **out;     /* a call whose deadline is over clears it */
 };

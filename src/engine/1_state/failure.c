@@ -13,8 +13,12 @@ nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int 
 {
     nbcoll_failure f = {s, rank, tag, comm, NBCOLL_POSITION_UNKNOWN, 0, {0, NULL}};
 
-    if (s == NBCOLL_ERR_PEER_LOST && rank >= 0)
-        f.reason = comm->link->reason[comm->peer[rank].address];
+    if (s != NBCOLL_ERR_PEER_LOST || rank < 0)
+        return f;
+    const nbcolli_peer *peer = &comm->peer[rank];
+    f.reason = peer->link->reason[peer->address];
+    if (!f.reason.code && !f.reason.text)
+        f.reason = comm->link->reason[peer->home];
     return f;
 }
 

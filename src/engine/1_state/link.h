@@ -45,11 +45,17 @@ typedef struct nbcolli_shelf {
     nbcolli_shelved one[NBCOLLI_SHELVED];
 } nbcolli_shelf;
 
-/* An endpoint in a context. */
+/* An endpoint in a context. Those of one communicator belong together, and with it all that are made of it: the last
+ * one, their *home*, reaches all ranks, and has what is kept of communicators. An endpoint that is alone is its own
+ * home. */
 struct nbcolli_link {
     nbcolli_link *next; /* calls that make and free */
 
     /* Made. */
+    nbcolli_link *home;
+    nbcolli_link *first;  /* of a home: the first of those that belong together */
+    nbcolli_link *beside; /* the next of them; the home is the last */
+    int *member;          /* [ranks]: the address at home of each rank; -1: not known yet */
     nbcoll_context *context;
     nbcoll_endpoint *endpoint;
     nbcoll_transport transport; /* the endpoint's table, completed; its groups are those below */
@@ -95,6 +101,15 @@ struct nbcolli_link {
     int unsaid;      /* ranks that do not know */
     nbcolli_post *farewells; /* reserved, one for each rank: what tells it so */
 };
+
+/* The address on this link of the rank that has that one at home; -1: it has none, or that is not known yet. */
+static inline int nbcolli_address_on(const nbcolli_link *link, int home)
+{
+    for (int peer = 0; peer < link->endpoint->ranks; peer++)
+        if (link->member[peer] == home)
+            return peer;
+    return -1;
+}
 
 /* Will it touch nothing, and answer nothing, any more? */
 static inline int nbcolli_has_departed(const nbcoll_comm *comm, int rank)

@@ -6,18 +6,20 @@
 #include "../../host/host.h"
 
 /* This rank has no memory to say what it must: it is lost to all. They are told when the communicators have broken. */
-static void nbcolli_starve(nbcolli_link *link)
+static void nbcolli_starve(const nbcolli_link *on)
 {
-    if (link->starved)
+    if (on->home->starved)
         return;
-    link->starved = 1;
-    link->losses++;
-    link->context->news = 1;
-    for (int peer = 0; peer < link->endpoint->ranks; peer++)
-        if (peer != link->endpoint->rank) {
-            link->loss[peer] |= NBCOLLI_UNSAID;
-            link->unsaid++;
-        }
+    for (nbcolli_link *link = on->home->first; link; link = link->beside) {
+        link->starved = 1;
+        link->losses++;
+        for (int peer = 0; peer < link->endpoint->ranks; peer++)
+            if (peer != link->endpoint->rank) {
+                link->loss[peer] |= NBCOLLI_UNSAID;
+                link->unsaid++;
+            }
+    }
+    on->context->news = 1;
 }
 
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post)

@@ -17,8 +17,26 @@ void nbcolli_give_up(nbcolli_link *link, int peer)
 
 void nbcolli_rejected_by(nbcolli_link *link, int peer)
 {
-    link->rejected = 1;
+    link->home->rejected = 1;
     nbcolli_mark_lost(link, peer, NBCOLLI_REJECTED);
+}
+
+void nbcolli_spread_losses(nbcolli_link *link)
+{
+    for (int peer = 0; peer < link->endpoint->ranks; peer++) {
+        int home = link->loss[peer] & NBCOLLI_CUT ? link->member[peer] : -1;
+        for (nbcolli_link *other = link->home->first; other && home >= 0; other = other->beside) {
+            int address = other == link ? -1 : nbcolli_address_on(other, home);
+            if (address < 0)
+                continue;
+            if ((link->loss[peer] & NBCOLLI_REJECTED) == NBCOLLI_REJECTED)
+                nbcolli_rejected_by(other, address);
+            else if (!nbcolli_is_dead(link, peer))
+                nbcolli_mark_lost(other, address, NBCOLLI_CUT);
+            else if (!nbcolli_is_dead(other, address))
+                nbcolli_give_up(other, address);
+        }
+    }
 }
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
@@ -26,7 +44,7 @@ void nbcolli_rejected_by(nbcolli_link *link, int peer)
 void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
 {
     const nbcolli_peer *peer = &comm->peer[rank < 0 ? comm->rank : rank];
-    int given_up = rank == comm->rank ? peer->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
+    int given_up = rank == comm->rank ? comm->link->rejected : nbcolli_is_given_up(peer->link, peer->address);
     nbcolli_tell_all(comm, NBCOLLI_LOST, comm->taken, why, rank,
                      why == NBCOLL_ERR_MISMATCH ? comm->failure.tag : why == NBCOLL_ERR_PEER_LOST && given_up);
 }
@@ -57,13 +75,13 @@ void nbcolli_given_up_in(nbcoll_comm *comm, int source, int rank)
 
 /* ---- telling the rank itself ------------------------------------------------------------------------------------- */
 
-/* May something of ours still read its memory? */
+/* May something of ours still read its memory, by whichever endpoint? */
 static int nbcolli_may_read(const nbcolli_link *link, int peer)
 {
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+        for (const nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
             for (int rank = 0; rank < comm->size && comm->active > 0; rank++)
-                if (comm->peer[rank].address == peer)
+                if (comm->peer[rank].home == link->member[peer])
                     return 1;
     return 0;
 }
@@ -85,14 +103,15 @@ void nbcolli_tell_given_up(nbcolli_link *link)
 static int nbcolli_copies_with(const nbcolli_link *link, int peer)
 {
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (const nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+        for (const nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
             for (uint32_t k = 0; comm->active > 0 && k < comm->config.slots; k++) {
                 const nbcolli_run *run = comm->slot[k].active;
                 for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
                     const nbcolli_op *op = &run->op[n];
                     int copies =
                         op->phase == NBCOLLI_GETTING || op->phase == NBCOLLI_FETCHING || op->phase == NBCOLLI_PUTTING;
-                    if (copies && op->post.where == NBCOLLI_LENT && op->post.peer == peer)
+                    if (copies && op->post.where == NBCOLLI_LENT &&
+                        op->post.link->member[op->post.peer] == link->member[peer])
                         return 1;
                 }
             }

@@ -14,6 +14,10 @@ void nbcolli_give_up(nbcolli_link *link, int peer);
 /* It has given us up. */
 void nbcolli_rejected_by(nbcolli_link *link, int peer);
 
+/* Who is cut off on this endpoint is so on all that belong to it: alive it may be there, and is given up; so nobody
+ * goes on with it half. What has only left one of them is still to be reported by the others. */
+void nbcolli_spread_losses(nbcolli_link *link);
+
 /* LOST: that `rank` is lost, and perhaps to be given up; or that it is out of step. -1: no member is the cause. */
 void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
 

@@ -118,9 +118,14 @@ static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *
 
 static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
 {
-    nbcoll_builder_config config = {.size = sizeof config, .host = &comm->context->host, .rank = comm->rank,
-                                    .ranks = comm->size, .shares = nbcoll_comm_shares, .shares_user = comm,
-                                    .cells = comm->config.cells};
+    nbcoll_builder_config config = {.size = sizeof config,
+                                    .host = &comm->context->host,
+                                    .rank = comm->rank,
+                                    .ranks = comm->size,
+                                    .shares = nbcoll_comm_shares,
+                                    .shares_user = comm,
+                                    .cells = comm->config.cells,
+                                    .nodes = &comm->nodes};
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_choice choice = {.size = sizeof choice};
     nbcoll_args args = e->args;

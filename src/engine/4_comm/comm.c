@@ -6,9 +6,11 @@
 #include "area.h"
 #include "cache.h"
 #include "requests.h"
+#include "sides.h"
 #include "../2_wire/channel.h"
 #include "../3_run/pending.h"
 #include "../../host/host.h"
+#include "../../schedule/nodes.h"
 
 static uint32_t nbcolli_buckets_for(uint32_t entries)
 {
@@ -51,7 +53,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
     size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
-    size_t parts = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
+    size_t parts = node + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
     size_t memory = parts + nbcolli_lines(link->transport.shared ? (size_t)most * sizeof(unsigned char *) : 0);
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
@@ -83,6 +86,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->cache.bucket = (nbcolli_cached **)(void *)(block + cache);
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
+    comm->node = (int *)(void *)(block + node);
+    comm->nodes = (nbcoll_nodes){sizeof comm->nodes, most, 1, 1, NULL, NULL, NULL, NULL};
     comm->lacking = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
@@ -144,6 +149,7 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_comm_bury(comm);
     nbcolli_channels_forget(comm);
     nbcolli_area_leave(comm);
+    nbcolli_ballot_free(comm);
     if (c->round.comm == comm)
         c->round = (nbcolli_round){comm->sister, 0, 0};
     *comm->sister_at = comm->sister;

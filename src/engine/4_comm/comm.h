@@ -5,10 +5,10 @@
 
 #include "../1_state/context.h"
 
-/* The communicator of that id on the link, or null. */
-static inline nbcoll_comm *nbcolli_find_comm(nbcolli_link *link, uint64_t id)
+/* The communicator of that id, of which a message on the link speaks; or null. */
+static inline nbcoll_comm *nbcolli_find_comm(const nbcolli_link *link, uint64_t id)
 {
-    nbcoll_comm *comm = link->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
+    nbcoll_comm *comm = link->home->bucket[(id ^ id >> 32) % NBCOLLI_COMM_BUCKETS];
     while (comm && comm->id != id)
         comm = comm->next;
     return comm;

@@ -15,7 +15,7 @@ int nbcolli_area_is_possible(const nbcolli_link *link)
 {
     const nbcoll_bulk *bulk = link->transport.bulk;
 
-    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
+    return link->first == link && link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
            bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
 }
 

@@ -69,6 +69,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
                           .large = comm->config.large,
+                          .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
                           .eager = nbcolli_vote_eager(comm->config.eager, comm->link->limits.payload),
                           .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
                           .area = nbcolli_area_offer(comm, over->size)};

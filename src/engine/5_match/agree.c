@@ -287,7 +287,7 @@ void nbcolli_shrink_in(nbcoll_comm *comm, const nbcolli_incoming *in)
         int size = comm ? comm->size : 0, knows = comm && in->bytes >= nbcolli_shrink_payload_bytes(size, 0);
         for (int i = 0; knows && i < size; i++)
             if (i != comm->rank)
-                nbcolli_shrink_learn(in->link, comm->peer[i].address,
+                nbcolli_shrink_learn(comm->link, comm->peer[i].home,
                                      nbcolli_shrink_payload_gone(in->payload, in->bytes, size, i));
         return;
     }
@@ -434,7 +434,7 @@ nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     s->area = (uint64_t *)(void *)(block + areas);
     for (int i = 0; i < comm->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        m->address = comm->peer[i].address;
+        m->address = comm->peer[i].home;
         m->payload = block + payloads + (size_t)i * stride;
         m->post.link = link;
         m->post.peer = m->address;

@@ -36,10 +36,10 @@ nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h)
 
 /* ---- half communicators ------------------------------------------------------------------------------------------ */
 
-static int nbcolli_member_at(const nbcoll_comm *comm, int address)
+static int nbcolli_member_at(const nbcoll_comm *comm, int home)
 {
     for (int rank = 0; rank < comm->size; rank++)
-        if (comm->peer[rank].address == address)
+        if (comm->peer[rank].home == home)
             return rank;
     return -1;
 }
@@ -60,16 +60,17 @@ void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status w
 void nbcolli_vote_revoked(const nbcoll_comm *comm, const nbcolli_incoming *in, nbcoll_status why)
 {
     const nbcolli_header *h = &in->header;
-    int cause = comm && h->number < (uint32_t)comm->size ? comm->peer[h->number].address : in->source;
+    int source = in->link->member[in->source];
+    int cause = comm && h->number < (uint32_t)comm->size ? comm->peer[h->number].home : source;
 
     for (nbcoll_comm *made = in->link->context->comms, *next; made; made = next) {
         next = made->sister;
-        if (made->link != in->link || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count)
+        if (made->link != in->link->home || made->vote_comm != h->comm || made->vote_tag - h->tag > h->count)
             continue;
         if (made->making)
             made->spoiled = why;
         else
-            nbcolli_comm_half(made, in->source, cause, why);
+            nbcolli_comm_half(made, source, cause, why);
     }
 }
 

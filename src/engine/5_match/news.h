@@ -14,7 +14,7 @@ void nbcolli_revoke_answer(nbcoll_comm *comm, const nbcolli_header *h);
 
 nbcoll_status nbcolli_revoke_reason(const nbcolli_header *h);
 
-/* Rank `source` of the link does not have the communicator, for a reason of which `cause` of the link is the cause: it
+/* Rank `source` of its home does not have the communicator, for a reason of which `cause` there is the cause: it
  * holds and reads nothing of ours there, and nothing can be done with it. */
 void nbcolli_comm_half(nbcoll_comm *comm, int source, int cause, nbcoll_status why);
 

@@ -21,13 +21,14 @@ static nbcoll_status nbcolli_orphan_revoke(nbcolli_link *link, const nbcolli_inc
     const nbcolli_header *m = &in->header;
     uint32_t kept = 0;
 
-    for (nbcolli_unexpected *s = link->orphans; s; s = s->next) {
+    for (nbcolli_unexpected *s = link->home->orphans; s; s = s->next) {
         nbcolli_header *h = &s->header;
         if (h->type != NBCOLLI_REVOKE)
             continue;
         kept++;
-        if (h->comm != m->comm || s->source != in->source || h->number != m->number || h->status != m->status ||
-            h->bytes || m->bytes || h->tag + h->count + 1 != m->tag || m->count >= UINT32_MAX - h->count)
+        if (h->comm != m->comm || s->link != link || s->source != in->source || h->number != m->number ||
+            h->status != m->status || h->bytes || m->bytes || h->tag + h->count + 1 != m->tag ||
+            m->count >= UINT32_MAX - h->count)
             continue;
         h->count += 1 + m->count;
         return NBCOLL_OK;
@@ -53,12 +54,12 @@ static int nbcolli_orphan_keep(nbcolli_incoming *in)
     if (s && why == NBCOLL_PENDING) {
         in->kept = NULL;
         s->header.credits = 0; /* they have been counted */
-        s->next = link->orphans;
-        link->orphans = s;
+        s->next = link->home->orphans;
+        link->home->orphans = s;
         return 1;
     }
     for (nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
-        if (comm->link == link && comm->making && comm->spoiled == NBCOLL_OK)
+        if (comm->link == link->home && comm->making && comm->spoiled == NBCOLL_OK)
             comm->spoiled = why == NBCOLL_PENDING ? NBCOLL_ERR_MEMORY : why;
     return 0;
 }
@@ -88,7 +89,7 @@ static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
     else if (m->type == NBCOLLI_GIVE_UP)
         nbcolli_rejected_by(in->link, in->source);
     else if (m->type == NBCOLLI_AGREE || m->type == NBCOLLI_DECIDED)
-        nbcolli_shrink_in(NULL, in);
+        nbcolli_shrink_in(NULL, in); /* which finds none of another link than a home */
     else
         return m->type == NBCOLLI_CREDIT; /* which has nothing more to say */
     return 1;
@@ -101,10 +102,11 @@ static int nbcolli_is_of_endpoint(nbcolli_incoming *in)
 static void nbcolli_orphan_in(nbcolli_incoming *in)
 {
     const nbcolli_header *m = &in->header;
-    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(in->link, m->comm);
+    const nbcolli_link *home = in->link->home;
+    const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, m->comm);
     int has_failed = tombstone && m->tag < tombstone->failed_floor; /* of which the sender is told too */
     int is_message = nbcolli_is_message(m), is_data = is_message || m->type == NBCOLLI_STALLED;
-    int is_freed = tombstone || !in->link->creating;
+    int is_freed = tombstone || !home->creating;
 
     if (m->type == NBCOLLI_QUERY) {
         nbcolli_ask_elsewhere(in->link, in->source, m, is_freed);
@@ -116,7 +118,7 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
         nbcolli_stalls_seen(&in->link->pair[in->source], m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
-    nbcoll_status why = has_failed || !is_freed || in->link->unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
+    nbcoll_status why = has_failed || !is_freed || home->unmade ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (is_message)
         nbcolli_credit_back(in->link, in->source, m);
     if (m->type == NBCOLLI_RTS)
@@ -132,11 +134,22 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
     nbcolli_done_with(in);
 }
 
+/* What concerns neither credits, channels nor memory of a pair: it may also come at home, from a rank that has not made
+ * the communicator yet, and does not know by which endpoint it is to talk. */
+static int nbcolli_is_of_home(const nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    nbcolli_type type = (nbcolli_type)in->header.type;
+    return in->link == comm->link && comm->peer[in->header.source].home == in->source &&
+           (type == NBCOLLI_REVOKE || type == NBCOLLI_LOST || type == NBCOLLI_QUERY || type == NBCOLLI_WHERE ||
+            type == NBCOLLI_AGREE || type == NBCOLLI_DECIDED);
+}
+
 static int nbcolli_is_member(const nbcoll_comm *comm, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     return h->source < (uint32_t)comm->size && h->to == (uint32_t)comm->rank &&
-           comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link;
+           ((comm->peer[h->source].address == in->source && comm->peer[h->source].link == in->link) ||
+            nbcolli_is_of_home(comm, in));
 }
 
 /* An EAGER that opens a channel; from now on it is one like others. */
@@ -226,6 +239,10 @@ void nbcolli_receive(nbcolli_incoming *in)
         return;
     }
     if (!nbcolli_is_member(comm, in)) {
+        if (comm->making && in->link != comm->link) { /* its sender has made it, and knows by which endpoint we talk */
+            nbcolli_orphan_in(in);
+            return;
+        }
         if (nbcolli_is_message(h))
             nbcolli_credit_back(in->link, in->source, h);
         nbcolli_done_with(in);

@@ -9,16 +9,50 @@
 #include "../3_run/queue.h"
 #include "../4_comm/area.h"
 #include "../4_comm/comm.h"
+#include "../4_comm/sides.h"
 #include "../4_comm/vote.h"
 #include "../5_match/receive.h"
 
-/* The first communicator of a link: its members are known, only the terms change. */
-static void nbcolli_settle_first(nbcoll_comm *comm)
+/* Whose vote is each rank's: behind where the table of nodes is begun. */
+static int *nbcolli_voters(const nbcoll_comm *comm)
 {
+    return comm->node + (comm->parent ? comm->parent->size : comm->size);
+}
+
+/* The first communicator of its endpoints: its members are known, only the terms change, and who talks by which. */
+static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
+{
+    nbcoll_status s = nbcolli_sides_settle(comm);
+
+    if (s != NBCOLL_OK)
+        return s;
     nbcolli_votes_agree(comm, comm->votes, comm->size);
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 0; i < comm->size; i++) {
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
+        nbcolli_voters(comm)[i] = i;
+    }
+    nbcolli_comm_place(comm, nbcolli_voters(comm));
     nbcolli_area_take(comm);
+    return NBCOLL_OK;
+}
+
+/* Where the host has named no nodes they stay what they were. */
+static void nbcolli_settle_nodes(nbcoll_comm *comm)
+{
+    int is_named = comm->votes[0].node != 0;
+
+    for (int i = 0; !is_named && i < comm->parent->size; i++)
+        comm->votes[i].node = (uint64_t)nbcoll_node_of(&comm->parent->nodes, i);
+    nbcolli_comm_place(comm, nbcolli_voters(comm));
+}
+
+/* It is to learn of what happened to a rank before it became a member. */
+static void nbcolli_settle_losses(const nbcoll_comm *comm, const nbcolli_peer *peer)
+{
+    if (!comm->link->starved && peer->link->loss[peer->address] == NBCOLLI_HERE)
+        return;
+    peer->link->losses++;
+    comm->context->news = 1;
 }
 
 /* The members: those of my colour, by key, then by rank in the parent. */
@@ -37,19 +71,22 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
         for (int j = 0; j < parent->size; j++)
             place += votes[j].colour == votes[i].colour &&
                      (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
-        comm->peer[place] = (nbcolli_peer){.link = parent->peer[i].link, .address = parent->peer[i].address,
-                                           .pair = parent->peer[i].pair};
+        const nbcolli_peer *peer = &parent->peer[i];
+        comm->peer[place] = (nbcolli_peer){.link = peer->link,
+                                           .address = peer->address,
+                                           .home = peer->home,
+                                           .pair = peer->pair,
+                                           .is_near = peer->is_near};
+        nbcolli_voters(comm)[place] = i;
         nbcolli_area_find(comm, place, votes[i].area, parent->size);
         if (i == mine)
             comm->rank = place;
         if (place == 0)
             first = i;
         comm->size++;
-        if (comm->link->starved || comm->link->loss[parent->peer[i].address] != NBCOLLI_HERE) {
-            comm->link->losses++; /* so that it learns of them */
-            comm->context->news = 1;
-        }
+        nbcolli_settle_losses(comm, peer);
     }
+    nbcolli_settle_nodes(comm);
     comm->id = (uint64_t)votes[first].address << 32 | votes[first].serial;
     nbcolli_area_take(comm);
 }
@@ -62,7 +99,7 @@ static void nbcolli_made_adopt(nbcolli_link *link)
     link->orphans = NULL;
     while (list) {
         nbcolli_unexpected *s = list;
-        nbcolli_incoming in = {link, s->header, s->payload, s->bytes, s, s->source};
+        nbcolli_incoming in = {s->link, s->header, s->payload, s->bytes, s, s->source};
         list = s->next;
         nbcolli_receive(&in);
     }
@@ -77,6 +114,8 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
         return;
     if (v->creation != first->creation)
         snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
+    else if (!v->node != !first->node)
+        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its node is", rank);
     else if (v->credits != first->credits)
         snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
                  v->credits, first->credits);
@@ -94,7 +133,8 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
         const nbcolli_vote *v = &comm->votes[i];
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
-        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits) {
+        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits ||
+            !v->node != !first->node) {
             nbcolli_log_difference(comm, i, v, first);
             return NBCOLL_ERR_MISMATCH;
         }
@@ -112,9 +152,11 @@ static nbcoll_status nbcolli_made_conclude(nbcoll_comm *comm, nbcoll_status s)
         nbcolli_tell_all(over, NBCOLLI_REVOKE, comm->vote_tag, s, over->rank, 0);
     }
     if (s == NBCOLL_OK)
+        nbcolli_ballot_read(comm);
+    if (s == NBCOLL_OK)
         s = nbcolli_votes_compare(comm, voters);
     if (s == NBCOLL_OK && !comm->parent)
-        nbcolli_settle_first(comm);
+        s = nbcolli_settle_first(comm);
     else if (s == NBCOLL_OK && comm->votes[comm->parent->rank].colour >= 0) {
         nbcolli_settle_members(comm);
         nbcolli_comm_register(comm);
@@ -131,6 +173,7 @@ void nbcolli_comm_made(nbcolli_request *r)
 
     r->creating = NULL;
     r->status = nbcolli_made_conclude(comm, r->status);
+    nbcolli_ballot_free(comm);
     comm->parent = NULL;
     comm->making = r->status != NBCOLL_OK;
     link->creating--;

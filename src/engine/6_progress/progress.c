@@ -91,7 +91,7 @@ static void nbcolli_backlog_retry(nbcolli_link *link)
 static void nbcolli_break_all(nbcolli_link *link)
 {
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
             nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MEMORY, comm->taken);
 }
 
@@ -100,10 +100,12 @@ static void nbcolli_break_all(nbcolli_link *link)
 static void nbcolli_bury(nbcolli_link *link)
 {
     link->losses = 0;
+    if (link->home->first != link->home)
+        nbcolli_spread_losses(link);
     if (link->starved)
         nbcolli_break_all(link);
     for (uint32_t i = 0; i < NBCOLLI_COMM_BUCKETS; i++)
-        for (nbcoll_comm *comm = link->bucket[i]; comm; comm = comm->next)
+        for (nbcoll_comm *comm = link->home->bucket[i]; comm; comm = comm->next)
             for (int n = 0; n < 2 * comm->size; n++) {
                 const nbcolli_peer *peer = &comm->peer[n % comm->size];
                 int loss = peer->link == link ? link->loss[peer->address] & NBCOLLI_DEAD : NBCOLLI_HERE;
@@ -138,6 +140,21 @@ static void nbcolli_losses(nbcolli_link *link)
         if (link->shrinks)
             nbcolli_shrinks_go(link);
     } while (link->losses);
+}
+
+/* One endpoint may have been told of losses by another one, behind it in the list. */
+static void nbcolli_losses_everywhere(nbcoll_context *c)
+{
+    int losses;
+
+    do {
+        losses = 0;
+        for (nbcolli_link *link = c->links; link; link = link->next)
+            if (link->losses || link->shrinks)
+                nbcolli_losses(link);
+        for (const nbcolli_link *link = c->links; link; link = link->next)
+            losses |= link->losses;
+    } while (losses);
 }
 
 /* Says what this rank has still to say to others, and notes whether there is news for later drains. */
@@ -183,9 +200,7 @@ NBCOLLI_ALWAYS_INLINE void nbcolli_look_at_links(nbcoll_context *c)
 void nbcolli_drain_news(nbcoll_context *c)
 {
     for (;;) {
-        for (nbcolli_link *link = c->links; link; link = link->next)
-            if (link->losses || link->shrinks)
-                nbcolli_losses(link);
+        nbcolli_losses_everywhere(c);
         if (c->failing) {
             nbcolli_run *run = c->failing;
             c->failing = run->next_failing;

@@ -22,11 +22,12 @@ static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t byt
 }
 
 /* What nbcoll_mem_alloc gave is the transport's, and stays where others read it. */
-static int nbcolli_abandon_is_shared(const nbcolli_link *link, const void *at)
+static int nbcolli_abandon_is_shared(const nbcolli_link *home, const void *at)
 {
-    for (const nbcolli_area *area = link->memory; area; area = area->next)
-        if (nbcolli_abandon_lies_in(at, area->base, area->bytes))
-            return 1;
+    for (const nbcolli_link *link = home->first; link; link = link->beside)
+        for (const nbcolli_area *area = link->memory; area; area = area->next)
+            if (nbcolli_abandon_lies_in(at, area->base, area->bytes))
+                return 1;
     return 0;
 }
 

@@ -40,6 +40,11 @@ int nbcoll_comm_size(const nbcoll_comm *comm)
     return comm->size;
 }
 
+const nbcoll_nodes *nbcoll_comm_nodes(const nbcoll_comm *comm)
+{
+    return &comm->nodes;
+}
+
 uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
 {
     return comm->config.flags;

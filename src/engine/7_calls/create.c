@@ -10,15 +10,19 @@
 #include "../4_comm/area.h"
 #include "../4_comm/comm.h"
 #include "../4_comm/requests.h"
+#include "../4_comm/sides.h"
 #include "../4_comm/vote.h"
 #include "../6_progress/lock.h"
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, nbcoll_schedule **out)
+static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbcoll_schedule **out)
 {
-    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLGATHER, .count = sizeof(nbcolli_vote),
-                     .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .in_place = 1};
+    nbcoll_args a = {.size = sizeof a,
+                     .operation = NBCOLL_OPERATION_ALLGATHER,
+                     .count = bytes,
+                     .reduction = {NBCOLL_BYTE, NBCOLL_SUM},
+                     .in_place = 1};
     nbcoll_builder_config config = {.size = sizeof config, .host = &over->context->host, .rank = over->rank,
                                     .ranks = over->size};
     nbcoll_status s = nbcoll_build_schedule(nbcoll_algorithm_at(a.operation, 0), &a, &config, out);
@@ -44,11 +48,13 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     nbcoll_status s;
 
     comm->votes[over->rank] = nbcolli_vote_of(comm, over, mine.creation, mine.colour, mine.key);
-    s = nbcolli_create_ballot(over, &schedule);
+    nbcolli_ballot_write(comm);
+    s = nbcolli_create_ballot(over, comm->ballot ? nbcolli_ballot_record(comm) : sizeof(nbcolli_vote), &schedule);
     if (s != NBCOLL_OK)
         return s;
     nbcolli_caller_lock(c);
-    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, comm->votes, 0);
+    void *votes = comm->ballot ? (void *)comm->ballot : comm->votes;
+    nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, votes, 0);
     if (!r) {
         s = nbcolli_request_refused(c);
         nbcolli_caller_unlock(c);
@@ -81,58 +87,107 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_comm_create(nbcoll_context *c, nbcoll_endpoint *ep, const nbcoll_comm_config *config,
-                                         nbcoll_comm **out, nbcoll_request *request)
+/* Of an endpoint that is given: is it the caller's, and no other one? */
+static nbcoll_status nbcolli_create_check(const nbcoll_context *c, int n, nbcoll_endpoint *const ep[])
 {
-    nbcolli_link *link;
-    nbcoll_comm *comm;
-    nbcoll_status s;
+    if (n < 1)
+        return NBCOLL_ERR_ARGUMENT;
+    if (n > NBCOLL_ENDPOINTS)
+        return NBCOLL_ERR_LIMIT;
+    for (int i = 0; i < n; i++) {
+        if (!ep[i])
+            return NBCOLL_ERR_NULL;
+        if (ep[i]->owner)
+            return ep[i]->owner == c ? NBCOLL_ERR_BUSY : NBCOLL_ERR_FOREIGN;
+        for (int k = 0; k < i; k++)
+            if (ep[k] == ep[i])
+                return NBCOLL_ERR_ARGUMENT;
+    }
+    return NBCOLL_OK;
+}
 
-    if (ep->owner)
-        return ep->owner == c ? NBCOLL_ERR_BUSY : NBCOLL_ERR_FOREIGN;
-    s = nbcolli_link_open(c, ep, &link);
+/* A communicator of all ranks of the home, which talk by that for now. */
+static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_config *config, nbcoll_comm **out)
+{
+    const nbcoll_endpoint *ep = home->endpoint;
+    nbcoll_comm *comm;
+    nbcoll_status s = nbcolli_comm_open(home, config, ep->ranks, &comm);
+
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_comm_open(link, config, ep->ranks, &comm);
-    if (s != NBCOLL_OK) {
-        nbcolli_link_drop(link);
-        return s;
-    }
     comm->id = 0;
     comm->rank = ep->rank;
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
-        comm->peer[i] = (nbcolli_peer){.link = link, .address = i, .pair = &link->pair[i]};
-    nbcolli_comm_register(comm);
+        comm->peer[i] = (nbcolli_peer){.link = home, .address = i, .home = i, .pair = &home->pair[i], .is_near = 1};
+    s = nbcolli_ballot_open(comm);
+    if (s == NBCOLL_OK) {
+        nbcolli_comm_register(comm);
+        *out = comm;
+    } else
+        nbcolli_comm_destroy(comm);
+    return s;
+}
+
+static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoint *const ep[],
+                                         const nbcoll_comm_config *config, nbcoll_comm **out, nbcoll_request *request)
+{
+    nbcolli_link *home;
+    nbcoll_comm *comm;
+    nbcoll_status s = nbcolli_create_check(c, n, ep);
+
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_links_open(c, n, ep, &home);
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_create_first(home, config, &comm);
+    if (s != NBCOLL_OK) {
+        nbcolli_links_drop(home);
+        return s;
+    }
     s = nbcolli_create_vote(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
     if (s != NBCOLL_OK) {
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
-        nbcolli_link_drop(link);
+        nbcolli_links_drop(home);
     }
     return s;
 }
 
-nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *given,
-                                  nbcoll_comm **out, nbcoll_request *request)
+nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                       const nbcoll_comm_config *given, nbcoll_comm **out, nbcoll_request *request)
 {
     nbcoll_comm_config config;
 
-    if (!context || !endpoint || !out || !request)
+    if (!context || !endpoints || !out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(context);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &config);
-    return nbcolli_leave(context, s == NBCOLL_OK ? nbcolli_comm_create(context, endpoint, &config, out, request) : s);
+    return nbcolli_leave(context,
+                         s == NBCOLL_OK ? nbcolli_comm_create(context, n, endpoints, &config, out, request) : s);
+}
+
+nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
+                                      const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout)
+{
+    nbcoll_request request;
+    nbcoll_status s = nbcoll_comm_icreate_over(context, n, endpoints, config, out, &request);
+    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+}
+
+nbcoll_status nbcoll_comm_icreate(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *given,
+                                  nbcoll_comm **out, nbcoll_request *request)
+{
+    return nbcoll_comm_icreate_over(context, 1, &endpoint, given, out, request);
 }
 
 nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpoint, const nbcoll_comm_config *config,
                                  nbcoll_comm **out, uint64_t timeout)
 {
-    nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_icreate(context, endpoint, config, out, &request);
-    return s == NBCOLL_OK ? nbcolli_wait_or_leave(request, timeout) : s;
+    return nbcoll_comm_create_over(context, 1, &endpoint, config, out, timeout);
 }
 
 static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, const nbcoll_comm_config *config,
@@ -193,7 +248,7 @@ static nbcolli_create_wish nbcolli_by_memory(const nbcoll_comm *comm, int key)
     const nbcolli_link *mine = comm->peer[comm->rank].link;
     int rank = 0;
 
-    while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].link == mine))
+    while (rank != comm->rank && !(mine->transport.shared && comm->peer[rank].is_near))
         rank++;
     return (nbcolli_create_wish){NBCOLLI_SPLIT_SHARED, rank, key};
 }

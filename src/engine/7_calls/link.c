@@ -116,11 +116,13 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
     return nbcolli_poller_error(why);
 }
 
-/* Of a link and what lies behind it: the table of unexpected messages, the pairs, the losses. */
+#define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)
+
+/* Of a link and what lies behind it: the table of unexpected messages, the pairs, what is known of each rank. */
 static size_t nbcolli_link_memory(const nbcoll_context *c, int ranks)
 {
     size_t room = nbcolli_unexpected_room(c->credits, ranks) * sizeof(nbcolli_unexpected *);
-    return sizeof(nbcolli_link) + room + (size_t)ranks * (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + 1);
+    return sizeof(nbcolli_link) + room + (size_t)ranks * NBCOLLI_LINK_RANK;
 }
 
 static void nbcolli_farewells_free(nbcoll_context *c, nbcolli_link *link)
@@ -166,7 +168,7 @@ static int nbcolli_is_crowded(const nbcolli_link *link)
     return n > 0 && link->endpoint->ranks > n;
 }
 
-nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
+static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
 {
     nbcolli_link *link;
     nbcoll_status s;
@@ -185,7 +187,11 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     link->unexpected_mask = nbcolli_unexpected_room(c->credits, ep->ranks) - 1;
     link->pair = (nbcolli_pair *)(void *)(link->unexpected + link->unexpected_mask + 1);
     link->reason = (nbcoll_transport_error *)(void *)(link->pair + ep->ranks);
-    link->loss = (uint8_t *)(link->reason + ep->ranks);
+    link->member = (int *)(void *)(link->reason + ep->ranks);
+    link->loss = (uint8_t *)(link->member + ep->ranks);
+    link->home = link->first = link;
+    for (int i = 0; i < ep->ranks; i++)
+        link->member[i] = i;
     s = nbcolli_table_read(link);
     if (link->limits.receives && link->limits.receives < link->credits)
         link->credits = link->limits.receives;
@@ -207,6 +213,48 @@ nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_
     c->crowded |= nbcolli_is_crowded(link);
     *out = link;
     return NBCOLL_OK;
+}
+
+/* The endpoint becomes one that belongs to `home`, at the end of the others. */
+static void nbcolli_link_join(nbcolli_link *link, nbcolli_link *home)
+{
+    nbcolli_link **at = &home->first;
+
+    while (*at != home)
+        at = &(*at)->beside;
+    *at = link;
+    link->beside = home;
+    link->home = home;
+    link->first = NULL;
+    for (int i = 0; i < link->endpoint->ranks; i++)
+        link->member[i] = -1;
+}
+
+nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *const ep[], nbcolli_link **home)
+{
+    nbcolli_link *link[NBCOLL_ENDPOINTS];
+    nbcoll_status s = NBCOLL_OK;
+    int opened = 0;
+
+    while (opened < n && s == NBCOLL_OK) {
+        s = nbcolli_link_open(c, ep[opened], &link[opened]);
+        if (s == NBCOLL_OK && ++opened < n && !link[opened - 1]->transport.identify)
+            s = NBCOLL_ERR_UNSUPPORTED;
+    }
+    while (s != NBCOLL_OK && opened)
+        nbcolli_link_drop(link[--opened]);
+    for (int i = 0; i < opened - 1; i++)
+        nbcolli_link_join(link[i], link[n - 1]);
+    *home = s == NBCOLL_OK ? link[n - 1] : NULL;
+    return s;
+}
+
+void nbcolli_links_drop(nbcolli_link *home)
+{
+    for (nbcolli_link *link = home->first, *next; link; link = next) {
+        next = link->beside;
+        nbcolli_link_drop(link);
+    }
 }
 
 /* The memory itself stays the transport's: others may still use it. */

@@ -5,10 +5,13 @@
 
 #include "../1_state/context.h"
 
-/* Takes the endpoint into the context, which then closes it. */
-nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out);
+/* Takes endpoints that are to belong together into the context, which then closes them. The last one is their home. */
+nbcoll_status nbcolli_links_open(nbcoll_context *c, int n, nbcoll_endpoint *const ep[], nbcolli_link **home);
 
-/* Undoes that, and leaves the endpoint open. */
+/* Undoes that, and leaves the endpoints open. */
+void nbcolli_links_drop(nbcolli_link *home);
+
+/* The same of one of them. */
 void nbcolli_link_drop(nbcolli_link *link);
 
 #endif

@@ -16,6 +16,7 @@ nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank)
     nbcolli_link *link = comm->peer[rank].link;
     nbcolli_give_up(link, comm->peer[rank].address);
     nbcolli_drain(comm->context);
-    nbcolli_tell_given_up(link);
+    for (link = comm->link->first; link; link = link->beside)
+        nbcolli_tell_given_up(link);
     return nbcolli_leave(comm->context, NBCOLL_OK);
 }

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators over two endpoints: who talks by which, what is known of nodes, what is made of them, and that every
+ * collective has its values on them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "joined.h"
+#include "nbcoll/trace.h"
+#include "operation.h"
+
+/* Small limits, so that small data crosses them. */
+static const nbcoll_context_config contexts = {.size = sizeof contexts, .credits = 3};
+static const nbcoll_comm_config limits = {
+    .size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16, .eager = 256, .large = 2048};
+
+/* ---- operations on all communicators of a world ------------------------------------------------------------------ */
+
+static void run_one(world *w, nbcoll_comm *const comm[], const operation *o)
+{
+    nbcoll_request request[WORLD_MOST];
+    share mine[WORLD_MOST];
+
+    for (int r = 0; r < w->ranks; r++) {
+        request[r] = NBCOLL_REQUEST_NULL;
+        if (!comm[r])
+            continue;
+        mine[r] = share_make(o, nbcoll_comm_rank(comm[r]), nbcoll_comm_size(comm[r]));
+        EXPECT(OK, operation_start(o, &mine[r], comm[r], &request[r]));
+        if (world_random(&w->random) % 2)
+            world_step(w);
+    }
+    world_finish(w, (size_t)w->ranks, request);
+    for (int r = 0; r < w->ranks; r++)
+        if (comm[r]) {
+            operation_check(o, &mine[r], nbcoll_comm_rank(comm[r]), nbcoll_comm_size(comm[r]));
+            share_free(&mine[r]);
+        }
+}
+
+static void run_some(world *w, nbcoll_comm *const comm[], int n, size_t most)
+{
+    for (int i = 0; i < n; i++) {
+        operation o = operation_random(&w->random, nbcoll_comm_size(comm[0]), most);
+        run_one(w, comm, &o);
+    }
+}
+
+static void every_collective_has_its_values_over_two_endpoints(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 16; ranks += ranks < 6 ? 1 : 5)
+        for (int i = 0; i < JOINED_PLACEMENTS; i++) {
+            nbcoll_loopback_config inside = world_variant((i + ranks) % WORLD_VARIANTS, (uint64_t)i + 1);
+            nbcoll_loopback_config between = world_variant((5 * i + ranks) % WORLD_VARIANTS, (uint64_t)ranks);
+            nbcoll_nodes *nodes = joined_placement(i, ranks, (uint64_t)i);
+            joined j;
+            joined_open(&j, nodes, &inside, &between, &contexts, &limits);
+            run_some(&j.w, j.w.comm, 40, 2000);
+            joined_close(&j);
+            nbcoll_nodes_free(nodes);
+        }
+}
+
+/* ---- who talks by which ------------------------------------------------------------------------------------------ */
+
+typedef struct counts {
+    size_t to[WORLD_MOST]; /* messages of this endpoint to each of its ranks */
+} counts;
+
+static void count(void *user, const nbcoll_trace_event *e)
+{
+    counts *c = user;
+    if (e->call == NBCOLL_TRACE_POST || e->call == NBCOLL_TRACE_LINE)
+        c->to[e->peer]++;
+}
+
+static nbcoll_endpoint *counted(nbcoll_endpoint *inner, counts *c)
+{
+    const nbcoll_trace_config config = {.size = sizeof config, .user = c, .event = count};
+    nbcoll_endpoint *out;
+    EXPECT(OK, nbcoll_trace_open(&config, inner, &out));
+    return out;
+}
+
+static void ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one(void **state)
+{
+    enum { RANKS = 7 };
+    static counts near[RANKS], far[RANKS];
+    nbcoll_nodes *nodes = joined_placement(4, RANKS, 3);
+    nbcoll_request request[RANKS];
+    joined j;
+    operation o = {.what = NBCOLL_OPERATION_ALLTOALL, .count = 10, .how = {NBCOLL_INT32, NBCOLL_SUM}};
+
+    (void)state;
+    joined_open_contexts(&j, nodes, NULL, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        j.near[r] = counted(j.near[r], &near[r]);
+        j.w.endpoint[r] = counted(j.w.endpoint[r], &far[r]);
+        EXPECT(OK, joined_icreate(&j, r, NULL, &request[r]));
+    }
+    world_finish(&j.w, RANKS, request);
+    memset(near, 0, sizeof near);
+    memset(far, 0, sizeof far);
+    run_one(&j.w, j.w.comm, &o);
+    for (int r = 0; r < RANKS; r++)
+        for (int peer = 0; peer < RANKS; peer++) {
+            int is_near = nbcoll_node_of(nodes, r) == nbcoll_node_of(nodes, peer);
+            if (is_near && r != peer)
+                assert_true(near[r].to[nbcoll_node_place(nodes, peer)] > 0);
+            assert_int_equal(far[r].to[peer] > 0, !is_near);
+        }
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static void expect_nodes(const nbcoll_nodes *is, const nbcoll_nodes *wanted)
+{
+    assert_int_equal(is->ranks, wanted->ranks);
+    assert_int_equal(is->count, wanted->count);
+    assert_int_equal(is->are_blocks, wanted->are_blocks);
+    for (int r = 0; r < wanted->ranks; r++) {
+        assert_int_equal(nbcoll_node_of(is, r), nbcoll_node_of(wanted, r));
+        assert_int_equal(nbcoll_node_place(is, r), nbcoll_node_place(wanted, r));
+    }
+}
+
+static void a_node_is_what_shares_an_endpoint(void **state)
+{
+    (void)state;
+    for (int i = 0; i < JOINED_PLACEMENTS; i++) {
+        nbcoll_nodes *nodes = joined_placement(i, 13, 7);
+        joined j;
+        joined_open(&j, nodes, NULL, NULL, NULL, NULL);
+        for (int r = 0; r < 13; r++)
+            expect_nodes(nbcoll_comm_nodes(j.w.comm[r]), nodes);
+        joined_close(&j);
+        nbcoll_nodes_free(nodes);
+    }
+}
+
+static void the_host_may_say_what_a_node_is(void **state)
+{
+    enum { RANKS = 6 };
+    static const uint64_t names[RANKS] = {70000000000, 9, 70000000000, 8, 9, 9};
+    static const int numbers[RANKS] = {0, 1, 0, 2, 1, 1};
+    nbcoll_nodes *wanted, *one;
+    nbcoll_request request[RANKS];
+    world w;
+
+    (void)state;
+    EXPECT(OK, nbcoll_nodes_make(numbers, RANKS, NULL, &wanted));
+    EXPECT(OK, nbcoll_nodes_make((const int[RANKS]){0}, RANKS, NULL, &one));
+    world_open_contexts(&w, RANKS, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.node = names[r];
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &config, &w.comm[r], &request[r]));
+    }
+    world_finish(&w, RANKS, request);
+    for (int r = 0; r < RANKS; r++)
+        expect_nodes(nbcoll_comm_nodes(w.comm[r]), wanted);
+    /* configured anew: as in the parent, or what is said then */
+    for (int said = 0; said < 2; said++) {
+        nbcoll_comm *dup[RANKS];
+        for (int r = 0; r < RANKS; r++) {
+            nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+            config.node = said ? 5 : 0;
+            EXPECT(OK, nbcoll_comm_idup_with(w.comm[r], &config, &dup[r], &request[r]));
+        }
+        world_finish(&w, RANKS, request);
+        for (int r = 0; r < RANKS; r++)
+            expect_nodes(nbcoll_comm_nodes(dup[r]), said ? one : wanted);
+    }
+    world_close(&w);
+    nbcoll_nodes_free(wanted);
+    nbcoll_nodes_free(one);
+}
+
+static void either_all_ranks_name_a_node_or_none(void **state)
+{
+    enum { RANKS = 3 };
+    nbcoll_request request[RANKS];
+    nbcoll_status status[RANKS];
+    world w;
+
+    (void)state;
+    world_open_contexts(&w, RANKS, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.node = r == 1 ? 0 : 1;
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &config, &w.comm[r], &request[r]));
+    }
+    world_settle(&w, RANKS, request, status);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(status[r], NBCOLL_ERR_MISMATCH);
+    world_close(&w);
+}
+
+/* ---- what is made of them ---------------------------------------------------------------------------------------- */
+
+static void expect_nodes_of_members(const joined *j, nbcoll_comm *const comm[])
+{
+    int rank_in[WORLD_MOST];
+
+    for (int r = 0; r < j->w.ranks; r++)
+        rank_in[r] = comm[r] ? nbcoll_comm_rank(comm[r]) : -1;
+    for (int r = 0; r < j->w.ranks; r++)
+        for (int peer = 0; comm[r] && peer < j->w.ranks; peer++)
+            if (rank_in[peer] >= 0)
+                assert_int_equal(nbcoll_node_of(nbcoll_comm_nodes(comm[r]), rank_in[r]) ==
+                                     nbcoll_node_of(nbcoll_comm_nodes(comm[r]), rank_in[peer]),
+                                 nbcoll_node_of(j->nodes, r) == nbcoll_node_of(j->nodes, peer));
+}
+
+static void duplicates_and_parts_keep_the_endpoints(void **state)
+{
+    enum { RANKS = 11 };
+    (void)state;
+    for (int i = 1; i < JOINED_PLACEMENTS; i++) {
+        nbcoll_nodes *nodes = joined_placement(i, RANKS, 5);
+        nbcoll_comm *dup[RANKS], *part[RANKS];
+        nbcoll_request request[RANKS];
+        nbcoll_loopback_config between = world_variant(i, 3);
+        joined j;
+
+        joined_open(&j, nodes, NULL, &between, &contexts, &limits);
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_comm_idup(j.w.comm[r], &dup[r], &request[r]));
+        world_finish(&j.w, RANKS, request);
+        expect_nodes_of_members(&j, dup);
+        run_some(&j.w, dup, 10, 1000);
+        for (int r = 0; r < RANKS; r++) /* every third is left out, the others are turned round */
+            EXPECT(OK, nbcoll_comm_isplit(dup[r], r % 3 == 1 ? -1 : 4, -r, &part[r], &request[r]));
+        world_finish(&j.w, RANKS, request);
+        expect_nodes_of_members(&j, part);
+        run_some(&j.w, part, 10, 1000);
+        joined_close(&j);
+        nbcoll_nodes_free(nodes);
+    }
+}
+
+static void a_split_by_memory_gives_the_ranks_of_each_node(void **state)
+{
+    enum { RANKS = 9 };
+    (void)state;
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        nbcoll_nodes *nodes = joined_placement(6, RANKS, 5);
+        nbcoll_loopback_config inside = {.size = sizeof inside, .flags = is_shared ? NBCOLL_LOOPBACK_SHARED : 0};
+        nbcoll_comm *part[RANKS];
+        nbcoll_request request[RANKS];
+        joined j;
+
+        joined_open(&j, nodes, &inside, NULL, NULL, NULL);
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_comm_isplit_shared(j.w.comm[r], 0, &part[r], &request[r]));
+        world_finish(&j.w, RANKS, request);
+        for (int r = 0; r < RANKS; r++) {
+            int size = is_shared ? nbcoll_node_size(nodes, nbcoll_node_of(nodes, r)) : 1;
+            assert_int_equal(nbcoll_comm_size(part[r]), size);
+            assert_int_equal(nbcoll_comm_rank(part[r]), is_shared ? nbcoll_node_place(nodes, r) : 0);
+        }
+        joined_close(&j);
+        nbcoll_nodes_free(nodes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_collective_has_its_values_over_two_endpoints),
+        cmocka_unit_test(ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one),
+        cmocka_unit_test(a_node_is_what_shares_an_endpoint),
+        cmocka_unit_test(the_host_may_say_what_a_node_is),
+        cmocka_unit_test(either_all_ranks_name_a_node_or_none),
+        cmocka_unit_test(duplicates_and_parts_keep_the_endpoints),
+        cmocka_unit_test(a_split_by_memory_gives_the_ranks_of_each_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
