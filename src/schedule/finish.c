@@ -160,8 +160,10 @@ static void nbcolli_finish_edges(const nbcolli_builder *b, nbcoll_schedule *s, n
 static void nbcolli_finish_queues(nbcoll_schedule *s)
 {
     uint32_t steps[NBCOLLI_LANES] = {0};
-    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
         steps[nbcolli_lane_of(&s->step[i])]++;
+        s->starting += s->step[i].lane == NBCOLL_LANE_START;
+    }
     for (uint32_t lane = 1; lane < NBCOLLI_LANES; lane++)
         s->lane_at[lane] = s->lane_at[lane - 1] + steps[lane - 1];
     memset(s->ready, 0, s->steps * sizeof *s->ready);

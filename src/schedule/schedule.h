@@ -67,6 +67,7 @@ struct nbcoll_schedule {
     const nbcoll_step *final; /* [finals]: FETCHes that wait for nothing, and for which nothing waits but the end. Not
                                  in the initial queue of a brief schedule */
     uint32_t finals;
+    uint32_t starting;      /* steps of the lane START */
     uint8_t *crossed;       /* [steps]: it waits for a step of another lane. Null: all steps are on the lane ANY */
     uint32_t *op;           /* [steps]: index of the operation, in a run, of a step with a peer; else UINT32_MAX */
     uint32_t ops;

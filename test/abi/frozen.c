@@ -12,6 +12,7 @@
 #include <nbcoll/transport.h>
 #include <nbcoll/select.h>
 #include <nbcoll/split.h>
+#include <nbcoll/driver.h>
 #include <nbcoll/tuning.h>
 #include <nbcoll/affinity.h>
 #include <nbcoll/verify.h>
@@ -467,6 +468,24 @@ VALUE(NBCOLL_SPLIT_BLOCKING, 0);
 VALUE(NBCOLL_SPLIT_COMPUTATION, 1);
 VALUE(NBCOLL_SPLIT_STARTED, 2);
 VALUE(NBCOLL_SPLIT_OVERLAPPED, 3);
+
+/* ---- driver.h ---------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_DRIVER_SPIN, 20000);
+
+SIZE(nbcoll_driver_config, 96);
+OFFSET(nbcoll_driver_config, size, 0);
+OFFSET(nbcoll_driver_config, host, 8);
+OFFSET(nbcoll_driver_config, spin_ns, 72);
+OFFSET(nbcoll_driver_config, cores, 80);
+OFFSET(nbcoll_driver_config, core_count, 88);
+
+SIZE(nbcoll_driver_counts, 48);
+OFFSET(nbcoll_driver_counts, size, 0);
+OFFSET(nbcoll_driver_counts, passes, 8);
+OFFSET(nbcoll_driver_counts, sleeps, 16);
+OFFSET(nbcoll_driver_counts, rings, 24);
+OFFSET(nbcoll_driver_counts, looks, 32);
+OFFSET(nbcoll_driver_counts, left, 40);
 
 /* ---- tuning.h ---------------------------------------------------------------------------------------------------- */
 SIZE(nbcoll_tuning, 16);

@@ -13,7 +13,8 @@ hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gett
 find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while read -r file; do
     case $file in
     src/command/* | src/conformance/*) continue ;;
-    src/host/host.h | src/engine/1_state/caller.c | src/engine/6_progress/lock.c | src/engine/7_calls/wait.c) words="$never|$environment" ;;
+    src/host/host.h | src/engine/1_state/caller.c | src/engine/6_progress/lock.c | src/engine/7_calls/wait.c | \
+        src/driver/lock.c | src/driver/run.c) words="$never|$environment" ;;
     include/nbcoll/launch.h) words="$never|$hooks" ;; # compiled into programs
     *) words="$never|$environment|$hooks" ;;
     esac

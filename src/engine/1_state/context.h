@@ -3,6 +3,7 @@
 #ifndef NBCOLLI_ENGINE_STATE_CONTEXT_H
 #define NBCOLLI_ENGINE_STATE_CONTEXT_H
 
+#include "driven.h"
 #include "link.h"
 
 /* How far a round of asking has come (5_match/ask.h). */
@@ -93,6 +94,8 @@ struct nbcoll_context {
     nbcoll_failure failure;
 
     nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
+
+    nbcolli_driven driven; /* in a context of any threads */
 };
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

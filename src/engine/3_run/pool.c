@@ -230,7 +230,8 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
         if (v->peer < 0)
             continue;
         op->pair = comm->peer[v->peer].pair;
-        op->opened = (v->kind == NBCOLL_RECV ? op->pair->version : op->pair->epoch) - 1;
+        if (!(comm->context->flags & NBCOLL_ANY_THREAD)) /* else both are progress's, and nothing is replayed */
+            op->opened = (v->kind == NBCOLL_RECV ? op->pair->version : op->pair->epoch) - 1;
         op->post.link = comm->peer[v->peer].link;
         op->post.peer = comm->peer[v->peer].address;
     }

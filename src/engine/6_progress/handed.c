@@ -4,6 +4,7 @@
 
 #include "progress.h"
 #include "../1_state/failure.h"
+#include "../3_run/lanes.h"
 #include "../3_run/pending.h"
 #include "../3_run/pool.h"
 #include "../3_run/queue.h"
@@ -87,6 +88,20 @@ static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
     return list;
 }
 
+/* Steps of the lane START that a start, which hands over now or has done so, has not come to. */
+static uint32_t nbcolli_steps_left(nbcolli_request *r)
+{
+    const nbcoll_schedule *s = r->schedule;
+    uint32_t left = 0;
+
+    if (r->context->serves == NBCOLLI_SERVES_PROGRESS || !r->run) /* a driver takes it; it ended, or has no slot */
+        /* relaxed: the lock orders it */
+        return nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) ? s->starting : 0;
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
+        left += s->step[i].lane == NBCOLL_LANE_START && r->run->before[i] != NBCOLLI_STEP_OVER;
+    return left;
+}
+
 void nbcolli_take_handed(nbcoll_context *c)
 {
     /* acquire: sees what was handed */
@@ -98,10 +113,13 @@ void nbcolli_take_handed(nbcoll_context *c)
     } else if (newest)
         list = nbcolli_reversed(newest, 1);
     c->bytes_left = NBCOLL_PASS_BYTES;
+    c->driven.fresh = 1;
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
         nbcolli_take_over(r);
+        if (c->driven.driver && r->schedule && r->schedule->starting)
+            c->driven.left_steps += nbcolli_steps_left(r);
     }
     nbcolli_drain(c);
 }

@@ -27,9 +27,11 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
 
 void nbcolli_unlock_shared(nbcoll_context *c)
 {
-    do
+    do {
+        if (c->driven.driver)
+            nbcolli_driven_leave(c);
         atomic_store_explicit(&c->lock, 0, memory_order_seq_cst); /* shows it to the next; before the look below */
-    while (nbcolli_is_handed(c) && nbcolli_try_lock(c));
+    } while (nbcolli_is_handed(c) && nbcolli_try_lock(c));
 }
 
 nbcoll_status nbcolli_enter_caller_shared(nbcoll_context *c)

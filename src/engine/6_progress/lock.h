@@ -3,6 +3,7 @@
 #ifndef NBCOLLI_ENGINE_PROGRESS_LOCK_H
 #define NBCOLLI_ENGINE_PROGRESS_LOCK_H
 
+#include "driven.h"
 #include "handed.h"
 #include "replay.h"
 #include "../1_state/caller.h"
@@ -28,6 +29,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
     if (c->flags & NBCOLL_ANY_THREAD) {
         if (!nbcolli_try_lock_shared(c))
             return 0;
+        if (c->driven.driver)
+            nbcolli_driven_enter(c);
         if (nbcolli_is_handed(c))
             nbcolli_take_handed(c);
         return 1;

@@ -168,12 +168,15 @@ static void nbcolli_news_left(nbcoll_context *c)
     }
 }
 
-/* Handles what the transports have found. */
-NBCOLLI_ALWAYS_INLINE void nbcolli_look_at_links(nbcoll_context *c)
+/* Handles what the transports have found. Was it anything that moves operations? */
+NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 {
+    int moved = 0;
+
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
         link->transport.progress(link->endpoint, &found);
+        moved |= found.lines || found.arrived || found.completed;
         for (nbcoll_line_arrival *l = found.lines; l; l = l->next)
             nbcolli_line_in(link, l);
         for (nbcoll_arrival *a = found.arrived, *next; a; a = next) {
@@ -195,6 +198,7 @@ NBCOLLI_ALWAYS_INLINE void nbcolli_look_at_links(nbcoll_context *c)
         if (link->untold)
             nbcolli_tell_given_up(link);
     }
+    return moved;
 }
 
 void nbcolli_drain_news(nbcoll_context *c)
@@ -215,6 +219,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             c->made = r->next;
             nbcolli_comm_made(r);
         } else if (c->short_sends) {
+            c->driven.looked = 1;
             nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
         } else
@@ -242,16 +247,31 @@ static void nbcolli_go_on(nbcoll_context *c)
 
 #define NBCOLLI_LOOKS 64u /* of operations that wait for shared memory, in a pass: they take turns */
 
-void nbcolli_pass(nbcoll_context *c)
+NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
 {
     c->bytes_left = NBCOLL_PASS_BYTES;
-    nbcolli_look_at_links(c);
+    int moved = nbcolli_look_at_links(c);
     if (c->watched || c->looked)
-        nbcolli_look_again(c, NBCOLLI_LOOKS);
+        moved |= nbcolli_look_again(c, NBCOLLI_LOOKS);
     nbcolli_count_pass(c);
     nbcolli_drain(c);
     if (c->delayed) {
         nbcolli_go_on(c);
         nbcolli_drain(c);
+        moved = 1;
     }
+    return moved;
+}
+
+void nbcolli_pass(nbcoll_context *c)
+{
+    nbcolli_pass_made(c);
+}
+
+int nbcolli_pass_of_driver(nbcoll_context *c)
+{
+    int moved = nbcolli_pass_made(c);
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        moved |= link->endpoint->busy != 0;
+    return moved || c->delayed;
 }

@@ -15,4 +15,7 @@ static inline void nbcolli_drain(nbcoll_context *c)
 
 void nbcolli_pass(nbcoll_context *c);
 
+/* The same. Has something moved, or can something move at once? */
+int nbcolli_pass_of_driver(nbcoll_context *c);
+
 #endif

@@ -23,8 +23,12 @@ void nbcolli_report_ended(nbcoll_context *c)
             atomic_store_explicit(&r->state, NBCOLLI_REQUEST_INACTIVE, memory_order_release); /* for its start */
         }
         nbcolli_unlock(c);
-        if (done)
+        if (done) {
+            int is_driver = nbcolli_driven_step_aside(c);
             done(handle, status, user);
+            if (is_driver)
+                c->driven.is_driving = 1;
+        }
         if (persistent)
             continue;
         if (nbcolli_enter(c) != NBCOLL_OK)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Contexts: see context.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MADV_WIPEONFORK */
-#endif
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -20,31 +16,8 @@
 #include "../4_comm/area.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
+#include "../../host/alive.h"
 #include "../../host/host.h"
-
-/* ---- the page that fork wipes ------------------------------------------------------------------------------------ */
-
-static nbcoll_status nbcolli_alive_open(nbcoll_context *c)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint32_t *word = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (word == MAP_FAILED)
-        return NBCOLL_ERR_MEMORY;
-    if (madvise(word, page, MADV_WIPEONFORK) != 0) {
-        int why = errno;
-        munmap(word, page);
-        return why == ENOMEM || why == EAGAIN ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_UNSUPPORTED;
-    }
-    *word = 1;
-    c->alive = word;
-    return NBCOLL_OK;
-}
-
-static void nbcolli_alive_close(nbcoll_context *c)
-{
-    munmap((void *)(uintptr_t)c->alive, (size_t)sysconf(_SC_PAGESIZE));
-}
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -101,7 +74,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->till_pass = NBCOLLI_REPLAY_PASSES;
     c->restart = nbcolli_restart;
     c->passes = c->passes_left = 63; /* nothing is known yet of how rare they are */
-    s = nbcolli_alive_open(c);
+    s = nbcolli_alive_open(&c->alive);
     if (s != NBCOLL_OK) {
         nbcolli_free(&c->host, c, sizeof *c);
         return s;
@@ -157,7 +130,7 @@ void nbcolli_context_end(nbcoll_context *c, int abandons)
     nbcolli_pools_free(c);
     if (c->poller >= 0)
         close(c->poller);
-    nbcolli_alive_close(c);
+    nbcolli_alive_close(c->alive);
     nbcolli_free(&c->host, c, sizeof *c);
 }
 
@@ -176,6 +149,8 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
+    if (c->driven.driver)
+        return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
         nbcolli_recall_given_up(link); /* what that pass could not deliver */
@@ -197,6 +172,7 @@ nbcoll_status nbcoll_progress(nbcoll_context *c)
         return NBCOLL_ERR_FORKED;
     if (!nbcolli_try_lock(c))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_OK; /* somebody else is progressing it */
+    c->driven.looked = 1;
     nbcolli_pass(c);
     return nbcolli_leave_reporting(c, NBCOLL_OK);
 }
@@ -221,8 +197,9 @@ static int nbcolli_look_at_all(nbcoll_context *c)
     return moved || nbcolli_look_again(c, SIZE_MAX);
 }
 
-static nbcoll_status nbcolli_arm_all(nbcoll_context *c)
+nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
+    c->driven.looked = 1; /* who is refused is not armed any more */
     if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)

@@ -111,7 +111,7 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
     int why = errno;
     if (c->poller >= 0 && !c->links) {
         close(c->poller);
-        c->poller = -1;
+        c->poller = c->driven.polled = -1;
     }
     return nbcolli_poller_error(why);
 }
@@ -211,6 +211,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     link->next = c->links;
     c->links = link;
     c->crowded |= nbcolli_is_crowded(link);
+    c->driven.looked = 1; /* it is not armed */
     *out = link;
     return NBCOLL_OK;
 }

@@ -94,8 +94,15 @@ static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcolli_request *r, nbc
     return s;
 }
 
-/* Where any thread may come, a callback reports the end, or the handle may be stale. */
-static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c)
+/* May the passes be left to a driver, and has it left nothing for a call? */
+static int nbcolli_is_driven_on(const nbcoll_context *c)
+{
+    return nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c);
+}
+
+/* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
+ * makes them. */
+static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c, int passes)
 {
     nbcoll_status s;
 
@@ -103,11 +110,14 @@ static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_reques
         return NBCOLL_ERR_FORKED;
     int is_pending = nbcolli_is_of(r, request->generation) &&
                      nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
+    if (is_pending && !passes && nbcolli_is_driven_on(c))
+        return NBCOLL_PENDING;
     if (is_pending && !nbcolli_try_lock(c))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
-    if (is_pending)
+    if (is_pending) {
+        c->driven.looked = 1;
         nbcolli_pass(c);
-    else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
+    } else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
         return s;
     if (nbcolli_is_of(r, request->generation))
         s = nbcolli_take_end(c, r, request);
@@ -142,7 +152,7 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_test(nbcoll_request *request, nbcoll
     if (r->is_heeded || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) ||
         atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation ||
         atomic_load_explicit(&r->state, memory_order_relaxed) == NBCOLLI_REQUEST_FREE || !nbcolli_try_lock(c))
-        return nbcolli_test_slowly(request, r, c);
+        return nbcolli_test_slowly(request, r, c, 0);
     if (nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
         nbcolli_pass(c);
     unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed);
@@ -232,9 +242,13 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
     for (;;) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
             return nbcolli_wait_expired(c, *request);
-        nbcoll_status s = nbcoll_test(request);
-        if (s != NBCOLL_PENDING)
+        nbcoll_status s = nbcolli_waiter_passes(&w)
+                              ? nbcolli_test_slowly(request, nbcolli_entry_of(*request), c, 1)
+                              : nbcoll_test(request);
+        if (s != NBCOLL_PENDING) {
+            nbcolli_waiter_end(&w);
             return s;
+        }
     }
 }
 
@@ -281,17 +295,21 @@ static void nbcolli_request_cancel(nbcolli_request *r)
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
 }
 
-/* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. */
-static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request *r)
+/* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. `passes`: also
+ * where a driver makes them. */
+static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request *r, int passes)
 {
     unsigned state = atomic_load_explicit(&r->state, memory_order_relaxed); /* the lock orders it */
     nbcoll_status s = NBCOLL_PENDING;
 
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
+    if (nbcolli_is_pending(state) && !passes && nbcolli_is_driven_on(c))
+        return NBCOLL_PENDING;
     if (!nbcolli_try_lock(c))
         return NBCOLL_PENDING; /* somebody else is advancing it, or will let this one in */
     if (nbcolli_is_pending(state)) {
+        c->driven.looked = 1;
         nbcolli_pass(c);
         state = atomic_load_explicit(&r->state, memory_order_relaxed); /* as above */
     }
@@ -354,14 +372,15 @@ nbcoll_status nbcolli_wait_or_leave(nbcoll_request request, uint64_t timeout)
 {
     nbcolli_request *r = nbcolli_entry_of(request);
     nbcoll_context *c = r->context;
-    nbcoll_status s = nbcolli_test_own(c, r);
+    nbcoll_status s = nbcolli_test_own(c, r, 0);
     nbcolli_waiter w = {0};
 
     while (s == NBCOLL_PENDING) {
         if (!nbcolli_waiter_pause(&w, &c, 1, timeout))
             return nbcolli_leave_alone(c, r);
-        s = nbcolli_test_own(c, r);
+        s = nbcolli_test_own(c, r, nbcolli_waiter_passes(&w));
     }
+    nbcolli_waiter_end(&w);
     return s;
 }
 

@@ -24,8 +24,16 @@ static void nbcolli_sight_add(nbcolli_several_sight *v, nbcoll_context *c)
     v->contexts++;
 }
 
+/* Progresses a context, unless that is left to its driver: `w` is who waits, null for a test. */
+static void nbcolli_several_progress(nbcoll_context *c, const nbcolli_waiter *w)
+{
+    if (!nbcolli_is_driven(c) || nbcolli_driven_has_steps(c) || (w && nbcolli_waiter_passes(w)))
+        nbcoll_progress(c);
+}
+
 /* Progresses the contexts of the requests, each once when neighbours share it, and looks. */
-static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[])
+static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[],
+                                 const nbcolli_waiter *w)
 {
     nbcoll_context *last = NULL, *added = NULL;
 
@@ -37,7 +45,7 @@ static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcol
         nbcoll_status s = nbcolli_peek(&requests[i], &idle);
         if (s == NBCOLL_PENDING && c != last) {
             last = c;
-            nbcoll_progress(last);
+            nbcolli_several_progress(last, w);
             s = nbcolli_peek(&requests[i], &idle);
         }
         if (s == NBCOLL_PENDING) {
@@ -68,16 +76,17 @@ static size_t nbcolli_next_active(size_t at, size_t n, const nbcoll_request requ
 /* Is one of them still active? After a look at all, these walk along the array once. But a look at all is
  * made when their number has doubled, so that contexts of which nothing is left, and requests that callbacks have
  * started again, are known sooner or later; and when none of the others is active. */
-static int nbcolli_some_active(nbcolli_several_sight *v, uint64_t looks, size_t n, const nbcoll_request requests[])
+static int nbcolli_some_active(nbcolli_several_sight *v, uint64_t looks, size_t n, const nbcoll_request requests[],
+                               const nbcolli_waiter *w)
 {
     if ((looks & (looks - 1)) && v->contexts <= NBCOLLI_SLEEP_ON) {
         for (size_t i = 0; i < v->contexts; i++)
-            nbcoll_progress(v->context[i]);
+            nbcolli_several_progress(v->context[i], w);
         v->pending = nbcolli_next_active(v->pending, n, requests);
         if (v->pending < n)
             return 1;
     }
-    nbcolli_several_look(v, n, requests);
+    nbcolli_several_look(v, n, requests, w);
     return v->active > 0;
 }
 
@@ -136,7 +145,7 @@ nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status
     if (!statuses && nbcolli_tested_active(n, requests))
         return NBCOLL_PENDING;
     nbcolli_several_sight v;
-    nbcolli_several_look(&v, n, requests);
+    nbcolli_several_look(&v, n, requests, NULL);
     if (v.active == 0)
         return nbcolli_take_all(n, requests, statuses);
     nbcolli_note_tested(&v, n, requests);
@@ -151,11 +160,12 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
 
     if (!requests && n)
         return NBCOLL_ERR_NULL;
-    for (uint64_t looks = 0; nbcolli_some_active(&v, looks, n, requests); looks++)
+    for (uint64_t looks = 0; nbcolli_some_active(&v, looks, n, requests, &w); looks++)
         if (!nbcolli_pause_after(&v, &w, timeout)) {
             nbcolli_several_tell(n, requests, statuses);
             return NBCOLL_ERR_TIMEOUT;
         }
+    nbcolli_waiter_end(&w);
     return nbcolli_take_all(n, requests, statuses);
 }
 
@@ -167,12 +177,12 @@ nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        nbcolli_several_look(&v, n, requests);
+        nbcolli_several_look(&v, n, requests, &w);
         *index = v.first;
-        if (v.first < n)
-            return nbcoll_test(&requests[v.first]);
-        if (!v.active)
-            return NBCOLL_OK;
+        if (v.first < n || !v.active) {
+            nbcolli_waiter_end(&w);
+            return v.first < n ? nbcoll_test(&requests[v.first]) : NBCOLL_OK;
+        }
         if (!nbcolli_pause_after(&v, &w, timeout))
             return NBCOLL_ERR_TIMEOUT;
     }
@@ -209,9 +219,11 @@ nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ende
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
     for (;;) {
-        nbcolli_several_look(&v, n, requests);
-        if (v.first < n || !v.active)
+        nbcolli_several_look(&v, n, requests, &w);
+        if (v.first < n || !v.active) {
+            nbcolli_waiter_end(&w);
             return nbcolli_take_some(n, requests, ended, indices, statuses);
+        }
         if (!nbcolli_pause_after(&v, &w, timeout)) {
             *ended = 0;
             nbcolli_several_tell(n, requests, statuses);

@@ -12,10 +12,12 @@
 #include "../6_progress/lock.h"
 #include "../../host/host.h"
 #include "../../host/sleep.h"
+#include "../../host/word.h"
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
 #define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
+#define NBCOLLI_NAP 100000000u       /* ns: on the news of a driven context, before a look at its driver */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
 static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
@@ -62,6 +64,8 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
 static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        if (c[i]->flags & NBCOLL_ANY_THREAD) /* another thread may be inside */
+            continue;
         if (c[i]->delayed)
             return 1;
         for (const nbcolli_link *link = c[i]->links; link; link = link->next)
@@ -71,8 +75,63 @@ static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
     return 0;
 }
 
-/* The clock and the hooks are those of the first one. */
-int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+/* ---- beside a driver --------------------------------------------------------------------------------------------- */
+
+static void nbcolli_help(nbcolli_waiter *w, nbcoll_context *c)
+{
+    atomic_fetch_add(&c->driven.helpers, 1); /* seq_cst, as the counting back */
+    w->helps = c;
+}
+
+void nbcolli_waiter_end(nbcolli_waiter *w)
+{
+    nbcoll_context *c = w->helps;
+
+    if (!c)
+        return;
+    w->helps = NULL;
+    /* seq_cst, both: either the driver sees that nobody helps, before it sleeps, or it is seen here that it sleeps */
+    atomic_fetch_sub(&c->driven.helpers, 1);
+    if (atomic_load(&c->driven.state) > NBCOLLI_DRIVE_AWAKE && nbcolli_enter(c) == NBCOLL_OK)
+        nbcolli_unlock(c); /* rings if it is to */
+}
+
+/* On the first one's news; those of others are seen a little later. */
+static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *c, size_t n, uint64_t longest)
+{
+    nbcolli_driven *d = &c->driven;
+    uint64_t most = n > 1 ? NBCOLLI_SHORT_SLEEP : NBCOLLI_NAP;
+
+    nbcolli_waiter_end(w);
+    w->slept = 1;
+    atomic_fetch_add(&d->sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
+    int is_over = !nbcolli_word_sleep(&d->news, w->seen, longest < most ? longest : most);
+    atomic_fetch_sub_explicit(&d->sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
+    /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is under way. */
+    unsigned state = atomic_load_explicit(&d->state, memory_order_relaxed); /* a look */
+    w->stale = (is_over || n > 1) && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
+}
+
+/* Of a context that is driven. */
+static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *c, size_t n, uint64_t left, int sleeps)
+{
+    if (n > 1 || w->at != c)
+        nbcolli_waiter_end(w);
+    if (sleeps && w->at == c)
+        nbcolli_sleep_beside(w, c, n, left);
+    else {
+        if (n == 1 && !w->helps && !w->slept)
+            nbcolli_help(w, c);
+        nbcolli_pause(c, w->looks);
+    }
+    w->at = c;
+    w->seen = atomic_load_explicit(&c->driven.news, memory_order_acquire); /* before the next look */
+}
+
+/* ---- passing time ------------------------------------------------------------------------------------------------ */
+
+/* 0: there is no time for one. */
+static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
     uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
@@ -91,6 +150,10 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
             return 0;
     }
     w->looks++;
+    if (nbcolli_is_driven(c)) {
+        nbcolli_pause_beside(w, c, n, left, sleeps);
+        return 1;
+    }
     if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
         return 1;
     if (sleeps)
@@ -98,4 +161,12 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
     else
         nbcolli_pause(c, w->looks);
     return 1;
+}
+
+int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
+{
+    if (nbcolli_pause_once(w, contexts, n, timeout))
+        return 1;
+    nbcolli_waiter_end(w);
+    return 0;
 }

@@ -13,11 +13,28 @@ typedef struct nbcolli_waiter {
     uint64_t deadline, looks;
     long switches; /* of this thread, some yields ago */
     int in_vain;
+
+    /* Where a driver runs the context. */
+    nbcoll_context *at; /* that it was at last */
+    uint32_t seen;      /* its news, before the last look */
+    nbcoll_context *helps; /* there it is counted: it makes passes, and the driver does not; null: nowhere */
+    uint8_t slept; /* it will not help any more */
+    uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
 } nbcolli_waiter;
 
 #define NBCOLLI_SLEEP_ON 64 /* contexts on which a waiter sleeps; with more of them only for a short time */
 
-/* The clock and the hooks are those of the first one. */
+/* The clock and the hooks are those of the first one. One that waits on a single context helps its driver while it does
+ * not sleep. */
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout);
+
+/* Is the next look of a waiter in a driven context to be a pass? */
+static inline int nbcolli_waiter_passes(const nbcolli_waiter *w)
+{
+    return w->helps != NULL || w->stale;
+}
+
+/* The wait is over; also done by a pause for which there is no time. */
+void nbcolli_waiter_end(nbcolli_waiter *w);
 
 #endif

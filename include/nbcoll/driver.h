@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Drivers: collectives that move while the program computes. A driver owns the progress of one or more contexts: it
+ * looks at them, takes what comes, works off steps, and sleeps while there is nothing. A rank that calls nothing
+ * between a start and its wait then finds the operation done.
+ *
+ * In an application, one thread that the library makes:
+ *
+ *     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
+ *     ... a context and a communicator as always ...
+ *     nbcoll_driver *driver;
+ *     nbcoll_driver_create(NULL, &driver);
+ *     nbcoll_driver_add(driver, context);
+ *     nbcoll_driver_start(driver);
+ *     nbcoll_iallreduce(mine, sum, n, NBCOLL_DOUBLE, NBCOLL_SUM, comm, &request);
+ *     compute();
+ *     nbcoll_wait(&request, NBCOLL_FOREVER);
+ *     nbcoll_driver_free(driver);                 before the context
+ *
+ * In a host with threads of its own, `host.spawn` of the configuration makes that thread; or one of its threads calls
+ * nbcoll_driver_run(driver, timeout), and comes back when that is over or nbcoll_driver_stop is called.
+ *
+ * Without a driver nothing changes, and nothing costs. docs/drivers.md says when to take one.
+ *
+ * What changes while a driver runs. Operations advance without calls. nbcoll_test looks, and progresses nothing. A wait
+ * helps for a short time, by passes of its own, while the driver leaves that context to it, and then sleeps until the
+ * driver wakes it. Callbacks (`done`), CALL steps, observers and the functions of host types and operations run on the
+ * thread of the driver as well. Steps of the lane CALLER never do: they run in the next test, wait or progress; those
+ * of the lane PROGRESS run on the driver only. nbcoll_progress may still be called. Between the runs of a driver, and
+ * after its last one, its contexts are as without one, and go on with what is under way.
+ *
+ * Which threads may call: any, at any time, unless a call says otherwise; but from inside a `done` that a driver runs,
+ * and from the other functions that the library calls, the calls on that driver return ERR_BUSY. All calls on a driver
+ * that was inherited through fork() return ERR_FORKED; its thread exists in the parent only.
+ */
+#ifndef NBCOLL_DRIVER_H
+#define NBCOLL_DRIVER_H
+
+#include "nbcoll.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nbcoll_driver nbcoll_driver;
+
+#define NBCOLL_DRIVER_SPIN 20000u /* the default, in nanoseconds */
+
+typedef struct nbcoll_driver_config {
+    size_t size;
+    nbcoll_host host;    /* copied. `spawn` makes the thread of nbcoll_driver_start; without it, the C library's
+                            pthread_create does, with all signals blocked. With `pause` the driver calls that between
+                            looks that find nothing, and neither spins nor sleeps. A host of size 0 has no hooks */
+    uint64_t spin_ns;    /* so long it goes on looking after it has found something, before it sleeps. 0:
+                            NBCOLL_DRIVER_SPIN */
+    const int *cores;    /* [core_count], read by nbcoll_driver_create only: the processors on which the thread of
+                            nbcoll_driver_start is to run (affinity.h finds some). It binds itself; where it may not, it
+                            stays where it is. Null: it is not bound */
+    size_t core_count;
+} nbcoll_driver_config;
+
+/* Makes a driver, without contexts and without a thread. `config` may be null. It takes two descriptors. Errors:
+ * ERR_NULL, ERR_CONFIG (`size`; a negative core, or one of 1024 and more), ERR_MEMORY, ERR_TRANSPORT (no descriptor),
+ * ERR_UNSUPPORTED (the kernel does not wipe memory on fork). */
+NBCOLL_API nbcoll_status nbcoll_driver_create(const nbcoll_driver_config *config, nbcoll_driver **out);
+
+/* Puts a context into the driver, which stays the caller's: to be freed after it was taken out. Also while the driver
+ * runs, and while operations are active. A context made without NBCOLL_ANY_THREAD is refused (ERR_CONFIG), since a
+ * second thread would be inside. While it has an endpoint whose transport has no wakeup, and operations outstanding,
+ * the driver looks every millisecond. Errors: ERR_NULL, ERR_CONFIG, ERR_BUSY (it is in a driver, this or another),
+ * ERR_MEMORY, ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_add(nbcoll_driver *driver, nbcoll_context *context);
+
+/* Takes a context out, when the driver has ended its pass over it, callbacks included. Operations under way go back to
+ * the caller: tests and waits progress them from now on, those that sleep too. Errors: ERR_NULL, ERR_ARGUMENT (it is
+ * not in this driver), ERR_BUSY, ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_remove(nbcoll_driver *driver, nbcoll_context *context);
+
+/* Has a thread made that runs the driver until nbcoll_driver_free. Errors: ERR_NULL, ERR_BUSY (it has a thread, or is
+ * running), what `spawn` returns, ERR_MEMORY (the system makes no thread), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_start(nbcoll_driver *driver);
+
+/* Runs the driver on the calling thread for `timeout` nanoseconds, or until it is stopped. Errors: ERR_NULL,
+ * ERR_TIMEOUT (that time is over), ERR_BUSY (it is running, on whatever thread), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_run(nbcoll_driver *driver, uint64_t timeout);
+
+/* Ends the run that is under way, or the next one, which then returns NBCOLL_OK. Does not wait for it. May be called
+ * from everywhere, also from inside callbacks and signal handlers. Errors: ERR_NULL, ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_stop(nbcoll_driver *driver);
+
+/* Stops the thread of nbcoll_driver_start and waits until it is through; takes all contexts out, as
+ * nbcoll_driver_remove does; and frees the driver. No other call on it may be under way. Null is accepted. Errors:
+ * ERR_BUSY (a call of nbcoll_driver_run has not returned: stop it first; or this is inside a callback), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_free(nbcoll_driver *driver);
+
+/* What a driver has done since it was made. */
+typedef struct nbcoll_driver_counts {
+    size_t size;
+    uint64_t passes; /* over one context, each */
+    uint64_t sleeps; /* times that it gave its processor away */
+    uint64_t rings;  /* of these, ended by a call on one of the contexts, or on the driver */
+    uint64_t looks;  /* of these, ended by the time: ten a second, at most, while operations are outstanding */
+    uint64_t left;   /* steps of the lane START that were not done when the start returned */
+} nbcoll_driver_counts;
+/* Set out->size before. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll_driver_counts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Running a driver: on a thread of its own, or on one of the host's. */
+#include "driver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "../engine/7_calls/drive.h"
+#include "../host/host.h"
+#include "../host/sleep.h"
+#include "../host/word.h"
+
+#define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
+#define NBCOLLI_DRIVER_DEAF 1000000u   /* ns: the same where nothing wakes it */
+
+/* ---- working ----------------------------------------------------------------------------------------------------- */
+
+/* A number that only this thread changes. */
+static void nbcolli_driver_add_to(_Atomic uint64_t *n, uint64_t more)
+{
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+/* One pass over each context, so that a busy one holds up no other. Has something moved? */
+static int nbcolli_driver_work(nbcoll_driver *d)
+{
+    int moved = 0;
+
+    if (nbcolli_driver_lock(d) != NBCOLL_OK)
+        return 0;
+    for (size_t i = 0; i < d->count; i++) {
+        nbcolli_drive_begin(d->context[i], d->bell);
+        moved |= nbcolli_drive_pass(d->context[i]);
+    }
+    nbcolli_driver_add_to(&d->passes, d->count);
+    nbcolli_driver_unlock(d);
+    for (uint64_t looks = 1; atomic_load_explicit(&d->wanted, memory_order_relaxed); looks++) /* a wish */
+        nbcolli_driver_pause(d, looks);
+    return moved;
+}
+
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_driver_wake_all(nbcoll_driver *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        nbcolli_drive_wake(d->context[i]);
+}
+
+/* How long it may sleep, in nanoseconds; 0: there is something to do. */
+static uint64_t nbcolli_driver_arm(nbcoll_driver *d)
+{
+    uint64_t longest = UINT64_MAX;
+
+    if (nbcolli_driver_lock(d) != NBCOLL_OK)
+        return 0;
+    for (size_t i = 0; i < d->count && longest; i++) {
+        nbcolli_drive_rest rest = nbcolli_drive_arm(d->context[i], d->poller);
+        uint64_t here = rest == NBCOLLI_REST_NOT     ? 0
+                        : rest == NBCOLLI_REST_SHORT ? NBCOLLI_DRIVER_DEAF
+                        : rest == NBCOLLI_REST_LOOKS ? NBCOLLI_DRIVER_LOOK
+                                                     : UINT64_MAX;
+        longest = here < longest ? here : longest;
+    }
+    if (!longest)
+        nbcolli_driver_wake_all(d);
+    nbcolli_driver_unlock(d);
+    return longest;
+}
+
+/* Has something come? */
+static int nbcolli_driver_sleep(nbcoll_driver *d, uint64_t deadline)
+{
+    struct pollfd fd = {.fd = d->poller, .events = POLLIN};
+    uint64_t longest = nbcolli_driver_arm(d);
+
+    if (!longest)
+        return 1;
+    nbcoll_status s = nbcolli_sleep(&d->host, &fd, 1, nbcolli_time_left(&d->host, deadline, longest), NULL);
+    int is_rung = nbcolli_bell_hush(d->bell);
+    nbcolli_driver_add_to(&d->sleeps, 1);
+    nbcolli_driver_add_to(&d->rings, is_rung);
+    nbcolli_driver_add_to(&d->looks, s == NBCOLL_PENDING);
+    if (nbcolli_driver_lock(d) == NBCOLL_OK) {
+        nbcolli_driver_wake_all(d);
+        nbcolli_driver_unlock(d);
+    }
+    return s == NBCOLL_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* It is stopped, or its time is over; else PENDING. */
+static nbcoll_status nbcolli_driver_is_over(nbcoll_driver *d, uint64_t now, uint64_t deadline)
+{
+    if (atomic_load_explicit(&d->stops, memory_order_relaxed)) { /* nothing else goes with it */
+        atomic_store_explicit(&d->stops, 0, memory_order_relaxed);
+        return NBCOLL_OK;
+    }
+    return now >= deadline ? NBCOLL_ERR_TIMEOUT : NBCOLL_PENDING;
+}
+
+static nbcoll_status nbcolli_driver_loop(nbcoll_driver *d, uint64_t deadline)
+{
+    uint64_t now = nbcolli_now(&d->host), worked = now, looks = 0;
+    nbcoll_status s;
+
+    while ((s = nbcolli_driver_is_over(d, now, deadline)) == NBCOLL_PENDING) {
+        int moved = nbcolli_driver_work(d);
+        now = nbcolli_now(&d->host);
+        looks = moved ? 0 : looks + 1;
+        if (moved)
+            worked = now;
+        else if (d->host.pause)
+            d->host.pause(d->host.user, looks);
+        else if (now - worked < d->spin_ns)
+            nbcolli_driver_pause(d, 1);
+        else if (nbcolli_driver_sleep(d, deadline))
+            worked = now = nbcolli_now(&d->host);
+    }
+    return s;
+}
+
+/* One at a time. */
+static nbcoll_status nbcolli_driver_go(nbcoll_driver *d, uint64_t timeout)
+{
+    uintptr_t nobody = 0;
+
+    /* acquire: sees what the last one did */
+    if (!atomic_compare_exchange_strong_explicit(&d->runner, &nobody, (uintptr_t)&errno, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return NBCOLL_ERR_BUSY;
+    nbcolli_bell_hush(d->bell); /* what was said before is seen in any case */
+    nbcoll_status s = nbcolli_driver_loop(d, nbcolli_deadline(&d->host, timeout));
+    if (nbcolli_driver_lock(d) == NBCOLL_OK) {
+        for (size_t i = 0; i < d->count; i++)
+            nbcolli_drive_end(d->context[i], d->poller);
+        nbcolli_driver_unlock(d);
+    }
+    atomic_store_explicit(&d->runner, 0, memory_order_release); /* shows all that to the next */
+    return s;
+}
+
+nbcoll_status nbcoll_driver_run(nbcoll_driver *d, uint64_t timeout)
+{
+    nbcoll_status s = nbcolli_driver_check(d);
+    if (s != NBCOLL_OK)
+        return s;
+    if (atomic_load_explicit(&d->thread, memory_order_relaxed) == NBCOLLI_DRIVER_THREAD) /* one that begins, too */
+        return NBCOLL_ERR_BUSY;
+    return nbcolli_driver_go(d, timeout);
+}
+
+/* ---- a thread of its own ----------------------------------------------------------------------------------------- */
+
+static void nbcolli_driver_main(void *argument)
+{
+    nbcoll_driver *d = argument;
+
+    if (d->is_bound)
+        sched_setaffinity(0, sizeof d->cores, &d->cores);
+    nbcolli_driver_go(d, NBCOLL_FOREVER);
+    _Atomic uint32_t *state = &d->thread;
+    atomic_store_explicit(state, NBCOLLI_DRIVER_ENDED, memory_order_release); /* the last touch */
+    nbcolli_word_wake(state);                                                /* an address */
+}
+
+static void *nbcolli_driver_thread_main(void *argument)
+{
+    nbcolli_driver_main(argument);
+    return NULL;
+}
+
+/* By the C library. Signals are for the program's threads. */
+static nbcoll_status nbcolli_driver_spawn(nbcoll_driver *d)
+{
+    pthread_t thread;
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int why = pthread_create(&thread, NULL, nbcolli_driver_thread_main, d);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (why == 0)
+        pthread_detach(thread);
+    return why == 0 ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+nbcoll_status nbcoll_driver_start(nbcoll_driver *d)
+{
+    nbcoll_status s = nbcolli_driver_enter(d);
+    if (s != NBCOLL_OK)
+        return s;
+    /* relaxed: the lock orders it */
+    uint32_t before = atomic_load_explicit(&d->thread, memory_order_relaxed);
+    if (before == NBCOLLI_DRIVER_THREAD || atomic_load_explicit(&d->runner, memory_order_relaxed))
+        s = NBCOLL_ERR_BUSY;
+    else {
+        atomic_store_explicit(&d->thread, NBCOLLI_DRIVER_THREAD, memory_order_relaxed);
+        s = d->host.spawn ? d->host.spawn(d->host.user, nbcolli_driver_main, d) : nbcolli_driver_spawn(d);
+        if (s != NBCOLL_OK)
+            atomic_store_explicit(&d->thread, before, memory_order_relaxed);
+    }
+    nbcolli_driver_unlock(d);
+    return s;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a context knows of the driver of its progress (nbcoll/driver.h). While a run of a driver has it, `state` says
+ * whether that is awake, or how it sleeps. All is written under the context's lock, unless it says otherwise. */
+#ifndef NBCOLLI_ENGINE_STATE_DRIVEN_H
+#define NBCOLLI_ENGINE_STATE_DRIVEN_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum nbcolli_drive {
+    NBCOLLI_DRIVE_NONE, /* no driver runs it */
+    NBCOLLI_DRIVE_AWAKE,    /* before it sleeps it makes a pass and arms */
+    NBCOLLI_DRIVE_UNARMED,  /* asleep, and what comes may not wake it: a call has made a pass since, or is about to */
+    NBCOLLI_DRIVE_IDLE,     /* asleep until something comes */
+    NBCOLLI_DRIVE_ARMED     /* the same, and it looks now and then: operations are outstanding */
+} nbcolli_drive;
+
+typedef struct nbcolli_driven {
+    const void *driver;  /* that it is in, whether that runs or not; null: none */
+    int bell;            /* a descriptor that wakes it */
+    int polled;          /* the context's poller when it was added to the driver's; -1: it was not */
+    int looked;          /* transports have been asked since the arming */
+    int fresh;           /* starts have been taken over since */
+    size_t ended, told;  /* requests; of these, those of which sleepers know */
+    uint64_t left_steps; /* of the lane START, when the start returned */
+
+    atomic_uint state;       /* nbcolli_drive. Awake: the driver, on waking, without the lock */
+    atomic_uintptr_t runner; /* the mark of its thread (caller.h); 0: no driver runs it */
+    int is_driving;          /* that thread only: it is in a pass of the driver's, not in a callback */
+    atomic_uint left;        /* lanes, as bits: they have steps that who is inside does not serve */
+
+    /* Any thread. */
+    atomic_uint helpers;   /* waits that make passes: the driver leaves the context to them */
+    atomic_uint sleepers;  /* waits that sleep until `news` changes */
+    _Atomic uint32_t news; /* counts: requests have ended, steps of the lane CALLER are ready, or no driver runs it */
+} nbcolli_driven;
+
+#endif

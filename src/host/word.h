@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Threads of a process that wake each other: those that sleep until a word changes, and one that sleeps on a
+ * descriptor, its bell. Who sleeps on a word and must not miss its change counts itself before, where the other
+ * looks. */
+#ifndef NBCOLLI_HOST_WORD_H
+#define NBCOLLI_HOST_WORD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Sleeps while the word has this value, at most `longest` nanoseconds; also shorter. 0: for so long. */
+int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest);
+
+/* Wakes all that sleep on the word, which has been changed. */
+void nbcolli_word_wake(_Atomic uint32_t *word);
+
+/* A descriptor that polls readable once rung, or -1. */
+int nbcolli_bell_open(void);
+void nbcolli_bell_ring(int bell);
+
+/* Makes it quiet. 1: it had been rung. */
+int nbcolli_bell_hush(int bell);
+
+#endif
