@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -102,18 +103,28 @@ static void operations_end_with_the_right_values(void **state)
     munmap(p, sizeof *p);
 }
 
+typedef struct death {
+    nbcoll_shm_config config;
+    atomic_int waiting; /* ranks that have started what rank 1 will never join */
+} death;
+
 static void die_while_drivers_wait(int rank, void *user)
 {
+    death *d = user;
     nbcoll_request q;
     nbcoll_failure failure;
     member m;
 
-    join(rank, user, &m);
+    join(rank, &d->config, &m);
     nbcoll_driver *driver = drive(&m);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
-    if (rank == 1)
-        kill(getpid(), SIGKILL);
+    while (rank == 1)
+        if (atomic_load(&d->waiting) == 2)
+            kill(getpid(), SIGKILL);
+        else
+            sched_yield();
     CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(m.comm, &q));
+    atomic_fetch_add(&d->waiting, 1);
     uint64_t from = clock_ns();
     watch(q);
     CHECK(clock_ns() - from < 2 * SECOND);
@@ -127,13 +138,15 @@ static void die_while_drivers_wait(int rank, void *user)
 static void a_death_is_told_by_the_driver_alone(void **state)
 {
     const crew three = PROCESSES_3;
-    nbcoll_shm_config config = {.size = sizeof config, .id = fresh_id(), .ranks = 3};
+    death *d = shared_memory(sizeof *d);
     int status[3];
     (void)state;
-    assert_true(crew_run(&three, die_while_drivers_wait, &config, status));
+    d->config = (nbcoll_shm_config){.size = sizeof d->config, .id = fresh_id(), .ranks = 3};
+    assert_true(crew_run(&three, die_while_drivers_wait, d, status));
     assert_int_equal(status[0], 0);
     assert_true(WIFSIGNALED(status[1]));
     assert_int_equal(status[2], 0);
+    munmap(d, sizeof *d);
 }
 
 int main(void)
