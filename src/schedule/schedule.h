@@ -8,8 +8,7 @@
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_run nbcolli_run;
 
-#define NBCOLLI_SHELF_SHARE 4  /* of a shelf for the different parts of one exposure: see 3_run/shelf.h */
-#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* of a copy there that its readers follow while it is made */
+#define NBCOLLI_SHELF_PIECE ((size_t)16 << 10) /* of a copy on a shelf (3_run/shelf.h) that is followed */
 #define NBCOLLI_SHELF_FILLS ((size_t)32 << 10) /* bytes from which on they do */
 #define NBCOLLI_CELL_INLINE 80 /* bytes of payload in a cell: an exposure of at most so many is complete at once */
 

@@ -68,33 +68,38 @@ static nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t
     return nbcolli_cost_later(last, count * nbcolli_cost_next(c, bytes, ends, worked));
 }
 
-static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes, int is_one)
+static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return bytes > NBCOLLI_CELL_INLINE && bytes <= (is_one ? c->shelf : c->shelf / NBCOLLI_SHELF_SHARE);
+    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf;
 }
 
 /* Of a part that is alike for all readers: do they follow the copy while it is made? */
 static int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes, 1);
+    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
 }
 
 /* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. What fits
- * into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf, which it does
- * with different parts only if they are small, is copied or combined where it lies; of one part a long copy is followed
- * while it is made. The rest is got from the owner's memory. */
+ * into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf is copied or
+ * combined where it lies; of one part a long copy is followed while it is made. The rest is got from the owner's
+ * memory. */
 static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes,
                                               uint64_t exposed, uint64_t worked)
 {
     nbcolli_cost_time one = c->overhead / 2 + bytes * c->beta + worked * c->gamma, copy = 0;
-    int is_one = exposed == bytes;
 
-    if (nbcolli_cost_is_shelved(c, exposed, is_one)) {
+    if (nbcolli_cost_is_shelved(c, exposed)) {
         one = c->get + c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
-        copy = (is_one && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
+        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
     } else if (exposed > NBCOLLI_CELL_INLINE)
         one += c->get + c->overhead - c->overhead / 2;
     return count ? c->alpha + 2 * c->overhead + copy + count * one : 0;
+}
+
+/* Bytes to expose, of different parts of a rank that does not fetch: what does not fit into a cell is lent. */
+static uint64_t nbcolli_cost_lent(uint64_t bytes)
+{
+    return bytes > NBCOLLI_CELL_INLINE ? UINT64_MAX : bytes;
 }
 
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
@@ -249,7 +254,7 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
     X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
     X(SCATTER, binomial, TREE(0, m, 0))                                                                                \
     X(SCATTER, flat, T(P - 1, m, 1, 0))                                                                                \
-    X(SCATTER, slots, F(P > 1, m, n - m, 0))                                                                           \
+    X(SCATTER, slots, F(P > 1, m, P > 2 ? nbcolli_cost_lent(n - m) : n - m, 0))                                        \
     X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
     X(SCATTERV, flat, T(P - 1, m, 1, 0))                                                                               \
     X(GATHER, binomial, B(m) + TREE(0, m, 0))                                                                          \

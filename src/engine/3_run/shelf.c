@@ -73,8 +73,8 @@ static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
     return 0;
 }
 
-/* Of different parts a copy is worth it only while they are not large, and if their readers are not the only ones who
- * copy: those would all wait for their owner, who copies alone what each of them could get for itself. */
+/* Of different parts a copy is worth it only if their readers are not the only ones who copy: those would all wait for
+ * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
     size_t room = run->comm->link->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0;
@@ -82,8 +82,7 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
     *bytes = 0;
     for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++)
         nbcolli_copy_at(v, i, bytes);
-    return *bytes && *bytes <= room &&
-           (*bytes < one + 64 || (run->schedule->fetches && *bytes <= room / NBCOLLI_SHELF_SHARE));
+    return *bytes && *bytes <= room && (*bytes < one + 64 || run->schedule->fetches);
 }
 
 /* Do readers follow the copy while it is made? Not those of a rank that fetches, too: there all copy at first, and
