@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * `nbcoll show`: prints the schedules of an algorithm, as text or for Graphviz. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +9,16 @@
 #include <nbcoll/show.h>
 
 #include "rules.h"
+#include "show_svg.h"
 
 typedef struct picture {
     const command *self;
     command_cases cases;
     command_rules rules;
     int first, last; /* ranks to show; last < 0: all */
-    int dot;
+    int dot, has_rank;
+    const char *svg; /* a file, or null */
+    command_chosen chosen;
 } picture;
 
 static int take_format(picture *p, const char *value)
@@ -31,6 +35,7 @@ static int take_rank(picture *p, const char *value)
     if (!command_number(value, 0, 1u << 30, &rank))
         return command_refuse(p->self, "--rank takes a number, not '%s'", value);
     p->first = p->last = (int)rank;
+    p->has_rank = 1;
     return 0;
 }
 
@@ -41,6 +46,8 @@ static int take_option(void *user, int option, const char *value)
         p->last = -1;
     else if (option == 'R')
         return take_rank(p, value);
+    else if (option == 'V')
+        p->svg = value;
     else if (option == 'f')
         return take_format(p, value);
     else {
@@ -89,6 +96,7 @@ static int take_arguments(picture *p, int argc, char *argv[])
         {"rank", required_argument, NULL, 'R'},
         {"all", no_argument, NULL, 'a'},
         {"format", required_argument, NULL, 'f'},
+        {"svg", required_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     int status = command_take_options(p->self, argc, argv, options, take_option, p);
@@ -100,20 +108,52 @@ static int take_arguments(picture *p, int argc, char *argv[])
 /* Sets the algorithm of the case, and its parameters; says which one, where it was left to be chosen. */
 static nbcoll_status choose(picture *p, nbcoll_case *c)
 {
-    command_chosen chosen = {.choice = p->rules.given};
     nbcoll_terms terms = command_terms(&p->rules, c);
     char why[288], name[COMMAND_NAME];
+    p->chosen.choice = p->rules.given;
+    p->chosen.choice.algorithm = p->cases.algorithm;
     if (p->cases.is_default) {
-        nbcoll_status status = command_choose(&p->rules, &terms, c, &chosen);
+        nbcoll_status status = command_choose(&p->rules, &terms, c, &p->chosen);
         if (status)
             return status;
-        p->cases.algorithm = chosen.choice.algorithm;
+        p->cases.algorithm = p->chosen.choice.algorithm;
         *c = command_case(&p->cases, p->cases.algorithm);
-        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&chosen.choice, name),
-               command_chosen_text(&chosen, why));
+        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&p->chosen.choice, name),
+               command_chosen_text(&p->chosen, why));
     }
-    command_set_parameters(c, &chosen.choice);
+    command_set_parameters(c, &p->chosen.choice);
     return NBCOLL_OK;
+}
+
+/* Ranks by rounds, in a file. */
+static int draw_rounds(const picture *p, nbcoll_case *c)
+{
+    char name[COMMAND_NAME], title[160], terms[160];
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = command_nodes(&p->cases, c->ranks, &nodes);
+    FILE *out = fopen(p->svg, "w");
+    if (!out) {
+        command_refuse(p->self, "%s: %s", p->svg, strerror(errno));
+        nbcoll_nodes_free(nodes);
+        return COMMAND_FAILED;
+    }
+    c->nodes = nodes;
+    snprintf(title, sizeof title, "%s %s", nbcoll_operation_name(c->operation),
+             command_algorithm_text(&p->chosen.choice, name));
+    snprintf(terms, sizeof terms, "%d ranks", c->ranks);
+    if (c->operation != NBCOLL_OPERATION_BARRIER)
+        command_add(terms, sizeof terms, ", %zu %s (%zu bytes)", c->count, nbcoll_type_name(c->reduction.type),
+                    c->count * nbcoll_type_size(c->reduction.type));
+    if (p->has_rank)
+        command_add(terms, sizeof terms, ": what rank %d has a part in", p->first);
+    if (status == NBCOLL_OK)
+        status = show_svg(p->cases.algorithm, c, p->has_rank ? p->first : -1, title, terms, out);
+    nbcoll_nodes_free(nodes);
+    int failed = ferror(out);
+    failed |= fclose(out);
+    if (failed || status)
+        command_refuse(p->self, "%s: %s", p->svg, status ? nbcoll_status_text(status) : "it could not be written");
+    return failed || status ? COMMAND_FAILED : COMMAND_OK;
 }
 
 static nbcoll_status draw(const picture *p, nbcoll_case *c)
@@ -143,6 +183,8 @@ static int show(picture *p)
     if (status)
         return command_refuse_case(p->self, &c, status);
     status = choose(p, &c);
+    if (!status && p->svg)
+        return draw_rounds(p, &c);
     if (!status)
         status = draw(p, &c);
     if (!status)
@@ -174,12 +216,11 @@ const command command_show = {
     "  --op O            the reduction (SUM)\n"
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
     "  --native[=N]      N neighbouring ranks (all, or those of each node) share memory, and fetch instead of\n"
-    "                    receiving\n"
-    COMMAND_BLOCKS_HELP
-    COMMAND_NODES_HELP
-    COMMAND_RULES_HELP
+    "                    receiving\n" COMMAND_BLOCKS_HELP COMMAND_NODES_HELP COMMAND_RULES_HELP
     "  --format text     a line for each step (the default)\n"
-    "  --format dot      a graph, for dot -Tsvg\n",
+    "  --format dot      a graph, for dot -Tsvg\n"
+    "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
+    "                    with --rank, of what that rank has a part in\n",
     run,
     ":",
 };

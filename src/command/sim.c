@@ -24,6 +24,7 @@ typedef struct simulation {
     nbcoll_sim_config config;
     nbcoll_sim_model model;
     const char *chrome, *svg; /* files, or null */
+    const char *model_name, *noise_name, *arrival_name;
     int has_json;
     json_t *results;          /* null unless --json */
     command_bar bar;
@@ -105,12 +106,15 @@ static int take_option(void *user, int option, const char *value)
     case 'p':
         return take_ranks(s, value);
     case 'm':
+        s->model_name = value;
         return sim_take_model(s->self, value, &s->model);
     case 'N':
+        s->noise_name = value;
         if (nbcoll_sim_noise_find(value, &s->config.noise) == NBCOLL_OK)
             return 0;
         return command_refuse(s->self, "--noise is daemon, pulses or tick, not '%s'", value);
     case 'a':
+        s->arrival_name = value;
         return take_arrival(s, value);
     case 'C':
         return take_us(s, "compute", value, &s->compute);
@@ -212,6 +216,27 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
     s->shown = now;
 }
 
+/* What a drawing says above itself. */
+static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
+{
+    sim_timeline *t = &s->timeline;
+    char name[COMMAND_NAME];
+    nbcoll_choice choice = s->chosen.choice;
+    choice.algorithm = s->algorithm;
+    snprintf(t->title, sizeof t->title, "%s %s", nbcoll_operation_name(s->algorithm->operation),
+             command_algorithm_text(&choice, name));
+    snprintf(t->terms, sizeof t->terms, "%d ranks", s->config.ranks);
+    if (s->at[0].count)
+        command_add(t->terms, sizeof t->terms, ", %zu %s (%zu bytes)", count, nbcoll_type_name(s->cases.reduction.type),
+                    count * nbcoll_type_size(s->cases.reduction.type));
+    command_add(t->terms, sizeof t->terms, "; machine: %s", s->model_name);
+    if (s->noise_name)
+        command_add(t->terms, sizeof t->terms, "; noise: %s", s->noise_name);
+    if (s->arrival_name)
+        command_add(t->terms, sizeof t->terms, "; ranks arrive %s", s->arrival_name);
+    command_add(t->terms, sizeof t->terms, ". The last rank ends after %.4g us.", (double)r->last / 1e3);
+}
+
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
     char why[288] = "";
@@ -253,8 +278,10 @@ static int simulate(simulation *s, size_t count)
     s->shown = 0;
     nbcoll_status status = nbcoll_simulate(&s->config, build, s, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
-    if (!status)
+    if (!status) {
+        entitle(s, count, &result);
         report(s, count, &result);
+    }
     if (!status || status == NBCOLL_ERR_UNSUPPORTED || (!s->cases.algorithm && status == NBCOLL_ERR_OP))
         return 0;
     command_bar_clear(&s->bar);
@@ -413,10 +440,10 @@ static nbcoll_status place(simulation *s)
 static int run(const command *self, int argc, char *argv[])
 {
     simulation s = {.self = self,
-                    .cases = {.operation = -1, .counts = 1, .count = {1000},
-                              .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
-                     .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block},
-                     .model.size = sizeof s.model};
+                    .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}},
+                    .config = {.size = sizeof s.config, .seed = 1, .progress = see_progress, .block = see_block},
+                    .model.size = sizeof s.model,
+                    .model_name = "cluster"};
     s.config.model = &s.model;
     nbcoll_sim_model_find("cluster", &s.model);
     int status = take_arguments(&s, argc, argv);

@@ -42,9 +42,13 @@ typedef struct sim_timeline {
     int has_failed; /* there was no memory */
     int ranks;
     const nbcoll_nodes *nodes;
+    char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
 } sim_timeline;
 
 void sim_timeline_add(sim_timeline *t, const nbcoll_sim_event *event);
+/* When the core of its sender had done its part of a message, which leaves when the interface is free: where the step
+ * ends that was told before it. */
+uint64_t sim_timeline_given(const sim_timeline *t, size_t message);
 void sim_timeline_chrome(const sim_timeline *t, FILE *out);
 void sim_timeline_svg(const sim_timeline *t, FILE *out);
 

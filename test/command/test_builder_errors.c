@@ -22,6 +22,9 @@
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"
 #include "../../src/command/show.c"
+#include "../../src/command/show_svg.c"
+#include "../../src/command/sim_timeline.c"
+#include "../../src/command/svg.c"
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)
 {

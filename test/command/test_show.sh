@@ -29,6 +29,21 @@ same allgather_ports.txt show allgather bruck_ports --ranks 4 --count 2 --ports 
 # a graph
 same bcast.dot show bcast binomial --ranks 4 --root 1 --count 8 --all --format dot
 
+# ranks by rounds: white paper, a message for each of the seven, at most a screen wide, and none but those of one rank
+succeeds show bcast binomial --ranks 8 --svg "$work/svg"
+[ ! -s "$work/out" ] || fail "--svg prints, too"
+diff -u "$golden/show_bcast.svg" "$work/svg" || fail "SVG"
+[ "$(grep -c marker-end "$work/svg")" -eq 7 ] || fail "not a line for each message"
+succeeds show bcast binomial --ranks 8 --rank 6 --svg "$work/svg"
+[ "$(grep -c marker-end "$work/svg")" -eq 2 ] || fail "not the messages of rank 6"
+succeeds show allreduce slots --ranks 16 --native --svg "$work/svg"
+grep -q '>240 reads, ' "$work/svg" || fail "reads are not counted"
+[ "$(sed -n '1s/.* width="\([0-9]*\)".*/\1/p' "$work/svg")" -le 1280 ] || fail "16 ranks are wider than a screen"
+succeeds show allgather ring --ranks 70 --svg "$work/svg"
+grep -q '>5 more rounds are left out<' "$work/svg" || fail "what is left out is not said"
+run show bcast binomial --ranks 8 --svg "$work/none/svg"
+[ "$status" -eq 3 ] || fail "a file that cannot be written"
+
 # rank 0 is the default, and the words may stand anywhere
 succeeds show --ranks 4 bcast --rank 0 binomial
 cp "$work/out" "$work/first"

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The timeline of `nbcoll sim` as a drawing: a row for each rank, time from left to right. */
+#include <inttypes.h>
+
+#include "sim.h"
+#include "svg.h"
+
+enum { WIDTH = 1000, LEFT = 84, TICKS = 8 };
+
+#define WAIT "#ececec"
+#define WAY "#808080"
+
+typedef struct drawing {
+    const sim_timeline *t;
+    FILE *out;
+    uint64_t last; /* ns */
+    double row;    /* high */
+    double bottom;
+} drawing;
+
+static double x_of(const drawing *d, uint64_t ns)
+{
+    return LEFT + (WIDTH - LEFT - SVG_SIDE) * (double)ns / (double)d->last;
+}
+
+/* The middle of a rank's row. */
+static double y_of(const drawing *d, int rank)
+{
+    return SVG_TOP + d->row * (rank + 0.5);
+}
+
+static void line(const drawing *d, double x1, double y1, double x2, double y2, const char *look)
+{
+    fprintf(d->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, look);
+}
+
+/* ---- the axis -------------------------------------------------------------------------------------------------- */
+
+/* 1, 2 or 5, and zeros: the least distance of at most TICKS ticks. */
+static uint64_t distance_of_ticks(uint64_t last)
+{
+    for (uint64_t power = 1;; power *= 10)
+        for (uint64_t i = 1; i <= 5; i += i == 1 ? 1 : 3)
+            if (last / (i * power) <= TICKS)
+                return i * power;
+}
+
+static void draw_axis(const drawing *d)
+{
+    static const struct {
+        uint64_t ns;
+        const char *name;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    uint64_t distance = distance_of_ticks(d->last);
+    char text[48];
+    int u = 0;
+    while (units[u].ns > d->last)
+        u++;
+    for (uint64_t ns = 0; ns <= d->last; ns += distance) {
+        snprintf(text, sizeof text, "%.4g", (double)ns / (double)units[u].ns);
+        line(d, x_of(d, ns), SVG_TOP, x_of(d, ns), d->bottom + 4, "stroke=\"#e4e4e4\"");
+        svg_text(d->out, x_of(d, ns), d->bottom + 18, "middle", SVG_PALE, text);
+    }
+    snprintf(text, sizeof text, "time, %s", units[u].name);
+    svg_text(d->out, WIDTH - SVG_SIDE, d->bottom + 44, "end", SVG_PALE, text);
+}
+
+static void draw_rank(const drawing *d, int rank, int of_labels)
+{
+    char text[24];
+    snprintf(text, sizeof text, "rank %d", rank);
+    if (rank % of_labels == 0)
+        svg_text(d->out, LEFT - 12, y_of(d, rank) + 4, "end", SVG_INK, text);
+    line(d, LEFT, y_of(d, rank), WIDTH - SVG_SIDE, y_of(d, rank), "stroke=\"#eeeeee\"");
+}
+
+/* ---- what happens ---------------------------------------------------------------------------------------------- */
+
+static void draw_step(const drawing *d, const nbcoll_sim_event *e)
+{
+    double begin = x_of(d, e->begin), width = x_of(d, e->end) - begin, height = d->row * 0.5;
+    fprintf(d->out,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"><title>%s, step %u, %" PRIu64
+            " bytes, %" PRIu64 "..%" PRIu64 " ns</title></rect>\n",
+            begin, y_of(d, e->rank) - height / 2, width < 1.5 ? 1.5 : width, height, svg_colour(e->kind),
+            nbcoll_kind_name(e->kind), (unsigned)e->step, e->bytes, e->begin, e->end);
+}
+
+/* From where its sender's core has given it away; along the sender's row until the interface is free. */
+static void draw_message(const drawing *d, size_t i)
+{
+    const nbcoll_sim_event *e = &d->t->event[i];
+    uint64_t given = sim_timeline_given(d->t, i);
+    fprintf(d->out,
+            "<path d=\"M%.1f %.1fH%.1fL%.1f %.1f\" fill=\"none\" stroke=\"" WAY "\"><title>from rank %d to rank %d, "
+            "%" PRIu64 " bytes, %" PRIu64 "..%" PRIu64 " ns</title></path>\n",
+            x_of(d, given), y_of(d, e->rank), x_of(d, e->begin), x_of(d, e->end), y_of(d, e->peer), e->rank, e->peer,
+            e->bytes, e->begin, e->end);
+}
+
+/* From start to end: what no step covers of it, the rank waits. */
+static void draw_wait(const drawing *d, const nbcoll_sim_event *started)
+{
+    double begin = x_of(d, started->begin), height = d->row * 0.5;
+    for (const nbcoll_sim_event *e = started; e < d->t->event + d->t->used; e++)
+        if (e->what == NBCOLL_SIM_ENDED && e->rank == started->rank && e->operation == started->operation)
+            fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"" WAIT "\"/>\n", begin,
+                    y_of(d, e->rank) - height / 2, x_of(d, e->begin) - begin, height);
+}
+
+static void draw_mark(const drawing *d, const nbcoll_sim_event *e)
+{
+    double x = x_of(d, e->begin), y = y_of(d, e->rank), half = d->row * 0.4;
+    line(d, x, y - half, x, y + half, "stroke=\"" SVG_INK "\" stroke-width=\"1.5\"");
+}
+
+/* Messages below steps, so that a step that sends covers where they begin. */
+static unsigned draw_events(const drawing *d)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < d->t->used; i++)
+        if (d->t->event[i].what == NBCOLL_SIM_STARTED)
+            draw_wait(d, &d->t->event[i]);
+    for (size_t i = 0; i < d->t->used; i++)
+        if (d->t->event[i].what == NBCOLL_SIM_MESSAGE)
+            draw_message(d, i);
+    for (size_t i = 0; i < d->t->used; i++) {
+        const nbcoll_sim_event *e = &d->t->event[i];
+        if (e->what == NBCOLL_SIM_STEP)
+            draw_step(d, e);
+        else if (e->what != NBCOLL_SIM_MESSAGE)
+            draw_mark(d, e);
+        kinds |= e->what == NBCOLL_SIM_STEP ? 1u << e->kind : 0;
+    }
+    return kinds;
+}
+
+static void draw_legend(const drawing *d, unsigned kinds)
+{
+    double y = d->bottom + 44, x = svg_legend(d->out, LEFT, y, kinds);
+    fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"" WAIT "\"/>\n", x, y - 9);
+    svg_text(d->out, x + 15, y, "start", SVG_INK, "wait");
+    x += 62;
+    line(d, x, y - 4, x + 22, y - 4, "stroke=\"" WAY "\"");
+    svg_text(d->out, x + 27, y, "start", SVG_INK, "message on its way");
+    x += 160;
+    line(d, x, y - 9, x, y + 1, "stroke=\"" SVG_INK "\" stroke-width=\"1.5\"");
+    svg_text(d->out, x + 7, y, "start", SVG_INK, "start, and end of the wait");
+}
+
+void sim_timeline_svg(const sim_timeline *t, FILE *out)
+{
+    drawing d = {.t = t, .out = out, .last = 1, .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
+    int of_labels = d.row < 12 ? 2 : 1;
+    d.bottom = SVG_TOP + d.row * t->ranks;
+    for (size_t i = 0; i < t->used; i++)
+        d.last = t->event[i].end > d.last ? t->event[i].end : d.last;
+    svg_begin(out, WIDTH, (int)d.bottom + 60, t->title, t->terms);
+    draw_axis(&d);
+    for (int rank = 0; rank < t->ranks; rank++)
+        draw_rank(&d, rank, of_labels);
+    draw_legend(&d, draw_events(&d));
+    svg_end(out);
+}
