@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What others cost: with 1, 100 and 10000 outstanding operations of one communicator, by messages and by cells, and
  * with as many communicators of one operation each: a pass that finds nothing, and then each operation's wait, in turn
- * and in one wait for all during which one operation ends a pass. One thread steps both ranks. */
+ * and in one wait for all during which one operation ends a pass; a look of a wait for any that finds nothing; and the
+ * release of a persistent request, in the order in which they were made. One thread steps both ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ typedef struct ranks {
     double sent, got[MOST];
     int n, comms;
     int sends; /* in turn: how many the root has started */
+    int idle;  /* looks before it goes on */
 } ranks;
 
 /* The root starts its next operation. */
@@ -36,8 +38,12 @@ static void send_next(ranks *r)
 /* Between two looks of a wait. */
 static void pause_of(void *user, uint64_t looks)
 {
+    ranks *r = user;
     (void)looks;
-    send_next(user);
+    if (r->idle)
+        r->idle--;
+    else
+        send_next(r);
 }
 
 static void open_ranks(ranks *r, int n, int comms, uint32_t flags)
@@ -97,6 +103,26 @@ static __attribute__((noinline)) double measured_passes(ranks *r)
     return (now() - at) / PASSES;
 }
 
+static double measured_any(ranks *r)
+{
+    size_t index;
+
+    r->idle = PASSES;
+    double at = now();
+    must(nbcoll_wait_any((size_t)r->n, r->request, &index, NBCOLL_FOREVER));
+    return (now() - at) / PASSES;
+}
+
+static double measured_frees(ranks *r)
+{
+    for (int i = 0; i < r->n; i++)
+        must(nbcoll_barrier_init(r->comm[1][i % r->comms], &r->request[i]));
+    double at = now();
+    for (int i = 0; i < r->n; i++)
+        must(nbcoll_request_free(&r->request[i]));
+    return (now() - at) / r->n;
+}
+
 static void measure(const char *what, int n, int comms, uint32_t flags)
 {
     static ranks r;
@@ -111,11 +137,14 @@ static void measure(const char *what, int n, int comms, uint32_t flags)
         must(nbcoll_wait(&r.request[i], NBCOLL_FOREVER));
     double in_turn = (now() - at) / n;
     start_all(&r);
+    double any = measured_any(&r);
     at = now();
     must(nbcoll_wait_all((size_t)n, r.request, NULL, NBCOLL_FOREVER));
     double all = (now() - at) / n;
-    printf("%-36s %5d: a pass %10.0f ns; of each a wait %7.0f, of a wait for all %10.0f\n", what, n, pass, in_turn,
-           all);
+    double freed = measured_frees(&r);
+    printf("%-36s %5d: a pass %6.0f ns, a look for any %6.0f; of each a wait %5.0f, of a wait for all %5.0f; a release "
+           "%5.0f\n",
+           what, n, pass, any, in_turn, all, freed);
     close_ranks(&r);
 }
 

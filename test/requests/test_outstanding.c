@@ -207,6 +207,119 @@ static void a_wait_for_all_waits_for_what_a_callback_starts_again(void **state)
     world_close(&w);
 }
 
+/* ---- waiting for the first --------------------------------------------------------------------------------------- */
+
+enum { WAITED = 6, LATE = 37 };
+
+/* Rank 1 waits; rank 0 takes part in the next of its operations at this look, and no earlier. */
+typedef struct late {
+    world *w;
+    nbcoll_comm *comm[2][WAITED];
+    nbcoll_request own[WAITED], request[WAITED], more[2];
+    int next, also; /* whose turn it is, an operation of a communicator each */
+    uint64_t at, seen;
+    size_t got[2];
+} late;
+
+static void come_late(void *user, uint64_t looks)
+{
+    late *o = user;
+    o->seen++;
+    assert_true(o->seen <= o->at); /* the wait ends with the look behind it */
+    if (o->seen == o->at)
+        EXPECT(OK, nbcoll_ibarrier(o->comm[0][o->next], &o->own[o->next]));
+    if (o->seen == o->at && o->also != o->next)
+        EXPECT(OK, nbcoll_ibarrier(o->comm[0][o->also], &o->own[o->also]));
+    nbcoll_progress(o->w->context[0]);
+    (void)looks;
+}
+
+/* As many operations are active after it as before: its own has ended, and one that it does not report. */
+static void start_two(nbcoll_request request, nbcoll_status s, void *user)
+{
+    late *o = user;
+    (void)request;
+    EXPECT(OK, s);
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_ibcast(&o->got[i], 1, NBCOLL_SIZE, 0, o->comm[1][0], &o->more[i]));
+}
+
+static void open_late(late *o, world *w)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.user = o, .pause = come_late}};
+
+    *o = (late){.w = w, .at = UINT64_MAX};
+    world_open(w, 2, NULL, &config, NULL);
+    for (int i = 0; i < WAITED; i++) {
+        nbcoll_request made[2];
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_idup(w->comm[r], &o->comm[r][i], &made[r]));
+        world_finish(w, 2, made);
+        EXPECT(OK, nbcoll_ibarrier(o->comm[1][i], &o->request[i]));
+    }
+}
+
+static void close_late(late *o)
+{
+    for (int i = 0; i < WAITED; i++)
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_comm_free(o->comm[r][i]));
+    world_close(o->w);
+}
+
+static void a_wait_for_any_ends_with_the_pass_in_which_one_ends(void **state)
+{
+    static world w;
+    static late o;
+    size_t index, indices[WAITED], ended;
+
+    (void)state;
+    open_late(&o, &w);
+    for (int i = 0; i < WAITED; i++) {
+        o.next = o.also = (i * 5 + 3) % WAITED;
+        o.seen = 0;
+        o.at = LATE;
+        if (i % 2)
+            EXPECT(OK, nbcoll_wait_any(WAITED, o.request, &index, NBCOLL_FOREVER));
+        else {
+            EXPECT(OK, nbcoll_wait_some(WAITED, o.request, &ended, indices, NULL, NBCOLL_FOREVER));
+            assert_int_equal(ended, 1);
+            index = indices[0];
+        }
+        assert_int_equal(index, o.next);
+        assert_int_equal(o.seen, LATE);
+    }
+    world_finish(&w, WAITED, o.own);
+    close_late(&o);
+}
+
+static void so_it_does_where_a_callback_starts_others(void **state)
+{
+    static world w;
+    static late o;
+    size_t index, sent = 0;
+    nbcoll_request sends[2];
+
+    (void)state;
+    open_late(&o, &w);
+    o.next = 4;
+    o.also = 2;
+    o.at = LATE;
+    EXPECT(OK, nbcoll_on_done(o.request[4], start_two, &o));
+    EXPECT(OK, nbcoll_wait_any(WAITED, o.request, &index, NBCOLL_FOREVER));
+    assert_int_equal(index, 2);
+    for (int i = 0; i < WAITED; i++)
+        if (i != 4 && i != 2)
+            EXPECT(OK, nbcoll_ibarrier(o.comm[0][i], &o.own[i]));
+    world_finish(&w, WAITED, o.own);
+    world_finish(&w, WAITED, o.request);
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_ibcast(&sent, 1, NBCOLL_SIZE, 0, o.comm[0][0], &sends[i]));
+    world_finish(&w, 2, sends);
+    world_finish(&w, 2, o.more);
+    close_late(&o);
+}
+
 /* The first request of the array stays what it was, and ends only when the context of a later one is progressed, which
  * comes into the array when it has been tested often. */
 static void a_test_of_all_sees_what_comes_into_the_array(void **state)
@@ -233,6 +346,8 @@ int main(void)
         cmocka_unit_test(a_sleeper_misses_none_of_them),
         cmocka_unit_test(a_round_over_many_communicators_comes_to_the_last_one),
         cmocka_unit_test(a_wait_for_all_waits_for_what_a_callback_starts_again),
+        cmocka_unit_test(a_wait_for_any_ends_with_the_pass_in_which_one_ends),
+        cmocka_unit_test(so_it_does_where_a_callback_starts_others),
         cmocka_unit_test(a_test_of_all_sees_what_comes_into_the_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

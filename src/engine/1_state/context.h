@@ -59,6 +59,7 @@ struct nbcoll_context {
     nbcolli_slot *free_slots;    /* that others wait for */
     nbcolli_run *failing;        /* to settle */
     nbcolli_request *ended;      /* whose callbacks are to run, or that release themselves */
+    uint64_t reports;            /* of these, so far */
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile */
     int news; /* something to drain: in those above, or a link has losses, shrinks, or something unsaid */

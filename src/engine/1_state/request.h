@@ -59,7 +59,7 @@ struct nbcolli_request {
     const void *send;
     void *recv;
     size_t extent; /* bytes of the receive buffer that the call named, or NBCOLLI_AS_COUNTED */
-    nbcolli_request *next_persistent;
+    nbcolli_request *next_persistent, **persistent_at; /* in the communicator's list, if it is */
 
     nbcoll_done *done; /* these two: nbcoll_on_done */
     void *user;

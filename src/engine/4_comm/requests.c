@@ -84,7 +84,6 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     r->tag = 0;
     r->run = r->armed = NULL;
     r->creating = NULL;
-    r->next_persistent = NULL;
     r->done = NULL;
     r->user = NULL;
     r->schedule = s;
@@ -96,6 +95,16 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
     if (s) /* a shrink has none */
         s->users++;
     return r;
+}
+
+void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r)
+{
+    r->persistent = 1;
+    r->next_persistent = comm->persistent;
+    r->persistent_at = &comm->persistent;
+    if (r->next_persistent)
+        r->next_persistent->persistent_at = &r->next_persistent;
+    comm->persistent = r;
 }
 
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
@@ -130,12 +139,11 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
 
 static inline void nbcolli_request_give_back(nbcoll_context *c, nbcolli_request *r)
 {
-    if (r->persistent)
-        for (nbcolli_request **at = &r->comm->persistent; *at; at = &(*at)->next_persistent)
-            if (*at == r) {
-                *at = r->next_persistent;
-                break;
-            }
+    if (r->persistent) {
+        *r->persistent_at = r->next_persistent;
+        if (r->next_persistent)
+            r->next_persistent->persistent_at = r->persistent_at;
+    }
     r->reported_before |= r->reported >> 63;
     r->reported = r->reported << 1 | (r->done && !r->persistent);
     uint64_t generation = atomic_load_explicit(&r->generation, memory_order_relaxed); /* the lock orders it */

@@ -42,6 +42,9 @@ static inline nbcoll_request nbcolli_request_handle(nbcolli_request *r)
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
                                       size_t extent);
 
+/* It is persistent, and one of the communicator's. */
+void nbcolli_request_list(nbcoll_comm *comm, nbcolli_request *r);
+
 /* Why there is none: ERR_LIMIT where the table is full, else ERR_MEMORY. */
 nbcoll_status nbcolli_request_refused(const nbcoll_context *c);
 

@@ -12,6 +12,8 @@ typedef struct nbcolli_several_sight {
     size_t first;    /* the first one that ended, or n */
     size_t contexts; /* of active ones; those beyond the room are counted once each time they are met */
     nbcoll_context *context[NBCOLLI_SLEEP_ON];
+    size_t known;     /* of the first context: its active operations after the look, */
+    uint64_t reports; /* and the ends that it had reported to callbacks */
 } nbcolli_several_sight;
 
 static void nbcolli_sight_add(nbcolli_several_sight *v, nbcoll_context *c)
@@ -56,6 +58,22 @@ static void nbcolli_several_look(nbcolli_several_sight *v, size_t n, const nbcol
         } else if (v->first == n && (!idle || s != NBCOLL_OK))
             v->first = i;
     }
+    if (v->contexts == 1 && !(v->context[0]->flags & NBCOLL_ANY_THREAD)) {
+        v->known = v->context[0]->active;
+        v->reports = v->context[0]->reports;
+    }
+}
+
+/* Has perhaps one ended since such a look, or in the progress that this makes? What ends is no longer active; only a
+ * callback, or the host's pause, may have started as many others. */
+static int nbcolli_may_have_ended(const nbcolli_several_sight *v)
+{
+    nbcoll_context *c = v->context[0];
+
+    if (v->contexts != 1 || c->flags & NBCOLL_ANY_THREAD || c->replaying || c->active != v->known)
+        return 1;
+    nbcoll_progress(c);
+    return c->active != v->known || c->reports != v->reports;
 }
 
 /* Passes some time after such a look. */
@@ -169,23 +187,35 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
     return nbcolli_take_all(n, requests, statuses);
 }
 
-nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
+/* Looks until one has ended, or none is active: 1; or the time is over: 0. A look at all is made, too, when the number
+ * of those in vain has doubled. */
+static int nbcolli_wait_first(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[], uint64_t timeout)
 {
     nbcolli_waiter w = {0};
+
+    for (uint64_t looks = 0;; looks++) {
+        if (!(looks & (looks - 1)) || nbcolli_may_have_ended(v))
+            nbcolli_several_look(v, n, requests, &w);
+        if (v->first < n || !v->active) {
+            nbcolli_waiter_end(&w);
+            return 1;
+        }
+        if (!nbcolli_pause_after(v, &w, timeout))
+            return 0;
+    }
+}
+
+nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
+{
     nbcolli_several_sight v;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
-    for (;;) {
-        nbcolli_several_look(&v, n, requests, &w);
-        *index = v.first;
-        if (v.first < n || !v.active) {
-            nbcolli_waiter_end(&w);
-            return v.first < n ? nbcoll_test(&requests[v.first]) : NBCOLL_OK;
-        }
-        if (!nbcolli_pause_after(&v, &w, timeout))
-            return NBCOLL_ERR_TIMEOUT;
-    }
+    int in_time = nbcolli_wait_first(&v, n, requests, timeout);
+    *index = v.first;
+    if (v.first < n)
+        return nbcoll_test(&requests[v.first]);
+    return in_time ? NBCOLL_OK : NBCOLL_ERR_TIMEOUT;
 }
 
 static nbcoll_status nbcolli_take_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
@@ -213,21 +243,13 @@ static nbcoll_status nbcolli_take_some(size_t n, nbcoll_request requests[], size
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
-    nbcolli_waiter w = {0};
     nbcolli_several_sight v;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
-    for (;;) {
-        nbcolli_several_look(&v, n, requests, &w);
-        if (v.first < n || !v.active) {
-            nbcolli_waiter_end(&w);
-            return nbcolli_take_some(n, requests, ended, indices, statuses);
-        }
-        if (!nbcolli_pause_after(&v, &w, timeout)) {
-            *ended = 0;
-            nbcolli_several_tell(n, requests, statuses);
-            return NBCOLL_ERR_TIMEOUT;
-        }
-    }
+    if (nbcolli_wait_first(&v, n, requests, timeout))
+        return nbcolli_take_some(n, requests, ended, indices, statuses);
+    *ended = 0;
+    nbcolli_several_tell(n, requests, statuses);
+    return NBCOLL_ERR_TIMEOUT;
 }

@@ -65,11 +65,9 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
     if (!r)
         return nbcolli_request_refused(comm->context);
     nbcoll_status s = NBCOLL_OK;
-    if (persistent) {
-        r->persistent = 1;
-        r->next_persistent = comm->persistent;
-        comm->persistent = r;
-    } else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
+    if (persistent)
+        nbcolli_request_list(comm, r);
+    else if ((s = nbcolli_request_start(r)) != NBCOLL_OK) {
         nbcolli_request_discard(r->context, r);
         return s;
     }
