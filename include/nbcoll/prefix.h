@@ -528,6 +528,7 @@
 #define nbcolli_request_end NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_end)
 #define nbcolli_request_fail NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_fail)
 #define nbcolli_request_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_find)
+#define nbcolli_request_list NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_list)
 #define nbcolli_request_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_open)
 #define nbcolli_request_refused NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_refused)
 #define nbcolli_request_release NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_request_release)

@@ -135,6 +135,28 @@ static void a_freed_communicator_keeps_its_place_until_all_have_left(void **stat
     world_close(&w);
 }
 
+/* Nothing is got from it any more, but what it has put on its shelf is there. */
+static void the_owner_may_leave_before_readers_come(void **state)
+{
+    static const size_t bytes[] = {BYTES, LARGE};
+    static cast c;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        world w;
+        open_world(&w, LARGE);
+        start(w.comm, &c, 0, bytes[i], 7);
+        while (nbcoll_test(&c.q[0]) == NBCOLL_PENDING)
+            ;
+        EXPECT(OK, nbcoll_context_free(w.context[0]));
+        w.context[0] = NULL;
+        for (int passes = 0; passes < 10; passes++)
+            for (int r = 1; r < RANKS; r++)
+                EXPECT(OK, nbcoll_progress(w.context[r]));
+        end(&w, w.comm, &c, bytes[i], 7);
+        world_close(&w);
+    }
+}
+
 static void a_large_copy_takes_several_passes(void **state)
 {
     static cast c, small;
@@ -284,6 +306,7 @@ int main(void)
         cmocka_unit_test(the_owner_needs_no_reader),
         cmocka_unit_test(without_room_memory_is_lent),
         cmocka_unit_test(a_freed_communicator_keeps_its_place_until_all_have_left),
+        cmocka_unit_test(the_owner_may_leave_before_readers_come),
         cmocka_unit_test(a_large_copy_takes_several_passes),
         cmocka_unit_test(readers_follow_a_large_copy),
         cmocka_unit_test(reductions_follow_it_by_whole_elements),

@@ -210,7 +210,7 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
         memcpy(part[i].key, &lent.key, sizeof part[i].key); /* nothing is to be deregistered */
         op->keys = op->copy ? 0 : i + 1;
     }
-    cell->kind = inlined ? NBCOLLI_INLINED : op->filling ? NBCOLLI_FILLING : NBCOLLI_REFERRED;
+    cell->kind = inlined ? NBCOLLI_INLINED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
     cell->first = run->parts;
     cell->parts = v->part_count;
     run->parts += v->part_count;
@@ -235,7 +235,8 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
         return s;
     cell->fingerprint = run->schedule->fingerprint;
     cell->piece = v->grows ? v->piece : 0;
-    atomic_store_explicit(&cell->ready, !op->filling, memory_order_relaxed); /* shown by the stamp */
+    uint64_t ready = op->filling ? 0 : op->copy ? UINT64_MAX : 1;
+    atomic_store_explicit(&cell->ready, ready, memory_order_relaxed); /* shown by the stamp */
     op->cell = run->cells++;
     return NBCOLL_OK;
 }
@@ -343,13 +344,13 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             uint64_t n = v->number - number, piece = grows ? grows : all, offset = n * piece;
             if (v->number < number || (n && offset >= all))
                 continue;
-            if (kind != NBCOLLI_FILLING && atomic_load(&cell->ready) <= n)
+            if (kind != NBCOLLI_ON_SHELF && atomic_load(&cell->ready) <= n)
                 return NBCOLL_PENDING;
             if (bytes != (all - offset < piece ? all - offset : piece) ||
                 (inlined && (bytes > NBCOLLI_CELL_INLINE || part.key[0] > NBCOLLI_CELL_INLINE - bytes)))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = inlined ? cell->payload + part.key[0] : NULL;
-            found->ready = kind == NBCOLLI_FILLING ? &cell->ready : NULL;
+            found->ready = kind == NBCOLLI_ON_SHELF ? &cell->ready : NULL;
             if (!inlined)
                 found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;

@@ -28,13 +28,13 @@ typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
     NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
     NBCOLLI_ALIKE,    /* the payload is all readers' part */
-    NBCOLLI_FILLING   /* as REFERRED; all readers' part is copied to the owner's shelf, `ready` bytes so far */
+    NBCOLLI_ON_SHELF  /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
 } nbcolli_cell_kind;
 
 /* Alone on its lines: 128 bytes, for what different ranks write. */
 struct nbcolli_cell {
     _Alignas(NBCOLLI_APART) _Atomic uint64_t stamp; /* tag + 1 of its exposure */
-    _Atomic uint64_t ready;                         /* pieces that may be read; FILLING: bytes; grows */
+    _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
     uint32_t fingerprint;
     uint32_t first, parts; /* entries of the owner's table; ALIKE: the part's number, and its bytes */
@@ -63,7 +63,7 @@ _Static_assert(NBCOLLI_STARTED * sizeof(uint64_t) == NBCOLLI_APART, "what a rank
 typedef struct nbcolli_found {
     const unsigned char *payload; /* in the cell; null: they are to be got from `place` */
     nbcolli_remote place;
-    const _Atomic uint64_t *ready; /* bytes that lie there so far; null: all */
+    const _Atomic uint64_t *ready; /* on a shelf: bytes that lie there so far; else null */
 } nbcolli_found;
 
 static inline size_t nbcolli_apart(size_t bytes)
@@ -201,7 +201,7 @@ void nbcolli_cell_promise(const nbcolli_op *op);
 /* [PUBLISH], or [GROW] when the cell is shown already. The readers are told. */
 void nbcolli_cell_show(nbcolli_op *op, uint32_t cell, uint64_t piece);
 
-/* More of what a FILLING cell refers to may be read: `bytes` in all. The readers are told. */
+/* More of what an ON_SHELF cell refers to may be read: `bytes` in all. The readers are told. */
 void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes);
 
 /* [FAIL] The run failed. Its readers may still be looking through its cells: before they are written again, each must

@@ -79,7 +79,7 @@ static void nbcolli_expose_begin(nbcolli_op *op)
         nbcolli_shelf_take(op);
 }
 
-/* Shows the cell of a SHELVING op, whose copy is there if it has one, or FILLING. Returns whether that went well. */
+/* Shows the cell of a SHELVING op whose copy, if any, is there, or is followed. Returns whether that went well. */
 static int nbcolli_expose_show(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;

@@ -10,7 +10,7 @@ void nbcolli_shelf_open(nbcolli_link *link)
     nbcoll_endpoint *ep = link->endpoint;
     nbcolli_shelf *s = &link->shelf;
 
-    if (!link->transport.shared || !link->transport.bulk || !link->limits.shelf ||
+    if (!link->transport.shared || !link->transport.bulk || !link->bulk.view || !link->limits.shelf ||
         link->shared.reserve(ep, link->limits.shelf, &s->at) != NBCOLL_OK)
         return;
     s->base = link->shared.map(ep, s->at, link->limits.shelf);
@@ -89,8 +89,7 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
  * would read what others are writing. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
-    return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches &&
-           run->comm->link->bulk.view;
+    return bytes >= NBCOLLI_SHELF_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
 }
 
 void nbcolli_shelf_take(nbcolli_op *op)
@@ -125,7 +124,7 @@ static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view 
     return is_shared ? -1 : comm->peer[v->parts[i].peer].address;
 }
 
-/* Copies bytes of part `i` from `place` on to `at` of the copy; of a FILLING one it shows them piece by piece. */
+/* Copies bytes of part `i` from `place` on to `at` of the copy. One that is followed shows them piece by piece. */
 static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
     nbcolli_run *run = op->run;
