@@ -173,6 +173,8 @@
 #include "select/algorithms.c"
 #include "select/choose.c"
 #include "select/cost.c"
+#include "select/cost_nodes.c"
+#include "select/cost_parts.c"
 #include "select/pack.c"
 #include "select/rules.c"
 #include "select/split.c"

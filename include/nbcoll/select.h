@@ -14,8 +14,8 @@
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
  * and keeps the tree of NBCOLL_REPRODUCIBLE where that was asked for. But for rules, one that exposes memory is only
- * chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that goes by nodes is not
- * chosen at all.
+ * chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that goes by nodes is
+ * only chosen for its cost, where there are several nodes.
  *
  * The cost model: what the longest path through an operation takes.
  *
@@ -30,12 +30,19 @@
  *   credits       a pipeline of more segments counts as one of long messages
  *   shared        what others read of a result in shared memory counts once more: it is dear to write again
  *
+ * Where `nodes` says that there are several, messages have one of two prices: `inside` a node, or else those above,
+ * between nodes. Which messages leave a node follows from how ranks are numbered, node after node or otherwise; those
+ * that leave it, or enter it, at a time go one after the other through its `interfaces`, gap_ns apart. An algorithm by
+ * nodes costs what its phases do, each at the prices of its level; what is exposed inside nodes is fetched there
+ * (`nodes_share`), or sent.
+ *
  * Of the first four, eager_ps and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of
  * `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all ranks share memory, the
- * algorithms for that are compared with the others. The formulas stand in src/select/cost.c. Not in them: a network or
- * memory that others use, a root that is not rank 0, blocks of different lengths, and, but for the transport's prices,
- * ranks that take turns.
+ * algorithms for that are compared with the others. The formulas stand in src/select/cost.c. Not in them: a network
+ * between nodes, or memory, that others use, a root that is not rank 0, nodes of different sizes, blocks of different
+ * lengths, and, but for the transport's prices, ranks that take turns.
  */
+#include "nodes.h"
 #include "schedule.h"
 
 #ifndef NBCOLL_SELECT_H
@@ -77,6 +84,12 @@ NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n,
 
 /* ---- choosing -------------------------------------------------------------------------------------------------- */
 
+/* What messages inside a node cost, where there are several. */
+typedef struct nbcoll_level {
+    uint32_t alpha_ns, overhead_ns, beta_ps, get_ns, fetch_ns, eager_ps, gap_ns; /* as in nbcoll_terms */
+    size_t eager; /* bytes of the longest message that is not announced; 0: all as between nodes */
+} nbcoll_level;
+
 /* What the choice reads beside the arguments. */
 typedef struct nbcoll_terms {
     size_t size;
@@ -93,6 +106,12 @@ typedef struct nbcoll_terms {
     uint32_t gamma_ps; /* 0: as beta_ps */
     uint32_t eager_ps;
     uint32_t shelf; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
+    const nbcoll_nodes *nodes; /* null: one. Of several, the prices above are those of messages between them */
+    nbcoll_level inside;       /* a node */
+    int nodes_share;           /* the ranks of each node share memory */
+    uint32_t interfaces;       /* of a node, to others, that its ranks share; 0: each rank has its own */
+    uint32_t gap_ns;           /* of each message that a shared interface takes, beside its bytes */
+    uint32_t fetch_ns;         /* of a fetch from shared memory of more than a cell holds; 0: get_ns */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

@@ -30,7 +30,7 @@ typedef struct bench_entry {
     int is_changing;      /* buffers, between iterations; else they are reused */
 } bench_entry;
 
-#define BENCH_ENTRIES 64
+#define BENCH_ENTRIES 96
 
 typedef struct bench_plan {
     nbcoll_operation operation;

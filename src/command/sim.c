@@ -334,7 +334,9 @@ static int one_chosen(simulation *s, size_t count, int only_check)
 {
     nbcoll_case at = case_of(s, NULL, count);
     nbcoll_terms terms = command_terms(&s->rules, &at);
-    sim_price(&s->model, &terms);
+    sim_price(&s->model, s->nodes, &terms);
+    terms.shared = s->nodes->count == 1 && !s->is_lowered;
+    terms.nodes_share = !s->is_lowered;
     nbcoll_status status = command_choose(&s->rules, &terms, &at, &s->chosen);
     if (status)
         return command_refuse_case(s->self, &at, status);

@@ -14,8 +14,8 @@
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);
 
-/* What selection is told of a machine: what the dearest messages among the ranks of the terms cost. */
-void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms);
+/* What selection is told of a machine, whose ranks lie on these nodes: what messages cost inside and between them. */
+void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_terms *terms);
 
 #define SIM_STARTS 64
 #define SIM_ACTIONS 256

@@ -95,15 +95,31 @@ static uint32_t clip(uint64_t number)
     return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
-void sim_price(const nbcoll_sim_model *model, nbcoll_terms *terms)
+static uint32_t post_of(const nbcoll_sim_model *model, const nbcoll_sim_link *link)
 {
-    int is_one_node = model->node && (uint32_t)terms->ranks <= model->node;
-    const nbcoll_sim_link *link = is_one_node ? &model->inside : &model->between;
-    uint64_t post = (link->o_send + link->o_recv) / 2 + model->step;
+    return clip((link->o_send + link->o_recv) / 2 + model->step);
+}
+
+/* An interface that is shared serves others between a rank's messages; one of its own keeps the rank waiting. */
+void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_terms *terms)
+{
+    const nbcoll_sim_link *inside = &model->inside, *link = nodes->count == 1 ? inside : &model->between;
+    int is_shared = nodes->count > 1 && model->interfaces;
+    uint32_t post = post_of(model, link), gap = clip(link->gap);
+    size_t eager = model->eager ? (size_t)model->eager : SIZE_MAX;
     terms->alpha_ns = clip(link->latency);
-    terms->overhead_ns = clip(post > link->gap ? post : link->gap);
+    terms->overhead_ns = is_shared || post > gap ? post : gap;
     terms->beta_ps = clip(link->byte);
     terms->gamma_ps = clip((model->copy + model->reduce) / 2);
-    terms->eager = model->eager ? (size_t)model->eager : SIZE_MAX;
-    terms->get_ns = terms->eager_ps = terms->credits = 0; /* the simulator knows none of them */
+    terms->eager = eager;
+    terms->get_ns = terms->eager_ps = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
+    terms->fetch_ns = clip(inside->latency);
+    terms->nodes = nodes;
+    terms->interfaces = nodes->count > 1 ? model->interfaces : 0;
+    terms->gap_ns = is_shared ? gap : 0;
+    terms->inside = (nbcoll_level){.alpha_ns = clip(inside->latency),
+                                   .overhead_ns = post_of(model, inside),
+                                   .beta_ps = clip(inside->byte),
+                                   .fetch_ns = clip(inside->latency),
+                                   .eager = eager};
 }

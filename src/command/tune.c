@@ -297,6 +297,8 @@ static int run(const command *self, int argc, char *argv[])
     if (!status)
         status = tune_all_points(&t);
     command_rules_free(&t.given);
+    for (size_t row = 0; row < t.rows; row++)
+        nbcoll_nodes_free(t.nodes[row]);
     free(t.point);
     free(t.made);
     return status;

@@ -55,7 +55,8 @@ typedef struct tune {
     command_rules given;
     const char *output;          /* or null */
     char **argument;             /* the command, ended by null */
-    nbcoll_terms terms[TUNE_MOST]; /* of each row */
+    nbcoll_terms terms[TUNE_MOST]; /* of each row, */
+    nbcoll_nodes *nodes[TUNE_MOST]; /* and simulated, where its ranks are */
     tune_point *point;           /* [operations][rows][columns] */
     size_t points, resumed;      /* that are there; that were found in the journal */
     nbcoll_rule *made;

@@ -177,6 +177,8 @@ static void put_rule(FILE *out, const nbcoll_rule *r)
         fprintf(out, " ports %u", r->ports);
     if (r->split)
         fprintf(out, " split %u", r->split);
+    if (r->leaders)
+        fprintf(out, " leaders %u", r->leaders);
     fputc('\n', out);
 }
 

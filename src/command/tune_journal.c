@@ -65,8 +65,9 @@ static json_t *point_object(const tune *t, const tune_point *p)
     for (size_t i = 0; i < p->times; i++) {
         const tune_time *time = &p->time[i];
         json_t *row =
-            json_pack("[s, I, i, i, i, f, f]", time->choice.algorithm->name, (json_int_t)time->choice.segment,
-                      (int)time->choice.arity, (int)time->choice.ports, (int)time->choice.split, time->us, time->noise);
+            json_pack("[s, I, i, i, i, i, f, f]", time->choice.algorithm->name, (json_int_t)time->choice.segment,
+                      (int)time->choice.arity, (int)time->choice.ports, (int)time->choice.split,
+                      (int)time->choice.leaders, time->us, time->noise);
         json_array_append_new(times, row);
     }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
@@ -114,12 +115,14 @@ static int take_time(tune_time *time, json_t *times)
     {
         const char *name;
         json_int_t segment;
-        int arity, ports, split;
+        int arity, ports, split, leaders;
         double us, noise;
-        if (json_unpack(row, "[s, I, i, i, i, F, F]", &name, &segment, &arity, &ports, &split, &us, &noise) == 0 &&
+        if (json_unpack(row, "[s, I, i, i, i, i, F, F]", &name, &segment, &arity, &ports, &split, &leaders, &us,
+                        &noise) == 0 &&
             strcmp(name, time->choice.algorithm->name) == 0 && (size_t)segment == time->choice.segment &&
             (unsigned)arity == time->choice.arity && (unsigned)ports == time->choice.ports &&
-            (unsigned)split == time->choice.split && us >= 0 && noise >= 0) {
+            (unsigned)split == time->choice.split && (unsigned)leaders == time->choice.leaders && us >= 0 &&
+            noise >= 0) {
             time->us = us;
             time->noise = noise;
             return 1;

@@ -33,7 +33,8 @@ static size_t add(tune_point *p, const nbcoll_choice *c)
                          .segment = flags & NBCOLL_ALGORITHM_SEGMENT ? c->segment : 0,
                          .arity = flags & NBCOLL_ALGORITHM_ARITY ? c->arity : 0,
                          .ports = flags & NBCOLL_ALGORITHM_PORTS ? c->ports : 0,
-                         .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0};
+                         .split = flags & NBCOLL_ALGORITHM_SPLIT ? c->split : 0,
+                         .leaders = flags & NBCOLL_ALGORITHM_LEADERS ? c->leaders : 0};
     size_t i = 0;
     while (i < p->times && !command_same_choice(&p->time[i].choice, &new))
         i++;
@@ -46,15 +47,17 @@ static size_t add(tune_point *p, const nbcoll_choice *c)
 static nbcoll_status add_all(tune_point *p, const nbcoll_algorithm *algorithm, size_t ranks, size_t bytes)
 {
     static const size_t segments[] = {0, 4096, 16384, 262144};
-    static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3};
-    for (size_t s = 0; s < LENGTH(segments); s++)
-        for (size_t a = 0; a < LENGTH(arities); a++)
-            for (size_t k = 0; k < LENGTH(ports); k++) {
-                nbcoll_choice c = {.algorithm = algorithm, .segment = segments[s], .arity = arities[a],
-                                   .ports = ports[k]};
-                if (c.segment <= bytes / 2 && c.arity < ranks && c.ports < ranks && add(p, &c) == BENCH_ENTRIES)
-                    return NBCOLL_ERR_LIMIT;
-            }
+    static const unsigned arities[] = {0, 2, 8}, ports[] = {0, 1, 3}, leaders[] = {0, 2, 4};
+    size_t all = LENGTH(segments) * LENGTH(arities) * LENGTH(ports) * LENGTH(leaders);
+    for (size_t i = 0; i < all; i++) {
+        nbcoll_choice c = {.algorithm = algorithm,
+                           .leaders = leaders[i % LENGTH(leaders)],
+                           .ports = ports[i / LENGTH(leaders) % LENGTH(ports)],
+                           .arity = arities[i / LENGTH(leaders) / LENGTH(ports) % LENGTH(arities)],
+                           .segment = segments[i / LENGTH(leaders) / LENGTH(ports) / LENGTH(arities)]};
+        if (c.segment <= bytes / 2 && c.arity < ranks && c.ports < ranks && add(p, &c) == BENCH_ENTRIES)
+            return NBCOLL_ERR_LIMIT;
+    }
     return NBCOLL_OK;
 }
 
@@ -84,7 +87,15 @@ static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, 
     return p->choice[who] < BENCH_ENTRIES ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
 }
 
-/* Those chosen come first. Where ranks do not share memory, algorithms that expose it are no candidates. */
+/* Where ranks do not share memory, algorithms that expose it are no candidates, but by nodes those of several. */
+static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algorithm)
+{
+    if (algorithm->flags & NBCOLL_ALGORITHM_NODES)
+        return terms->nodes && terms->nodes->count > 1;
+    return terms->shared || !(algorithm->flags >> 16);
+}
+
+/* Those chosen come first. */
 static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts[])
 {
     const nbcoll_algorithm *algorithm;
@@ -94,7 +105,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts
     for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
         status = choose(t, p, &a, (tune_chooser)who);
     for (unsigned i = 0; status == NBCOLL_OK && (algorithm = nbcoll_algorithm_at(p->operation, i)); i++)
-        if ((t->terms[p->row].shared || !(algorithm->flags >> 16)) &&
+        if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
             status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);
     return status;
@@ -153,6 +164,14 @@ static void say(uint32_t *term, int64_t said)
         *term = (uint32_t)said;
 }
 
+/* Nodes of the machine are full, but for the last. */
+static nbcoll_status place(tune *t, size_t row)
+{
+    const int room = t->model.node ? (int)t->model.node : 1;
+    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
+    return nbcoll_nodes_place(&placement, (int)t->ranks[row], NULL, &t->nodes[row]);
+}
+
 /* What the choice reads: simulated, what the model's dearest links cost; measured, what the ranks agree on. */
 static int take_terms(tune *t, size_t row)
 {
@@ -165,7 +184,13 @@ static int take_terms(tune *t, size_t row)
         return bench_run(t->self, &plan, NULL);
     }
     *terms = (nbcoll_terms){.size = sizeof *terms, .ranks = (int)t->ranks[row], .large = NBCOLL_BY_COST};
-    sim_price(&t->model, terms);
+    if (place(t, row) != NBCOLL_OK) {
+        command_refuse(t->self, "%s", nbcoll_status_text(NBCOLL_ERR_MEMORY));
+        return COMMAND_FAILED;
+    }
+    sim_price(&t->model, t->nodes[row], terms);
+    terms->shared = t->nodes[row]->count == 1;
+    terms->nodes_share = 1;
     say(&terms->alpha_ns, t->alpha);
     say(&terms->beta_ps, t->beta);
     say(&terms->overhead_ns, t->overhead);
@@ -210,7 +235,8 @@ static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_sche
 
 static int simulate(const tune *t, tune_point *p)
 {
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model};
+    nbcoll_sim_config config = {.size = sizeof config, .ranks = (int)t->ranks[p->row], .seed = 1, .model = &t->model,
+                                .nodes = t->nodes[p->row]};
     for (size_t i = 0; i < p->times; i++) {
         tune_time *time = &p->time[i];
         simulated s = {t->self,
@@ -220,7 +246,9 @@ static int simulate(const tune *t, tune_point *p)
                         .ranks = config.ranks,
                         .count = p->count,
                         .reduction = t->plan.reduction,
-                        .known = 1}};
+                        .known = 1,
+                        .node = NBCOLL_CASE_BY_NODE,
+                        .nodes = t->nodes[p->row]}};
         command_set_parameters(&s.at, &time->choice);
         nbcoll_sim_result result = {.size = sizeof result};
         nbcoll_status status = nbcoll_simulate(&config, build, &s, &result);

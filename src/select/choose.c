@@ -60,8 +60,8 @@ static const nbcoll_algorithm *nbcolli_choose_first(const nbcoll_args *a, uint32
     return algorithm;
 }
 
-/* Is exposing memory worth a thought? A rank that combines gets large operands in many pieces, unless they lie on their
- * owners' shelves. */
+/* Is exposing memory to all ranks worth a thought? A rank that combines gets large operands in many pieces, unless they
+ * lie on their owners' shelves. */
 static int nbcolli_choose_may_expose(const nbcoll_terms *terms, const nbcoll_args *a, size_t bytes)
 {
     size_t most = terms->shelf > NBCOLLI_SHARED_COMBINE ? terms->shelf : NBCOLLI_SHARED_COMBINE;
@@ -79,7 +79,8 @@ static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         nbcoll_choice one = *c;
         one.algorithm = algorithm;
-        if (!nbcolli_choose_suits(algorithm, a, terms->flags) || (nbcolli_choose_exposes(algorithm) && !may_expose))
+        int needs_all = nbcolli_choose_exposes(algorithm) && !(algorithm->flags & NBCOLL_ALGORITHM_NODES);
+        if (!nbcolli_choose_suits(algorithm, a, terms->flags) || (needs_all && !may_expose))
             continue;
         uint64_t cost = nbcolli_cost(terms, &one);
         if (cost && (!least || cost < least)) {

@@ -1,99 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The cost model: for each algorithm, what its longest path costs, as a function of the number of ranks and the bytes
- * that all ranks know alike. Messages in flight at the same time share nothing but the time of the ranks at their ends.
- * An algorithm that has no formula here is never chosen for its cost: on the machines that test/simulate/test_penalty.c
- * simulates, another one is as fast, or nearly. */
-#include "../host/host.h"
-#include "../schedule/schedule.h"
-#include "select.h"
-#include "nbcoll/pattern.h"
+ * The cost model: for each algorithm, what its longest path costs, as a function of the number of ranks, their nodes,
+ * and the bytes that all ranks know alike. An algorithm that has no formula here is never chosen for its cost: on the
+ * machines that test/simulate/test_penalty.c simulates, another one is as fast, or nearly. */
+#include "cost.h"
 
-/* Picoseconds. 128 bits: bytes of all ranks are below 2^64, prices below 2^32, and what multiplies both is small. */
-__extension__ typedef unsigned __int128 nbcolli_cost_time;
-
-typedef struct nbcolli_cost_call {
-    nbcolli_cost_time alpha, overhead, beta, gamma, get,
-        copied;              /* copied: of each byte of a message that is not announced */
-    uint64_t eager, credits; /* bytes of the longest message that is not announced, and how many of them at once */
-    uint64_t shelf;          /* bytes that a rank's copies of what it exposes take at most */
-    uint64_t ranks, bytes;
-    uint64_t arity, ports, segment;
-    int shared;
-} nbcolli_cost_call;
-
-/* ---- messages -------------------------------------------------------------------------------------------------- */
-
-/* A long message is announced, asked for, and sent. */
-static int nbcolli_cost_is_long(const nbcolli_cost_call *c, uint64_t bytes)
+/* One of each rank to the next, or to its partner. */
+static nbcolli_cost_time nbcolli_cost_beside(const nbcolli_cost_call *c, uint64_t bytes, int is_shift)
 {
-    return bytes > c->eager;
+    const nbcolli_cost_level l = is_shift ? nbcolli_cost_shift(c, 1) : nbcolli_cost_pairs(c, 1, 2);
+    return nbcolli_cost_message(&l, bytes);
 }
 
-static nbcolli_cost_time nbcolli_cost_later(nbcolli_cost_time x, nbcolli_cost_time y)
+/* While a rank copies its own block, messages are under way; those that are announced are not answered. */
+static nbcolli_cost_time nbcolli_cost_own_block(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return x > y ? x : y;
-}
-
-/* What the bytes of a message take on their way. */
-static nbcolli_cost_time nbcolli_cost_bytes(const nbcolli_cost_call *c, uint64_t bytes)
-{
-    return bytes * (nbcolli_cost_is_long(c, bytes) ? c->beta : c->beta + c->copied);
-}
-
-/* From the SEND of a message to the end of its RECV. */
-static nbcolli_cost_time nbcolli_cost_message(const nbcolli_cost_call *c, uint64_t bytes)
-{
-    nbcolli_cost_time once = c->alpha + 2 * c->overhead;
-    return (nbcolli_cost_is_long(c, bytes) ? 3 * once + c->get : once) + nbcolli_cost_bytes(c, bytes);
-}
-
-/* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
- * copies or combines `worked` bytes, while the bytes of others move. Nothing moves while a long one is announced, asked
- * for and got. */
-static nbcolli_cost_time nbcolli_cost_next(const nbcolli_cost_call *c, uint64_t bytes, uint64_t ends, uint64_t worked)
-{
-    nbcolli_cost_time before = nbcolli_cost_is_long(c, bytes) ? (2 * ends - 1) * c->overhead + c->get : 0;
-    uint64_t posts = nbcolli_cost_is_long(c, bytes) ? ends + 1 : ends;
-    return before + nbcolli_cost_later(posts * c->overhead + worked * c->gamma, nbcolli_cost_bytes(c, bytes));
-}
-
-/* `count` messages, of which none waits for another. */
-static nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t ends,
-                                            uint64_t worked)
-{
-    if (!count)
-        return 0;
-    nbcolli_cost_time last =
-        nbcolli_cost_message(c, bytes) + (count - 1) * nbcolli_cost_next(c, bytes, 1, worked) + worked * c->gamma;
-    return nbcolli_cost_later(last, count * nbcolli_cost_next(c, bytes, ends, worked));
-}
-
-static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes)
-{
-    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf;
-}
-
-/* Of a part that is alike for all readers: do they follow the copy while it is made? */
-static int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
-{
-    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
-}
-
-/* `count` fetches of one rank, one after the other, from exposures all of whose parts have `exposed` bytes. What fits
- * into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf is copied or
- * combined where it lies; of one part a long copy is followed while it is made. The rest is got from the owner's
- * memory. */
-static nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes,
-                                              uint64_t exposed, uint64_t worked)
-{
-    nbcolli_cost_time one = c->overhead / 2 + bytes * c->beta + worked * c->gamma, copy = 0;
-
-    if (nbcolli_cost_is_shelved(c, exposed)) {
-        one = c->get + c->overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
-        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
-    } else if (exposed > NBCOLLI_CELL_INLINE)
-        one += c->get + c->overhead - c->overhead / 2;
-    return count ? c->alpha + 2 * c->overhead + copy + count * one : 0;
+    return bytes > c->between.eager ? bytes * c->gamma : 0;
 }
 
 /* Bytes to expose, of different parts of a rank that does not fetch: what does not fit into a cell is lent. */
@@ -112,102 +33,7 @@ static nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint6
  * from those who have read them before they are written again, which takes as long as to move them. */
 static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return c->shared ? bytes * c->beta : 0;
-}
-
-/* ---- trees ----------------------------------------------------------------------------------------------------- */
-
-/* Down a binomial tree, or up: messages of `whole` bytes and a `block` for each rank below, `worked` bytes for each. */
-static nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ranks, uint64_t whole,
-                                               uint64_t block, uint64_t worked)
-{
-    if (ranks < 2)
-        return 0;
-    uint64_t low = (uint64_t)nbcoll_power((int)(ranks - 1)), high = ranks - low, bytes = whole + high * block;
-    nbcolli_cost_time far =
-        nbcolli_cost_message(c, bytes) + worked * c->gamma + nbcolli_cost_binomial(c, high, whole, block, worked);
-    if (high == low)
-        return far;
-    return nbcolli_cost_later(far, nbcolli_cost_next(c, bytes, 1, worked) +
-                                       nbcolli_cost_binomial(c, low, whole, block, worked));
-}
-
-/* To a rank of a tree of that arity, numbered level by level, past its brothers. */
-static nbcolli_cost_time nbcolli_cost_descent(const nbcolli_cost_call *c, uint64_t rank, uint64_t bytes)
-{
-    nbcolli_cost_time sum = 0;
-
-    if (c->arity == 1) /* too many levels to go through */
-        return rank * nbcolli_cost_message(c, bytes);
-    for (; rank; rank = (rank - 1) / c->arity)
-        sum += nbcolli_cost_train(c, (rank - 1) % c->arity + 1, bytes, 1, 0);
-    return sum;
-}
-
-/* Down such a tree in segments: to the last rank, or to the last one that has no younger brother and as many elder ones
- * as can be; and from one segment to the next. More segments than there are credits for are announced. */
-static nbcolli_cost_time nbcolli_cost_levels(const nbcolli_cost_call *c, uint64_t arity, uint64_t segments)
-{
-    uint64_t last = c->ranks - 1, bytes = c->bytes / segments, children = last < arity ? last : arity;
-    uint64_t ends = children + (last > arity), full = (last - 1) / arity * arity;
-    nbcolli_cost_time work = ends * c->overhead;
-    nbcolli_cost_call tree = *c;
-
-    if (!last)
-        return 0;
-    tree.arity = arity;
-    tree.eager = c->credits && segments > c->credits ? 0 : c->eager;
-    nbcolli_cost_time wire = children * nbcolli_cost_bytes(&tree, bytes);
-    nbcolli_cost_time first =
-        nbcolli_cost_later(nbcolli_cost_descent(&tree, last, bytes), nbcolli_cost_descent(&tree, full, bytes));
-    if (nbcolli_cost_is_long(
-            &tree, bytes)) /* announcing goes on beside the bytes of earlier segments, and waits behind them */
-        return first + (segments - 1) * (3 * work + c->get + wire);
-    return first + (segments - 1) * nbcolli_cost_later(work, wire);
-}
-
-static uint64_t nbcolli_cost_segments(const nbcolli_cost_call *c)
-{
-    return (uint64_t)nbcoll_segments(c->bytes, c->segment);
-}
-
-/* ---- rounds ---------------------------------------------------------------------------------------------------- */
-
-/* Rounds in each of which what a rank has becomes ports + 1 times as much, a block of each rank in the end. */
-static nbcolli_cost_time nbcolli_cost_doubling(const nbcolli_cost_call *c, uint64_t ports, uint64_t block)
-{
-    nbcolli_cost_time sum = 0;
-
-    for (uint64_t have = 1; have < c->ranks; have *= ports + 1) {
-        uint64_t left = c->ranks - have, messages = (left + have - 1) / have;
-        sum += nbcolli_cost_train(c, messages < ports ? messages : ports, (left < have ? left : have) * block, 2, 0);
-    }
-    return sum;
-}
-
-/* The same among the first of groups of neighbours, whose number is the largest power of ports + 1; each gets the
- * others' blocks first, and gives them all of them. */
-static nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
-{
-    nbcolli_cost_call groups = *c;
-    uint64_t block = c->bytes / c->ranks;
-
-    for (groups.ranks = 1; groups.ranks * (ports + 1) <= c->ranks;)
-        groups.ranks *= ports + 1;
-    uint64_t others = (c->ranks - 1) / groups.ranks;
-    return block * c->gamma + nbcolli_cost_train(c, others, block, 1, 0) +
-           nbcolli_cost_doubling(&groups, ports, c->bytes / groups.ranks) +
-           nbcolli_cost_train(c, others, c->bytes, 1, 0);
-}
-
-/* Halves of a vector, halves of them, and so on, `worked` times combined. */
-static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64_t worked)
-{
-    nbcolli_cost_time sum = 0;
-
-    for (uint64_t parts = 2; parts <= c->ranks; parts *= 2)
-        sum += nbcolli_cost_message(c, c->bytes / parts) + worked * (c->bytes / parts) * c->gamma;
-    return sum;
+    return c->shared ? bytes * c->inside.beta : 0;
 }
 
 /* ---- algorithms ------------------------------------------------------------------------------------------------ */
@@ -217,92 +43,114 @@ static nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64
  *   P             ranks
  *   n, m          bytes that all ranks know alike, of a vector or of the blocks of all ranks; n / P: of one block
  *   L, D, x       log2 P, rounded up, and down; 1 if P is no power of two, and the ranks beyond it fold; else 0
- *   M(bytes)      a message
+ *   M, N          a message of all ranks to the next one, or of each to its neighbour with which it is a pair
  *   B(bytes)      a rank copies or combines these
+ *   O(bytes)      it copies its own block
  *   R(bytes)      of the result, which others read
  *   S(bytes)      a rank that fetches, too, copies these to its shelf first
- *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As above */
-#define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_message(c, bytes)
+ *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As in cost.h */
+#define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_beside(c, bytes, 1)
+#define NBCOLLI_COST_NEIGHBOUR(bytes) nbcolli_cost_beside(c, bytes, 0)
 #define NBCOLLI_COST_WORK(bytes) ((bytes) * c->gamma)
+#define NBCOLLI_COST_OWN(bytes) nbcolli_cost_own_block(c, bytes)
 #define NBCOLLI_COST_REWRITTEN(bytes) nbcolli_cost_rewritten(c, bytes)
-#define NBCOLLI_COST_TRAIN(count, bytes, ends, worked) nbcolli_cost_train(c, count, bytes, ends, worked)
+#define NBCOLLI_COST_TRAIN(count, bytes, ends, worked)                                                                 \
+    nbcolli_cost_train(c, count, bytes, ends, worked, (ends) == 2 ? c->node : 1)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
 #define NBCOLLI_COST_SHELVING(bytes) nbcolli_cost_shelving(c, bytes)
 #define NBCOLLI_COST_TREE(whole, block, worked) nbcolli_cost_binomial(c, P, whole, block, worked)
 
+#define NBCOLLI_COST_IS_V(OPERATION) (NBCOLL_OPERATION_##OPERATION == NBCOLL_OPERATION_ALLGATHERV)
+
 /* X(OPERATION, name, time). The abbreviations are parameters: no macro of such a name reaches the host's code. */
-#define NBCOLLI_COST_ALLGATHER(X, M, B, T, OPERATION)                                                                  \
+#define NBCOLLI_COST_ALLGATHER(X, B, O, T, OPERATION)                                                                  \
     X(OPERATION, bruck, B(m) + nbcolli_cost_doubling(c, 1, m) + B(n))                                                  \
     X(OPERATION, bruck_ports, B(m) + nbcolli_cost_doubling(c, c->ports, m) + B(n))                                     \
-    X(OPERATION, ring, (P - 1) * M(m))                                                                                 \
-    X(OPERATION, flat, T(P - 1, m, 2, 0))
-#define NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, OPERATION)                                                       \
+    X(OPERATION, ring, O(m) + nbcolli_cost_ring(c, m, 0))                                                              \
+    X(OPERATION, flat, T(P - 1, m, 2, 0) + O(m))                                                                       \
+    X(OPERATION, hierarchical, nbcolli_cost_nodes_allgather(c, NBCOLLI_COST_IS_V(OPERATION)))                          \
+    X(OPERATION, hierarchical_groups, nbcolli_cost_nodes_groups(c, NBCOLLI_COST_IS_V(OPERATION)))
+#define NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, OPERATION)                                                    \
     X(OPERATION, binomial, TREE(n, 0, n) + TREE(0, m, 0))                                                              \
     X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
-    X(OPERATION, halving, nbcolli_cost_halving(c, 1) + B(m) + x * (M(n) + B(n) + M(m)))                                \
-    X(OPERATION, ring, (P - 1) * (M(m) + B(m)))
-#define NBCOLLI_COST_LIST(X, M, B, R, T, F, S, TREE)                                                                   \
-    X(BARRIER, dissemination, L *M(0))                                                                                 \
+    X(OPERATION, halving, nbcolli_cost_halving(c, 1, 0) + B(m) + x * (N(n) + B(n) + N(m)))                             \
+    X(OPERATION, ring, nbcolli_cost_ring(c, m, m))                                                                     \
+    X(OPERATION, hierarchical, nbcolli_cost_nodes_reduce_scatter(c, 0))                                                \
+    X(OPERATION, hierarchical_ordered, nbcolli_cost_nodes_reduce_scatter(c, 1))
+#define NBCOLLI_COST_LIST(X, M, N, B, O, R, T, F, S, TREE)                                                             \
+    X(BARRIER, dissemination, nbcolli_cost_rounds(c, L, 0, 0, 1))                                                      \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
+    X(BARRIER, hierarchical, nbcolli_cost_nodes_barrier(c))                                                            \
     X(BCAST, binomial, TREE(n, 0, 0))                                                                                  \
-    X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + (P - 1) * M(m))                                                         \
+    X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + nbcolli_cost_ring(c, m, 0))                                             \
     X(BCAST, flat, T(P - 1, n, 1, 0))                                                                                  \
     X(BCAST, tree, nbcolli_cost_levels(c, c->arity, 1))                                                                \
     X(BCAST, tree_pipelined, nbcolli_cost_levels(c, c->arity, nbcolli_cost_segments(c)))                               \
     X(BCAST, chain_pipelined, nbcolli_cost_levels(c, 1, nbcolli_cost_segments(c)))                                     \
     X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
-    X(SCATTER, binomial, TREE(0, m, 0))                                                                                \
-    X(SCATTER, flat, T(P - 1, m, 1, 0))                                                                                \
+    X(BCAST, hierarchical, nbcolli_cost_nodes_bcast(c))                                                                \
+    X(SCATTER, binomial, O(m) + TREE(0, m, 0))                                                                         \
+    X(SCATTER, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
     X(SCATTER, slots, F(P > 1, m, P > 2 ? nbcolli_cost_lent(n - m) : n - m, 0))                                        \
+    X(SCATTER, hierarchical, nbcolli_cost_nodes_scatter(c))                                                            \
     X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
-    X(SCATTERV, flat, T(P - 1, m, 1, 0))                                                                               \
+    X(SCATTERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                        \
+    X(SCATTERV, hierarchical, nbcolli_cost_nodes_scatter(c))                                                           \
     X(GATHER, binomial, B(m) + TREE(0, m, 0))                                                                          \
-    X(GATHER, flat, T(P - 1, m, 1, 0))                                                                                 \
+    X(GATHER, flat, O(m) + T(P - 1, m, 1, 0))                                                                          \
     X(GATHER, slots, F(P - 1, m, m, 0))                                                                                \
+    X(GATHER, hierarchical, nbcolli_cost_nodes_gather(c))                                                              \
     X(GATHERV, binomial, B(m) + TREE(0, m, 0) + B(n))                                                                  \
-    X(GATHERV, flat, T(P - 1, m, 1, 0))                                                                                \
-    NBCOLLI_COST_ALLGATHER(X, M, B, T, ALLGATHER)                                                                      \
-    NBCOLLI_COST_ALLGATHER(X, M, B, T, ALLGATHERV)                                                                     \
+    X(GATHERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
+    X(GATHERV, hierarchical, nbcolli_cost_nodes_gather(c))                                                             \
+    NBCOLLI_COST_ALLGATHER(X, B, O, T, ALLGATHER)                                                                      \
+    NBCOLLI_COST_ALLGATHER(X, B, O, T, ALLGATHERV)                                                                     \
     X(ALLGATHER, recursive_doubling, nbcolli_cost_exchange(c, 1))                                                      \
     X(ALLGATHER, exchange, nbcolli_cost_exchange(c, c->ports))                                                         \
     X(ALLGATHER, slots, F(P - 1, m, m, 0) + S(m))                                                                      \
-    X(ALLTOALL, bruck, L * (M(n / 2) + B(n / 2)) + B(n))                                                               \
-    X(ALLTOALL, pairwise, (P - 1) * M(m) + B(m))                                                                       \
+    X(ALLTOALL, bruck, nbcolli_cost_digits(c, m) + B(n))                                                               \
+    X(ALLTOALL, pairwise, nbcolli_cost_turns(c, m) + B(m))                                                             \
     X(ALLTOALL, flat, T(P - 1, m, 2, 0) + B(m))                                                                        \
     X(ALLTOALL, slots, F(P - 1, m, n - m, 0) + B(m))                                                                   \
+    X(ALLTOALL, hierarchical, nbcolli_cost_nodes_alltoall(c))                                                          \
     X(REDUCE, binomial, TREE(n, 0, n))                                                                                 \
     X(REDUCE, pairwise, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                         \
     X(REDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 1, 0))                                                           \
     X(REDUCE, flat, T(P - 1, n, 1, n))                                                                                 \
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
-    X(ALLREDUCE, recursive_doubling, D *(M(n) + B(n)) + x * (2 * M(n) + B(n)))                                         \
-    X(ALLREDUCE, ring, (P - 1) * (2 * M(m) + B(m) + R(m)))                                                             \
-    X(ALLREDUCE, groups, L * (M(n) + B(n)))                                                                            \
+    X(REDUCE, hierarchical, nbcolli_cost_nodes_reduce(c))                                                              \
+    X(REDUCE, hierarchical_ordered, nbcolli_cost_nodes_reduce(c))                                                      \
+    X(ALLREDUCE, recursive_doubling, nbcolli_cost_rounds(c, D, n, n, 0) + x * (2 * N(n) + B(n)))                       \
+    X(ALLREDUCE, ring, nbcolli_cost_ring(c, m, m) + nbcolli_cost_ring(c, m, 0) + (P - 1) * R(m))                       \
+    X(ALLREDUCE, groups, nbcolli_cost_rounds(c, L, n, n, 0))                                                           \
     X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0) + R(m))                                                 \
     X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
     X(ALLREDUCE, halving,                                                                                              \
-      nbcolli_cost_halving(c, 1) + nbcolli_cost_halving(c, 0) + x * (2 * M(n) + B(n)) + R(n - m))                      \
+      nbcolli_cost_halving(c, 1, 1) + nbcolli_cost_halving(c, 0, 1) + x * (2 * N(n) + B(n)) + R(n - m))                \
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + S(n) + B(n))                                                               \
-    NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER)                                                      \
-    NBCOLLI_COST_REDUCE_SCATTER(X, M, B, T, TREE, REDUCE_SCATTER_BLOCK)                                                \
-    X(SCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 2) * B(n))                                                \
-    X(SCAN, linear, B(n) + (P - 1) * (M(n) + B(n)))                                                                    \
-    X(SCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n))                                                                  \
-    X(EXSCAN, recursive_doubling, L * (M(n) + 2 * B(n)) - (P > 1) * 2 * B(n))                                          \
-    X(EXSCAN, linear, (P - 1) * (M(n) + B(n)) - (P > 1) * B(n))                                                        \
-    X(EXSCAN, flat, T(P - 1, n, 1, 0) + (P - 1) * B(n) - (P > 1) * B(n))
+    X(ALLREDUCE, hierarchical, nbcolli_cost_nodes_allreduce(c))                                                        \
+    X(ALLREDUCE, hierarchical_ordered, nbcolli_cost_nodes_allreduce(c))                                                \
+    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, REDUCE_SCATTER)                                                   \
+    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, REDUCE_SCATTER_BLOCK)                                             \
+    X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 2) * B(n))                               \
+    X(SCAN, linear, B(n) + nbcolli_cost_hops(c, n, n))                                                                 \
+    X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * B(n))                                     \
+    X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 1) * 2 * B(n))                         \
+    X(EXSCAN, linear, nbcolli_cost_hops(c, n, n) - (P > 1) * B(n))                                                     \
+    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * B(n) - (P > 1) * B(n))
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
-    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_WORK, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN,          \
-                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
+    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_WORK, NBCOLLI_COST_OWN,            \
+                      NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN, NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING,         \
+                      NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \
     {                                                                                                                  \
         uint64_t P = c->ranks, n = c->bytes, m = n / P, D = 63 - (uint64_t)__builtin_clzll(P);                         \
         uint64_t x = P > UINT64_C(1) << D, L = D + x;                                                                  \
-        (void)m, (void)L;                                                                                              \
+        (void)m, (void)L;                                                                                             \
         return time;                                                                                                   \
     }
 NBCOLLI_COST_OF_EACH(NBCOLLI_COST_FUNCTION)
@@ -328,64 +176,118 @@ static const nbcolli_cost_formula *nbcolli_cost_formula_of(const nbcoll_algorith
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
-/* What is tried for a parameter: the one that is given, or else these. One that the algorithm does not read is tried
- * once. Segments: as long as a message can be that is not announced, and 4, 16 and 64 times as long. */
-#define NBCOLLI_COST_TRIALS 6
-static const unsigned nbcolli_cost_arities[NBCOLLI_COST_TRIALS] = {2, 3, 4, 6, 8},
-                      nbcolli_cost_ports[NBCOLLI_COST_TRIALS] = {1, 2, 3, 4, 6, 8};
+/* What is tried for a parameter: the one that is given, or else these; by nodes also 0, the algorithm's own default,
+ * and an arity of 1. One that the algorithm does not read is not tried. Segments: as long as a message can be that is
+ * not announced, and 4, 16 and 64 times as long. */
+#define NBCOLLI_COST_TRIALS 7
+#define NBCOLLI_COST_PARAMETERS 4
+static const unsigned nbcolli_cost_trials[NBCOLLI_COST_PARAMETERS][NBCOLLI_COST_TRIALS] = {
+    {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 4, 8, 8, 8}, {0, 1, 4, 16, 64, 64, 64}};
 
-static unsigned nbcolli_cost_trial(unsigned given, const unsigned trials[], int is_read, int i)
+/* Of the values of a parameter the one with this number, counted from 0; 0 if there is none, which is not counted. */
+static int nbcolli_cost_trial(uint64_t *out, int which, uint64_t given, uint32_t is_read, int has_default, int i)
 {
-    return i && (given || !is_read) ? 0 : given ? given : trials[i];
+    int first = which < 2 && has_default ? 0 : which ? 1 : 2;
+    const unsigned *trials = nbcolli_cost_trials[which] + first;
+    int is_one = given || !is_read;
+    *out = is_one ? (given ? given : 1) : trials[i];
+    return is_one ? i == 0 : i < NBCOLLI_COST_TRIALS - first && (i == 0 || trials[i] != trials[i - 1]);
 }
 
-static uint64_t nbcolli_cost_segment(uint64_t given, uint64_t eager, int is_read, int i)
+/* Puts a combination of parameters into c: `at` has the number of each. Those whose number is one too many begin anew,
+ * and the next goes on; 0: that was the last. */
+static int nbcolli_cost_turn(nbcolli_cost_call *c, const nbcoll_choice *given, uint32_t flags,
+                             int at[NBCOLLI_COST_PARAMETERS])
 {
-    return i && (given || !is_read || i > 3) ? 0 : given ? given : (eager ? eager : 4096) << 2 * i;
+    uint64_t *const out[] = {&c->arity, &c->ports, &c->leaders, &c->segment};
+    const uint64_t said[] = {given->arity, given->ports, given->leaders, given->segment};
+    static const uint32_t reads[] = {NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS, NBCOLL_ALGORITHM_LEADERS,
+                                     NBCOLL_ALGORITHM_SEGMENT};
+    for (int i = 0; i < NBCOLLI_COST_PARAMETERS; i++) {
+        int has_default = (flags & NBCOLL_ALGORITHM_NODES) != 0;
+        if (nbcolli_cost_trial(out[i], i, said[i], flags & reads[i], has_default, at[i]))
+            continue;
+        if (i + 1 == NBCOLLI_COST_PARAMETERS)
+            return 0;
+        at[i] = 0;
+        at[i + 1]++;
+        nbcolli_cost_trial(out[i], i, said[i], flags & reads[i], has_default, 0);
+    }
+    if (!given->segment && (flags & NBCOLL_ALGORITHM_SEGMENT))
+        c->segment *= c->between.eager ? c->between.eager : 4096;
+    return 1;
 }
 
-/* Whether there is an i-th combination of parameters to try; if so, puts it into c. */
-static int nbcolli_cost_try(nbcolli_cost_call *c, const nbcoll_choice *given, uint32_t flags, int i)
+static nbcolli_cost_level nbcolli_cost_level_of(const nbcoll_level *l)
 {
-    int by_arity = i % NBCOLLI_COST_TRIALS, by_ports = i / NBCOLLI_COST_TRIALS % NBCOLLI_COST_TRIALS;
-    int by_segment = i / NBCOLLI_COST_TRIALS / NBCOLLI_COST_TRIALS;
+    return (nbcolli_cost_level){.alpha = (nbcolli_cost_time)l->alpha_ns * 1000,
+                                .overhead = (nbcolli_cost_time)l->overhead_ns * 1000,
+                                .beta = l->beta_ps,
+                                .get = (nbcolli_cost_time)l->get_ns * 1000,
+                                .fetch = (nbcolli_cost_time)(l->fetch_ns ? l->fetch_ns : l->get_ns) * 1000,
+                                .copied = l->eager_ps,
+                                .gap = (nbcolli_cost_time)l->gap_ns * 1000,
+                                .eager = l->eager};
+}
 
-    c->arity = nbcolli_cost_trial(given->arity, nbcolli_cost_arities, flags & NBCOLL_ALGORITHM_ARITY, by_arity);
-    c->ports = nbcolli_cost_trial(given->ports, nbcolli_cost_ports, flags & NBCOLL_ALGORITHM_PORTS, by_ports);
-    c->segment = nbcolli_cost_segment(given->segment, c->eager, flags & NBCOLL_ALGORITHM_SEGMENT, by_segment);
-    return c->arity && c->ports && c->segment;
+/* What the terms say of messages and nodes. */
+static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
+{
+    const nbcoll_nodes *nodes = t->nodes;
+    const nbcoll_level one = {t->alpha_ns, t->overhead_ns, t->beta_ps, t->get_ns, t->fetch_ns, t->eager_ps, t->gap_ns,
+                              t->eager};
+    nbcolli_cost_call c = {.between = nbcolli_cost_level_of(&one),
+                           .gamma = t->gamma_ps ? t->gamma_ps : t->beta_ps,
+                           .credits = t->credits,
+                           .shelf = t->shelf,
+                           .ranks = (uint64_t)t->ranks,
+                           .nodes = 1,
+                           .node = (uint64_t)t->ranks,
+                           .are_blocks = 1,
+                           .interfaces = t->interfaces,
+                           .shared = t->shared,
+                           .nodes_share = t->nodes_share};
+    c.inside = nodes && nodes->count > 1 && t->inside.eager ? nbcolli_cost_level_of(&t->inside) : c.between;
+    if (!nodes || nodes->count < 2)
+        return c;
+    c.nodes = (uint64_t)nodes->count;
+    c.are_blocks = nodes->are_blocks;
+    c.node = 1;
+    for (int i = 0; i < nodes->count; i++)
+        c.node = (uint64_t)nbcoll_node_size(nodes, i) > c.node ? (uint64_t)nbcoll_node_size(nodes, i) : c.node;
+    return c;
+}
+
+/* Is this what the algorithm is for? By nodes there are to be several; those that keep rank order are the flat ones
+ * where no neighbours share a node; and what exposes memory exposes it to all, or inside nodes. */
+static int nbcolli_cost_is_meant(const nbcolli_cost_call *c, const nbcoll_algorithm *algorithm)
+{
+    int reduces = nbcolli_kind_of(algorithm->operation)->reduces;
+    if (algorithm->flags & NBCOLL_ALGORITHM_NODES)
+        return c->nodes > 1 && c->node > 1 &&
+               (c->are_blocks || !reduces || algorithm->flags & NBCOLL_ALGORITHM_REORDERS);
+    return algorithm->flags < NBCOLL_ALGORITHM_EXPOSES(1) || c->shared;
 }
 
 uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)
 {
     const nbcolli_cost_formula *formula = nbcolli_cost_formula_of(choice->algorithm);
     uint32_t flags = choice->algorithm->flags;
-    nbcolli_cost_call c = {.alpha = (nbcolli_cost_time)terms->alpha_ns * 1000,
-                           .overhead = (nbcolli_cost_time)terms->overhead_ns * 1000,
-                           .beta = terms->beta_ps,
-                           .gamma = terms->gamma_ps ? terms->gamma_ps : terms->beta_ps,
-                           .get = (nbcolli_cost_time)terms->get_ns * 1000,
-                           .copied = terms->eager_ps,
-                           .eager = terms->eager,
-                           .credits = terms->credits,
-                           .shelf = terms->shelf,
-                           .ranks = (uint64_t)terms->ranks,
-                           .shared = terms->shared,
-                           .bytes = choice->bytes};
+    nbcolli_cost_call c = nbcolli_cost_of(terms);
     const nbcoll_choice given = *choice;
     nbcolli_cost_time least = 0;
 
-    if (flags >= NBCOLL_ALGORITHM_EXPOSES(1) && !terms->shared)
+    c.bytes = choice->bytes;
+    if (!formula || !nbcolli_cost_is_meant(&c, choice->algorithm))
         return 0;
-    for (int i = 0; formula && i < NBCOLLI_COST_TRIALS * NBCOLLI_COST_TRIALS * NBCOLLI_COST_TRIALS; i++) {
-        if (!nbcolli_cost_try(&c, &given, flags, i))
-            continue;
+    for (int at[NBCOLLI_COST_PARAMETERS] = {0}; nbcolli_cost_turn(&c, &given, flags, at); at[0]++) {
         nbcolli_cost_time time = 1 + formula->time(&c); /* 1: to be known is not 0 */
         if (least && least <= time)
             continue;
         least = time;
         choice->arity = flags & NBCOLL_ALGORITHM_ARITY ? (unsigned)c.arity : given.arity;
         choice->ports = flags & NBCOLL_ALGORITHM_PORTS ? (unsigned)c.ports : given.ports;
+        choice->leaders = flags & NBCOLL_ALGORITHM_LEADERS ? (unsigned)c.leaders : given.leaders;
         choice->segment = flags & NBCOLL_ALGORITHM_SEGMENT ? (size_t)c.segment : given.segment;
     }
     return least > UINT64_MAX ? UINT64_MAX : (uint64_t)least;

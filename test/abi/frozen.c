@@ -433,7 +433,7 @@ OFFSET(nbcoll_rule, ports, 52);
 OFFSET(nbcoll_rule, split, 56);
 OFFSET(nbcoll_rule, leaders, 60);
 
-SIZE(nbcoll_terms, 88);
+SIZE(nbcoll_terms, 152);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -450,6 +450,22 @@ OFFSET(nbcoll_terms, get_ns, 68);
 OFFSET(nbcoll_terms, gamma_ps, 72);
 OFFSET(nbcoll_terms, eager_ps, 76);
 OFFSET(nbcoll_terms, shelf, 80);
+OFFSET(nbcoll_terms, nodes, 88);
+OFFSET(nbcoll_terms, inside, 96);
+OFFSET(nbcoll_terms, nodes_share, 136);
+OFFSET(nbcoll_terms, interfaces, 140);
+OFFSET(nbcoll_terms, gap_ns, 144);
+OFFSET(nbcoll_terms, fetch_ns, 148);
+
+SIZE(nbcoll_level, 40);
+OFFSET(nbcoll_level, alpha_ns, 0);
+OFFSET(nbcoll_level, overhead_ns, 4);
+OFFSET(nbcoll_level, beta_ps, 8);
+OFFSET(nbcoll_level, get_ns, 12);
+OFFSET(nbcoll_level, fetch_ns, 16);
+OFFSET(nbcoll_level, eager_ps, 20);
+OFFSET(nbcoll_level, gap_ns, 24);
+OFFSET(nbcoll_level, eager, 32);
 
 SIZE(nbcoll_choice, 64);
 OFFSET(nbcoll_choice, size, 0);

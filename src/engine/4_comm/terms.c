@@ -43,11 +43,22 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
     if (!comm || !out)
         return NBCOLL_ERR_NULL;
     size_t size = out->size;
-    nbcoll_terms terms = {size, comm->size, comm->shared, comm->config.flags, comm->agreed.alpha_ns,
-                          comm->agreed.beta_ps, comm->agreed.overhead_ns, comm->config.large, comm->config.rules,
-                          comm->config.rule_count, comm->agreed.eager ? comm->agreed.eager : 1,
-                          comm->agreed.credits, comm->agreed.get_ns, comm->agreed.gamma_ps, comm->agreed.eager_ps,
-                          comm->agreed.shelf};
+    nbcoll_terms terms = {.size = size,
+                          .ranks = comm->size,
+                          .shared = comm->shared,
+                          .flags = comm->config.flags,
+                          .alpha_ns = comm->agreed.alpha_ns,
+                          .beta_ps = comm->agreed.beta_ps,
+                          .overhead_ns = comm->agreed.overhead_ns,
+                          .large = comm->config.large,
+                          .rules = comm->config.rules,
+                          .rule_count = comm->config.rule_count,
+                          .eager = comm->agreed.eager ? comm->agreed.eager : 1,
+                          .credits = comm->agreed.credits,
+                          .get_ns = comm->agreed.get_ns,
+                          .gamma_ps = comm->agreed.gamma_ps,
+                          .eager_ps = comm->agreed.eager_ps,
+                          .shelf = comm->agreed.shelf};
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);

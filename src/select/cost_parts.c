@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The parts of the cost model's formulas. Messages in flight at the same time share the time of the ranks at their
+ * ends, and where nodes share interfaces those: what leaves a node at a time goes one after the other. */
+#include "cost.h"
+
+/* ---- ways ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t nbcolli_cost_least(uint64_t x, uint64_t y)
+{
+    return x < y ? x : y;
+}
+
+nbcolli_cost_level nbcolli_cost_crowd(const nbcolli_cost_call *c, uint64_t crowd)
+{
+    if (c->nodes < 2)
+        return c->inside;
+    nbcolli_cost_level l = c->between;
+    uint64_t turns = c->interfaces && crowd > c->interfaces ? (crowd + c->interfaces - 1) / c->interfaces : 1;
+    l.alpha += (turns - 1) * l.gap;
+    l.beta *= turns;
+    l.gap *= turns;
+    return l;
+}
+
+nbcolli_cost_level nbcolli_cost_shift(const nbcolli_cost_call *c, uint64_t distance)
+{
+    uint64_t way = nbcolli_cost_least(distance, c->ranks - distance % c->ranks);
+    return nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(way, c->node) : c->node);
+}
+
+/* Of rounds to ranks ever farther on, numbered node after node, one of those that begin inside nodes leads out of them
+ * on the longest path: the last one, which is dearest. */
+static nbcolli_cost_level nbcolli_cost_round(const nbcolli_cost_call *c, uint64_t distance)
+{
+    return c->are_blocks && 2 * distance < c->node ? c->inside : nbcolli_cost_shift(c, distance);
+}
+
+nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t distance, uint64_t base)
+{
+    int is_even = c->node % (base * distance) == 0; /* no pair is in two nodes */
+    return c->are_blocks && is_even ? c->inside
+                                    : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(distance, c->node)
+                                                                          : c->node);
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------------- */
+
+/* A long message is announced, asked for, and sent. */
+static int nbcolli_cost_is_long(const nbcolli_cost_level *l, uint64_t bytes)
+{
+    return bytes > l->eager;
+}
+
+/* What the bytes of a message take on their way. */
+static nbcolli_cost_time nbcolli_cost_bytes(const nbcolli_cost_level *l, uint64_t bytes)
+{
+    return bytes * (nbcolli_cost_is_long(l, bytes) ? l->beta : l->beta + l->copied);
+}
+
+nbcolli_cost_time nbcolli_cost_message(const nbcolli_cost_level *l, uint64_t bytes)
+{
+    nbcolli_cost_time once = l->alpha + 2 * l->overhead;
+    return (nbcolli_cost_is_long(l, bytes) ? 3 * once + l->get : once) + nbcolli_cost_bytes(l, bytes);
+}
+
+/* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
+ * works, while the bytes of others move. Nothing moves while a long one is announced, asked for and got. */
+static nbcolli_cost_time nbcolli_cost_next(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends,
+                                           nbcolli_cost_time work)
+{
+    nbcolli_cost_time before = nbcolli_cost_is_long(l, bytes) ? (2 * ends - 1) * l->overhead + l->get : 0;
+    uint64_t posts = nbcolli_cost_is_long(l, bytes) ? ends + 1 : ends;
+    return before + nbcolli_cost_later(posts * l->overhead + work, nbcolli_cost_bytes(l, bytes) + l->gap);
+}
+
+/* What of that takes the rank's own time. */
+static nbcolli_cost_time nbcolli_cost_own(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends,
+                                          nbcolli_cost_time work)
+{
+    return (nbcolli_cost_is_long(l, bytes) ? 3 : 1) * ends * l->overhead + work;
+}
+
+static nbcolli_cost_time nbcolli_cost_train_of(const nbcolli_cost_level *l, uint64_t count, uint64_t bytes,
+                                               uint64_t ends, nbcolli_cost_time work)
+{
+    if (!count)
+        return 0;
+    nbcolli_cost_time last = nbcolli_cost_message(l, bytes) + (count - 1) * nbcolli_cost_next(l, bytes, 1, work) + work;
+    return nbcolli_cost_later(last, count * nbcolli_cost_next(l, bytes, ends, work));
+}
+
+/* Of several nodes, those to ranks of the own node go on while messages to others wait for the interface. */
+nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t ends,
+                                     uint64_t worked, uint64_t crowd)
+{
+    nbcolli_cost_time work = worked * c->gamma;
+    if (c->nodes < 2)
+        return nbcolli_cost_train_of(&c->inside, count, bytes, ends, work);
+    nbcolli_cost_level l = nbcolli_cost_crowd(c, crowd);
+    uint64_t near = nbcolli_cost_least(count, c->node - 1), far = count - near;
+    nbcolli_cost_time own = near * nbcolli_cost_own(&c->inside, bytes, ends, work) +
+                            far * nbcolli_cost_own(&l, bytes, ends, work) + l.alpha + nbcolli_cost_bytes(&l, bytes);
+    return nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own);
+}
+
+static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    return bytes > NBCOLLI_CELL_INLINE && bytes <= c->shelf;
+}
+
+int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
+}
+
+/* What fits into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf is
+ * copied or combined where it lies; of one part a long copy is followed while it is made. The rest is got from the
+ * owner's memory. */
+nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed,
+                                       uint64_t worked)
+{
+    const nbcolli_cost_level l = nbcolli_cost_crowd(c, 1);
+    nbcolli_cost_time one = l.overhead / 2 + bytes * l.beta + worked * c->gamma, copy = 0;
+
+    if (nbcolli_cost_is_shelved(c, exposed)) {
+        one = l.fetch + l.overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
+        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
+    } else if (exposed > NBCOLLI_CELL_INLINE)
+        one += l.fetch + l.overhead - l.overhead / 2;
+    return count ? l.alpha + 2 * l.overhead + copy + count * one : 0;
+}
+
+nbcolli_cost_time nbcolli_cost_hops(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
+{
+    const nbcolli_cost_level far = nbcolli_cost_crowd(c, 1);
+    uint64_t between = c->nodes < 2 ? 0 : c->are_blocks ? nbcolli_cost_least(c->nodes, c->ranks) - 1 : c->ranks - 1;
+    return between * nbcolli_cost_message(&far, bytes) +
+           (c->ranks - 1 - between) * nbcolli_cost_message(&c->inside, bytes) + (c->ranks - 1) * worked * c->gamma;
+}
+
+nbcolli_cost_time nbcolli_cost_ring(const nbcolli_cost_call *c, uint64_t bytes, uint64_t worked)
+{
+    const nbcolli_cost_level far = nbcolli_cost_shift(c, 1);
+    uint64_t rounds = c->ranks - 1;
+    if (c->nodes < 2 || !c->are_blocks)
+        return rounds * (nbcolli_cost_message(&far, bytes) + worked * c->gamma);
+    return nbcolli_cost_later(nbcolli_cost_hops(c, bytes, worked),
+                              nbcolli_cost_train_of(&far, rounds, bytes, 2, worked * c->gamma));
+}
+
+/* ---- trees ----------------------------------------------------------------------------------------------------- */
+
+/* Far messages go first: of ranks numbered node after node one of each node has them. */
+nbcolli_cost_time nbcolli_cost_binomial(const nbcolli_cost_call *c, uint64_t ranks, uint64_t whole, uint64_t block,
+                                        uint64_t worked)
+{
+    if (ranks < 2)
+        return 0;
+    uint64_t low = (uint64_t)nbcoll_power((int)(ranks - 1)), high = ranks - low, bytes = whole + high * block;
+    uint64_t crowd = c->are_blocks ? 1 : nbcolli_cost_least(c->node, c->ranks / (2 * low * c->nodes) + 1);
+    const nbcolli_cost_level l = c->are_blocks && ranks <= c->node ? c->inside : nbcolli_cost_crowd(c, crowd);
+    nbcolli_cost_time far = nbcolli_cost_message(&l, bytes) + worked * c->gamma +
+                            nbcolli_cost_binomial(c, high, whole, block, worked);
+    if (high == low)
+        return far;
+    return nbcolli_cost_later(far, nbcolli_cost_next(&l, bytes, 1, worked * c->gamma) +
+                                       nbcolli_cost_binomial(c, low, whole, block, worked));
+}
+
+/* The messages that reach a rank of a tree numbered level by level. A level's ranks are neighbours. */
+static nbcolli_cost_level nbcolli_cost_branch(const nbcolli_cost_call *c, uint64_t rank, uint64_t parent)
+{
+    if (c->are_blocks && rank < c->node)
+        return c->inside;
+    return nbcolli_cost_crowd(c, nbcolli_cost_least(c->node, parent + 1));
+}
+
+/* To a rank of a tree of that arity, past its brothers. */
+static nbcolli_cost_time nbcolli_cost_descent(const nbcolli_cost_call *c, uint64_t rank, uint64_t bytes)
+{
+    nbcolli_cost_time sum = 0;
+
+    if (c->arity == 1) { /* too many levels to go through */
+        nbcolli_cost_call chain = *c;
+        chain.ranks = rank + 1;
+        return nbcolli_cost_hops(&chain, bytes, 0);
+    }
+    for (uint64_t parent; rank; rank = parent) {
+        parent = (rank - 1) / c->arity;
+        const nbcolli_cost_level l = nbcolli_cost_branch(c, rank, parent);
+        sum += nbcolli_cost_train_of(&l, (rank - 1) % c->arity + 1, bytes, 1, 0);
+    }
+    return sum;
+}
+
+/* To the last rank, or to the last one that has no younger brother and as many elder ones as can be; and from one
+ * segment to the next. More segments than there are credits for are announced. */
+nbcolli_cost_time nbcolli_cost_levels(const nbcolli_cost_call *c, uint64_t arity, uint64_t segments)
+{
+    uint64_t last = c->ranks - 1, bytes = c->bytes / segments, children = last < arity ? last : arity;
+    uint64_t ends = children + (last > arity), full = (last - 1) / arity * arity;
+    nbcolli_cost_call tree = *c;
+
+    if (!last)
+        return 0;
+    tree.arity = arity;
+    if (c->credits && segments > c->credits)
+        tree.inside.eager = tree.between.eager = 0;
+    const nbcolli_cost_level l = nbcolli_cost_crowd(&tree, arity == 1 && c->are_blocks ? 1 : c->node);
+    nbcolli_cost_time work = ends * l.overhead, wire = children * (nbcolli_cost_bytes(&l, bytes) + l.gap);
+    nbcolli_cost_time first =
+        nbcolli_cost_later(nbcolli_cost_descent(&tree, last, bytes), nbcolli_cost_descent(&tree, full, bytes));
+    if (nbcolli_cost_is_long(&l, bytes)) /* announcing goes on beside the bytes of earlier segments, and waits behind */
+        return first + (segments - 1) * (3 * work + l.get + wire);
+    return first + (segments - 1) * nbcolli_cost_later(work, wire);
+}
+
+uint64_t nbcolli_cost_segments(const nbcolli_cost_call *c)
+{
+    return (uint64_t)nbcoll_segments(c->bytes, c->segment);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+nbcolli_cost_time nbcolli_cost_doubling(const nbcolli_cost_call *c, uint64_t ports, uint64_t block)
+{
+    nbcolli_cost_time sum = 0;
+
+    for (uint64_t have = 1; have < c->ranks; have *= ports + 1) {
+        uint64_t left = c->ranks - have, messages = nbcolli_cost_least((left + have - 1) / have, ports);
+        const nbcolli_cost_level l = nbcolli_cost_round(c, have * (messages + 1) / 2);
+        sum += nbcolli_cost_train_of(&l, messages, nbcolli_cost_least(left, have) * block, 2, 0);
+    }
+    return sum;
+}
+
+/* There are as many groups as the largest power of ports + 1; each first rank gets the others' blocks before, and gives
+ * them all of them. */
+nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
+{
+    uint64_t groups = 1, block = c->bytes / c->ranks;
+    nbcolli_cost_call near = *c;
+    nbcolli_cost_time sum = block * c->gamma;
+
+    while (groups * (ports + 1) <= c->ranks)
+        groups *= ports + 1;
+    uint64_t others = (c->ranks - 1) / groups;
+    if (c->are_blocks && others < c->node) /* groups of neighbours */
+        near.nodes = 1;
+    sum += nbcolli_cost_train(&near, others, block, 1, 0, c->node);
+    for (uint64_t have = 1; have < groups; have *= ports + 1) {
+        const nbcolli_cost_level l = nbcolli_cost_pairs(c, have * (c->ranks / groups), ports + 1);
+        sum += nbcolli_cost_train_of(&l, ports, have * (c->bytes / groups), 2, 0);
+    }
+    return sum + nbcolli_cost_train(&near, others, c->bytes, 1, 0, c->node);
+}
+
+nbcolli_cost_time nbcolli_cost_rounds(const nbcolli_cost_call *c, uint64_t rounds, uint64_t bytes, uint64_t worked,
+                                      int is_shift)
+{
+    nbcolli_cost_time sum = rounds * worked * c->gamma;
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        uint64_t distance = UINT64_C(1) << i;
+        const nbcolli_cost_level l = is_shift ? nbcolli_cost_round(c, distance) : nbcolli_cost_pairs(c, distance, 2);
+        sum += nbcolli_cost_message(&l, bytes);
+    }
+    return sum;
+}
+
+/* In its turn, each block is of those whose number has that digit. */
+nbcolli_cost_time nbcolli_cost_digits(const nbcolli_cost_call *c, uint64_t block)
+{
+    nbcolli_cost_time sum = 0;
+
+    for (uint64_t distance = 1; distance < c->ranks; distance *= 2) {
+        uint64_t rest = c->ranks % (2 * distance), bytes = c->ranks / (2 * distance) * distance;
+        bytes = (bytes + (rest > distance ? rest - distance : 0)) * block;
+        const nbcolli_cost_level l = nbcolli_cost_round(c, distance);
+        sum += nbcolli_cost_message(&l, bytes) + bytes * c->gamma;
+    }
+    return sum;
+}
+
+nbcolli_cost_time nbcolli_cost_turns(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    uint64_t turns = c->ranks > 2 ? c->ranks : c->ranks - 1;
+    uint64_t some = c->nodes > 1 && c->are_blocks ? nbcolli_cost_least(turns, 2 * c->node) : 0;
+    const nbcolli_cost_level whole = nbcolli_cost_crowd(c, c->node);
+    nbcolli_cost_time sum = (turns - some) * nbcolli_cost_message(&whole, bytes);
+
+    for (uint64_t i = 1; i <= some; i++) { /* of the nearest, on both sides, some stay in the node */
+        const nbcolli_cost_level l = nbcolli_cost_shift(c, (i + 1) / 2);
+        sum += nbcolli_cost_message(&l, bytes);
+    }
+    return sum;
+}
+
+nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64_t worked, int is_nearest_first)
+{
+    uint64_t power = (uint64_t)nbcoll_power((int)c->ranks);
+    nbcolli_cost_time sum = 0;
+
+    for (uint64_t parts = 2; parts <= c->ranks; parts *= 2) {
+        const nbcolli_cost_level l = nbcolli_cost_pairs(c, is_nearest_first ? parts / 2 : power / parts, 2);
+        sum += nbcolli_cost_message(&l, c->bytes / parts) + worked * (c->bytes / parts) * c->gamma;
+    }
+    return sum;
+}
