@@ -19,6 +19,7 @@ export PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
 # The page's files and commands into $work/page and $work/commands, what it says that they print into $work/wanted.
 take_apart()
 {
+    rm -rf "$work/page" "$work/commands"
     mkdir "$work/page"
     awk -v folder="$work/page/" -v commands="$work/commands" '
         /^```c$/ { is_listing = 1; file = ""; next }

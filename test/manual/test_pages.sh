@@ -5,3 +5,4 @@
 . "$NBCOLL_SOURCE/test/manual/page.sh"
 
 follow "$NBCOLL_SOURCE/docs/tutorial.md"
+follow "$NBCOLL_SOURCE/README.md"
