@@ -12,6 +12,7 @@
 #include "../host/word.h"
 
 #define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
+#define NBCOLLI_DRIVER_LOOKS 8u  /* in vain, then it yields between them */
 #define NBCOLLI_DRIVER_DEAF 1000000u   /* ns: the same where nothing wakes it */
 
 /* ---- working ----------------------------------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ static nbcoll_status nbcolli_driver_loop(nbcoll_driver *d, uint64_t deadline)
         else if (d->host.pause)
             d->host.pause(d->host.user, looks);
         else if (now - worked < d->spin_ns)
-            nbcolli_driver_pause(d, 1);
+            nbcolli_driver_pause(d, looks < NBCOLLI_DRIVER_LOOKS ? 1 : UINT64_MAX); /* others may share its core */
         else if (nbcolli_driver_sleep(d, deadline))
             worked = now = nbcolli_now(&d->host);
     }

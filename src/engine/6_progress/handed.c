@@ -102,6 +102,14 @@ static uint32_t nbcolli_steps_left(nbcolli_request *r)
     return left;
 }
 
+#define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */
+
+/* Data that takes long is the driver's, which is what it is there for, but for the lane START. */
+static ptrdiff_t nbcolli_bytes_of_start(const nbcolli_request *r)
+{
+    return r->schedule && r->schedule->starting ? NBCOLL_PASS_BYTES : NBCOLLI_START_BYTES;
+}
+
 void nbcolli_take_handed(nbcoll_context *c)
 {
     /* acquire: sees what was handed */
@@ -117,6 +125,8 @@ void nbcolli_take_handed(nbcoll_context *c)
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
+        if (c->serves == NBCOLLI_SERVES_CALLER)
+            c->bytes_left = nbcolli_bytes_of_start(r);
         nbcolli_take_over(r);
         if (c->driven.driver && r->schedule && r->schedule->starting)
             c->driven.left_steps += nbcolli_steps_left(r);

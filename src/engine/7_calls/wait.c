@@ -17,6 +17,7 @@
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
 #define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
+#define NBCOLLI_HELPING_YIELDS 4u    /* the same beside a driver, where ranks take turns on a core */
 #define NBCOLLI_NAP 100000000u       /* ns: on the news of a driven context, before a look at its driver */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
@@ -135,7 +136,8 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
 {
     nbcoll_context *c = contexts[0];
     uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
-    int sleeps = !c->host.pause && (w->looks > spins + NBCOLLI_WAIT_YIELDS || nbcolli_yields_in_vain(w, c));
+    uint64_t yields = c->crowded && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
+    int sleeps = !c->host.pause && (w->looks > spins + yields || nbcolli_yields_in_vain(w, c));
 
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
         if (nbcolli_is_inside(contexts[i])) /* there nothing can go on */

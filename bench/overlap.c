@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a driver hides: two ranks, as processes, compute on core 0 and call nothing between start and wait. Their
+ * drivers run on core 1, asleep when nothing was to do for 20 us, or never (spins); or on core 0, too; or there are
+ * none.
+ *
+ *     pure      start and wait, with that driver
+ *     compute   both ranks compute, and nothing is started
+ *     total     start, compute, wait
+ *     overlap   1 - (total - compute) / pure
+ *
+ * Each is from the first rank's beginning to the last one's end, the least of many rounds in which all take turns: what
+ * else runs on the machine only adds. A rank computes for twice the pure time, in which both cores may take part, and
+ * for 200 us at least. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nbcoll/driver.h"
+#include "nbcoll/shm.h"
+
+#include "timing.h"
+
+enum { RANKS = 2, ROUNDS = 9, BATCH = 5, SIZES = 4 };
+static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
+#define MOST ((size_t)4 << 20)
+#define LEAST_NS 200000
+
+typedef enum place { ELSEWHERE, SPINNING, HERE, NOWHERE, PLACES } place;
+static const char *const places[PLACES] = {"core 1", "spins", "core 0", "none"};
+typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
+
+typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, ALLTOALL, KINDS } kind;
+static const char *const kinds[KINDS] = {"bcast", "reduce", "allreduce", "allgather", "alltoall"};
+
+/* What the ranks share. */
+typedef struct shared {
+    nbcoll_shm_id id;
+    atomic_uint here; /* ranks that have come to a meeting, of all meetings */
+    double from[RANKS], to[RANKS];
+    double loops; /* a ns */
+} shared;
+
+typedef struct rank {
+    shared *s;
+    int number;
+    unsigned meetings;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_driver *driver[NOWHERE];
+    place at; /* of the driver that has the context */
+    char *send, *recv;
+} rank;
+
+static void bind_to(int core)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) {
+        perror("core");
+        _exit(1);
+    }
+}
+
+static void meet(rank *me)
+{
+    unsigned all = ++me->meetings * RANKS;
+    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
+        sched_yield();
+}
+
+static uint64_t work(uint64_t loops)
+{
+    uint64_t x = 1;
+    for (uint64_t i = 0; i < loops; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x));
+    }
+    return x;
+}
+
+static void start(rank *me, kind k, size_t bytes, nbcoll_request *q)
+{
+    size_t n = bytes / sizeof(double), block = n / RANKS;
+    switch (k) {
+    case BCAST: must(nbcoll_ibcast(me->recv, n, NBCOLL_DOUBLE, 0, me->comm, q)); break;
+    case REDUCE: must(nbcoll_ireduce(me->send, me->recv, n, NBCOLL_DOUBLE, NBCOLL_SUM, 0, me->comm, q)); break;
+    case ALLREDUCE: must(nbcoll_iallreduce(me->send, me->recv, n, NBCOLL_DOUBLE, NBCOLL_SUM, me->comm, q)); break;
+    case ALLGATHER: must(nbcoll_iallgather(me->send, me->recv, block, NBCOLL_DOUBLE, me->comm, q)); break;
+    default: must(nbcoll_ialltoall(me->send, me->recv, block, NBCOLL_DOUBLE, me->comm, q)); break;
+    }
+}
+
+/* From the first beginning to the last end. */
+static double once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+{
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+
+    meet(me);
+    me->s->from[me->number] = now();
+    if (f != COMPUTE)
+        start(me, k, bytes, &q);
+    if (f != PURE)
+        work(loops);
+    must(nbcoll_wait(&q, NBCOLL_FOREVER));
+    me->s->to[me->number] = now();
+    meet(me);
+    double from = me->s->from[0], to = me->s->to[0];
+    for (int r = 1; r < RANKS; r++) {
+        from = me->s->from[r] < from ? me->s->from[r] : from;
+        to = me->s->to[r] > to ? me->s->to[r] : to;
+    }
+    meet(me);
+    return to - from;
+}
+
+static void go_to(rank *me, place at)
+{
+    if (me->at != NOWHERE)
+        must(nbcoll_driver_remove(me->driver[me->at], me->context));
+    if (at != NOWHERE)
+        must(nbcoll_driver_add(me->driver[at], me->context));
+    me->at = at;
+    struct timespec t = {0, 300000}; /* it takes it over, and sleeps */
+    nanosleep(&t, NULL);
+}
+
+static double least(double *v)
+{
+    qsort(v, ROUNDS, sizeof *v, by_value);
+    return v[0];
+}
+
+/* Several in a row: what came before leaves its traces in caches and in the shares of the core. */
+static double batch(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+{
+    double best = once(me, k, bytes, f, loops);
+    for (int i = 1; i < BATCH; i++) {
+        double ns = once(me, k, bytes, f, loops);
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+static void measure(rank *me, kind k, size_t bytes)
+{
+    static double ns[PLACES][FORMS][ROUNDS];
+    uint64_t loops[PLACES];
+
+    for (int p = 0; p < PLACES; p++) {
+        double warm[ROUNDS];
+        go_to(me, (place)p);
+        for (int i = 0; i < ROUNDS; i++)
+            warm[i] = batch(me, k, bytes, PURE, 0);
+        double longest = 2 * least(warm) > LEAST_NS ? 2 * least(warm) : LEAST_NS;
+        loops[p] = (uint64_t)(longest * me->s->loops);
+    }
+    for (int i = 0; i < ROUNDS; i++)
+        for (int p = 0; p < PLACES; p++) {
+            go_to(me, (place)p);
+            for (int f = 0; f < FORMS; f++)
+                ns[p][f][i] = batch(me, k, bytes, (form)f, loops[p]);
+        }
+    for (int p = 0; p < PLACES && me->number == 0; p++) {
+        double pure = least(ns[p][PURE]), compute = least(ns[p][COMPUTE]), total = least(ns[p][TOTAL]);
+        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%%\n", kinds[k], bytes, places[p], pure / 1e3, compute / 1e3,
+               total / 1e3, 100 * (1 - (total - compute) / pure));
+    }
+    if (me->number == 0)
+        fflush(stdout);
+}
+
+static void open_rank(rank *me)
+{
+    nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id, .rank = me->number, .ranks = RANKS};
+    nbcoll_context_config context = {.size = sizeof context, .flags = NBCOLL_ANY_THREAD};
+    nbcoll_endpoint *ep;
+
+    must(nbcoll_shm_open(&shm, &ep));
+    must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context));
+    must(nbcoll_comm_create(me->context, ep, NULL, &me->comm, NBCOLL_FOREVER));
+    for (int p = 0; p < NOWHERE; p++) {
+        int core = p != HERE;
+        nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
+                                       .spin_ns = p == SPINNING ? UINT64_MAX : core ? 0 : 1};
+        must(nbcoll_driver_create(&config, &me->driver[p]));
+        must(nbcoll_driver_start(me->driver[p]));
+    }
+    me->at = NOWHERE;
+    me->send = aligned_alloc(128, MOST);
+    me->recv = aligned_alloc(128, MOST);
+    memset(me->send, 0, MOST);
+    memset(me->recv, 0, MOST);
+}
+
+static void run_rank(shared *s, int number)
+{
+    rank me = {.s = s, .number = number};
+
+    open_rank(&me);
+    if (number == 0)
+        printf("%-10s %7s  %-7s %9s %9s %9s %9s\n", "operation", "bytes", "driver", "pure, us", "compute", "total",
+               "overlap");
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < SIZES; i++)
+            measure(&me, (kind)k, sizes[i]);
+    for (int p = 0; p < NOWHERE; p++)
+        must(nbcoll_driver_free(me.driver[p]));
+    while (nbcoll_context_free(me.context) == NBCOLL_ERR_BUSY)
+        ;
+}
+
+int main(void)
+{
+    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int is_wrong = 0, how;
+
+    bind_to(0);
+    must(nbcoll_shm_id_make(&s->id));
+    for (int i = 0; i < 20; i++) {
+        double at = now();
+        work(1000000);
+        double loops = 1e6 / (now() - at);
+        s->loops = loops > s->loops ? loops : s->loops;
+    }
+    for (int r = 0; r < RANKS; r++)
+        if (fork() == 0) {
+            run_rank(s, r);
+            fflush(stdout);
+            _exit(0);
+        }
+    for (int r = 0; r < RANKS; r++)
+        is_wrong |= wait(&how) < 0 || how != 0;
+    return is_wrong;
+}
