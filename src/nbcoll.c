@@ -7,7 +7,7 @@
  *
  * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in.
  * NBCOLL_PREFIX renames every external symbol (nbcoll/prefix.h). What needs a library of its own is not here: tuning
- * files are src/tuning/tuning.c, affinity is src/affinity/affinity.c.
+ * files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, verbs is the files of transports/verbs.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C

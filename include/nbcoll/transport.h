@@ -59,8 +59,9 @@ typedef enum nbcoll_posted {
                             ring or queue is full, of a rank that has left: it goes nowhere */
     NBCOLL_POST_LENT,    /* header, payload, memory, key, registration and work request stay as they are until the work
                             request comes back, exactly once, from progress (also after cancel) */
-    NBCOLL_POST_NOT_NOW, /* no room: nothing happened; the core tries again after each progress, and may sleep until
-                            there is room (see arm) */
+    NBCOLL_POST_NOT_NOW, /* no room, or not connected to the peer yet, which a transport may be from the first post on:
+                            nothing happened; the core tries again after each progress, and may sleep until there is
+                            room (see arm) */
     NBCOLL_POST_LOST,    /* the peer is dead or unreachable: nothing happened */
     NBCOLL_POST_FAILED   /* the transport is broken: nothing happened */
 } nbcoll_posted;

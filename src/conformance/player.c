@@ -309,6 +309,14 @@ void world_settle(struct world *w)
             player_progress(&w->player[i]);
 }
 
+void world_meet(struct world *w)
+{
+    for (int from = 0; from < w->ranks; from++)
+        for (int to = 0; to < w->ranks; to++)
+            player_write(&w->player[from], to, 8);
+    world_settle(w);
+}
+
 void player_await_works(struct player *p)
 {
     struct world *w = p->world;

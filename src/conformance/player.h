@@ -74,6 +74,8 @@ static void world_run(struct world *w, void (*main)(struct player *p));
 static void player_talk(struct player *p);
 /* Steps all players until their letters have arrived and their work requests are back. */
 static void world_settle(struct world *w);
+/* One letter from each to each: a transport that connects two ranks when they first talk has done so. */
+static void world_meet(struct world *w);
 
 static struct letter *player_write(struct player *p, int to, size_t bytes);
 /* Posts one letter, which becomes POSTED unless it was refused. */

@@ -50,13 +50,21 @@ static void send_one(struct player *from, int to)
         player_await_works(from);
 }
 
+/* Arms; what a transport still has to do for itself after the last message may keep it from that, but not for ever. */
+static void arm_at_last(struct player *p)
+{
+    for (; player_arm(p) != NBCOLL_OK; case_waits("arm to say OK when nothing is there"))
+        player_progress(p);
+}
+
 static void arm_tells_what_waits(const nbcoll_conformance *c)
 {
     struct world *w = world_with_wakeups(c, 2);
     struct player *p = &w->player[1];
+    world_meet(w);
     for (int round = 0; round < 10; round++) {
-        CHECK_EQUAL(player_arm(p), NBCOLL_OK);
-        CHECK_EQUAL(player_arm(p), NBCOLL_OK); /* again, without having slept */
+        arm_at_last(p);
+        arm_at_last(p); /* again, without having slept */
         CHECK(!player_progress(p));
         send_one(&w->player[round % 2], 1); /* from another rank, or from itself */
         while (player_arm(p) != NBCOLL_AGAIN) /* under way: then it wakes */
@@ -69,11 +77,11 @@ static void arm_tells_what_waits(const nbcoll_conformance *c)
 /* Arms, so that the next thing that comes wakes it. It may be woken for nothing, but not for ever. */
 static void fall_asleep(struct player *p)
 {
-    CHECK_EQUAL(player_arm(p), NBCOLL_OK);
+    arm_at_last(p);
     while (player_is_rung(p, 0)) {
         case_waits("an armed rank, for which nothing comes, to sleep");
         player_progress(p);
-        CHECK_EQUAL(player_arm(p), NBCOLL_OK);
+        arm_at_last(p);
     }
 }
 
@@ -190,7 +198,7 @@ static void a_leave_ends_a_sleep(const nbcoll_conformance *c)
             CHECK(player_arm(p) == NBCOLL_AGAIN || player_is_rung(p, case_left_ms()));
             player_progress(p);
         }
-        CHECK_EQUAL(player_arm(p), NBCOLL_OK); /* and then can sleep */
+        arm_at_last(p); /* and then can sleep */
         player_progress(p);
     }
     world_close(w);

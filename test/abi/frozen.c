@@ -23,6 +23,7 @@
 #include <nbcoll/launch.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
+#include <nbcoll/verbs.h>
 #include <nbcoll/conformance.h>
 
 #ifdef __cplusplus
@@ -562,6 +563,25 @@ OFFSET(nbcoll_affinity, ranks, 8);
 OFFSET(nbcoll_affinity, cores, 12);
 OFFSET(nbcoll_affinity, idle, 16);
 OFFSET(nbcoll_affinity, why, 20);
+
+/* ---- verbs.h ----------------------------------------------------------------------------------------------------- */
+SIZE(nbcoll_verbs_config, 120);
+OFFSET(nbcoll_verbs_config, size, 0);
+OFFSET(nbcoll_verbs_config, rank, 8);
+OFFSET(nbcoll_verbs_config, ranks, 12);
+OFFSET(nbcoll_verbs_config, device, 16);
+OFFSET(nbcoll_verbs_config, port, 24);
+OFFSET(nbcoll_verbs_config, gid_index, 28);
+OFFSET(nbcoll_verbs_config, credits, 32);
+OFFSET(nbcoll_verbs_config, payload, 36);
+OFFSET(nbcoll_verbs_config, timeout, 40);
+OFFSET(nbcoll_verbs_config, retries, 44);
+OFFSET(nbcoll_verbs_config, probe_ms, 48);
+OFFSET(nbcoll_verbs_config, connect_ms, 52);
+OFFSET(nbcoll_verbs_config, host, 56);
+
+SIZE(nbcoll_verbs_address, 48);
+OFFSET(nbcoll_verbs_address, word, 0);
 
 /* ---- pattern.h --------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ROUNDS_MAX, 31);

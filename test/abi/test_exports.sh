@@ -5,7 +5,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
+with=$(ls "$NBCOLL_SOURCE/transports" | grep -v verbs | sed 's/.*/-DNBCOLL_WITH_\U&/')
 map=$NBCOLL_SOURCE/src/nbcoll.map
 
 "$CC" -w -O0 -fPIC -fvisibility=hidden -shared -I"$NBCOLL_SOURCE/include" $with \
@@ -17,5 +17,5 @@ diff "$work/listed" "$work/exported"
 # What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files,
 # affinity and the conformance suite have libraries of their own.
 sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$NBCOLL_SOURCE"/include/nbcoll/*.h |
-    grep -v '^nbcoll_\(tuning\|affinity\|conformance\)_' | LC_ALL=C sort >"$work/declared"
+    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|conformance\)_' | LC_ALL=C sort >"$work/declared"
 diff "$work/declared" "$work/listed"

@@ -6,7 +6,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
+with=$(ls "$NBCOLL_SOURCE/transports" | grep -v verbs | sed 's/.*/-DNBCOLL_WITH_\U&/')
 
 (cd "$NBCOLL_SOURCE" && awk -f src/amalgamate.awk) >"$work/nbcoll.h"
 cat >"$work/bare.h" <<'END'

@@ -6,7 +6,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-with=$(ls "$NBCOLL_SOURCE/transports" | sed 's/.*/-DNBCOLL_WITH_\U&/')
+with=$(ls "$NBCOLL_SOURCE/transports" | grep -v verbs | sed 's/.*/-DNBCOLL_WITH_\U&/')
 program=$NBCOLL_SOURCE/test/consumer/program.c
 unity=$NBCOLL_SOURCE/src/nbcoll.c
 strict='-Wall -Wextra -Wpedantic -Wshadow -Werror'

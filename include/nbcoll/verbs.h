@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * verbs: the transport between ranks that RDMA devices join (InfiniBand, RoCE, software like rxe), by libibverbs.
+ *
+ *     nbcoll_verbs_config config = {.size = sizeof config, .rank = rank, .ranks = ranks};
+ *     nbcoll_verbs_address mine, all[ranks];
+ *     nbcoll_verbs_open(&config, &mine, &endpoint);
+ *     ... each rank's address to all ranks: by the host's allgather, a key-value store, a file ...
+ *     nbcoll_verbs_meet(endpoint, all);
+ *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+ *
+ * Queue pairs (RC) are connected when a pair of ranks first talks: a rank's memory and its part of the device's grow
+ * with the peers that it uses, about 150 KB a peer. Small messages go into receives that all peers share, as many as
+ * credits allow to be under way, so that a receiver is always ready; large data is read (get) or written (put) by the
+ * device, on a queue pair of its own. A waiting rank can sleep: on a completion channel.
+ *
+ * A rank that ends without closing its endpoint is found by what is sent to it: a probe, if nothing else. It is
+ * reported lost when the device has retried as often as it may; `probe_ms` and `timeout` say how soon that is.
+ *
+ * This part of nbcoll is optional: a library of its own that needs libibverbs (pkg-config: nbcoll_verbs; CMake: the
+ * component `verbs`, target nbcoll::verbs). The core knows nothing of it. Its memory comes from the host's hooks, but
+ * for what libibverbs takes.
+ */
+#include "transport.h"
+
+#ifndef NBCOLL_VERBS_H
+#define NBCOLL_VERBS_H
+
+#ifdef NBCOLL_PREFIX /* not among the names of every copy */
+#define nbcoll_verbs_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_open)
+#define nbcoll_verbs_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_meet)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What 0 means stands in brackets. All but rank, device, port and gid_index must be the same on all ranks. */
+typedef struct nbcoll_verbs_config {
+    size_t size;
+    int rank, ranks;
+    const char *device; /* its name, as ibv_devices lists it [the first one with an active port] */
+    uint32_t port;      /* [the device's first active one] */
+    /* Entry + 1 of the port's table of GIDs, for RoCE [the first RoCE v2 one with an IPv4 address, else the first
+     * RoCE v2 one, else the first one]. Not used over InfiniBand without routers. */
+    uint32_t gid_index;
+    uint32_t credits;  /* messages under way from one rank to another, 2 to 128 [16] */
+    uint32_t payload;  /* limits.payload, a multiple of 8 from 256 to 65536 [4096] */
+    uint32_t timeout;  /* of the device, 1 to 31: it sends again after 4.096 us * 2^timeout [16: 268 ms] */
+    uint32_t retries;  /* as often as it does that before a peer is lost, 1 to 6 (7 is for ever on some devices) [6] */
+    uint32_t probe_ms; /* a connected peer that nothing was sent to is probed so often, while this rank progresses or
+                          sleeps [1000] */
+    uint32_t connect_ms; /* so long a rank that does not answer is asked to connect, then it is lost. Only a rank that
+                            progresses answers [60000] */
+    nbcoll_host host;    /* its alloc, free and now */
+} nbcoll_verbs_config;
+
+/* Where a rank is found. To be copied as bytes; it means nothing to the host. */
+typedef struct nbcoll_verbs_address {
+    uint64_t word[6];
+} nbcoll_verbs_address;
+
+/* Opens the device. *mine is to reach all ranks; before nbcoll_verbs_meet the endpoint can only be closed. From any
+ * thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK; UNSUPPORTED: there is no
+ * such device, it has no such port or GID, or the port is not active; MEMORY; TRANSPORT: the device refused. */
+NBCOLL_API nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_address *mine,
+                                           nbcoll_endpoint **out);
+
+/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. Does
+ * not wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors,
+ * with nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address,
+ * or its credits, payload or number of ranks differ from this rank's. */
+NBCOLL_API nbcoll_status nbcoll_verbs_meet(nbcoll_endpoint *endpoint, const nbcoll_verbs_address all[]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * How ranks that are processes of one machine learn each other's addresses: from memory that they share. */
+#ifndef TEST_VM_BOARD_H
+#define TEST_VM_BOARD_H
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <nbcoll/verbs.h>
+
+enum { BOARD_RANKS = 16 };
+
+typedef struct board {
+    nbcoll_verbs_address all[BOARD_RANKS];
+    atomic_int written;
+} board;
+
+/* Opens this rank's endpoint, and waits for the others to do so. Null: the device refused. */
+static inline nbcoll_endpoint *board_open(board *b, const nbcoll_verbs_config *config)
+{
+    nbcoll_endpoint *ep = NULL;
+
+    if (nbcoll_verbs_open(config, &b->all[config->rank], &ep) != NBCOLL_OK)
+        return NULL;
+    for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < config->ranks;)
+        sched_yield();
+    return nbcoll_verbs_meet(ep, b->all) == NBCOLL_OK ? ep : NULL;
+}
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * How two ranks connect their queue pairs, when one of them first sends to the other. Each makes its own and tells the
+ * other their numbers by a datagram. Who knows the other's numbers can receive; who also knows that the other can
+ * receive may send. Datagrams are lost: who wants to send asks again. See verbs.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "verbs.h"
+
+static const uint64_t nbcolli_verbs_first_ask = 20000000; /* then twice as long, up to half a second */
+
+/* ---- queue pairs ------------------------------------------------------------------------------------------------- */
+
+static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, uint32_t sends, int access)
+{
+    struct ibv_qp_init_attr how = {
+        .send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = IBV_QPT_RC, .cap = {sends, 0, 1, 1, 0}};
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qp_access_flags = (unsigned)access};
+    struct ibv_qp *qp = ibv_create_qp(e->pd, &how);
+    if (qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0)
+        return qp;
+    if (qp)
+        ibv_destroy_qp(qp);
+    return NULL;
+}
+
+/* To where the peer's is. */
+static struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank)
+{
+    const nbcolli_verbs_place *place = &e->place[rank];
+    struct ibv_ah_attr way = {.dlid = place->lid, .port_num = e->port};
+    if (e->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
+        way.is_global = 1;
+        way.grh = (struct ibv_global_route){.dgid = place->gid, .sgid_index = (uint8_t)e->gid_index, .hop_limit = 64};
+    }
+    return way;
+}
+
+static bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
+{
+    uint32_t mtu = e->place[rank].mtu, own = (uint32_t)e->port_attr.active_mtu;
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_RTR,
+                             .path_mtu = (enum ibv_mtu)(mtu < own ? mtu : own),
+                             .dest_qp_num = theirs,
+                             .max_dest_rd_atomic = 8,
+                             .min_rnr_timer = 12,
+                             .ah_attr = nbcolli_verbs_way(e, rank)};
+    if (ibv_modify_qp(qp, &to,
+                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
+        return false;
+    to = (struct ibv_qp_attr){
+        .qp_state = IBV_QPS_RTS, .timeout = (uint8_t)e->timeout, .retry_cnt = (uint8_t)e->retries, .max_rd_atomic = 8};
+    return ibv_modify_qp(qp, &to,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                             IBV_QP_MAX_QP_RD_ATOMIC) == 0;
+}
+
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
+
+nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank)
+{
+    nbcolli_verbs_peer *p = &e->peer[rank];
+
+    if (!p->is_known) {
+        p->is_known = true;
+        p->rank = rank;
+        p->next_known = e->known;
+        e->known = p;
+    }
+    return p;
+}
+
+void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
+{
+    (void)e;
+    if (p->messages)
+        ibv_destroy_qp(p->messages);
+    if (p->bulk)
+        ibv_destroy_qp(p->bulk);
+    if (p->route)
+        ibv_destroy_ah(p->route);
+    p->messages = p->bulk = NULL;
+    p->route = NULL;
+}
+
+/* Queue pairs, and buffers: receives for all that it may send, and as many to send to it. */
+static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
+{
+    uint32_t receives = e->credits + NBCOLLI_VERBS_EXTRA;
+    size_t wire = sizeof(nbcoll_header) + e->payload;
+    int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+    if (p->state != NBCOLLI_VERBS_APART)
+        return true;
+    struct ibv_ah_attr way = nbcolli_verbs_way(e, p->rank);
+    p->messages = nbcolli_verbs_pair(e, e->credits + NBCOLLI_VERBS_QUIET, access & ~IBV_ACCESS_REMOTE_READ);
+    p->bulk = p->messages ? nbcolli_verbs_pair(e, 2 * NBCOLLI_VERBS_BULK, access) : NULL;
+    p->route = p->bulk ? ibv_create_ah(e->pd, &way) : NULL;
+    nbcolli_verbs_buffer *all =
+        p->route ? nbcolli_verbs_cut(e, receives + e->credits, wire, &p->slab, &p->slab_bytes, &p->mr) : NULL;
+    if (!all) {
+        e->error = errno;
+        nbcolli_verbs_disconnect(e, p);
+        return false;
+    }
+    nbcolli_verbs_buffer *last = all;
+    for (uint32_t i = 1; i < receives; i++)
+        last = last->next;
+    p->spare = last->next;
+    last->next = NULL;
+    nbcolli_verbs_receive(e, all);
+    p->credits = e->credits;
+    p->state = NBCOLLI_VERBS_CONNECTING;
+    return true;
+}
+
+/* ---- datagrams --------------------------------------------------------------------------------------------------- */
+
+void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b)
+{
+    struct ibv_sge part = {(uintptr_t)b->wire, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_datagram), b->lkey};
+    struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_DATAGRAM),
+                             .sg_list = &part,
+                             .num_sge = 1},
+                       *bad;
+    ibv_post_recv(e->datagrams, &wr, &bad);
+}
+
+/* What cannot be said now is said again, or asked for. */
+static void nbcolli_verbs_tell(nbcolli_verbs_end *e, const nbcolli_verbs_peer *p, nbcolli_verbs_word word)
+{
+    nbcolli_verbs_buffer *b = e->said;
+    nbcolli_verbs_datagram d = {.nonce = e->nonce,
+                                .rank = (uint32_t)e->base.rank,
+                                .word = (uint16_t)word,
+                                .knows_yours = p->knows_its,
+                                .knows_done = p->state == NBCOLLI_VERBS_CONNECTED};
+
+    if (!b || !p->route)
+        return;
+    d.messages = p->messages ? p->messages->qp_num : 0;
+    d.bulk = p->bulk ? p->bulk->qp_num : 0;
+    memcpy(b->wire, &d, sizeof d);
+    struct ibv_sge part = {(uintptr_t)b->wire, sizeof d, b->lkey};
+    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_SAID),
+                             .sg_list = &part,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.ud = {p->route, e->place[p->rank].qpn, NBCOLLI_VERBS_MAGIC & 0x7fffffffu}},
+                       *bad;
+    if (ibv_post_send(e->datagrams, &wr, &bad) == 0) {
+        e->said = b->next;
+        e->saying++;
+    }
+}
+
+static void nbcolli_verbs_ask(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, uint64_t now)
+{
+    p->asked_at = now;
+    nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_CONNECT);
+}
+
+bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
+{
+    if (!nbcolli_verbs_make(e, p))
+        return false;
+    if (p->state == NBCOLLI_VERBS_CONNECTING && !p->is_wanted) {
+        uint64_t now = nbcolli_now(&e->host);
+        p->is_wanted = true;
+        p->wait_ns = nbcolli_verbs_first_ask;
+        p->asks_until = now + e->connect_ns;
+        nbcolli_verbs_ask(e, p, now);
+    }
+    return true;
+}
+
+uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) {
+        if (p->state != NBCOLLI_VERBS_CONNECTING || !p->is_wanted)
+            continue;
+        if (now >= p->asks_until) {
+            nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
+            continue;
+        }
+        if (now - p->asked_at >= p->wait_ns) {
+            p->wait_ns = 2 * p->wait_ns < 500000000 ? 2 * p->wait_ns : 500000000;
+            nbcolli_verbs_ask(e, p, now);
+        }
+        next = p->asked_at + p->wait_ns < next ? p->asked_at + p->wait_ns : next;
+    }
+    return next;
+}
+
+/* Its numbers are known: this rank can receive from it. */
+static void nbcolli_verbs_learn(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, const nbcolli_verbs_datagram *d)
+{
+    if (p->knows_its)
+        return;
+    if (!nbcolli_verbs_join(e, p->rank, p->messages, d->messages) ||
+        (!p->is_given_up && !nbcolli_verbs_join(e, p->rank, p->bulk, d->bulk))) {
+        e->error = errno;
+        nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
+        return;
+    }
+    p->knows_its = true;
+}
+
+static void nbcolli_verbs_connects(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, const nbcolli_verbs_datagram *d)
+{
+    if (!nbcolli_verbs_make(e, p)) /* it asks again */
+        return;
+    nbcolli_verbs_learn(e, p, d);
+    if (p->state == NBCOLLI_VERBS_CONNECTING && p->knows_its && d->knows_yours) {
+        p->state = NBCOLLI_VERBS_CONNECTED;
+        p->heard = nbcolli_now(&e->host);
+    }
+    if (p->knows_its && !d->knows_done)
+        nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_CONNECT);
+}
+
+void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, uint32_t bytes)
+{
+    nbcolli_verbs_datagram d;
+    nbcolli_verbs_peer *p = NULL;
+
+    if (bytes == NBCOLLI_VERBS_ROUTE + sizeof d && e->place) {
+        memcpy(&d, b->wire + NBCOLLI_VERBS_ROUTE, sizeof d);
+        if (d.rank < (uint32_t)e->base.ranks && (int)d.rank != e->base.rank && d.nonce == e->place[d.rank].nonce)
+            p = nbcolli_verbs_know(e, (int)d.rank);
+    }
+    nbcolli_verbs_listen(e, b);
+    if (!p || p->state == NBCOLLI_VERBS_LEFT || p->state == NBCOLLI_VERBS_LOST)
+        return;
+    if (d.word == NBCOLLI_VERBS_CONNECT)
+        nbcolli_verbs_connects(e, p, &d);
+    else /* who could not send yet has nothing under way to here */
+        nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LEFT);
+}
+
+/* To those that are not connected, which would never know: as often as there is room, since nobody will ask again. */
+void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e)
+{
+    for (int rank = 0; e->place && rank < e->base.ranks; rank++) {
+        nbcolli_verbs_peer *p = rank == e->base.rank ? NULL : nbcolli_verbs_know(e, rank);
+        if (!p || (p->state != NBCOLLI_VERBS_APART && p->state != NBCOLLI_VERBS_CONNECTING))
+            continue;
+        struct ibv_ah_attr way = nbcolli_verbs_way(e, rank);
+        if (!p->route)
+            p->route = ibv_create_ah(e->pd, &way);
+        if (!e->said)
+            nbcolli_verbs_flush(e);
+        nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_GOODBYE);
+    }
+}

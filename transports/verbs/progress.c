@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Completions, and what follows from them: arrivals, work requests that come back, ends of peers; and sleeping. See
+ * verbs.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "verbs.h"
+
+#define NBCOLLI_VERBS_TICK 64u /* passes between two looks at the clock */
+
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
+
+void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_state state)
+{
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_ERR};
+
+    if (p->state == NBCOLLI_VERBS_LEFT || p->state == NBCOLLI_VERBS_LOST)
+        return;
+    p->state = state;
+    e->ends++;
+    if (p->messages)
+        ibv_modify_qp(p->messages, &to, IBV_QP_STATE);
+    if (p->bulk)
+        ibv_modify_qp(p->bulk, &to, IBV_QP_STATE);
+}
+
+static void nbcolli_verbs_report(nbcolli_verbs_end *e, nbcoll_completions *found)
+{
+    for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) {
+        int *report = p->state == NBCOLLI_VERBS_LOST ? &found->lost : &found->departed;
+        if ((p->state != NBCOLLI_VERBS_LOST && p->state != NBCOLLI_VERBS_LEFT) || p->is_reported || *report >= 0)
+            continue;
+        *report = p->rank;
+        p->is_reported = true;
+        e->ends--;
+    }
+}
+
+/* What the peer's device did not acknowledge, or refused. On the queue pair of bulk data that may be for want of a
+ * registration, or since this rank was given up. */
+static void nbcolli_verbs_failed(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, const struct ibv_wc *wc)
+{
+    if (wc->status != IBV_WC_WR_FLUSH_ERR) {
+        p->error = wc->status;
+        p->vendor_error = wc->vendor_err;
+    }
+    if (p->messages && wc->qp_num == p->messages->qp_num)
+        nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
+    else if (!p->bulk_is_over && p->state == NBCOLLI_VERBS_CONNECTED) {
+        p->bulk_is_over = true;
+        nbcolli_verbs_say(e, p, NBCOLLI_VERBS_MESSAGE);
+    }
+}
+
+/* ---- completions ------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_verbs_give_work(nbcoll_work *work, const nbcolli_verbs_peer *p, bool is_done,
+                                    nbcoll_completions *found)
+{
+    if (is_done)
+        work->status = NBCOLL_OK;
+    else if (p->state == NBCOLLI_VERBS_LOST || p->state == NBCOLLI_VERBS_LEFT)
+        work->status = NBCOLL_ERR_PEER_LOST;
+    else
+        work->status = p->is_given_up ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_TRANSPORT;
+    work->next = found->completed;
+    found->completed = work;
+}
+
+/* A message, or the notice of a put, is acknowledged, or will not be. */
+static void nbcolli_verbs_posted(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, const struct ibv_wc *wc,
+                                 nbcoll_completions *found)
+{
+    nbcolli_verbs_peer *p = b->peer;
+    bool goes_nowhere = p->state == NBCOLLI_VERBS_LEFT && !b->is_notice;
+
+    if (wc->status != IBV_WC_SUCCESS)
+        nbcolli_verbs_failed(e, p, wc);
+    if (b->work)
+        nbcolli_verbs_give_work(b->work, p, wc->status == IBV_WC_SUCCESS || goes_nowhere, found);
+    p->bulk_posts -= b->is_notice;
+    b->work = NULL;
+    b->peer = NULL;
+    b->next = p->spare;
+    p->spare = b;
+}
+
+static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc, nbcoll_completions *found,
+                                   nbcoll_arrival ***last)
+{
+    void *at = nbcolli_verbs_at(wc->wr_id);
+    nbcolli_verbs_peer *p;
+
+    switch ((nbcolli_verbs_of)(wc->wr_id & 7)) {
+    case NBCOLLI_VERBS_OF_RECEIVE:
+        nbcolli_verbs_took(e, at, wc, last);
+        break;
+    case NBCOLLI_VERBS_OF_POST:
+        ((nbcolli_verbs_buffer *)at)->peer->heard = e->now;
+        nbcolli_verbs_posted(e, at, wc, found);
+        break;
+    case NBCOLLI_VERBS_OF_QUIET:
+        p = at;
+        p->heard = e->now;
+        if (p->messages && wc->qp_num == p->messages->qp_num)
+            p->quiet--;
+        if (wc->status != IBV_WC_SUCCESS)
+            nbcolli_verbs_failed(e, p, wc);
+        break;
+    case NBCOLLI_VERBS_OF_GET:
+        p = (nbcolli_verbs_peer *)(uintptr_t)((nbcoll_work *)at)->scratch[0];
+        p->bulk_posts--;
+        if (wc->status != IBV_WC_SUCCESS)
+            nbcolli_verbs_failed(e, p, wc);
+        nbcolli_verbs_give_work(at, p, wc->status == IBV_WC_SUCCESS, found);
+        break;
+    case NBCOLLI_VERBS_OF_DATAGRAM:
+        nbcolli_verbs_heard(e, at, wc->status == IBV_WC_SUCCESS ? wc->byte_len : 0);
+        break;
+    case NBCOLLI_VERBS_OF_SAID:
+        ((nbcolli_verbs_buffer *)at)->next = e->said;
+        e->said = at;
+        e->saying--;
+        break;
+    }
+}
+
+/* Returns how many there were. */
+static int nbcolli_verbs_poll(nbcolli_verbs_end *e, nbcoll_completions *found, nbcoll_arrival ***last)
+{
+    struct ibv_wc wc[NBCOLLI_VERBS_BATCH];
+    int n = ibv_poll_cq(e->cq, NBCOLLI_VERBS_BATCH, wc);
+
+    for (int i = 0; i < n; i++)
+        nbcolli_verbs_complete(e, &wc[i], found, last);
+    return n;
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+/* Probes who has not been heard of for long. Returns when something is due next. */
+static uint64_t nbcolli_verbs_tick(nbcolli_verbs_end *e)
+{
+    e->now = nbcolli_now(&e->host);
+    uint64_t next = nbcolli_verbs_ask_again(e, e->now);
+
+    for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) {
+        if (p->state != NBCOLLI_VERBS_CONNECTED)
+            continue;
+        if (e->now - p->heard >= e->probe_ns) {
+            nbcolli_verbs_say(e, p, NBCOLLI_VERBS_MESSAGE);
+            p->heard = e->now;
+        }
+        next = p->heard + e->probe_ns < next ? p->heard + e->probe_ns : next;
+    }
+    return next;
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_verbs_disarm(nbcolli_verbs_end *e)
+{
+    struct ibv_cq *cq;
+    void *context;
+    uint64_t expirations;
+
+    e->is_armed = false;
+    while (ibv_get_cq_event(e->channel, &cq, &context) == 0)
+        ibv_ack_cq_events(cq, 1);
+    (void)!read(e->timer, &expirations, sizeof expirations);
+    e->passes = NBCOLLI_VERBS_TICK - 1; /* something may be due */
+}
+
+static void nbcolli_verbs_own_arrive(nbcolli_verbs_end *e, nbcoll_arrival ***last)
+{
+    for (nbcolli_verbs_buffer *b = e->own_first, *next; b; b = next) {
+        next = b->next;
+        b->arrival.next = NULL;
+        b->arrival.source = e->base.rank;
+        b->arrival.payload = b->wire + sizeof(nbcoll_header);
+        memcpy(&b->arrival.header, b->wire, sizeof(nbcoll_header));
+        **last = &b->arrival;
+        *last = &b->arrival.next;
+        b->next = e->arrived;
+        e->arrived = b;
+    }
+    e->own_first = NULL;
+    e->own_last = &e->own_first;
+}
+
+void nbcolli_verbs_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+{
+    nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+    nbcoll_arrival **last = &found->arrived;
+
+    if (e->is_armed)
+        nbcolli_verbs_disarm(e);
+    nbcolli_verbs_release(e);
+    found->completed = e->cancelled;
+    e->cancelled = NULL;
+    if (e->own_first)
+        nbcolli_verbs_own_arrive(e, &last);
+    if (e->is_stashed) {
+        e->is_stashed = false;
+        nbcolli_verbs_complete(e, &e->stashed, found, &last);
+    }
+    ep->busy = nbcolli_verbs_poll(e, found, &last) == NBCOLLI_VERBS_BATCH;
+    if (++e->passes % NBCOLLI_VERBS_TICK == 0)
+        nbcolli_verbs_tick(e);
+    if (e->ends)
+        nbcolli_verbs_report(e, found);
+}
+
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_verbs_fd(nbcoll_endpoint *ep)
+{
+    return nbcolli_verbs_end_of(ep)->epoll;
+}
+
+static nbcoll_status nbcolli_verbs_arm(nbcoll_endpoint *ep)
+{
+    nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+
+    if (e->is_stashed || e->own_first || e->cancelled || e->ends || ibv_req_notify_cq(e->cq, 0) != 0)
+        return NBCOLL_AGAIN;
+    e->is_armed = true; /* what comes from now on says so; what came before is looked for */
+    if (ibv_poll_cq(e->cq, 1, &e->stashed) > 0) {
+        e->is_stashed = true;
+        return NBCOLL_AGAIN;
+    }
+    uint64_t next = nbcolli_verbs_tick(e);
+    if (e->ends)
+        return NBCOLL_AGAIN;
+    uint64_t in = next == UINT64_MAX ? 0 : next > e->now ? next - e->now : 1;
+    struct itimerspec when = {.it_value = {(time_t)(in / 1000000000), (long)(in % 1000000000)}};
+    return timerfd_settime(e->timer, 0, &when, NULL) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
+}
+
+const nbcoll_wakeup nbcolli_verbs_wakeup = {sizeof nbcolli_verbs_wakeup, nbcolli_verbs_fd, nbcolli_verbs_arm};
+
+/* ---- at the end ---------------------------------------------------------------------------------------------------
+ */
+
+static bool nbcolli_verbs_is_quiet(const nbcolli_verbs_end *e)
+{
+    for (const nbcolli_verbs_peer *p = e->known; p; p = p->next_known)
+        if (p->state == NBCOLLI_VERBS_CONNECTED && p->quiet)
+            return false;
+    return true;
+}
+
+/* The devices of the peers acknowledge what they have receives for, whatever their ranks do; who has ended is found by
+ * the last retry, and a device that does not find it is not waited for. */
+void nbcolli_verbs_flush(nbcolli_verbs_end *e)
+{
+    uint64_t last_retry = (UINT64_C(4096) << e->timeout) * 2 * (e->retries + 1);
+    uint64_t until = nbcolli_now(&e->host) + last_retry + 1000000000;
+
+    do {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        nbcoll_arrival **last = &found.arrived;
+        nbcolli_verbs_poll(e, &found, &last);
+        nbcolli_verbs_release(e);
+    } while ((e->saying || !nbcolli_verbs_is_quiet(e)) && nbcolli_now(&e->host) < until);
+}

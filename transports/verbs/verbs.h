@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the verbs transport share.
+ *
+ *     device.c      the device, its port and GID; what an endpoint has of it
+ *     connect.c     datagrams by which two ranks connect their queue pairs, and say goodbye where these are not
+ *     messages.c    posts, receives, credits
+ *     bulk.c        registration; gets and puts, on a queue pair of their own
+ *     progress.c    completions, deaths, departures, sleeping
+ *     verbs.c       opening, the table, closing
+ */
+#ifndef NBCOLLI_VERBS_H
+#define NBCOLLI_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+#include "nbcoll/verbs.h"
+#include "../../src/host/host.h"
+
+#define NBCOLLI_VERBS_MAGIC 0x6e627601u /* raised with every change of addresses, datagrams or immediates */
+#define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
+#define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
+#define NBCOLLI_VERBS_QUIET 8u          /* messages of the transport's own under way to a peer, at most */
+#define NBCOLLI_VERBS_BULK 32u          /* gets and puts under way to a peer, at most */
+#define NBCOLLI_VERBS_EXTRA 4u /* receives for a peer beside its credits: two returns of credits, a goodbye, one more  \
+                                */
+
+/* ---- what travels ------------------------------------------------------------------------------------------------ */
+
+/* What nbcoll_verbs_address holds. */
+typedef struct nbcolli_verbs_place {
+    uint32_t magic, ranks;
+    uint32_t qpn; /* takes datagrams */
+    uint16_t lid, credits;
+    uint32_t payload, mtu;
+    uint64_t nonce; /* of this endpoint: what comes from another one is not read */
+    union ibv_gid gid;
+} nbcolli_verbs_place;
+
+_Static_assert(sizeof(nbcolli_verbs_place) == sizeof(nbcoll_verbs_address), "an address holds a place");
+
+typedef enum nbcolli_verbs_word { NBCOLLI_VERBS_CONNECT, NBCOLLI_VERBS_GOODBYE } nbcolli_verbs_word;
+
+typedef struct nbcolli_verbs_datagram {
+    uint64_t nonce; /* the sender's */
+    uint32_t rank;
+    uint16_t word;                   /* nbcolli_verbs_word */
+    uint8_t knows_yours, knows_done; /* it can receive from you; it knows that you can receive from it */
+    uint32_t messages, bulk;         /* numbers of its queue pairs */
+} nbcolli_verbs_datagram;
+
+/* The immediate of what comes by a queue pair: kind, credits given back, rank. */
+typedef enum nbcolli_verbs_kind {
+    NBCOLLI_VERBS_MESSAGE,
+    NBCOLLI_VERBS_CREDITS,
+    NBCOLLI_VERBS_LEAVES
+} nbcolli_verbs_kind;
+#define NBCOLLI_VERBS_RANKS (1u << 21)
+
+/* ---- what lies in registered memory -------------------------------------------------------------------------------
+ */
+
+/* Of a message that arrives, or that is sent and not acknowledged. */
+typedef struct nbcolli_verbs_buffer {
+    nbcoll_arrival arrival;            /* of one that arrives */
+    struct nbcolli_verbs_buffer *next; /* free, or of those to post again */
+    struct nbcolli_verbs_peer *peer;   /* of one that is sent, or who is to get its credit back; else null */
+    nbcoll_work *work;                 /* of one that is sent; null: given back already */
+    uint32_t lkey;
+    bool is_notice;                    /* of a put */
+    _Alignas(64) unsigned char wire[]; /* header, payload; of a datagram 40 bytes of route, and itself */
+} nbcolli_verbs_buffer;
+
+/* What a completion is of: the lowest bits of its wr_id, the rest is an address. */
+typedef enum nbcolli_verbs_of {
+    NBCOLLI_VERBS_OF_RECEIVE,  /* a buffer of the shared receive queue */
+    NBCOLLI_VERBS_OF_POST,     /* the buffer of a message, or of the notice of a put */
+    NBCOLLI_VERBS_OF_QUIET,    /* a peer: a message of the transport's own, or the bytes of a put */
+    NBCOLLI_VERBS_OF_GET,      /* a work request; its scratch[0] is the peer */
+    NBCOLLI_VERBS_OF_DATAGRAM, /* the buffer of one that comes */
+    NBCOLLI_VERBS_OF_SAID      /* that of one that was sent */
+} nbcolli_verbs_of;
+
+/* ---- ranks ---------------------------------------------------------------------------------------------------------
+ */
+
+typedef enum nbcolli_verbs_state {
+    NBCOLLI_VERBS_APART,      /* has no queue pairs */
+    NBCOLLI_VERBS_CONNECTING, /* has some; cannot send yet */
+    NBCOLLI_VERBS_CONNECTED,
+    NBCOLLI_VERBS_LEFT, /* has said goodbye */
+    NBCOLLI_VERBS_LOST
+} nbcolli_verbs_state;
+
+typedef struct nbcolli_verbs_peer {
+    struct nbcolli_verbs_peer *next_known; /* of all that there was something to do with */
+    struct nbcolli_verbs_peer *next_due;   /* who is owed credits */
+    int rank;
+    nbcolli_verbs_state state;
+    bool is_known;     /* in that list */
+    bool is_reported;  /* its end */
+    bool is_due;       /* in that list */
+    bool is_given_up;  /* nothing of it reads or writes here any more */
+    bool bulk_is_over; /* the queue pair of gets and puts is in error */
+    bool knows_its;    /* this rank can receive from it */
+    bool is_wanted;    /* a post waits until it is connected */
+    struct ibv_qp *messages, *bulk;
+    struct ibv_ah *route; /* of datagrams */
+    void *slab;           /* its part of the buffers */
+    size_t slab_bytes;
+    struct ibv_mr *mr;
+    nbcolli_verbs_buffer *spare; /* for sending */
+    uint32_t credits;            /* what may still be sent */
+    uint32_t owed;               /* what it may be told that it can send */
+    uint32_t quiet, bulk_posts, unacknowledged;
+    uint64_t heard;                         /* when something that was sent to it was acknowledged, or a probe sent */
+    uint64_t asked_at, wait_ns, asks_until; /* connecting: when it was asked, how long till again, and till given up */
+    uint32_t error, vendor_error;           /* of the completion that ended it: ibv_wc_status */
+} nbcolli_verbs_peer;
+
+typedef struct nbcolli_verbs_end {
+    nbcoll_endpoint base; /* first */
+    nbcoll_host host;
+    size_t bytes;
+    uint32_t credits, payload, timeout, retries;
+    uint64_t probe_ns, connect_ns;
+    uint8_t port;
+    int gid_index;
+    uint64_t nonce;
+    struct ibv_context *device;
+    struct ibv_port_attr port_attr;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    struct ibv_qp *datagrams;
+    void *pool, *own_slab; /* buffers of datagrams; of messages to this rank itself */
+    size_t pool_bytes, own_bytes;
+    struct ibv_mr *pool_mr, *own_mr;
+    nbcolli_verbs_buffer *said, *own;            /* free ones: to send a datagram; for a message to this rank */
+    nbcolli_verbs_buffer *own_first, **own_last; /* such messages, not yet arrived */
+    nbcolli_verbs_buffer *arrived;               /* reported by the last progress */
+    nbcoll_work *cancelled;                      /* to be given back */
+    nbcolli_verbs_peer *peer;                    /* [ranks] */
+    nbcolli_verbs_peer *known, *due;
+    nbcolli_verbs_place *place;    /* [ranks]; null before nbcoll_verbs_meet */
+    uint64_t now;                  /* of the last tick */
+    uint32_t passes, saying, ends; /* datagrams under way; ends to report */
+    bool is_armed, is_stashed;
+    struct ibv_wc stashed; /* what arming found */
+    int epoll, timer;
+    int error; /* errno of a refused call */
+} nbcolli_verbs_end;
+
+static inline nbcolli_verbs_end *nbcolli_verbs_end_of(nbcoll_endpoint *ep)
+{
+    return (nbcolli_verbs_end *)(void *)ep;
+}
+
+static inline uint64_t nbcolli_verbs_wr_id(const void *at, nbcolli_verbs_of of)
+{
+    return (uint64_t)(uintptr_t)at | (uint64_t)of;
+}
+
+static inline void *nbcolli_verbs_at(uint64_t wr_id)
+{
+    return (void *)(uintptr_t)(wr_id & ~UINT64_C(7));
+}
+
+/* Bytes from one buffer to the next, with `wire` bytes that travel. */
+static inline size_t nbcolli_verbs_stride(size_t wire)
+{
+    return nbcolli_lines(sizeof(nbcolli_verbs_buffer) + wire);
+}
+
+/* ---- device.c ------------------------------------------------------------------------------------------------------
+ */
+
+nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config *config);
+nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine);
+void nbcolli_verbs_strip(nbcolli_verbs_end *e);
+
+/* Registered memory cut into `count` buffers of `wire` bytes, linked; null without memory. */
+nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, size_t wire, void **slab, size_t *bytes,
+                                        struct ibv_mr **mr);
+
+/* ---- connect.c -----------------------------------------------------------------------------------------------------
+ */
+
+/* The peer of that rank, which is not this one. */
+nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank);
+
+/* Begins or goes on connecting, for a post that waits for it. False: it cannot be (p->state says why), or there is no
+ * memory, or the device refused (e->error). */
+bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
+
+/* A datagram that has come. Posts its buffer again. */
+void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, uint32_t bytes);
+
+/* Asks again who has not answered. Returns when that is to be done next; UINT64_MAX: never. */
+uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now);
+
+void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e);
+void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer);
+void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
+
+/* ---- messages.c ----------------------------------------------------------------------------------------------------
+ */
+
+nbcoll_posted nbcolli_verbs_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                 size_t bytes, nbcoll_work *work);
+void nbcolli_verbs_cancel(nbcoll_endpoint *ep, nbcoll_work *work);
+
+/* Posts a message of a connected peer on `qp`, with what must be sent before it; NOT_NOW without credit or buffer. */
+nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, struct ibv_qp *qp,
+                                 struct ibv_send_wr *before, const nbcoll_header *header, const void *payload,
+                                 size_t bytes, nbcoll_work *work);
+
+/* A message of the transport's own: credits, a goodbye, or (MESSAGE) a probe, which nobody is told of. */
+bool nbcolli_verbs_say(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_kind kind);
+
+/* Gives back to the device what the last progress reported, and to peers the credits for it. */
+void nbcolli_verbs_release(nbcolli_verbs_end *e);
+
+/* Puts buffers into the shared receive queue. */
+void nbcolli_verbs_receive(nbcolli_verbs_end *e, nbcolli_verbs_buffer *first);
+
+/* Something has come by a queue pair. */
+void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, const struct ibv_wc *wc,
+                        nbcoll_arrival ***last);
+
+/* ---- bulk.c --------------------------------------------------------------------------------------------------------
+ */
+
+extern const nbcoll_bulk nbcolli_verbs_bulk;
+void nbcolli_verbs_give_up(nbcoll_endpoint *ep, int peer);
+
+/* ---- progress.c ----------------------------------------------------------------------------------------------------
+ */
+
+extern const nbcoll_wakeup nbcolli_verbs_wakeup;
+void nbcolli_verbs_progress(nbcoll_endpoint *ep, nbcoll_completions *found);
+
+/* The peer has ended, as `state` says: what was sent to it comes back. */
+void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_state state);
+
+/* Waits until what was said is acknowledged, at the end of the endpoint. */
+void nbcolli_verbs_flush(nbcolli_verbs_end *e);
+
+#endif
