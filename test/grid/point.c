@@ -21,8 +21,8 @@ static const int sizes[DIMENSIONS] = {
 
 static const char *const names[DIMENSIONS][16] = {
     [RANKS] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "16"},
-    [TRANSPORT] = {"stepped", "stepped_shared", "threads", "threads_shared", "shm_messages", "shm_threads",
-                   "shm_processes"},
+    [TRANSPORT] = {"stepped", "stepped_shared", "threads", "threads_shared", "stepped_nodes", "threads_nodes",
+                   "shm_messages", "shm_threads", "shm_processes", "shm_nodes"},
     [FLAGS] = {"plain", "reproducible", "counts_known"},
     [FORM] = {"started", "blocking", "persistent", "mixed"},
     [ROOT] = {"first", "middle", "last"},
@@ -80,7 +80,8 @@ static int suits_operation(const int v[])
 
 static int point_is_legal(const int v[])
 {
-    int is_stepped = v[TRANSPORT] == STEPPED || v[TRANSPORT] == STEPPED_SHARED;
+    int is_stepped =
+        v[TRANSPORT] == STEPPED || v[TRANSPORT] == STEPPED_SHARED || v[TRANSPORT] == STEPPED_NODES;
 
     if (v[FORM] == BLOCKING && is_stepped) /* nobody would step the others */
         return 0;
@@ -112,12 +113,18 @@ int point_ranks(const point *p)
 
 int point_is_stepped(const point *p)
 {
-    return p->v[TRANSPORT] == STEPPED || p->v[TRANSPORT] == STEPPED_SHARED;
+    return p->v[TRANSPORT] == STEPPED || p->v[TRANSPORT] == STEPPED_SHARED || p->v[TRANSPORT] == STEPPED_NODES;
+}
+
+int point_has_nodes(const point *p)
+{
+    return p->v[TRANSPORT] == STEPPED_NODES || p->v[TRANSPORT] == LOOPBACK_NODES || p->v[TRANSPORT] == SHM_NODES;
 }
 
 int point_is_shared(const point *p)
 {
-    return p->v[TRANSPORT] != STEPPED && p->v[TRANSPORT] != LOOPBACK_THREADS && p->v[TRANSPORT] != SHM_MESSAGES;
+    return p->v[TRANSPORT] != STEPPED && p->v[TRANSPORT] != LOOPBACK_THREADS && p->v[TRANSPORT] != SHM_MESSAGES &&
+           !point_has_nodes(p);
 }
 
 int point_root(const point *p)

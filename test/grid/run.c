@@ -14,6 +14,7 @@
 
 #include "call.h"
 #include "elements.h"
+#include "joined.h"
 #include "nbcoll/shm.h"
 #include "run.h"
 #include "world.h"
@@ -228,36 +229,62 @@ static void thread_of_world(world *w, int rank, void *user)
     run_calls(user, rank, w->comm[rank]);
 }
 
+/* Where they lie on nodes. */
+static nbcoll_nodes *nodes_of(const point *p)
+{
+    return joined_placement((int)(p->seed % JOINED_PLACEMENTS), point_ranks(p), p->seed);
+}
+
+static void open_nodes(joined *j, const runner *r, const point *p, const nbcoll_loopback_config *between)
+{
+    nbcoll_loopback_config inside = world_variant((int)(p->seed / 8 % WORLD_VARIANTS), p->seed);
+    nbcoll_nodes *nodes = nodes_of(p);
+
+    joined_open_contexts(j, nodes, &inside, between, context_config(r));
+    nbcoll_nodes_free(nodes);
+}
+
 static void run_loopback(runner *r, const point *p)
 {
     int first = point_is_shared(p) ? WORLD_SHARED : 0;
     int variants = point_is_shared(p) ? WORLD_VARIANTS - WORLD_SHARED : WORLD_SHARED;
     nbcoll_loopback_config config = world_variant(first + (int)(p->seed % (uint64_t)variants), p->seed);
     nbcoll_request request[WORLD_MOST];
-    world w;
+    joined j;
+    world *w = &j.w;
 
     running = r->call[0]->text;
-    world_open_contexts(&w, point_ranks(p), &config, context_config(r));
-    w.random = p->seed;
-    for (int rank = 0; rank < w.ranks; rank++) {
+    if (point_has_nodes(p))
+        open_nodes(&j, r, p, &config);
+    else
+        world_open_contexts(w, point_ranks(p), &config, context_config(r));
+    w->random = p->seed;
+    for (int rank = 0; rank < w->ranks; rank++) {
         nbcoll_comm_config comm = comm_config(r, rank);
-        WANTS(OK, nbcoll_comm_icreate(w.context[rank], w.endpoint[rank], &comm, &w.comm[rank], &request[rank]));
+        nbcoll_endpoint *both[] = {point_has_nodes(p) ? j.near[rank] : w->endpoint[rank], w->endpoint[rank]};
+        WANTS(OK, nbcoll_comm_icreate_over(w->context[rank], 1 + point_has_nodes(p), both, &comm, &w->comm[rank],
+                                           &request[rank]));
     }
-    step_to_end(&w, request);
-    shares_as_wanted(r, 0, w.comm[0]);
+    step_to_end(w, request);
+    shares_as_wanted(r, 0, w->comm[0]);
     if (!point_is_stepped(p))
-        world_threads(&w, thread_of_world, r);
+        world_threads(w, thread_of_world, r);
     for (int i = 0; point_is_stepped(p) && i < r->calls; i++)
-        if (run_stepped(r->call[i], &w)) {
+        if (run_stepped(r->call[i], w)) {
             r->tally.wrong++;
             fprintf(stderr, "alone: test_grid %s\n", r->call[i]->text);
         }
-    world_close(&w);
+    if (point_has_nodes(p))
+        joined_close(&j);
+    else
+        world_close(w);
 }
 
 typedef struct member {
     runner *r;
-    nbcoll_shm_id id;
+    nbcoll_shm_id id[JOINED_NODES];
+    const nbcoll_nodes *nodes;
+    nbcoll_loopback *between; /* null: there is one segment */
 } member;
 
 /* Some worlds have room for one small message only. Where nothing is to be shared, some copy out of the others' memory,
@@ -266,9 +293,11 @@ static void run_shm_rank(const member *m, int rank)
 {
     static const uint32_t flags[] = {0, NBCOLL_SHM_NO_CMA, NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_BULK};
     const point *p = &m->r->call[0]->p;
-    nbcoll_shm_config config = {.size = sizeof config, .id = m->id, .rank = rank, .ranks = point_ranks(p)};
+    int node = nbcoll_node_of(m->nodes, rank);
+    nbcoll_shm_config config = {.size = sizeof config, .id = m->id[node], .rank = nbcoll_node_place(m->nodes, rank),
+                                .ranks = nbcoll_node_size(m->nodes, node)};
     nbcoll_comm_config wanted = comm_config(m->r, rank);
-    nbcoll_endpoint *endpoint;
+    nbcoll_endpoint *endpoint[2];
     nbcoll_context *context;
     nbcoll_comm *comm;
     nbcoll_status s;
@@ -278,9 +307,11 @@ static void run_shm_rank(const member *m, int rank)
     config.depth = p->seed % 5 == 1 ? 1 : 0;
     config.payload = p->seed % 5 == 1 ? 256 : 0;
     config.quota = point_is_shared(p) ? 0 : 1;
-    WANTS(OK, nbcoll_shm_open(&config, &endpoint));
+    WANTS(OK, nbcoll_shm_open(&config, &endpoint[0]));
+    if (m->between)
+        WANTS(OK, nbcoll_loopback_open(m->between, rank, &endpoint[1]));
     WANTS(OK, nbcoll_context_create(NBCOLL_ABI, context_config(m->r), &context));
-    WANTS(OK, nbcoll_comm_create(context, endpoint, &wanted, &comm, deadline));
+    WANTS(OK, nbcoll_comm_create_over(context, m->between ? 2 : 1, endpoint, &wanted, &comm, deadline));
     shares_as_wanted(m->r, rank, comm);
     run_calls(m->r, rank, comm);
     WANTS(OK, nbcoll_barrier(comm, deadline));
@@ -320,15 +351,24 @@ static void run_processes(const member *m, int ranks)
 
 static void run_shm(runner *r, const point *p)
 {
-    member m = {.r = r};
+    nbcoll_nodes *nodes = point_has_nodes(p) ? nodes_of(p) : joined_placement(0, point_ranks(p), 0);
+    member m = {.r = r, .nodes = nodes};
     world w = {.ranks = point_ranks(p)};
 
     running = r->call[0]->text;
-    wants(0, "nbcoll_shm_id_make()", NBCOLL_OK, nbcoll_shm_id_make(&m.id));
+    for (int i = 0; i < nodes->count; i++)
+        wants(0, "nbcoll_shm_id_make()", NBCOLL_OK, nbcoll_shm_id_make(&m.id[i]));
+    if (point_has_nodes(p)) {
+        nbcoll_loopback_config config = world_variant((int)(p->seed % WORLD_SHARED), p->seed);
+        config.ranks = w.ranks;
+        wants(0, "nbcoll_loopback_create()", NBCOLL_OK, nbcoll_loopback_create(&config, &m.between));
+    }
     if (p->v[TRANSPORT] == SHM_PROCESSES || (p->v[TRANSPORT] == SHM_MESSAGES && p->seed % 4 == 0))
         run_processes(&m, w.ranks);
     else
         world_threads(&w, thread_of_shm, &m);
+    wants(0, "nbcoll_loopback_free()", NBCOLL_OK, nbcoll_loopback_free(m.between));
+    nbcoll_nodes_free(nodes);
 }
 
 /* ---- many points ----------------------------------------------------------------------------------------------- */

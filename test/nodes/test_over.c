@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Communicators over two endpoints: who talks by which, what is known of nodes, what is made of them, and that every
  * collective has its values on them. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "joined.h"
+#include "nbcoll/select.h"
 #include "nbcoll/trace.h"
 #include "operation.h"
 
@@ -272,6 +274,60 @@ static void a_split_by_memory_gives_the_ranks_of_each_node(void **state)
     }
 }
 
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
+
+static int is_readable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 0);
+}
+
+static void arm(nbcoll_context *c)
+{
+    nbcoll_status s = NBCOLL_AGAIN;
+    for (int tries = 0; tries < 100 && s == NBCOLL_AGAIN; tries++) {
+        EXPECT(OK, nbcoll_progress(c));
+        s = nbcoll_arm(c);
+    }
+    EXPECT(OK, s);
+}
+
+static void one_descriptor_wakes_for_every_endpoint(void **state)
+{
+    nbcoll_nodes *nodes = joined_placement(1, 4, 1); /* ranks 0 to 2, and 3 */
+    nbcoll_request request[4];
+    int32_t value[4] = {0};
+    joined j;
+    int fd;
+
+    (void)state;
+    joined_open(&j, nodes, NULL, NULL, NULL, NULL);
+    EXPECT(OK, nbcoll_fd(j.w.context[2], &fd));
+    for (int sender = 0; sender < 4; sender += 3) { /* a near one, and a far one */
+        const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "flat")};
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        nbcoll_comm *dup[4];
+        config.rules = &rule;
+        config.rule_count = 1;
+        for (int r = 0; r < 4; r++)
+            EXPECT(OK, nbcoll_comm_idup_with(j.w.comm[r], &config, &dup[r], &request[r]));
+        world_finish(&j.w, 4, request);
+        for (int i = 0; i < 10; i++)
+            world_step(&j.w);
+        arm(j.w.context[2]);
+        assert_false(is_readable(fd));
+        EXPECT(OK, nbcoll_ibcast(&value[sender], 1, NBCOLL_INT32, sender, dup[sender], &request[sender]));
+        EXPECT(OK, nbcoll_progress(j.w.context[sender]));
+        assert_true(is_readable(fd));
+        for (int r = 0; r < 4; r++)
+            if (r != sender)
+                EXPECT(OK, nbcoll_ibcast(&value[r], 1, NBCOLL_INT32, sender, dup[r], &request[r]));
+        world_finish(&j.w, 4, request);
+    }
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +338,7 @@ int main(void)
         cmocka_unit_test(either_all_ranks_name_a_node_or_none),
         cmocka_unit_test(duplicates_and_parts_keep_the_endpoints),
         cmocka_unit_test(a_split_by_memory_gives_the_ranks_of_each_node),
+        cmocka_unit_test(one_descriptor_wakes_for_every_endpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
