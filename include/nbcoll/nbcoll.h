@@ -420,8 +420,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
  * them; what agrees on the survivors goes by the last one. So do all communicators that are made of this one.
  *
  * Ranks that have an endpoint in common before the last one are on a node, unless the host names nodes
- * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint. A communicator of
- * more than one endpoint has no cells: what its algorithms expose travels in messages.
+ * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint. Cells lie in memory
+ * of each rank's first endpoint, if all ranks' first endpoints share memory: ranks that have it in common, both as
+ * their first one, expose to each other there, and to all others by messages (nbcoll_comm_shares tells by pair).
  *
  * A rank that is lost on one of its endpoints is lost on all; one that closes its ends has left when the endpoint by
  * which it is talked to says so. nbcoll_fd and nbcoll_arm are those of all endpoints of the context.
@@ -530,9 +531,10 @@ NBCOLL_API uint32_t nbcoll_comm_flags(const nbcoll_comm *comm);
  * when it is made, by one line to its log. */
 typedef struct nbcoll_cells {
     size_t size;
-    int present;  /* 1 if the communicator has cells, 0 if it works by messages alone */
-    int lacking;  /* the lowest rank that had no room for its part; -1: none (if there are no cells, then the transport
-                     of some rank shares no memory) */
+    int present;  /* 1 if the communicator has cells, 0 if it works by messages alone; over several endpoints, on this
+                     rank's */
+    int lacking;  /* the lowest rank, of those that have that, that had no room for its part; -1: none (if there are no
+                     cells, then the transport of some rank shares no memory) */
     size_t bytes; /* of each rank's shared memory that its part takes, or would take. In one made by split: room for all
                      ranks of the parent */
 } nbcoll_cells;

@@ -18,9 +18,9 @@ typedef enum form { STARTED, BLOCKING, PERSISTENT, MIXED, FORMS } form; /* MIXED
 typedef enum root { ROOT_FIRST, ROOT_MIDDLE, ROOT_LAST, ROOTS } root;
 typedef enum place { NOT_IN_PLACE, IN_PLACE, IN_PLACE_AT_SOME, PLACES } place;
 
-/* Loopback, stepped by one thread or by a thread a rank, without and with memory that all ranks share, or one on each of
- * several nodes that another one joins; shm where communicators share nothing, by threads or processes, and where they
- * do, and by threads on each of several nodes that a loopback joins. */
+/* Loopback, stepped by one thread or by a thread a rank, without and with memory that all ranks share, or one on each
+ * of several nodes that another one joins; shm where communicators share nothing, by threads or processes, and where
+ * they do, and by threads on each of several nodes that a loopback joins. */
 typedef enum transport {
     STEPPED, STEPPED_SHARED, LOOPBACK_THREADS, LOOPBACK_SHARED, STEPPED_NODES, LOOPBACK_NODES,
     SHM_MESSAGES, SHM_THREADS, SHM_PROCESSES, SHM_NODES, TRANSPORTS

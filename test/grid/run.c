@@ -202,13 +202,16 @@ static nbcoll_comm_config comm_config(const runner *r, int rank)
     return config;
 }
 
-/* One rank alone shares with nobody; processes share where the machine lets them. */
+/* One rank alone shares with nobody; processes share where the machine lets them, and all ranks where they are on one
+ * node. */
 static void shares_as_wanted(const runner *r, int rank, const nbcoll_comm *comm)
 {
     const point *p = &r->call[0]->p;
     nbcoll_terms terms = {.size = sizeof terms};
 
     WANTS(OK, nbcoll_comm_terms(comm, &terms));
+    if (point_has_nodes(p) && nbcoll_comm_nodes(comm)->count == 1)
+        return;
     if (terms.ranks > 1 && p->v[TRANSPORT] != SHM_PROCESSES && terms.shared != point_is_shared(p)) {
         fprintf(stderr, "%s: memory is %sshared\n", running, terms.shared ? "" : "not ");
         _exit(1);

@@ -77,9 +77,10 @@ static int run_all(nbcoll_operation what)
                                              .rules = &rule,
                                              .rule_count = 1};
                 nbcoll_loopback_config between = world_variant(n % WORLD_VARIANTS, 3);
+                nbcoll_loopback_config inside = world_variant((n + 5) % WORLD_VARIANTS, 3);
                 nbcoll_nodes *nodes = joined_placement(p, RANKS, leaders);
                 joined j;
-                joined_open(&j, nodes, NULL, &between, &contexts, &config);
+                joined_open(&j, nodes, &inside, &between, &contexts, &config);
                 run(&j, algorithm, 3, (uint64_t)n);
                 run(&j, algorithm, 700, (uint64_t)n + 4);
                 joined_close(&j);

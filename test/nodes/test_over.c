@@ -63,7 +63,7 @@ static void every_collective_has_its_values_over_two_endpoints(void **state)
             nbcoll_nodes *nodes = joined_placement(i, ranks, (uint64_t)i);
             joined j;
             joined_open(&j, nodes, &inside, &between, &contexts, &limits);
-            run_some(&j.w, j.w.comm, 40, 2000);
+            run_some(&j.w, j.w.comm, 15, 2000);
             joined_close(&j);
             nbcoll_nodes_free(nodes);
         }

@@ -145,7 +145,7 @@ typedef struct nbcolli_area {
     nbcoll_registration registration; /* of the program's, where the transport shares no memory */
     int room;           /* of address[] */
     int ranks;          /* that will leave it, once its communicator is freed */
-    uint32_t address[]; /* of those, on the link */
+    uint32_t address[]; /* of those, on the link; UINT32_MAX: of one that does not know of it */
 } nbcolli_area;
 
 /* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
@@ -179,10 +179,10 @@ struct nbcoll_comm {
     nbcolli_vote agreed;
     nbcoll_nodes nodes; /* in `node` */
     int *node;
-    unsigned char **area;  /* [size]: each rank's part of the cells; null: there are none */
+    unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
-    int shared;            /* exposures between any two of its ranks need no messages */
+    int shared;            /* all are near: exposures between any two of its ranks need no messages */
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */
     nbcolli_area *offered; /* this rank's part */
     size_t offered_bytes;  /* what that takes, or would take */
@@ -237,6 +237,12 @@ struct nbcoll_comm {
 static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
 {
     return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* for itself */
+}
+
+/* Does this rank see the cells of that one? They lie in memory of the first endpoint, if that is the first of both. */
+static inline int nbcolli_has_cells_of(const nbcoll_comm *comm, int rank)
+{
+    return comm->area && comm->area[rank];
 }
 
 /* Spreads what is found by tag: tags in use may be multiples of a power of two. */

@@ -27,7 +27,8 @@ int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
     const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;
 
     for (int rank = 0; rank < area->ranks; rank++)
-        if (!atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
+        if (area->address[rank] != UINT32_MAX &&
+            !atomic_load_explicit(&left[rank], memory_order_acquire) && /* after all it did there */
             !(link->loss[area->address[rank]] & NBCOLLI_OVER))
             return 0;
     return 1;
@@ -67,7 +68,8 @@ void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
 
     for (int owner = 0; owner < comm->size; owner++) {
         _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
-        if (owner == comm->rank || atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
+        if (owner == comm->rank || !comm->area[owner] ||
+            atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
             continue;
         atomic_store(word, all);
         nbcolli_shared_wake(comm, owner);

@@ -77,7 +77,7 @@ static int nbcolli_is_shared(const nbcolli_link *link, nbcoll_memory region)
  * their owner, who copies alone what each of them could get for itself. */
 static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_view *v, size_t *bytes)
 {
-    size_t room = run->comm->link->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0;
+    size_t room = run->comm->link->first->shelf.bytes, one = v->part_count ? v->parts[0].region.bytes : 0;
 
     *bytes = 0;
     for (uint32_t i = 0; i < v->part_count && *bytes <= room; i++)
@@ -95,7 +95,7 @@ static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v
 void nbcolli_shelf_take(nbcolli_op *op)
 {
     nbcolli_run *run = op->run;
-    nbcolli_link *link = run->comm->link;
+    nbcolli_link *link = run->comm->link->first;
     nbcolli_shelf *s = &link->shelf;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     size_t bytes;
@@ -128,7 +128,7 @@ static int nbcolli_shelf_reader(const nbcoll_comm *comm, const nbcoll_step_view 
 static void nbcolli_shelf_copy(nbcolli_op *op, uint32_t i, size_t at, size_t place, size_t bytes)
 {
     nbcolli_run *run = op->run;
-    const nbcolli_link *link = run->comm->link;
+    const nbcolli_link *link = run->comm->link->first;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     const unsigned char *from = (unsigned char *)nbcolli_resolve(run, v->parts[i].region).at + place;
     int reader = nbcolli_shelf_reader(run->comm, v, i);
@@ -168,14 +168,14 @@ int nbcolli_shelf_fill(nbcolli_op *op)
 
 void nbcolli_shelf_leave(nbcoll_comm *comm)
 {
-    nbcolli_shelf *s = &comm->link->shelf;
+    nbcolli_shelf *s = &comm->link->first->shelf;
 
-    nbcolli_shelf_clear(comm->link);
+    nbcolli_shelf_clear(comm->link->first);
     for (uint32_t i = 0; i < s->count; i++) {
         nbcolli_shelved *one = &s->one[(s->first + i) % NBCOLLI_SHELVED];
         if (one->comm != comm)
             continue;
-        one->area = nbcolli_shelved_is_over(comm->link, one) ? NULL : comm->offered;
+        one->area = nbcolli_shelved_is_over(comm->link->first, one) ? NULL : comm->offered;
         one->comm = NULL;
     }
 }

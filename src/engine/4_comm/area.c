@@ -87,7 +87,7 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
 
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
-    nbcolli_link *link = comm->link;
+    nbcolli_link *link = comm->link->first;
 
     comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
     if (!nbcolli_area_is_possible(link) || most > NBCOLLI_CELL_RANKS)
@@ -103,17 +103,17 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 
 void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
 {
-    nbcolli_link *link = comm->link;
+    nbcolli_link *link = comm->link->first;
     size_t bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells); /* it may be larger */
 
     if (comm->agreed.shares)
-        comm->parts[rank] = at ? link->shared.map(link->endpoint, at, bytes) : NULL;
+        comm->parts[rank] = at && comm->peer[rank].is_near ? link->shared.map(link->endpoint, at, bytes) : NULL;
 }
 
 void nbcolli_area_return(nbcoll_comm *comm)
 {
     if (comm->offered)
-        nbcolli_area_release(comm->link, comm->offered);
+        nbcolli_area_release(comm->link->first, comm->offered);
     comm->offered = NULL;
 }
 
@@ -140,7 +140,7 @@ static void nbcolli_area_log_lack(const nbcoll_comm *comm)
 void nbcolli_area_take(nbcoll_comm *comm)
 {
     for (int rank = comm->size - 1; comm->agreed.shares && rank >= 0; rank--)
-        if (!comm->parts[rank])
+        if (comm->peer[rank].is_near && !comm->parts[rank])
             comm->lacking = rank;
     if (!comm->agreed.shares || comm->lacking >= 0) {
         nbcolli_area_return(comm);
@@ -150,19 +150,23 @@ void nbcolli_area_take(nbcoll_comm *comm)
     }
     comm->area = comm->parts;
     comm->layout = nbcolli_layout_of((size_t)comm->size, comm->config.cells);
-    for (int owner = 0; owner < comm->size; owner++)
-        (void)atomic_load_explicit(nbcolli_area_departed(comm, owner, 0),
-                                   memory_order_acquire); /* nbcolli_area_offer */
+    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL;
+    for (int owner = 0; owner < comm->size; owner++) {
+        comm->shared &= nbcolli_has_cells_of(comm, owner);
+        if (nbcolli_has_cells_of(comm, owner))
+            (void)atomic_load_explicit(nbcolli_area_departed(comm, owner, 0),
+                                       memory_order_acquire); /* nbcolli_area_offer */
+    }
     for (uint32_t i = 0; i < NBCOLLI_STARTED; i++) /* relaxed: others see it in time, or a little later */
         atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
                               atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
     comm->started = nbcolli_area_started(comm, comm->rank);
     for (uint32_t i = 0; i < comm->config.slots; i++)
         comm->slot[i].own_word = nbcolli_word(comm, i, comm->rank, comm->rank);
-    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL;
     comm->offered->ranks = comm->size;
     for (int rank = 0; rank < comm->size; rank++)
-        comm->offered->address[rank] = (uint32_t)comm->peer[rank].address;
+        comm->offered->address[rank] =
+            nbcolli_has_cells_of(comm, rank) ? (uint32_t)comm->peer[rank].address : UINT32_MAX;
 }
 
 void nbcolli_area_leave(nbcoll_comm *comm)
@@ -171,14 +175,15 @@ void nbcolli_area_leave(nbcoll_comm *comm)
 
     if (comm->area)
         nbcolli_shelf_leave(comm);
-    for (int owner = 0; comm->area && owner < comm->size; owner++)
-        atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
-                              memory_order_release); /* nbcolli_area_is_left */
+    for (int owner = 0; owner < comm->size; owner++)
+        if (nbcolli_has_cells_of(comm, owner))
+            atomic_store_explicit(nbcolli_area_departed(comm, owner, comm->rank), 1,
+                                  memory_order_release); /* nbcolli_area_is_left */
     if (!mine)
         return;
     if (mine->ranks) {
-        mine->next = comm->link->areas;
-        comm->link->areas = mine;
+        mine->next = comm->link->first->areas;
+        comm->link->first->areas = mine;
     } else
         nbcolli_free(&comm->context->host, mine, nbcolli_area_memory(mine->room));
 }

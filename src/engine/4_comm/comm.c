@@ -44,6 +44,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
+    int has_shared = link->first->transport.shared != NULL;
     uint32_t buckets = nbcolli_buckets_for(config->schedules);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));
@@ -51,11 +52,11 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t ballot = told + nbcolli_lines((size_t)most * sizeof(nbcolli_told));
     size_t cache = ballot + nbcolli_lines((size_t)most * sizeof(nbcolli_vote));
     size_t exposed = cache + nbcolli_lines(buckets * sizeof(nbcolli_cached *));
-    size_t counts = link->transport.shared ? (size_t)config->slots * (size_t)most : 0;
+    size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
     size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
     size_t parts = node + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
-    size_t memory = parts + nbcolli_lines(link->transport.shared ? (size_t)most * sizeof(unsigned char *) : 0);
+    size_t memory = parts + nbcolli_lines(has_shared ? (size_t)most * sizeof(unsigned char *) : 0);
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
     nbcolli_tombstone *tombstone =

@@ -5,26 +5,39 @@
 #include "../3_run/cells.h"
 #include "nbcoll/select.h"
 
-static int nbcolli_terms_reaches(const nbcolli_peer *peer)
+static int nbcolli_terms_reaches(const nbcolli_link *link, int address)
 {
-    const nbcoll_bulk *bulk = peer->link->transport.bulk;
-    return !bulk->reaches || bulk->reaches(peer->link->endpoint, peer->address);
+    const nbcoll_bulk *bulk = link->transport.bulk;
+    return !bulk->reaches || bulk->reaches(link->endpoint, address);
 }
 
 int nbcolli_area_is_possible(const nbcolli_link *link)
 {
     const nbcoll_bulk *bulk = link->transport.bulk;
 
-    return link->first == link && link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
+    return link->transport.shared && bulk && bulk->get && !bulk->deregister_memory &&
            bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
+}
+
+/* Of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its ranks. */
+static int nbcolli_terms_shares_with(const nbcoll_comm *over, int address)
+{
+    const nbcolli_link *link = over->link->first;
+    int is_one = over->ballot != NULL;
+
+    for (int rank = 0; rank < over->size && !is_one; rank++)
+        is_one = over->peer[rank].link == link && over->peer[rank].address == address;
+    return is_one;
 }
 
 uint32_t nbcolli_area_shares(const nbcoll_comm *over)
 {
-    if (!nbcolli_area_is_possible(over->link))
+    const nbcolli_link *link = over->link->first;
+
+    if (!nbcolli_area_is_possible(link))
         return 0;
-    for (int rank = 0; rank < over->size; rank++)
-        if (!nbcolli_terms_reaches(&over->peer[rank]))
+    for (int address = 0; address < link->endpoint->ranks; address++)
+        if (!nbcolli_terms_reaches(link, address) && nbcolli_terms_shares_with(over, address))
             return NBCOLLI_SHARES_WITH_SOME;
     return NBCOLLI_SHARES_WITH_ALL;
 }
@@ -33,9 +46,9 @@ int nbcoll_comm_shares(void *user, int peer)
 {
     const nbcoll_comm *comm = user;
 
-    if (!comm || !comm->area || peer < 0 || peer >= comm->size)
+    if (!comm || peer < 0 || peer >= comm->size || !nbcolli_has_cells_of(comm, peer))
         return 0;
-    return nbcolli_terms_reaches(&comm->peer[peer]);
+    return nbcolli_terms_reaches(comm->peer[peer].link, comm->peer[peer].address);
 }
 
 nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)

@@ -65,7 +65,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .eager_ps = comm->link->limits.eager_ps,
                           .gamma_ps =
                               comm->link->limits.gamma_ps ? comm->link->limits.gamma_ps : comm->link->limits.beta_ps,
-                          .shelf = (uint32_t)comm->link->shelf.bytes,
+                          .shelf = (uint32_t)comm->link->first->shelf.bytes,
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
                           .large = comm->config.large,

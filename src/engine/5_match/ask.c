@@ -137,16 +137,16 @@ static int nbcolli_late_in(const nbcolli_run *run)
             continue;
         const nbcolli_told *told = &comm->told[rank];
         int is_told = told->tag == tag && told->position != NBCOLL_POSITION_UNKNOWN;
-        nbcoll_position position = comm->area ? nbcolli_place_by_words(comm, rank, tag).position
-                                   : is_told  ? (nbcoll_position)told->position
-                                              : NBCOLL_POSITION_UNKNOWN;
+        nbcoll_position position = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag).position
+                                   : is_told                        ? (nbcoll_position)told->position
+                                                                    : NBCOLL_POSITION_UNKNOWN;
         if (position == NBCOLL_POSITION_NOT_STARTED && (!direct || rank < direct - 1))
             direct = rank + 1;
         else if (is_told && told->late && (!other || told->late < other))
             other = told->late;
     }
     for (rank = 0; comm->area && !direct && !other && rank < comm->size; rank++)
-        if (nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
+        if (comm->area[rank] && nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
             other = rank + 1;
     return direct ? direct : other;
 }
@@ -157,7 +157,7 @@ static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_statu
     const nbcolli_told *told = &comm->told[rank];
     nbcoll_failure f = nbcolli_failure_of(comm, s, rank, tag);
 
-    if (comm->area) {
+    if (nbcolli_has_cells_of(comm, rank)) {
         f.position = nbcolli_place_by_words(comm, rank, tag).position;
         f.next = nbcolli_next_by_words(comm, rank, tag);
     }
@@ -328,8 +328,8 @@ static int nbcolli_look_after(nbcolli_run *run)
         if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || rank == comm->rank ||
             comm->peer[rank].link->loss[comm->peer[rank].address] != NBCOLLI_HERE)
             continue;
-        nbcolli_rank_place p =
-            comm->area ? nbcolli_place_by_words(comm, rank, tag) : (nbcolli_rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
+        nbcolli_rank_place p = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag)
+                                                                : (nbcolli_rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
         nbcolli_told *told = &comm->told[rank];
         if (p.position != NBCOLL_POSITION_UNKNOWN)
             nbcolli_ask_judge(run, rank, tag, &p);
