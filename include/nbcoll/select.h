@@ -73,13 +73,15 @@ struct nbcoll_rule {
                                           agree on */
     size_t segment;                    /* parameters that the algorithm gets in its arguments; 0: its own defaults */
     unsigned arity, ports, split, leaders;
+    int fewest_nodes, most_nodes;      /* that the ranks are on; most_nodes 0: no limit */
 };
 
 #define NBCOLL_RULES 4096 /* at most so many in a communicator */
 
 /* Can these rules stand in a communicator? Any thread. Errors: ERR_NULL (rules, or an algorithm), ERR_LIMIT (more than
- * NBCOLL_RULES), ERR_CONFIG (a range that is empty, a negative number of ranks, no such topology, an algorithm of no
- * operation, or whose size, name or function is missing); *which, if it is not null, is the first rule refused. */
+ * NBCOLL_RULES), ERR_CONFIG (a range that is empty, a negative number of ranks or nodes, no such topology, an algorithm
+ * of no operation, or whose size, name or function is missing), ERR_UNSUPPORTED (a parameter that the algorithm, as its
+ * flags say, does not read); *which, if it is not null, is the first rule refused. */
 NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *which);
 
 /* ---- choosing -------------------------------------------------------------------------------------------------- */

@@ -17,9 +17,11 @@
  *     slots_chain  = shared bytes 65536.. segment 16384
  *     scatter_ring =                         ; everything else
  *
- *     ranks A..B, bytes A..B    both ends included; either may be left out; one number is a range of its own
+ *     ranks A..B, nodes A..B, bytes A..B
+ *                               both ends included; either may be left out; one number is a range of its own
  *     shared, apart             only where all ranks share memory; only where they do not
  *     segment N, arity N, ports N, split N, leaders N
+ *                               such as the algorithm reads
  *
  * An earlier rule is stronger than a later one. ';' begins a comment, at the beginning of a line '#' does too. A line
  * has at most 190 characters.

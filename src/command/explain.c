@@ -94,6 +94,7 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"eager", required_argument, NULL, EXPLAIN_EAGER},
         {"large", required_argument, NULL, EXPLAIN_LARGE},
         {"json", no_argument, NULL, 'j'},
+        COMMAND_NODES_OPTIONS,
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0},
     };
@@ -105,6 +106,8 @@ static int take_arguments(question *q, int argc, char *argv[])
         status = command_take_words(q->self, &q->cases, argc - optind, argv + optind);
     if (!status && q->cases.operation < 0)
         status = command_refuse(q->self, "it takes an operation");
+    if (!status && q->cases.fewest == 0 && q->cases.placed)
+        q->cases.fewest = q->cases.most = q->cases.placed;
     if (!status && q->cases.fewest == 0)
         status = command_refuse(q->self, "--ranks is missing");
     return status ? status : command_rules_read(q->self, &q->rules, (nbcoll_operation)q->cases.operation);
@@ -121,6 +124,11 @@ static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
            " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
            PRIu32 "\n",
            t->alpha_ns, t->beta_ps, t->overhead_ns, t->gamma_ps, t->get_ns, t->eager, t->eager_ps, t->credits);
+    if (t->nodes)
+        printf("                inside %d nodes: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32
+               " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
+               t->nodes->count, t->inside.alpha_ns, t->inside.beta_ps, t->inside.overhead_ns, t->inside.get_ns,
+               t->inside.eager, t->inside.eager_ps);
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
@@ -187,13 +195,18 @@ static int answer_all(question *q)
     size_t *counts = malloc((size_t)q->cases.most * sizeof *counts);
     nbcoll_status status = counts ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 
-    for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++)
+    for (int ranks = q->cases.fewest; ranks <= q->cases.most && status == NBCOLL_OK; ranks++) {
+        nbcoll_nodes *nodes = NULL;
+        status = command_nodes(&q->cases, ranks, &nodes);
         for (size_t i = 0; i < q->cases.counts && status == NBCOLL_OK; i++) {
             nbcoll_case at = command_case(&q->cases, NULL);
             at.count = q->cases.count[i];
             at.ranks = ranks;
+            at.nodes = nodes;
             status = answer(q, &at, counts);
         }
+        nbcoll_nodes_free(nodes);
+    }
     free(counts);
     if (status == NBCOLL_ERR_OP)
         return command_refuse(q->self, "--op %s: %s has no such reduction", nbcoll_op_name(q->cases.reduction.op),
@@ -255,6 +268,9 @@ const command command_explain = {
     "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"
     "                    Of a communicator with the defaults: 300, 80, 60, 0, 0, 4096, 16; with --native as the shm\n"
     "                    transport names them: 350, 130, 60, 40, 900\n"
+    "  --nodes NxR, --numbering N\n"
+    "                    where the ranks are, as in nbcoll verify: these prices are those between nodes then; inside,\n"
+    "                    where ranks share memory, they are those of --native\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"

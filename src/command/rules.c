@@ -104,6 +104,14 @@ static int rules_of_file(const command *self, command_rules *rules)
 #endif
 }
 
+static int refuse_unread(const command *self, const nbcoll_rule *rule)
+{
+    if (nbcoll_rules_check(rule, 1, NULL) != NBCOLL_ERR_UNSUPPORTED)
+        return 0;
+    return command_refuse(self, "%s %s does not read one of these parameters; see nbcoll info --algorithms",
+                          nbcoll_operation_name(rule->algorithm->operation), rule->algorithm->name);
+}
+
 int command_rules_read(const command *self, command_rules *rules, nbcoll_operation operation)
 {
     nbcoll_rule rule = command_rule(&rules->given);
@@ -113,6 +121,8 @@ int command_rules_read(const command *self, command_rules *rules, nbcoll_operati
         return command_refuse(self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
     if (rules->algorithm) {
         status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
+        if (!status)
+            status = refuse_unread(self, &rule);
         if (!status)
             status = rules_add(self, rules, &rule, 1);
     }
@@ -138,6 +148,11 @@ int command_rules_words(const command *self, command_rules *rules, command_cases
     status = command_take_words(self, cases, words > 1 ? 1 : words, word);
     if (!status && *algorithm && !is_default)
         status = command_find_algorithm(self, (nbcoll_operation)cases->operation, algorithm, &cases->algorithm);
+    if (!status && *algorithm && !is_default) {
+        nbcoll_rule rule = command_rule(&rules->given);
+        rule.algorithm = cases->algorithm;
+        status = refuse_unread(self, &rule);
+    }
     if (!status && rules->file && !is_default)
         status = command_refuse(self, "--tuning goes with the algorithm default");
     if (status || !is_default)
@@ -157,6 +172,14 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
                           .large = usual.large, .eager = usual.eager, .credits = NBCOLL_CREDITS,
                           .rules = rules->rules, .rule_count = rules->count};
 
+    if (c->nodes && c->nodes->count == 1 && c->node == NBCOLL_CASE_BY_NODE)
+        terms.shared = 1;
+    if (c->nodes && c->nodes->count > 1) {
+        terms.nodes = c->nodes;
+        terms.nodes_share = c->node == NBCOLL_CASE_BY_NODE;
+        terms.inside = (nbcoll_level){.alpha_ns = 350, .overhead_ns = 60, .beta_ps = 130, .get_ns = 900,
+                                      .eager_ps = 180, .eager = usual.eager};
+    }
     if (terms.shared) { /* as transports/shm names them */
         terms.alpha_ns = 350;
         terms.beta_ps = 130;

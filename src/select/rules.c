@@ -4,6 +4,15 @@
 #include "../host/host.h"
 #include "select.h"
 
+/* Does the algorithm read the parameters that the rule has? */
+static int nbcolli_rules_reads(const nbcoll_rule *rule)
+{
+    uint32_t flags = rule->algorithm->flags;
+    return (!rule->segment || flags & NBCOLL_ALGORITHM_SEGMENT) && (!rule->arity || flags & NBCOLL_ALGORITHM_ARITY) &&
+           (!rule->ports || flags & NBCOLL_ALGORITHM_PORTS) && (!rule->split || flags & NBCOLL_ALGORITHM_SPLIT) &&
+           (!rule->leaders || flags & NBCOLL_ALGORITHM_LEADERS);
+}
+
 static nbcoll_status nbcolli_rules_check_one(const nbcoll_rule *rule)
 {
     const nbcoll_algorithm *algorithm = rule->algorithm;
@@ -13,10 +22,11 @@ static nbcoll_status nbcolli_rules_check_one(const nbcoll_rule *rule)
     if (algorithm->size < sizeof *algorithm || !algorithm->name || !algorithm->build ||
         (unsigned)algorithm->operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_CONFIG;
-    if (rule->fewest < 0 || rule->most < 0 || (rule->most && rule->most < rule->fewest) ||
+    if (rule->fewest < 0 || rule->most < 0 || (rule->most && rule->most < rule->fewest) || rule->fewest_nodes < 0 ||
+        rule->most_nodes < 0 || (rule->most_nodes && rule->most_nodes < rule->fewest_nodes) ||
         (rule->below && rule->below <= rule->from) || (unsigned)rule->topology > NBCOLL_NOT_SHARED)
         return NBCOLL_ERR_CONFIG;
-    return NBCOLL_OK;
+    return nbcolli_rules_reads(rule) ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
 }
 
 nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *which)
@@ -35,8 +45,10 @@ nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n, size_t *wh
 
 int nbcolli_rule_fits(const nbcoll_rule *rule, const nbcoll_terms *terms, nbcoll_operation operation, size_t bytes)
 {
+    int nodes = terms->nodes ? terms->nodes->count : 1;
     return rule->algorithm->operation == operation && terms->ranks >= rule->fewest &&
-           (!rule->most || terms->ranks <= rule->most) && bytes >= rule->from &&
+           (!rule->most || terms->ranks <= rule->most) && nodes >= rule->fewest_nodes &&
+           (!rule->most_nodes || nodes <= rule->most_nodes) && bytes >= rule->from &&
            (!rule->below || bytes < rule->below) &&
            (rule->topology == NBCOLL_ANY_TOPOLOGY || (rule->topology == NBCOLL_SHARED) == (terms->shared != 0));
 }
@@ -55,7 +67,7 @@ uint32_t nbcolli_rules_hash(const nbcoll_rule *rules, size_t n)
         const nbcoll_rule *r = &rules[i];
         const uint64_t members[] = {r->algorithm->operation, (uint64_t)r->fewest, (uint64_t)r->most, r->from, r->below,
                                     r->topology, r->segment, r->arity, r->ports, r->split,
-                                    r->leaders};
+                                    r->leaders, (uint64_t)r->fewest_nodes, (uint64_t)r->most_nodes};
         for (size_t j = 0; j < sizeof members / sizeof *members; j++)
             hash = nbcolli_rules_mix(hash, members[j]);
         for (const char *c = r->algorithm->name; *c; c++)

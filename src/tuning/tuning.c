@@ -96,21 +96,21 @@ static int tuning_word(const char **at, char *word, size_t room)
     return n > 0;
 }
 
-enum tuning_key { TUNING_RANKS, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SPLIT,
+enum tuning_key { TUNING_RANKS, TUNING_NODES, TUNING_BYTES, TUNING_SEGMENT, TUNING_ARITY, TUNING_PORTS, TUNING_SPLIT,
                   TUNING_LEADERS, TUNING_SHARED, TUNING_APART, TUNING_KEYS };
-static const char *const tuning_keys[] = {"ranks", "bytes", "segment", "arity", "ports",
+static const char *const tuning_keys[] = {"ranks", "nodes", "bytes", "segment", "arity", "ports",
                                           "split", "leaders", "shared", "apart"};
 
 /* Sets what a key with a value says. 0: it is no such value. */
 static int tuning_set(nbcoll_rule *rule, int key, const char *word)
 {
     size_t first = 0, above = 0;
-    int fits = key == TUNING_RANKS   ? tuning_range(word, INT_MAX, &first, &above)
+    int fits = key <= TUNING_NODES   ? tuning_range(word, INT_MAX, &first, &above)
                : key == TUNING_BYTES ? tuning_range(word, SIZE_MAX, &first, &above)
                                      : tuning_whole(word, key == TUNING_SEGMENT ? SIZE_MAX : INT_MAX, &first);
-    if (key == TUNING_RANKS) {
-        rule->fewest = (int)first;
-        rule->most = above ? (int)(above - 1) : 0;
+    if (key <= TUNING_NODES) {
+        *(key == TUNING_RANKS ? &rule->fewest : &rule->fewest_nodes) = (int)first;
+        *(key == TUNING_RANKS ? &rule->most : &rule->most_nodes) = above ? (int)(above - 1) : 0;
         fits = fits && (!above || above > 1); /* 0 would mean no limit */
     } else if (key == TUNING_BYTES) {
         rule->from = first;
@@ -196,7 +196,11 @@ static int tuning_rule(void *user, const char *section, const char *name, const 
                         .line = r->line};
     if (!rule.algorithm)
         return tuning_refuse(r, NBCOLL_ERR_CONFIG, "%s has no algorithm '%s'", section, name);
-    return tuning_value(r, &rule, value) && tuning_keep(r, &rule);
+    if (!tuning_value(r, &rule, value))
+        return 0;
+    if (nbcoll_rules_check(&rule, 1, NULL) == NBCOLL_ERR_UNSUPPORTED)
+        return tuning_refuse(r, NBCOLL_ERR_CONFIG, "%s %s does not read one of these parameters", section, name);
+    return tuning_keep(r, &rule);
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */

@@ -420,7 +420,7 @@ VALUE(NBCOLL_REASON_COST, 2);
 VALUE(NBCOLL_REASON_SIZE, 3);
 VALUE(NBCOLL_REASON_ONLY, 4);
 
-SIZE(nbcoll_rule, 64);
+SIZE(nbcoll_rule, 72);
 OFFSET(nbcoll_rule, algorithm, 0);
 OFFSET(nbcoll_rule, fewest, 8);
 OFFSET(nbcoll_rule, most, 12);
@@ -433,6 +433,8 @@ OFFSET(nbcoll_rule, arity, 48);
 OFFSET(nbcoll_rule, ports, 52);
 OFFSET(nbcoll_rule, split, 56);
 OFFSET(nbcoll_rule, leaders, 60);
+OFFSET(nbcoll_rule, fewest_nodes, 64);
+OFFSET(nbcoll_rule, most_nodes, 68);
 
 SIZE(nbcoll_terms, 152);
 OFFSET(nbcoll_terms, size, 0);

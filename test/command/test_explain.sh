@@ -51,10 +51,20 @@ says scatter_ring "RULE    $work/rules:3" bcast --ranks 8 --tuning "$work/rules"
 says binomial "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
 says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "$work/rules"
 says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
-says 'slots segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots --segment 5
+says 'slots_chain segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots_chain --segment 5
+refuses 'nbcoll explain: bcast slots does not read one of these parameters; see nbcoll info --algorithms' explain bcast --ranks 8 --algorithm slots --segment 5
+
+# on several nodes: prices inside them and between them, and algorithms by nodes
+succeeds explain allgather --nodes 16x8 --count 100 --alpha 3000 --overhead 300
+prints '                inside 16 nodes: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, get 900 ns,'
+sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no algorithm by nodes"
+printf '[bcast]\nflat = nodes 2..3\n' >"$work/nodes"
+says flat "RULE    $work/nodes:2" bcast --nodes 3x2 --tuning "$work/nodes"
+succeeds explain bcast --nodes 4x2 --tuning "$work/nodes"
+if grep -q RULE "$work/out"; then fail "a rule for fewer nodes"; fi
 
 # the same as JSON: each call with its parameters, and what the cost model says of all algorithms
-printf '[exscan]\nlinear = ranks 3 bytes 4.. segment 7 ports 2\n' >"$work/exscan"
+printf '[exscan]\nlinear = ranks 3 bytes 4..\n' >"$work/exscan"
 (cd "$work" && "$nbcoll" explain exscan --ranks 2..3 --count 1,5000 --tuning exscan --json >out)
 diff -u "$(dirname "$0")/golden/explain_exscan.json" "$work/out" || fail "JSON"
 

@@ -83,7 +83,8 @@ static void mislaid(nbcoll_builder *b, const nbcoll_args *a)
 static const nbcoll_algorithm table[] = {
     {sizeof(nbcoll_algorithm), "flat", NBCOLL_OPERATION_BCAST, flat, 0},
     {sizeof(nbcoll_algorithm), "forgetful", NBCOLL_OPERATION_BCAST, forgetful, 0},
-    {sizeof(nbcoll_algorithm), "hasty", NBCOLL_OPERATION_BCAST, hasty, 0},
+    {sizeof(nbcoll_algorithm), "hasty", NBCOLL_OPERATION_BCAST, hasty,
+     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY | NBCOLL_ALGORITHM_PORTS},
 };
 
 static const nbcoll_algorithm gatherv = {sizeof gatherv, "mislaid", NBCOLL_OPERATION_GATHERV, mislaid,

@@ -29,7 +29,8 @@ static void own_bcast(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_add_recv(b, a->root, a->recv, a->bytes);
 }
 
-static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast, 0};
+static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast,
+                                     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY};
 
 /* One that sends to a rank that does not exist. */
 static void wrong_bcast(nbcoll_builder *b, const nbcoll_args *a)

@@ -63,8 +63,8 @@ static void each_word_becomes_what_it_says(void **state)
                                       "\n"
                                       "slots_chain= shared bytes 4096.. segment 16384\r\n"
                                       "scatter_ring =\n"
-                                      "[reduce]\n"
-                                      "binomial: apart ports 2 arity 3 ranks 5 bytes 0");
+                                      "[allgather]\n"
+                                      "hierarchical: apart ports 2 leaders 3 nodes 2..4 ranks 5 bytes 0");
     const nbcoll_rule *r = tuning->rules;
     (void)state;
     assert_int_equal(tuning->count, 4);
@@ -82,11 +82,13 @@ static void each_word_becomes_what_it_says(void **state)
     assert_int_equal(r[1].below, 0);
     assert_int_equal(r[1].segment, 16384);
     assert_int_equal(r[2].most, 0);
-    assert_int_equal(r[3].algorithm->operation, NBCOLL_OPERATION_REDUCE);
+    assert_int_equal(r[3].algorithm->operation, NBCOLL_OPERATION_ALLGATHER);
     assert_int_equal(r[3].line, 8);
     assert_int_equal(r[3].topology, NBCOLL_NOT_SHARED);
     assert_int_equal(r[3].ports, 2);
-    assert_int_equal(r[3].arity, 3);
+    assert_int_equal(r[3].leaders, 3);
+    assert_int_equal(r[3].fewest_nodes, 2);
+    assert_int_equal(r[3].most_nodes, 4);
     assert_int_equal(r[3].fewest, 5);
     assert_int_equal(r[3].most, 5);
     assert_int_equal(r[3].below, 1);
@@ -116,6 +118,8 @@ static void malformed_files_are_refused_with_line_and_reason(void **state)
     refused(2, "'ranks' is said already, or the contrary", "[bcast]\nbinomial = ranks 2 ranks 3\n");
     refused(2, "'apart' is said already, or the contrary", "[bcast]\nbinomial = shared apart\n");
     refused(2, "segment takes a number, not '4k'", "[bcast]\nbinomial = segment 4k\n");
+    refused(2, "bcast flat does not read one of these parameters", "[bcast]\nflat = arity 3\n");
+    refused(2, "nodes takes a number, or a range like 2..8, 2.. or ..8, not '0..0'", "[bcast]\nflat = nodes 0..0\n");
     refused(2, "arity takes a number, not ''", "[bcast]\nbinomial = arity\n");
     memset(longer + strlen(longer), ' ', 300);
     refused(2, "the line is too long, or has a byte that is no text", longer);

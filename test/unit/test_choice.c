@@ -283,8 +283,8 @@ static nbcoll_choice by_rules(const nbcoll_rule rules[], size_t n, int ranks, si
 
 static void a_rule_is_stronger_than_shared_memory_and_cost(void **state)
 {
-    const nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "scatter_ring"), .segment = 7, .arity = 8,
-                              .ports = 9};
+    const nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "hierarchical"), .segment = 7, .arity = 8,
+                              .leaders = 9};
     (void)state;
     for (int shared = 0; shared < 2; shared++) {
         nbcoll_choice c = by_rules(&rule, 1, 4, 1, shared, 0);
@@ -293,7 +293,7 @@ static void a_rule_is_stronger_than_shared_memory_and_cost(void **state)
         assert_int_equal(c.rule, 0);
         assert_int_equal(c.segment, 7);
         assert_int_equal(c.arity, 8);
-        assert_int_equal(c.ports, 9);
+        assert_int_equal(c.leaders, 9);
     }
 }
 
