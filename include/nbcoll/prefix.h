@@ -319,6 +319,7 @@
 #define nbcolli_cell_write NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cell_write)
 #define nbcolli_cells_failed NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cells_failed)
 #define nbcolli_cells_missed NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cells_missed)
+#define nbcolli_cells_suffice NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_cells_suffice)
 #define nbcolli_channel_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_find)
 #define nbcolli_channel_known NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_known)
 #define nbcolli_channel_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_channel_name)

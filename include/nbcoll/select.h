@@ -65,7 +65,9 @@ typedef enum nbcoll_topology { NBCOLL_ANY_TOPOLOGY, NBCOLL_SHARED, NBCOLL_NOT_SH
  * counts are bound. */
 struct nbcoll_rule {
     const nbcoll_algorithm *algorithm; /* the library's, or the host's own, which outlives the communicators then. One
-                                          that exposes memory is run by messages between ranks that do not share it */
+                                          that exposes memory is run by messages between ranks that do not share it;
+                                          a call for which it exposes too much is refused: ERR_LIMIT, as by
+                                          nbcoll_schedule_start */
     int fewest, most;                  /* ranks; most 0: no limit */
     size_t from, below;                /* bytes: from <= bytes < below; below 0: no limit */
     nbcoll_topology topology;

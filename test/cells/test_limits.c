@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../shm/ranks.h"
+#include "nbcoll/select.h"
 #include "operation.h"
 #include "works.h"
 
@@ -59,6 +60,36 @@ static void a_start_beyond_the_limits_is_refused_and_takes_no_tag(void **state)
         EXPECT(OK, nbcoll_schedule_free(s));
         works(&w);
     }
+    world_close(&w);
+}
+
+/* Rank 0 shows rank 1 more parts than there are ranks. */
+static void show_too_much(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_part part[4];
+    for (int i = 0; i < 4; i++)
+        part[i] = (nbcoll_part){1, 0, nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, a->bytes)};
+    if (b->rank == 0)
+        nbcoll_add_expose(b, 4, part);
+}
+
+static void an_algorithm_beyond_the_limits_is_refused_where_a_rule_names_it(void **state)
+{
+    static const nbcoll_algorithm algorithm = {.size = sizeof algorithm, .name = "too_much", .build = show_too_much,
+                                               .operation = NBCOLL_OPERATION_BCAST};
+    static const nbcoll_rule rule = {.algorithm = &algorithm};
+    nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0);
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+    char data = 0;
+    world w;
+    (void)state;
+    config.rules = &rule;
+    config.rule_count = 1;
+    world_open(&w, 3, &loopback, NULL, &config);
+    EXPECT(ERR_LIMIT, nbcoll_ibcast(&data, 1, NBCOLL_BYTE, 0, w.comm[0], &q));
+    assert_null(q.at);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
     world_close(&w);
 }
 
@@ -293,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_beyond_the_limits_is_refused_and_takes_no_tag),
+        cmocka_unit_test(an_algorithm_beyond_the_limits_is_refused_where_a_rule_names_it),
         cmocka_unit_test(a_native_schedule_is_refused_where_nothing_is_shared),
         cmocka_unit_test(ranks_agree_on_the_smallest_of_their_limits),
         cmocka_unit_test(someone_without_the_group_makes_all_exchange_messages),

@@ -22,6 +22,11 @@ size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
     return l.slots + slots * l.stride;
 }
 
+int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s)
+{
+    return s->cells <= comm->config.cells && s->shown <= (uint32_t)comm->size && s->widest < NBCOLLI_ALL_FETCHED;
+}
+
 int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
 {
     const _Atomic uint32_t *left = (const _Atomic uint32_t *)(const void *)area->base;

@@ -77,6 +77,9 @@ nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells);
 /* Bytes of a rank's part: who has left it, what this rank has started, then the slots. */
 size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells);
 
+/* Is there room in a slot for all that the schedule exposes? */
+int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s);
+
 /* Has each rank left the part of a freed communicator, or is it dead for certain? */
 int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area);
 

@@ -3,6 +3,7 @@
 #include "cache.h"
 
 #include "nbcoll/select.h"
+#include "../3_run/cells.h"
 #include "../3_run/pool.h"
 #include "../../host/host.h"
 
@@ -140,7 +141,13 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     args.split = choice.split;
     args.leaders = choice.leaders;
     s = nbcoll_build_schedule(choice.algorithm, &args, &config, &e->schedule);
-    return s == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : s;
+    if (s != NBCOLL_OK)
+        return s;
+    if (e->schedule->shared && !nbcolli_cells_suffice(comm, e->schedule)) { /* an algorithm of the host's, by a rule */
+        nbcolli_schedule_delete(e->schedule);
+        return NBCOLL_ERR_LIMIT;
+    }
+    return nbcolli_schedule_own(e->schedule, comm->context);
 }
 
 nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, nbcoll_schedule **out)

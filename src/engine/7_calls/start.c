@@ -2,6 +2,7 @@
  * Starting operations: see start.h. */
 #include "start.h"
 
+#include "../3_run/cells.h"
 #include "../3_run/pending.h"
 #include "../3_run/pool.h"
 #include "../3_run/queue.h"
@@ -11,7 +12,6 @@
 #include "../6_progress/lock.h"
 #include "../6_progress/progress.h"
 
-#define NBCOLLI_MOST_PARTS 65534u /* that a reader's word can count */
 
 /* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
  * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
@@ -96,8 +96,7 @@ static nbcoll_status nbcolli_start_suits(nbcoll_schedule *s, const void *send, c
         return NBCOLL_ERR_BUFFER;
     if (nbcolli_has_blocks(s) || (s->shared && !nbcolli_shares_all(s, comm)))
         return NBCOLL_ERR_UNSUPPORTED;
-    if (s->shared &&
-        (s->cells > comm->config.cells || s->shown > (uint32_t)comm->size || s->widest > NBCOLLI_MOST_PARTS))
+    if (s->shared && !nbcolli_cells_suffice(comm, s))
         return NBCOLL_ERR_LIMIT;
     return nbcolli_schedule_own(s, comm->context);
 }
