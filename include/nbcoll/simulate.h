@@ -43,9 +43,9 @@
  *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
- * in wait, and for a moment where it ends to compute), or at any time where there are progress cores, which then do all
- * steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a start those of START; only
- * these take time of a computation. Without progress cores lanes mean nothing.
+ * in wait, at a tick of its timer, and for a moment where it ends to compute), or at any time where there are progress
+ * cores, which then do all steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a
+ * start those of START; only these take time of a computation. Without progress cores lanes mean nothing.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -86,6 +86,8 @@ typedef struct nbcoll_sim_model {
     uint64_t unexpected;             /* ns more of the core for a message that came before its RECV could begin, */
     uint64_t unexpected_byte;        /* and picoseconds of the core for each byte of it, unless it was asked for */
     uint32_t interfaces;             /* of a node, to others, that its ranks share; 0: each rank has its own */
+    uint64_t tick, tick_cost;        /* ns: a timer enters the library of a rank that computes, at each multiple of
+                                        `tick`, as a test does, and takes that of the computation; 0: there is none */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */
@@ -216,12 +218,12 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
 /* Plays the operations on all ranks. Any thread; time grows with messages and edges, memory with steps and ranks.
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
  * that is not for its rank; the late rank does not exist; nodes of another number of ranks), ERR_ARGUMENT (no such
- * pattern, phase or act, a pulse as long as its period, a share above 1000, all cores for progress, `lanes` above 1, a
- * program that starts another number of operations, or waits for one before), ERR_LIMIT (beyond the limits above, 65536
- * ranks, cores or interfaces of a node, 2^32 - 1 operations of all ranks, 2^28 steps and parts, or 2^64 bytes),
- * ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no `block`), ERR_VERIFY (the schedules do not
- * end, or do not match: the verifier says where), ERR_MEMORY, and what `build` returns. With an error *out is not
- * touched; `rank` may be. */
+ * pattern, phase or act, a pulse as long as its period, a share above 1000, all cores for progress, a tick that takes
+ * all of its period, `lanes` above 1, a program that starts another number of operations, or waits for one before),
+ * ERR_LIMIT (beyond the limits above, 65536 ranks, cores or interfaces of a node, 2^32 - 1 operations of all ranks,
+ * 2^28 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
+ * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what
+ * `build` returns. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_simulate(const nbcoll_sim_config *config, nbcoll_sim_build *build, void *user,
                                          nbcoll_sim_result *out);
 

@@ -36,6 +36,8 @@ static const struct model_name {
     MODEL_TIME("unexpected", unexpected),
     MODEL_PRICE("unexpected_byte", unexpected_byte),
     MODEL_COUNT("interfaces", interfaces),
+    MODEL_TIME("tick", tick),
+    MODEL_TIME("tick_cost", tick_cost),
 };
 
 static const struct model_name *find(const char *name)

@@ -35,6 +35,8 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
         return t;
     uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
     uint64_t test = every ? p->base + (t - p->base + every - 1) / every * every : p->until;
+    uint64_t period = s->model.tick, tick = period ? (t + period - 1) / period * period : p->until;
+    test = tick < test ? tick : test;
     return test < p->until ? test : p->until;
 }
 

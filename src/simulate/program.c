@@ -63,6 +63,8 @@ static nbcoll_status nbcolli_program_compute(nbcolli_sim *s, uint32_t rank, cons
 {
     nbcolli_player *p = &s->player[rank];
     uint64_t work = a->compute * nbcolli_program_sharers(s, rank);
+    if (s->model.tick) /* of each period so much is left to the computation */
+        work += work / (s->model.tick - s->model.tick_cost) * s->model.tick_cost;
     p->base = t;
     p->until = nbcolli_noise_end(&s->config, nbcolli_compute_core(s, rank), t, work);
     return nbcolli_put(s, p->until, rank, 0, NBCOLLI_GO_ON);

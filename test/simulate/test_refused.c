@@ -53,6 +53,8 @@ static void bad_configurations(void **state)
     REFUSED((s.config.noise = (nbcoll_sim_noise){5, 5, 1000, NBCOLL_SIM_APART}), ARGUMENT);
     REFUSED(s.model.cores = s.model.progress = 2, ARGUMENT);
     REFUSED(s.model.lanes = 2, ARGUMENT);
+    REFUSED(s.model.tick = s.model.tick_cost = 5, ARGUMENT);
+    REFUSED(s.model.tick = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.wake = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
