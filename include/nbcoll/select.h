@@ -91,7 +91,8 @@ NBCOLL_API nbcoll_status nbcoll_rules_check(const nbcoll_rule rules[], size_t n,
 /* What messages inside a node cost, where there are several. */
 typedef struct nbcoll_level {
     uint32_t alpha_ns, overhead_ns, beta_ps, get_ns, fetch_ns, eager_ps, gap_ns; /* as in nbcoll_terms */
-    size_t eager; /* bytes of the longest message that is not announced; 0: all as between nodes */
+    size_t eager; /* bytes of the longest message that is not announced; 0: nothing is known of the inside, and costs
+                     are those of one node */
 } nbcoll_level;
 
 /* What the choice reads beside the arguments. */
@@ -110,7 +111,8 @@ typedef struct nbcoll_terms {
     uint32_t gamma_ps; /* 0: as beta_ps */
     uint32_t eager_ps;
     uint32_t shelf; /* bytes of a rank's copies of what it exposes, in shared memory; 0: there are none */
-    const nbcoll_nodes *nodes; /* null: one. Of several, the prices above are those of messages between them */
+    const nbcoll_nodes *nodes; /* null: one. Of several, the prices above are those of messages between them. A
+                                  communicator's own table, which lives as long as it */
     nbcoll_level inside;       /* a node */
     int nodes_share;           /* the ranks of each node share memory */
     uint32_t interfaces;       /* of a node, to others, that its ranks share; 0: each rank has its own */

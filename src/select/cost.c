@@ -247,9 +247,10 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .interfaces = t->interfaces,
                            .shared = t->shared,
                            .nodes_share = t->nodes_share};
-    c.inside = nodes && nodes->count > 1 && t->inside.eager ? nbcolli_cost_level_of(&t->inside) : c.between;
-    if (!nodes || nodes->count < 2)
+    c.inside = c.between;
+    if (!nodes || nodes->count < 2 || !t->inside.eager)
         return c;
+    c.inside = nbcolli_cost_level_of(&t->inside);
     c.nodes = (uint64_t)nodes->count;
     c.are_blocks = nodes->are_blocks;
     c.node = 1;

@@ -29,6 +29,7 @@ static void ranks_of_a_node_share_and_others_do_not(void **state)
             EXPECT(OK, nbcoll_comm_terms(j.w.comm[r], &terms));
             EXPECT(OK, nbcoll_comm_cells(j.w.comm[r], &cells));
             assert_int_equal(terms.shared, nodes->count == 1);
+            assert_int_equal(terms.nodes->count, nodes->count); /* which rules go by */
             assert_true(cells.present);
             assert_int_equal(cells.lacking, -1);
             for (int peer = 0; peer < RANKS; peer++)

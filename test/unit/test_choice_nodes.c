@@ -85,6 +85,21 @@ static void a_shared_interface_is_dear_where_many_messages_leave_a_node(void **s
     nbcoll_nodes_free(several);
 }
 
+/* A communicator knows its nodes, and one level of prices. */
+static void without_prices_inside_nodes_the_choice_is_that_of_one(void **state)
+{
+    nbcoll_nodes *several = nodes_of(8, 64);
+    nbcoll_terms by_nodes = terms_of(64, several), flat = terms_of(64, NULL);
+    (void)state;
+    by_nodes.inside.eager = 0;
+    flat.interfaces = by_nodes.interfaces = flat.gap_ns = by_nodes.gap_ns = 0;
+    for (size_t count = 8; count < 1 << 20; count *= 16) {
+        nbcoll_choice x = chosen(&by_nodes, NBCOLL_OPERATION_ALLGATHER, count);
+        assert_ptr_equal(x.algorithm, chosen(&flat, NBCOLL_OPERATION_ALLGATHER, count).algorithm);
+    }
+    nbcoll_nodes_free(several);
+}
+
 static void rules_name_nodes(void **state)
 {
     const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "flat"), .fewest_nodes = 2,
@@ -128,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost),
         cmocka_unit_test(a_shared_interface_is_dear_where_many_messages_leave_a_node),
+        cmocka_unit_test(without_prices_inside_nodes_the_choice_is_that_of_one),
         cmocka_unit_test(rules_name_nodes),
         cmocka_unit_test(rules_that_mean_nothing_are_refused),
     };

@@ -71,7 +71,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .get_ns = comm->agreed.get_ns,
                           .gamma_ps = comm->agreed.gamma_ps,
                           .eager_ps = comm->agreed.eager_ps,
-                          .shelf = comm->agreed.shelf};
+                          .shelf = comm->agreed.shelf,
+                          .nodes = &comm->nodes};
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);
