@@ -6,6 +6,7 @@
 
 #include "against.h"
 #include "bar.h"
+#include "json.h"
 
 typedef struct against {
     const against_plan *plan;
@@ -191,9 +192,7 @@ static void print_all(const against *a)
 {
     json_t *all = json_pack("{s:i, s:i, s:O, s:O}", "abi", (int)NBCOLL_ABI, "rounds", a->plan->rounds, "results",
                             a->rows, "wrong", a->wrong);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
+    command_print_json(all);
 }
 
 int against_run(const against_plan *plan)

@@ -11,6 +11,7 @@
 #include "against.h"
 #include "bar.h"
 #include "bench.h"
+#include "json.h"
 #include "run.h"
 
 typedef struct benchmark {
@@ -287,9 +288,7 @@ static void print_results(benchmark *b)
                             b->plan.instances, "tests", b->plan.tests, "rounds", b->plan.rounds, "iterations",
                             b->plan.iterations, "compute", b->plan.compute, "late", b->plan.late, "noise",
                             b->plan.noise, "results", b->results);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
+    command_print_json(all);
 }
 
 static int measure_all(benchmark *b)
@@ -299,6 +298,8 @@ static int measure_all(benchmark *b)
     bench_print_head(b->format);
     int status = each_run(b, measure);
     command_bar_clear(&b->bar);
+    if (!status && b->format == BENCH_TABLE)
+        bench_explain_moods();
     if (!status && b->format == BENCH_JSON)
         print_results(b);
     if (!status && b->plot)
@@ -381,8 +382,8 @@ const command command_bench = {
     "  left       what the operation adds to the computation beside it: overlapped - computing, at least 0\n"
     "  overlap    1 - left / (start + wait)\n"
     "  saved      1 - left / blocking\n"
-    "  mood       how long a line takes from one core to another before and after the run, with its letter: S, C\n"
-    "             or X. Compare only what was measured in one mood\n\n"
+    "  mood       us that a cache line takes between two cores before and after the run: S below 0.038, C below\n"
+    "             0.13, X. A host may move the cores: compare only what was measured in one mood\n\n"
     "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (2)\n"
     "  --threads         the ranks are threads of one process, not processes\n"

@@ -131,6 +131,8 @@ typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
 json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
 void bench_print_head(bench_format format);
 void bench_print_row(bench_format format, json_t *row);
+/* What the letters of a table's column mean, in a line below it. */
+void bench_explain_moods(void);
 
 /* Draws the medians of all rows by gnuplot. 0, or an exit status after naming what is wrong. */
 int bench_can_plot(const command *self, const char *file);

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "json.h"
 #include "rules.h"
 
 /* The options that are numbers of the terms, in this order. */
@@ -228,9 +229,7 @@ static void print_calls(const question *q)
     json_t *all = json_pack("{s:i, s:s, s:s, s:s, s:o, s:O}", "abi", (int)NBCOLL_ABI, "operation",
                             nbcoll_operation_name(at.operation), "type", nbcoll_type_name(at.reduction.type), "op",
                             nbcoll_op_name(at.reduction.op), "model", model, "calls", q->calls);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
+    command_print_json(all);
 }
 
 static int run(const command *self, int argc, char *argv[])

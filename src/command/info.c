@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "info.h"
+#include "json.h"
 
 enum { INFO_RANKS = 4096 };
 
@@ -198,12 +199,12 @@ static int run(const command *self, int argc, char *argv[])
     if (has_algorithms)
         return print_catalogue(self);
     json_t *all = collect((int)ranks);
-    if (json) {
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        puts("");
-    } else
+    if (json)
+        command_print_json(all);
+    else {
         print_all(all);
-    json_decref(all);
+        json_decref(all);
+    }
     return COMMAND_OK;
 }
 

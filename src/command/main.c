@@ -13,7 +13,7 @@ static void usage(FILE *out)
 {
     fputs("usage: nbcoll COMMAND [ARGUMENT...]\n"
           "       nbcoll help COMMAND\n"
-          "       nbcoll --help | --version\n\n"
+          "       nbcoll -h | --help | --version\n\n"
           "Commands:\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
@@ -46,7 +46,7 @@ static int asks_for_help(const command *c, int argc, char *argv[])
     if (c->letters[0] == '+')
         return 0;
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return 1;
     return 0;
 }
@@ -57,7 +57,7 @@ static int run(int argc, char *argv[])
         usage(stderr);
         return COMMAND_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0) {
         printf("nbcoll %s, ABI %u\n", NBCOLL_VERSION, NBCOLL_ABI);

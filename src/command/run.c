@@ -48,7 +48,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
     int option, status = 0;
     while (!status && !*asks_for_help && (option = command_next(plan->self, argc, argv, options)) != -1) {
         if (option == 'n')
-            status = take_ranks(plan, optarg);
+            status = take_ranks(plan, strcmp(optarg, "p") == 0 && optind < argc ? argv[optind++] : optarg);
         else if (option == 't')
             status = take_timeout(plan, optarg);
         else if (option == 'b')
@@ -189,7 +189,7 @@ const command command_run = {
         "terminal as our standard error is also rank 0's, which may draw there (not with --prefix). When a rank\n"
         "fails, that is reported and the others are asked to end (SIGTERM), and killed 2 s later. So are, in the end,\n"
         "processes that a rank has started and left.\n\n"
-        "  -n N              ranks, 1..256\n"
+        "  -n N, -np N       ranks, 1..256\n"
         "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
         "                    can have one, and the build has hwloc\n"
         "  --bind scatter    rank i of N runs on core i * C / N of the C that may be used, so that those without a\n"
@@ -204,5 +204,5 @@ const command command_run = {
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"
         "run, 2 when an argument is wrong, 3 when something failed here.\n",
     .run = run,
-    .letters = "+:n:",
+    .letters = "+:n:h",
 };

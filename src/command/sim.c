@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "bar.h"
+#include "json.h"
 #include "rules.h"
 #include "sim.h"
 
@@ -246,13 +247,11 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
     if (!s->results) {
         command_bar_clear(&s->bar);
         if (s->reported == 1)
-            printf("%-20s %9s %14s %14s %11s %9s %13s %6s %5s %5s %14s %6s\n", "algorithm", "count", "us",
-                   "us waited", "messages", "fetches", "bytes", "rounds", "peers", "links", "us cpu/rank", "B/rank");
-        printf("%-20s %9zu %14.3f %14.3f %11" PRIu64 " %9" PRIu64 " %13" PRIu64 " %6u %5u %5u %14.3f %6" PRIu64
-               "%s%s\n",
-               s->algorithm->name, count, (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->fetches,
-               r->bytes + r->fetched, r->rounds, r->peers, r->links, (double)r->cpu / 1e3 / s->config.ranks,
-               r->memory / (uint64_t)s->config.ranks, *why ? "  " : "", why);
+            printf("%-18s %7s %9s %9s %8s %7s %9s %6s\n", "algorithm", "count", "us", "us waited", "messages",
+                   "fetches", "bytes", "rounds");
+        printf("%-18s %7zu %9.3f %9.3f %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u%s%s\n", s->algorithm->name, count,
+               (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->fetches, r->bytes + r->fetched,
+               r->rounds, *why ? "  " : "", why);
         return;
     }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
@@ -384,9 +383,7 @@ static void print_results(simulation *s)
     json_t *all = json_pack("{s:i, s:s, s:i, s:I, s:o}", "abi", (int)NBCOLL_ABI, "operation",
                             nbcoll_operation_name((nbcoll_operation)s->cases.operation), "ranks", s->cases.most, "seed",
                             (json_int_t)s->config.seed, "results", s->results);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
+    command_print_json(all);
 }
 
 /* Without --program: start, compute, wait. */
@@ -468,18 +465,18 @@ const command command_sim = {
     "usage: nbcoll sim OPERATION [[--algorithm] ALGORITHM] [OPTION...]\n\n"
     "Plays the algorithms of OPERATION (all, or one; or `default`, that which rules and cost model choose for what a\n"
     "message costs there; the reason stands beside it) in virtual time on a machine after LogGP, and tells when the\n"
-    "last rank had ended, when the last wait returned, messages, bytes, rounds (messages that wait for each other),\n"
-    "the most peers and links (destinations and sources) of a rank, what a core worked for its communication, and\n"
-    "how much memory the simulator took for it. Ranks of a node share memory, and builders know the nodes. The same\n"
-    "options give the same numbers.\n\n"
+    "last rank had ended, when the last wait returned, messages, fetches, bytes, and rounds (messages that wait for\n"
+    "each other); with --json also the most peers and links (destinations and sources) of a rank, what cores worked\n"
+    "for communication, and how much memory the simulator took. Ranks of a node share memory, and builders know the\n"
+    "nodes. The same options give the same numbers.\n\n"
     "  --ranks P         number of ranks (16)\n"
     "  --root R          the root (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (1000)\n"
     "  --type T          their type (INT32)\n"
     "  --op O            the reduction (SUM)\n"
     "  --in-place[=odd]  the form in which send and receive buffer are one (at odd ranks only)\n"
-    "  --blocks B        blocks of the v and w forms and reduce_scatter: equal, holes, rising or lone\n"
-    COMMAND_RULES_HELP
+    "  --blocks B        blocks of the v and w forms and reduce_scatter: equal, holes, rising or "
+    "lone\n" COMMAND_RULES_HELP
     "  --model M         cluster, ethernet, node or unit (cluster), those of papers, cluster_a, cluster_b and das4,\n"
     "                    or a file: on each line a name and a number.\n"
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
@@ -502,7 +499,7 @@ const command command_sim = {
     "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
     "                    start, or all. At the end it waits for all. A TIME is a number and ns, us, ms or s\n"
     "  --seed N          of all that is random (1)\n"
-    "  --json            one object instead of the table; times in ns\n"
+    "  --json            one object instead of the table, with all figures; times in ns\n"
     "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
     "  --svg FILE        a timeline as a drawing\n",
     run,

@@ -3,6 +3,7 @@
  * candidate, over the points of each operation and number of ranks; or all of it as JSON. */
 #include <stdio.h>
 
+#include "json.h"
 #include "tune.h"
 
 static const char *const chooser_names[TUNE_CHOOSERS] = {"compiled", "given", "made"};
@@ -145,9 +146,7 @@ static void print_json(const tune *t)
                             t->is_simulated ? t->model_name : NULL, "within", t->within, "resumed",
                             (json_int_t)t->resumed, "rules", (json_int_t)t->made_count, "output", t->output,
                             "penalties", penalties, "points", points);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
+    command_print_json(all);
 }
 
 void tune_report(const tune *t)

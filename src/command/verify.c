@@ -11,6 +11,7 @@
 #include <nbcoll/verify.h>
 
 #include "bar.h"
+#include "json.h"
 #include "verify_forms.h"
 
 typedef struct verification {
@@ -372,9 +373,7 @@ static int verify_all(verification *v)
         json_t *all = json_pack("{s:i, s:[i,i], s:s, s:s, s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest,
                                 v->cases.most, "covered", coverage.covered, "not_covered", coverage.left_out,
                                 "results", v->results);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        puts("");
-        json_decref(all);
+        command_print_json(all);
     }
     return status ? status : v->refuted ? COMMAND_REFUTED : COMMAND_OK;
 }

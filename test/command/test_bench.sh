@@ -40,9 +40,10 @@ PATH=/nonexistent "$nbcoll" bench bcast --plot x.svg >"$work/out" 2>"$work/err" 
 # without shared memory there are no ranks
 "$nbcoll" info | grep -q '^transports.* shm' || exit 0
 
-# a table: a title, and two algorithms in two sizes
+# a table: a title, two algorithms in two sizes, and what the letters of moods mean
 succeeds bench bcast --algorithm slots,default --count 1,300 $tiny
-[ "$(wc -l <"$work/out")" -eq 5 ] || fail "not five lines"
+[ "$(wc -l <"$work/out")" -eq 6 ] || fail "not six lines"
+prints 'mood: us that a cache line takes .*'
 [ "$(grep -c '^bcast  *slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
 
 # parameters of what is forced

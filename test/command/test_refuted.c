@@ -20,6 +20,7 @@
 #define nbcoll_algorithm_find table_find
 #include "../../src/command/bar.c"
 #include "../../src/command/cases.c"
+#include "../../src/command/json.c"
 #include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
 #include "../../src/command/rules.c"

@@ -18,6 +18,8 @@ for command in $commands; do
     cp "$work/out" "$work/help"
     succeeds $command --help
     cmp -s "$work/help" "$work/out" || fail "$command --help is not help $command"
+    succeeds $command -h
+    cmp -s "$work/help" "$work/out" || fail "$command -h is not help $command"
 done
 succeeds --version
 grep -Eq '^nbcoll .+, ABI [0-9]+$' "$work/out" || fail "no version"

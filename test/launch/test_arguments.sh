@@ -11,6 +11,13 @@ cmp -s "$work/help" "$work/out" || fail "run --help is not help run"
 succeeds run -n 2 --help
 cmp -s "$work/help" "$work/out" || fail "run -n 2 --help is not help run"
 
+succeeds run -h
+cmp -s "$work/help" "$work/out" || fail "run -h is not help run"
+succeeds run -np 3 echo here
+[ "$(grep -c '^here$' "$work/out")" -eq 3 ] || fail "-np 3 is not -n 3"
+refuses "nbcoll run: which program?" run -np 2
+refuses "nbcoll run: -n takes a number of 1..256, not 'p'" run -np
+
 refuses "nbcoll run: -n is missing: how many ranks?" run
 refuses "nbcoll run: -n is missing: how many ranks?" run true
 refuses "nbcoll run: which program?" run -n 2
