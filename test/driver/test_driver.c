@@ -58,12 +58,11 @@ static void a_test_looks_and_makes_no_pass(void **state)
     nbcoll_driver *driver = scene_drive(&w, 0, 1);
     start_sums(&w, 1, in, out, 1, q);
     scene_rest(&w, 0, 1);
-    uint64_t passes = scene_counts(driver).passes;
-    uint32_t made = w.context[0]->passes_left;
+    uint64_t rings = scene_counts(driver).rings;
     for (int i = 0; i < 1000; i++)
         EXPECT(PENDING, nbcoll_test(&q[0]));
-    if (scene_counts(driver).passes == passes) /* else that driver has looked, as it does ten times a second */
-        assert_int_equal(w.context[0]->passes_left, made);
+    scene_rest(&w, 0, 1);
+    assert_int_equal(scene_counts(driver).rings, rings); /* a pass would have disarmed, and rung */
     EXPECT(OK, nbcoll_iallreduce(&in[1], &out[1], 1, NBCOLL_INT64, NBCOLL_SUM, w.comm[1], &q[1]));
     EXPECT(OK, nbcoll_wait(&q[1], deadline));
     scene_watch(q[0]);
@@ -107,24 +106,37 @@ static void sleeps(const waiter *me)
     }
 }
 
-/* A wait on rank 0 sleeps, since rank 1 has not come; then it comes, and only the driver knows. */
+/* A wait on rank 0 sleeps, since rank 1 has not come; then it comes, and only the driver knows. Returns how long the
+ * rest took. */
+static uint64_t wait_and_wake(world *w, int how)
+{
+    waiter me = {.w = w, .how = how};
+    pthread_t thread;
+    if (how != 4)
+        EXPECT(OK, nbcoll_ibarrier(w->comm[0], &me.q[0]));
+    assert_int_equal(pthread_create(&thread, NULL, wait_main, &me), 0);
+    sleeps(&me);
+    uint64_t from = clock_ns();
+    EXPECT(OK, nbcoll_barrier(w->comm[1], deadline));
+    pthread_join(thread, NULL);
+    return clock_ns() - from;
+}
+
+/* By themselves they would look after a tenth of a second. */
 static void waits_that_sleep_are_woken(void **state)
 {
     world w;
     (void)state;
     scene_open(&w, 2, NULL);
     nbcoll_driver *driver = scene_drive(&w, 0, 1);
+    scene_rest(&w, 0, 1);
     for (int how = 0; how < 5; how++) {
-        waiter me = {.w = &w, .how = how};
-        pthread_t thread;
-        if (how != 4)
-            EXPECT(OK, nbcoll_ibarrier(w.comm[0], &me.q[0]));
-        assert_int_equal(pthread_create(&thread, NULL, wait_main, &me), 0);
-        sleeps(&me);
-        uint64_t from = clock_ns();
-        EXPECT(OK, nbcoll_barrier(w.comm[1], deadline));
-        pthread_join(thread, NULL);
-        assert_true(clock_ns() - from < 30 * SECOND);
+        uint64_t least = SECOND;
+        for (int i = 0; i < 20 && least > SECOND / 50; i++) {
+            uint64_t took = wait_and_wake(&w, how);
+            least = took < least ? took : least;
+        }
+        assert_true(least <= SECOND / 50);
     }
     scene_close(&w, driver);
 }
