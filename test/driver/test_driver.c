@@ -132,11 +132,11 @@ static void waits_that_sleep_are_woken(void **state)
     scene_rest(&w, 0, 1);
     for (int how = 0; how < 5; how++) {
         uint64_t least = SECOND;
-        for (int i = 0; i < 20 && least > SECOND / 50; i++) {
+        for (int i = 0; i < 20 && least > SECOND / 16; i++) {
             uint64_t took = wait_and_wake(&w, how);
             least = took < least ? took : least;
         }
-        assert_true(least <= SECOND / 50);
+assert_true(least <= SECOND / 16);
     }
     scene_close(&w, driver);
 }

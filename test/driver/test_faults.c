@@ -163,7 +163,7 @@ static void a_wait_goes_on_when_the_driver_is_freed(void **state)
         scene_close(&w, how == 2 ? NULL : driver);
     }
     for (int how = 0; how < 3; how++)
-        assert_true(least[how] <= SECOND / 50);
+        assert_true(least[how] <= SECOND / 16);
 }
 
 static void operations_go_back_to_the_caller_and_to_a_driver_again(void **state)
