@@ -420,9 +420,10 @@ NBCOLL_API nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endp
  * them; what agrees on the survivors goes by the last one. So do all communicators that are made of this one.
  *
  * Ranks that have an endpoint in common before the last one are on a node, unless the host names nodes
- * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint. Cells lie in memory
- * of each rank's first endpoint, if all ranks' first endpoints share memory: ranks that have it in common, both as
- * their first one, expose to each other there, and to all others by messages (nbcoll_comm_shares tells by pair).
+ * (nbcoll_comm_config.node): see nodes.h. Algorithms are chosen by the prices of the last endpoint between nodes, and
+ * of the first one inside them, the dearest of any rank's. Cells lie in memory of each rank's first endpoint, if all
+ * ranks' first endpoints share memory: ranks that have it in common, both as their first one, expose to each other
+ * there, and to all others by messages (nbcoll_comm_shares tells by pair).
  *
  * A rank that is lost on one of its endpoints is lost on all; one that closes its ends has left when the endpoint by
  * which it is talked to says so. nbcoll_fd and nbcoll_arm are those of all endpoints of the context.

@@ -30,6 +30,7 @@ static void ranks_of_a_node_share_and_others_do_not(void **state)
             EXPECT(OK, nbcoll_comm_cells(j.w.comm[r], &cells));
             assert_int_equal(terms.shared, nodes->count == 1);
             assert_int_equal(terms.nodes->count, nodes->count); /* which rules go by */
+            assert_true(terms.nodes_share);
             assert_true(cells.present);
             assert_int_equal(cells.lacking, -1);
             for (int peer = 0; peer < RANKS; peer++)
@@ -174,10 +175,13 @@ static void a_rank_without_memory_leaves_its_node_without_cells(void **state)
     world_finish(&j.w, RANKS, request);
     for (int r = 0; r < RANKS; r++) {
         nbcoll_cells cells = {.size = sizeof cells};
+        nbcoll_terms terms = {.size = sizeof terms};
         int is_poor = nbcoll_node_of(nodes, r) == nbcoll_node_of(nodes, 4);
         EXPECT(OK, nbcoll_comm_cells(j.w.comm[r], &cells));
         assert_int_equal(cells.present, !is_poor);
         assert_int_equal(cells.lacking, is_poor ? 4 : -1);
+        EXPECT(OK, nbcoll_comm_terms(j.w.comm[r], &terms));
+        assert_false(terms.nodes_share);
     }
     run(&j, j.w.comm, 20);
     joined_close(&j);

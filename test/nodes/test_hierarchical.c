@@ -146,11 +146,48 @@ static void a_broadcast_sends_one_message_to_each_other_node(void **state)
     nbcoll_nodes_free(nodes);
 }
 
+/* ---- by cost ----------------------------------------------------------------------------------------------------- */
+
+/* What is dear between nodes is done by nodes, without a rule. */
+static void algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear(void **state)
+{
+    static const nbcoll_observer observer = {.size = sizeof observer, .event = note};
+    const nbcoll_context_config contexts = {.size = sizeof contexts, .observer = &observer};
+    const nbcoll_loopback_config sharing = {.size = sizeof sharing, .flags = NBCOLL_LOOPBACK_SHARED};
+    nbcoll_nodes *nodes = joined_placement(5, RANKS, 1); /* round robin: each neighbour is on another node */
+    nbcoll_request request[RANKS];
+    int32_t value[RANKS] = {5};
+    joined j;
+
+    (void)state;
+    joined_open_contexts(&j, nodes, &sharing, NULL, &contexts);
+    for (int r = 0; r < RANKS; r++) {
+        j.w.endpoint[r]->limits.alpha_ns = 50000;
+        j.w.endpoint[r]->limits.overhead_ns = 50000;
+        EXPECT(OK, joined_icreate(&j, r, NULL, &request[r]));
+    }
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_terms terms = {.size = sizeof terms};
+        EXPECT(OK, nbcoll_comm_terms(j.w.comm[r], &terms));
+        assert_int_equal(terms.alpha_ns, 50000);
+        assert_int_equal(terms.inside.alpha_ns, j.near[r]->limits.alpha_ns);
+        EXPECT(OK, nbcoll_ibcast(&value[r], 1, NBCOLL_INT32, 0, j.w.comm[r], &request[r]));
+        assert_string_equal(ran, "bcast/hierarchical");
+    }
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(value[r], 5);
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(algorithms_by_nodes_run_on_the_nodes_of_the_endpoints),
         cmocka_unit_test(a_broadcast_sends_one_message_to_each_other_node),
+        cmocka_unit_test(algorithms_by_nodes_are_chosen_where_messages_between_nodes_are_dear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

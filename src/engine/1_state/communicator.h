@@ -125,6 +125,8 @@ typedef struct nbcolli_vote {
     uint32_t eager;  /* bytes up to which it announces no message */
     uint32_t creation; /* the call: the same in all votes */
     uint32_t shelf;    /* bytes of copies of what it exposes. Nothing lies between members: all of a vote is sent */
+    uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager; /* as above, of the
+                        first endpoint */
     uint64_t large;
     uint64_t node;   /* the number that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
@@ -178,11 +180,13 @@ struct nbcoll_comm {
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcoll_nodes nodes; /* in `node` */
+    int has_named;      /* nodes that the host has named, here or where they come from */
     int *node;
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */
+    int nodes_share;       /* those of each node are near each other, and have cells */
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */
     nbcolli_area *offered; /* this rank's part */
     size_t offered_bytes;  /* what that takes, or would take */

@@ -51,6 +51,16 @@ int nbcoll_comm_shares(void *user, int peer)
     return nbcolli_terms_reaches(comm->peer[peer].link, comm->peer[peer].address);
 }
 
+static nbcoll_level nbcolli_terms_inside(const nbcolli_vote *a)
+{
+    return (nbcoll_level){.alpha_ns = a->near_alpha_ns,
+                          .overhead_ns = a->near_overhead_ns,
+                          .beta_ps = a->near_beta_ps,
+                          .get_ns = a->near_get_ns,
+                          .eager_ps = a->near_eager_ps,
+                          .eager = a->near_eager ? a->near_eager : 1};
+}
+
 nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
 {
     if (!comm || !out)
@@ -72,7 +82,9 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .gamma_ps = comm->agreed.gamma_ps,
                           .eager_ps = comm->agreed.eager_ps,
                           .shelf = comm->agreed.shelf,
-                          .nodes = &comm->nodes};
+                          .nodes = &comm->nodes,
+                          .inside = nbcolli_terms_inside(&comm->agreed),
+                          .nodes_share = comm->nodes_share};
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);

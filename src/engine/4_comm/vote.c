@@ -28,6 +28,12 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
         a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
         a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
+        a->near_alpha_ns = v->near_alpha_ns > a->near_alpha_ns ? v->near_alpha_ns : a->near_alpha_ns;
+        a->near_beta_ps = v->near_beta_ps > a->near_beta_ps ? v->near_beta_ps : a->near_beta_ps;
+        a->near_overhead_ns = v->near_overhead_ns > a->near_overhead_ns ? v->near_overhead_ns : a->near_overhead_ns;
+        a->near_get_ns = v->near_get_ns > a->near_get_ns ? v->near_get_ns : a->near_get_ns;
+        a->near_eager_ps = v->near_eager_ps > a->near_eager_ps ? v->near_eager_ps : a->near_eager_ps;
+        a->near_eager = v->near_eager < a->near_eager ? v->near_eager : a->near_eager;
         a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
         a->large = v->large > a->large ? v->large : a->large;
         a->eager = v->eager < a->eager ? v->eager : a->eager;
@@ -48,6 +54,7 @@ static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
 nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)
 {
     const nbcoll_endpoint *ep = comm->link->endpoint;
+    const nbcoll_limits *near = &comm->link->first->limits;
 
     return (nbcolli_vote){.abi = NBCOLL_ABI,
                           .address = (uint32_t)ep->rank,
@@ -68,6 +75,12 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .shelf = (uint32_t)comm->link->first->shelf.bytes,
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
+                          .near_alpha_ns = near->alpha_ns,
+                          .near_beta_ps = near->beta_ps,
+                          .near_overhead_ns = near->overhead_ns,
+                          .near_get_ns = near->get_ns,
+                          .near_eager_ps = near->eager_ps,
+                          .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
                           .eager = nbcolli_vote_eager(comm->config.eager, comm->link->limits.payload),

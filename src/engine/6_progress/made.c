@@ -19,9 +19,22 @@ static int *nbcolli_voters(const nbcoll_comm *comm)
     return comm->node + (comm->parent ? comm->parent->size : comm->size);
 }
 
+/* Do the ranks of each node have cells in common? All must find the same: so only what the votes show counts, and of
+ * more than one endpoint only two, which leave no doubt about what a node is. */
+static void nbcolli_settle_sharing(nbcoll_comm *comm)
+{
+    const nbcolli_link *first = comm->link->first;
+
+    comm->nodes_share = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL &&
+                        (first == comm->link || (first->beside == comm->link && !comm->has_named));
+    for (int rank = 0; rank < comm->size; rank++)
+        comm->nodes_share &= comm->votes[nbcolli_voters(comm)[rank]].area != 0;
+}
+
 /* The first communicator of its endpoints: its members are known, only the terms change, and who talks by which. */
 static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
 {
+    comm->has_named = comm->votes[0].node != 0;
     nbcoll_status s = nbcolli_sides_settle(comm);
 
     if (s != NBCOLL_OK)
@@ -31,6 +44,7 @@ static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
         nbcolli_area_find(comm, i, comm->votes[i].area, comm->size);
         nbcolli_voters(comm)[i] = i;
     }
+    nbcolli_settle_sharing(comm);
     nbcolli_comm_place(comm, nbcolli_voters(comm));
     nbcolli_area_take(comm);
     return NBCOLL_OK;
@@ -41,6 +55,8 @@ static void nbcolli_settle_nodes(nbcoll_comm *comm)
 {
     int is_named = comm->votes[0].node != 0;
 
+    comm->has_named = is_named || comm->parent->has_named;
+    nbcolli_settle_sharing(comm);
     for (int i = 0; !is_named && i < comm->parent->size; i++)
         comm->votes[i].node = (uint64_t)nbcoll_node_of(&comm->parent->nodes, i);
     nbcolli_comm_place(comm, nbcolli_voters(comm));
