@@ -67,7 +67,9 @@ static int run_all(nbcoll_operation what)
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(what, i)); i++)
         for (unsigned leaders = 1; algorithm->flags & NBCOLL_ALGORITHM_NODES && leaders <= 2; leaders++)
             for (int p = 0; p < JOINED_PLACEMENTS; p++) {
-                const nbcoll_rule rule = {.algorithm = algorithm, .segment = 512, .leaders = leaders};
+                const nbcoll_rule rule = {.algorithm = algorithm,
+                                          .segment = algorithm->flags & NBCOLL_ALGORITHM_SEGMENT ? 512 : 0,
+                                          .leaders = algorithm->flags & NBCOLL_ALGORITHM_LEADERS ? leaders : 0};
                 nbcoll_comm_config config = {.size = sizeof config,
                                              .slots = 2,
                                              .cells = 8,
