@@ -85,6 +85,18 @@ static int index_of(const nbcoll_algorithm *algorithm)
     return i;
 }
 
+/* Parameters that the algorithm does not read would be refused. */
+static void keep_what_is_read(nbcoll_rule *rule)
+{
+    uint32_t flags = rule->algorithm->flags;
+
+    rule->segment = flags & NBCOLL_ALGORITHM_SEGMENT ? rule->segment : 0;
+    rule->arity = flags & NBCOLL_ALGORITHM_ARITY ? rule->arity : 0;
+    rule->ports = flags & NBCOLL_ALGORITHM_PORTS ? rule->ports : 0;
+    rule->split = flags & NBCOLL_ALGORITHM_SPLIT ? rule->split : 0;
+    rule->leaders = flags & NBCOLL_ALGORITHM_LEADERS ? rule->leaders : 0;
+}
+
 static void run_sample(runner *r, uint64_t seed)
 {
     static int rows[MOST * ALL_DIMENSIONS];
@@ -103,6 +115,7 @@ static void run_sample(runner *r, uint64_t seed)
         points[i].rule.ports = ports[v[PORTS]];
         points[i].rule.split = splits[world_random(&random) % (sizeof splits / sizeof *splits)];
         points[i].rule.leaders = leaders[world_random(&random) % (sizeof leaders / sizeof *leaders)];
+        keep_what_is_read(&points[i].rule);
     }
     qsort(points, n, sizeof *points, in_order_of_worlds);
     for (size_t i = 0; i < n; i++) {
