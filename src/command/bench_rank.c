@@ -329,8 +329,9 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
     rank me = {.plan = plan, .shared = s, .context = context, .number = nbcoll_comm_rank(comm)};
     me.random = (uint64_t)me.number + 1;
     if (me.number == 0 && nbcoll_comm_terms(comm, &s->terms) == NBCOLL_OK) {
-        s->terms.rules = NULL; /* the communicator's, and of another process */
+        s->terms.rules = NULL; /* these two: the communicator's, and of another process */
         s->terms.rule_count = 0;
+        s->terms.nodes = NULL; /* all ranks are on one */
     }
     nbcoll_status status = prepare(&me, comm);
     if (status == NBCOLL_OK)
