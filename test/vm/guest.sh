@@ -15,6 +15,7 @@
 # Statuses of its own: 125, it could not be started; 124, the limit; 123, the guest's kernel has panicked; 122, the
 # guest has ended without a status. The kernel's messages are then printed.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin # where depmod, modprobe and ip are
 
 fail() {
     echo "guest.sh: $2" >&2
