@@ -9,10 +9,11 @@
  *     nbcoll_verbs_meet(endpoint, all);
  *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
  *
- * Queue pairs (RC) are connected when a pair of ranks first talks: a rank's memory and its part of the device's grow
- * with the peers that it uses, about 150 KB a peer. Small messages go into receives that all peers share, as many as
- * credits allow to be under way, so that a receiver is always ready; large data is read (get) or written (put) by the
- * device, on a queue pair of its own. A waiting rank can sleep: on a completion channel.
+ * Queue pairs (RC) are connected when a pair of ranks first talks: with their buffers they take about 150 KB for each
+ * peer that a rank uses. The entries of its completion queue and of its shared receive queue are those for all ranks.
+ * Small messages go into receives that all peers share, as many as credits allow to be under way, so that a receiver is
+ * always ready; large data is read (get) or written (put) by the device, on a queue pair of its own. A waiting rank can
+ * sleep: on a completion channel.
  *
  * A rank that ends without closing its endpoint is found by what is sent to it: a probe, if nothing else. It is
  * reported lost when the device has retried as often as it may; `probe_ms` and `timeout` say how soon that is.

@@ -85,8 +85,10 @@ nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, si
 
     *bytes = count * stride;
     *slab = nbcolli_alloc(&e->host, *bytes, 4096);
-    if (!*slab)
+    if (!*slab) {
+        errno = ENOMEM; /* the host's hook says nothing */
         return NULL;
+    }
     *mr = ibv_reg_mr(e->pd, *slab, *bytes, IBV_ACCESS_LOCAL_WRITE);
     if (!*mr) {
         nbcolli_free(&e->host, *slab, *bytes);
