@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See scene.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +51,17 @@ nbcoll_driver_counts scene_counts(const nbcoll_driver *driver)
     nbcoll_driver_counts counts = {.size = sizeof counts};
     EXPECT(OK, nbcoll_driver_count(driver, &counts));
     return counts;
+}
+
+void scene_on_one_core(void (*test)(void **state), void **state)
+{
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    test(state);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 void scene_rest(const world *w, int first, int end)

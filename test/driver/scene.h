@@ -27,6 +27,10 @@ void scene_watch(nbcoll_request request);
 
 nbcoll_driver_counts scene_counts(const nbcoll_driver *driver);
 
+/* Runs the test on one core, with all threads that it makes: a thread that wakes another one is often replaced by it
+ * before it has gone on. */
+void scene_on_one_core(void (*test)(void **state), void **state);
+
 /* Waits until the driver of these ranks sleeps. */
 void scene_rest(const world *w, int first, int end);
 

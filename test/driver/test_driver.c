@@ -136,9 +136,14 @@ static void waits_that_sleep_are_woken(void **state)
             uint64_t took = wait_and_wake(&w, how);
             least = took < least ? took : least;
         }
-assert_true(least <= SECOND / 16);
+    assert_true(least <= SECOND / 16);
     }
     scene_close(&w, driver);
+}
+
+static void waits_that_sleep_are_woken_on_one_core(void **state)
+{
+    scene_on_one_core(waits_that_sleep_are_woken, state);
 }
 
 /* Of contexts in several drivers, and in none. */
@@ -414,6 +419,7 @@ int main(void)
         cmocka_unit_test(operations_end_while_the_program_calls_nothing),
         cmocka_unit_test(a_test_looks_and_makes_no_pass),
         cmocka_unit_test(waits_that_sleep_are_woken),
+        cmocka_unit_test(waits_that_sleep_are_woken_on_one_core),
         cmocka_unit_test(a_wait_for_several_contexts_ends),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_says_who_is_late),
         cmocka_unit_test(what_a_driver_runs_can_be_cancelled),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/engine/1_state/context.h"
 #include "scene.h"
 
 enum { STEPS = 6, RUNS = 200 };
@@ -27,6 +28,17 @@ typedef struct one {
     scene *s;
     nbcoll_lane lane;
 } one;
+
+/* A step of the driver's that ends when the wait sleeps. */
+static nbcoll_status outlasts_the_looks(void *user, const nbcoll_memory regions[])
+{
+    const nbcoll_context *c = user;
+    uint64_t late = clock_ns() + 30 * SECOND;
+    (void)regions;
+    while (!atomic_load(&c->driven.sleepers) && clock_ns() < late)
+        sched_yield();
+    return NBCOLL_OK;
+}
 
 static nbcoll_status step(void *user, const nbcoll_memory regions[])
 {
@@ -173,6 +185,43 @@ static void what_a_start_leaves_is_counted(void **state)
     scene_close(&s.w, s.driver);
 }
 
+/* By itself the wait would look after a tenth of a second. */
+static void a_wait_that_sleeps_is_woken_for_its_step(void **state)
+{
+    scene s;
+    nbcoll_request q;
+    nbcoll_schedule *schedule;
+    nbcoll_builder *b;
+    nbcoll_builder_config config = {.size = sizeof config, .rank = 0, .ranks = 1};
+    one last = {&s, NBCOLL_LANE_CALLER};
+    uint64_t least = SECOND;
+    (void)state;
+    open_scene(&s);
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    nbcoll_step long_one = nbcoll_add_call(b, outlasts_the_looks, s.w.context[0], 0, NULL, 0, NULL);
+    nbcoll_step after = nbcoll_add_call(b, step, &last, 0, NULL, 0, NULL);
+    nbcoll_set_lane(b, long_one, NBCOLL_LANE_PROGRESS);
+    nbcoll_set_lane(b, after, NBCOLL_LANE_CALLER);
+    nbcoll_after(b, after, long_one);
+    EXPECT(OK, nbcoll_builder_finish(b, &schedule));
+    for (int i = 0; i < 20 && least > SECOND / 16; i++) {
+        uint64_t from = clock_ns();
+        EXPECT(OK, nbcoll_schedule_start(schedule, NULL, NULL, s.w.comm[0], &q));
+        EXPECT(OK, nbcoll_wait(&q, deadline));
+        uint64_t took = clock_ns() - from;
+        least = took < least ? took : least;
+    }
+    assert_true(least <= SECOND / 16);
+    assert_int_equal(atomic_load(&s.elsewhere), 0);
+    EXPECT(OK, nbcoll_schedule_free(schedule));
+    scene_close(&s.w, s.driver);
+}
+
+static void a_wait_that_sleeps_is_woken_for_its_step_on_one_core(void **state)
+{
+    scene_on_one_core(a_wait_that_sleeps_is_woken_for_its_step, state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +229,8 @@ int main(void)
         cmocka_unit_test(without_the_driver_all_lanes_are_the_callers),
         cmocka_unit_test(a_step_of_the_caller_waits_for_a_call),
         cmocka_unit_test(what_a_start_leaves_is_counted),
+        cmocka_unit_test(a_wait_that_sleeps_is_woken_for_its_step),
+        cmocka_unit_test(a_wait_that_sleeps_is_woken_for_its_step_on_one_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

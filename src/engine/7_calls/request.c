@@ -100,6 +100,13 @@ static int nbcolli_is_driven_on(const nbcoll_context *c)
     return nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c);
 }
 
+/* Another thread is inside, and advances what is pending. But what has ended is reported when that one is out: a wait
+ * that was woken for it is not told again. */
+static __attribute__((noinline)) nbcoll_status nbcolli_enter_after(nbcoll_context *c, int is_pending)
+{
+    return is_pending && !nbcolli_is_inside(c) ? NBCOLL_PENDING : nbcolli_enter(c);
+}
+
 /* Where any thread may come, a callback reports the end, or the handle may be stale. `passes`: also where a driver
  * makes them. */
 static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_request *r, nbcoll_context *c, int passes)
@@ -112,13 +119,12 @@ static nbcoll_status nbcolli_test_slowly(nbcoll_request *request, nbcolli_reques
                      nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)); /* the lock orders it */
     if (is_pending && !passes && nbcolli_is_driven_on(c))
         return NBCOLL_PENDING;
-    if (is_pending && !nbcolli_try_lock(c))
-        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING; /* somebody else is advancing it */
+    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, is_pending)) != NBCOLL_OK)
+        return s;
     if (is_pending) {
         c->driven.looked = 1;
         nbcolli_pass(c);
-    } else if ((s = nbcolli_enter(c)) != NBCOLL_OK)
-        return s;
+    }
     if (nbcolli_is_of(r, request->generation))
         s = nbcolli_take_end(c, r, request);
     else if (nbcolli_was_reported(*request)) {
@@ -306,8 +312,8 @@ static inline nbcoll_status nbcolli_test_own(nbcoll_context *c, nbcolli_request 
         return NBCOLL_ERR_FORKED;
     if (nbcolli_is_pending(state) && !passes && nbcolli_is_driven_on(c))
         return NBCOLL_PENDING;
-    if (!nbcolli_try_lock(c))
-        return NBCOLL_PENDING; /* somebody else is advancing it, or will let this one in */
+    if (!nbcolli_try_lock(c) && (s = nbcolli_enter_after(c, nbcolli_is_pending(state))) != NBCOLL_OK)
+        return s;
     if (nbcolli_is_pending(state)) {
         c->driven.looked = 1;
         nbcolli_pass(c);
