@@ -231,6 +231,7 @@
 #include "../transports/shm/segment.c"
 #include "../transports/shm/shm.c"
 #include "../transports/shm/socket.c"
+#include "../transports/shm/stores.c"
 #include "../transports/shm/trial.c"
 #endif
 

@@ -42,7 +42,7 @@ static void fake_free(struct fake *f)
     free(f->front);
 }
 
-/* ns of 16 KiB and 128 KiB by process_vm_readv, plain pieces, pieces past the cache, both sides. */
+/* ns of 16 KiB and 128 KiB by process_vm_readv, pieces, both sides. */
 static void fake_finds(struct fake *f, const uint32_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES])
 {
     for (int way = 0; way < NBCOLLI_SHM_WAYS; way++)
@@ -55,31 +55,27 @@ static void the_faster_way_is_chosen_for_each_size(void **state)
 {
     static const struct {
         uint32_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES];
-        bool streams;
         size_t by_pieces, by_cma, meets_from;
     } cases[] = {
-        /* rewriting lines that another core has read costs most */
-        {{{3700, 16000}, {2200, 22000}, {3000, 12000}, {5000, 12500}}, true, 1, SIZE_MAX, SIZE_MAX},
-        /* it costs little */
-        {{{2300, 11000}, {650, 3000}, {900, 5000}, {2500, 3500}}, false, 1, SIZE_MAX, SIZE_MAX},
+        /* pieces are faster */
+        {{{3700, 16000}, {2200, 12000}, {5000, 12500}}, 1, SIZE_MAX, SIZE_MAX},
         /* pieces are slow */
-        {{{1000, 5000}, {3000, 20000}, {3000, 20000}, {3000, 19000}}, false, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+        {{{1000, 5000}, {3000, 20000}, {3000, 19000}}, SIZE_MAX, SIZE_MAX, SIZE_MAX},
         /* both sides are faster than each */
-        {{{3700, 16000}, {2200, 20000}, {2300, 20000}, {5000, 11000}}, false, 1, SIZE_MAX, 131072},
+        {{{3700, 16000}, {2200, 20000}, {5000, 11000}}, 1, SIZE_MAX, 131072},
         /* pieces are fast for small data alone */
-        {{{4000, 10000}, {2200, 20000}, {2200, 20000}, {4000, 20000}}, false, 1, 32768, SIZE_MAX},
+        {{{4000, 10000}, {2200, 20000}, {4000, 20000}}, 1, 32768, SIZE_MAX},
         /* process_vm_readv begins faster, and ends slower */
-        {{{1000, 16000}, {3000, 10000}, {4000, 12000}, {5000, 12000}}, false, 65536, SIZE_MAX, SIZE_MAX},
+        {{{1000, 16000}, {3000, 10000}, {5000, 12000}}, 65536, SIZE_MAX, SIZE_MAX},
         /* not measured, or not all */
-        {{{0, 0}, {0, 0}, {0, 0}, {0, 0}}, true, 32768, SIZE_MAX, SIZE_MAX},
-        {{{1000, 5000}, {3000, 0}, {3000, 20000}, {3000, 19000}}, true, 32768, SIZE_MAX, SIZE_MAX},
+        {{{0, 0}, {0, 0}, {0, 0}}, 32768, SIZE_MAX, SIZE_MAX},
+        {{{1000, 5000}, {3000, 0}, {3000, 19000}}, 32768, SIZE_MAX, SIZE_MAX},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fake f;
         fake_make(&f, 0);
         fake_finds(&f, cases[i].ns);
-        assert_int_equal(f.end->streams, cases[i].streams);
         assert_int_equal(f.end->by_pieces, cases[i].by_pieces);
         assert_int_equal(f.end->by_cma, cases[i].by_cma);
         assert_int_equal(f.end->meets_from, cases[i].meets_from);
@@ -92,10 +88,10 @@ static void prices_follow_the_way_that_is_chosen(void **state)
     static const struct {
         uint32_t flags, ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES], beta_ps, get_ns;
     } cases[] = {
-        {0, {{4000, 18336}, {3000, 40000}, {2000, 9168}, {5000, 12500}}, 62, 976},
-        {NBCOLL_SHM_NO_PIECES, {{4000, 18336}, {3000, 40000}, {2000, 9168}, {5000, 12500}}, 125, 1952},
-        {0, {{4000, 18336}, {9000, 40000}, {9000, 40000}, {9000, 40000}}, 125, 1952},
-        {0, {{0, 0}, {0, 0}, {0, 0}, {0, 0}}, 130, 900},
+        {0, {{4000, 18336}, {2000, 9168}, {5000, 12500}}, 62, 976},
+        {NBCOLL_SHM_NO_PIECES, {{4000, 18336}, {2000, 9168}, {5000, 12500}}, 125, 1952},
+        {0, {{4000, 18336}, {9000, 40000}, {9000, 40000}}, 125, 1952},
+        {0, {{0, 0}, {0, 0}, {0, 0}}, 130, 900},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -114,7 +110,7 @@ enum { RANKS = 3 };
 
 struct choice {
     size_t by_pieces, by_cma, meets_from;
-    uint32_t streams, beta_ps, get_ns;
+    uint32_t beta_ps, get_ns;
 };
 
 struct plan {
@@ -139,8 +135,8 @@ static void open_and_tell(int rank, void *user)
     config.host = config.host ? &host : NULL;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &ep));
     const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    p->of[rank] = (struct choice){e->by_pieces, e->by_cma, e->meets_from, e->streams, ep->limits.beta_ps,
-                                  ep->limits.get_ns};
+    p->of[rank] =
+        (struct choice){e->by_pieces, e->by_cma, e->meets_from, ep->limits.beta_ps, ep->limits.get_ns};
     nbcoll_endpoint_close(ep);
 }
 

@@ -16,9 +16,6 @@
  * which something has failed is not served: the core may have taken the memory back.
  */
 #include <errno.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "shm.h"
 
@@ -28,7 +25,6 @@
 #define NBCOLLI_SHM_SERVE_BYTES (NBCOLL_PASS_BYTES / 2) /* a progress, so that this rank's own gets go on beside */
 #define NBCOLLI_SHM_TURN_NS 50000u /* for an owner that does not come, while others could have its window */
 #define NBCOLLI_SHM_LEAST_PIECE 4096u
-#define NBCOLLI_SHM_STREAM 1u /* of a request's piece: the owner's stores shall go past its cache */
 
 /* One rank's. */
 struct nbcolli_shm_pool {
@@ -90,28 +86,6 @@ static uint64_t nbcolli_shm_pieces_of(uint64_t bytes, uint64_t piece)
     return (bytes + piece - 1) / piece;
 }
 
-/* Copies to lines that another core has just read. Stores past the cache need not fetch them from there first, which on
- * some machines is the larger half of it, and on others costs more. */
-void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams)
-{
-    size_t done = 0;
-
-#ifdef __SSE2__
-    if (streams && (uintptr_t)to % 16) {
-        done = 16 - (uintptr_t)to % 16;
-        done = done < bytes ? done : bytes;
-        memcpy(to, from, done);
-    }
-    for (; streams && bytes - done >= 64; done += 64)
-        for (size_t i = done; i < done + 64; i += 16)
-            _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-    _mm_sfence(); /* what follows shows them */
-#else
-    (void)streams;
-#endif
-    memcpy(to + done, from + done, bytes - done);
-}
-
 /* ---- receivers: windows ---------------------------------------------------------------------------------------- */
 
 static struct nbcolli_shm_transfer *nbcolli_shm_transfer_of(struct nbcolli_shm_end *e, const nbcoll_work *work)
@@ -149,7 +123,6 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
     struct nbcolli_shm_window *w = nbcolli_shm_window(e->home, e->base.rank, i);
     uint64_t from = work->scratch[NBCOLLI_SHM_GET_FROM], bytes = work->scratch[NBCOLLI_SHM_GET_LEFT];
     size_t piece = nbcolli_shm_piece_for(e, bytes);
-    uint64_t asked = piece | (e->streams ? NBCOLLI_SHM_STREAM : 0);
 
     *t = (struct nbcolli_shm_transfer){.work = work, .piece = piece, .own = 1, .meets = bytes >= e->meets_from};
     t->grant = ++e->grants << NBCOLLI_SHM_OWNER_BITS | (uint64_t)(peer + 1);
@@ -158,8 +131,8 @@ static void nbcolli_shm_window_grant(struct nbcolli_shm_end *e, uint32_t i, nbco
     /* relaxed: shown by the grant */
     atomic_store_explicit(&w->from, from, memory_order_relaxed);
     atomic_store_explicit(&w->bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&w->piece, asked, memory_order_relaxed);
-    atomic_store_explicit(&w->check, nbcolli_shm_request_check(e->home, t->grant, from, bytes, asked),
+    atomic_store_explicit(&w->piece, piece, memory_order_relaxed);
+    atomic_store_explicit(&w->check, nbcolli_shm_request_check(e->home, t->grant, from, bytes, piece),
                           memory_order_relaxed);
     atomic_store_explicit(&w->read, 0, memory_order_relaxed);
     atomic_store_explicit(&w->end, t->end, memory_order_relaxed);
@@ -330,7 +303,6 @@ struct nbcolli_shm_request {
     struct nbcolli_shm_window *window;
     unsigned char *data;
     uint64_t grant, from, bytes, piece, pieces, places;
-    bool streams;
 };
 
 static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, uint32_t i,
@@ -349,15 +321,14 @@ static bool nbcolli_shm_request_read(const struct nbcolli_shm_end *e, int peer, 
             nbcolli_shm_request_check(h, r->grant, r->from, r->bytes, r->piece) ||
         r->piece < NBCOLLI_SHM_LEAST_PIECE || r->piece > h->layout.window)
         return false;
-    r->streams = r->piece & NBCOLLI_SHM_STREAM;
-    r->piece &= ~(uint64_t)NBCOLLI_SHM_STREAM;
     r->pieces = nbcolli_shm_pieces_of(r->bytes, r->piece);
     r->places = h->layout.window / r->piece;
     return true;
 }
 
 /* Copies pieces while there is room for them. False: the counters cannot be. */
-static bool nbcolli_shm_request_serve(const struct nbcolli_shm_request *r, size_t *most)
+static bool nbcolli_shm_request_serve(struct nbcolli_shm_end *e, int peer, const struct nbcolli_shm_request *r,
+                                      size_t *most)
 {
     struct nbcolli_shm_window *w = r->window;
     /* ours. acquire: what an earlier owner wrote there comes before, who may be another thread of this process: what
@@ -371,8 +342,8 @@ static bool nbcolli_shm_request_serve(const struct nbcolli_shm_request *r, size_
         if (written - read == r->places || written >= atomic_load_explicit(&w->end, memory_order_relaxed))
             return true;
         uint64_t at = written * r->piece, left = r->bytes - at, bytes = left < r->piece ? left : r->piece;
-        nbcolli_shm_copy_in(r->data + written % r->places * r->piece, (const void *)(uintptr_t)(r->from + at), bytes,
-                            r->streams);
+        nbcolli_shm_copy_in(e, peer, r->data + written % r->places * r->piece,
+                            (const void *)(uintptr_t)(r->from + at), bytes);
         atomic_store(&w->written, ++written); /* releases the piece; seq_cst for the bell */
         *most -= bytes < *most ? bytes : *most;
     }
@@ -391,7 +362,7 @@ static bool nbcolli_shm_window_serve(struct nbcolli_shm_end *e, int peer, uint32
         !nbcolli_shm_request_read(e, peer, i, &r))
         return false;
     atomic_store(writing, nbcolli_shm_writing_under(r.grant, peer)); /* seq_cst, both: see above */
-    good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(&r, most);
+    good = atomic_load(grant) != r.grant || nbcolli_shm_request_serve(e, peer, &r, most);
     atomic_store_explicit(writing, 0, memory_order_release); /* what was written comes before */
     if (!good)
         nbcolli_shm_lose(e, peer, EBADMSG, "a counter or length in shared memory cannot be");

@@ -61,8 +61,7 @@ static void *nbcolli_shm_quota_map(nbcoll_endpoint *ep, uint64_t at, size_t byte
 
 static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes)
 {
-    const struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
-    nbcolli_shm_copy_in(to, from, bytes, e->streams && !(peer >= 0 && e->peer[peer].beside));
+    nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
 }
 
 const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,

@@ -347,6 +347,7 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
+    nbcolli_shm_stores_open(&e->stores);
     nbcolli_shm_clear(&e->gets);
     nbcolli_shm_clear(&e->finished);
     e->event = e->watch = e->ready = -1;

@@ -13,6 +13,7 @@
  *     copy.c        bulk data: keys, and copying by whoever gets it
  *     trial.c       which way large data goes, by what is measured at the opening
  *     pieces.c      bulk data by both: through windows of the receiver's part of the segment
+ *     stores.c      copies to memory that another core reads: which stores are faster, measured as they are made
  *     alive.c       deaths, departures, and processes that have become another program
  *     shm.c         opening, the table, closing
  */
@@ -38,7 +39,7 @@
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
 /* Raised with every change of the segment's layout or of the letters. */
-#define NBCOLLI_SHM_VERSION 5u
+#define NBCOLLI_SHM_VERSION 6u
 #define NBCOLLI_SHM_MAGIC UINT64_C(0x6e62636f6c6c7368) /* "nbcollsh" */
 
 /* ---- the segment ----------------------------------------------------------------------------------------------- */
@@ -54,9 +55,8 @@ struct nbcolli_shm_head {
 /* Ways of large data, as the trial tries them. */
 enum nbcolli_shm_way {
     NBCOLLI_SHM_WAY_CMA,
-    NBCOLLI_SHM_WAY_PLAIN, /* pieces, by plain stores */
-    NBCOLLI_SHM_WAY_STREAMS, /* pieces, by stores past the cache */
-    NBCOLLI_SHM_WAY_BOTH,  /* these, and process_vm_readv from the far end */
+    NBCOLLI_SHM_WAY_PIECES,
+    NBCOLLI_SHM_WAY_BOTH, /* these, and process_vm_readv from the far end */
     NBCOLLI_SHM_WAYS
 };
 #define NBCOLLI_SHM_TRIAL_SIZES 2
@@ -223,6 +223,15 @@ struct nbcolli_shm_transfer {
     size_t piece;
 };
 
+/* How an owner stores what another core reads (stores.c). */
+struct nbcolli_shm_stores {
+    bool past;         /* past the cache */
+    uint32_t tries;    /* copies so far of the look under way */
+    size_t until;      /* bytes to be copied before the next look */
+    size_t apart;      /* and before the one after it */
+    uint64_t least[2]; /* ns a byte, << 16, of the look's copies: plain, past the cache */
+};
+
 struct nbcolli_shm_end {
     nbcoll_endpoint base;
     nbcoll_host host; /* memory, clock */
@@ -243,7 +252,7 @@ struct nbcolli_shm_end {
     bool gets_more, serves_more; /* but for the bytes of a progress: of base.busy */
     struct nbcolli_shm_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */
-    bool streams;     /* owners shall store past their caches */
+    struct nbcolli_shm_stores stores;
     size_t by_pieces, by_cma; /* gets from the first to the second go by pieces, others by process_vm_readv */
     uint64_t patience; /* ns until a receiver reads itself what the owner does not bring */
     uint64_t grants;  /* so far */
@@ -402,8 +411,6 @@ nbcoll_posted nbcolli_shm_fetch(struct nbcolli_shm_end *e, int peer, uint64_t fr
 /* pieces.c */
 /* Bytes of a receiver's pool, with its words. */
 size_t nbcolli_shm_pool_bytes(size_t pool);
-/* Copies to lines that another core may have read; past the cache, if told so. */
-void nbcolli_shm_copy_in(unsigned char *to, const unsigned char *from, size_t bytes, bool streams);
 /* Has the get a window? If it has none, and one is free, that is granted. */
 bool nbcolli_shm_pieces_ask(struct nbcolli_shm_end *e, nbcoll_work *work);
 /* Takes a get with a window as far as it goes in this progress: DONE (it is complete), NOT_NOW, LOST or FAILED. */
@@ -415,6 +422,14 @@ void nbcolli_shm_pieces_close_all(struct nbcolli_shm_end *e);
 void nbcolli_shm_serve(struct nbcolli_shm_end *e);
 /* Is there something to do for a get of this rank's, or of others from it? */
 bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
+
+/* stores.c */
+void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
+/* How the next copy of so many bytes is to be made. True: what it took is to be told. */
+bool nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
+void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
+/* Copies to memory that `reader` will read, and may have read; -1: several ranks. */
+void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes);
 
 /* trial.c */
 /* The part of this rank in the trial, if it has one. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which way large data goes is measured, once, while the ranks open: the first rank of another process than rank 0's
- * gets from rank 0 by process_vm_readv, by pieces with plain stores and with stores past the cache, and from both
- * sides, at two sizes. It takes about a millisecond; what it has found stands in the segment, and all ranks choose by
- * it. Where one of the two does not come in time nothing is measured, and pieces are taken from 32 KiB on, with stores
- * past the cache. Nor is it where ranks take turns on a core: there process_vm_readv is taken, since each piece would
- * cost a switch between ranks.
+ * gets from rank 0 by process_vm_readv, by pieces, and from both sides, at two sizes. It takes about a millisecond;
+ * what it has found stands in the segment, and all ranks choose by it. Where one of the two does not come in time
+ * nothing is measured, and pieces are taken from 32 KiB on. Nor is it where ranks take turns on a core: there
+ * process_vm_readv is taken, since each piece would cost a switch between ranks.
  */
 #include "shm.h"
 
@@ -86,7 +85,6 @@ static uint64_t nbcolli_shm_trial_get(struct nbcolli_shm_end *e, enum nbcolli_sh
         posted = e->peer[0].error ? NBCOLL_POST_FAILED : nbcolli_shm_fetch(e, 0, from, to, bytes);
     e->peer[0].cma = way == NBCOLLI_SHM_WAY_BOTH && e->peer[0].error == 0;
     e->meets_from = way == NBCOLLI_SHM_WAY_BOTH ? 1 : SIZE_MAX;
-    e->streams = way != NBCOLLI_SHM_WAY_PLAIN;
     work.scratch[NBCOLLI_SHM_GET_FROM] = from;
     work.scratch[NBCOLLI_SHM_GET_TO] = (uintptr_t)to;
     work.scratch[NBCOLLI_SHM_GET_LEFT] = bytes;
@@ -183,7 +181,6 @@ static void nbcolli_shm_choose_defaults(struct nbcolli_shm_end *e)
 {
     e->by_pieces = nbcolli_shm_turns(e) > 1 ? SIZE_MAX : 32768;
     e->by_cma = e->meets_from = SIZE_MAX;
-    e->streams = true;
     e->patience = NBCOLLI_SHM_PATIENCE_NS;
 }
 
@@ -218,12 +215,10 @@ void nbcolli_shm_choose(struct nbcolli_shm_end *e)
 {
     uint64_t ns[NBCOLLI_SHM_WAYS][NBCOLLI_SHM_TRIAL_SIZES];
     bool found = nbcolli_shm_trial_read(e, ns);
-    uint64_t *cma = ns[NBCOLLI_SHM_WAY_CMA], *both = ns[NBCOLLI_SHM_WAY_BOTH];
+    uint64_t *cma = ns[NBCOLLI_SHM_WAY_CMA], *pieces = ns[NBCOLLI_SHM_WAY_PIECES], *both = ns[NBCOLLI_SHM_WAY_BOTH];
 
     nbcolli_shm_choose_defaults(e);
     if (found) {
-        e->streams = ns[NBCOLLI_SHM_WAY_STREAMS][1] * 20 < ns[NBCOLLI_SHM_WAY_PLAIN][1] * 19;
-        uint64_t *pieces = ns[e->streams ? NBCOLLI_SHM_WAY_STREAMS : NBCOLLI_SHM_WAY_PLAIN];
         if (cma[1] && both[1] * 10 < pieces[1] * 9) {
             e->meets_from = NBCOLLI_SHM_TRIAL_MOST;
             pieces[1] = both[1];

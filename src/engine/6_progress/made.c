@@ -10,6 +10,7 @@
 #include "../4_comm/area.h"
 #include "../4_comm/comm.h"
 #include "../4_comm/sides.h"
+#include "../4_comm/terms.h"
 #include "../4_comm/vote.h"
 #include "../5_match/receive.h"
 

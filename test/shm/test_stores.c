@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How shm stores what another core reads: which kind of stores is faster is measured as copies are made, since a
+ * machine may become another one while a program runs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../transports/shm/shm.h"
+
+/* What 16 KiB take: plainly, past the cache. */
+struct machine {
+    uint64_t ns[2];
+};
+
+static const struct machine apart = {{2200, 560}}, together = {{830, 1010}}, alike = {{1000, 960}};
+
+enum { COPY = 16384 };
+
+/* Makes copies of so many bytes. Returns how many were made the dearer way. */
+static int copies(struct nbcolli_shm_stores *s, const struct machine *m, size_t bytes)
+{
+    int dear = 0;
+
+    for (size_t done = 0; done < bytes; done += COPY) {
+        bool past, is_timed = nbcolli_shm_stores_look(s, COPY, &past);
+        dear += m->ns[past] > m->ns[!past];
+        if (is_timed)
+            nbcolli_shm_stores_took(s, past, COPY, m->ns[past]);
+    }
+    return dear;
+}
+
+static void the_first_copies_find_out(void **state)
+{
+    struct nbcolli_shm_stores s;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    copies(&s, &together, 6 * COPY);
+    assert_false(s.past);
+    nbcolli_shm_stores_open(&s);
+    copies(&s, &apart, 6 * COPY);
+    assert_true(s.past);
+}
+
+static void a_machine_that_changes_is_noticed_within_four_megabytes(void **state)
+{
+    struct nbcolli_shm_stores s;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    for (int i = 0; i < 3; i++) {
+        copies(&s, &together, (size_t)64 << 20);
+        assert_false(s.past);
+        copies(&s, &apart, ((size_t)4 << 20) + 7 * COPY);
+        assert_true(s.past);
+        copies(&s, &apart, (size_t)64 << 20);
+        copies(&s, &together, ((size_t)4 << 20) + 7 * COPY);
+        assert_false(s.past);
+    }
+}
+
+static void looking_costs_few_copies(void **state)
+{
+    struct nbcolli_shm_stores s;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    copies(&s, &apart, (size_t)8 << 20);
+    assert_in_range(copies(&s, &apart, (size_t)64 << 20), 1, ((size_t)64 << 20) / COPY / 80);
+}
+
+static void what_is_alike_stays(void **state)
+{
+    struct nbcolli_shm_stores s;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    copies(&s, &together, (size_t)8 << 20);
+    copies(&s, &alike, (size_t)64 << 20);
+    assert_false(s.past);
+}
+
+static void one_copy_that_is_disturbed_decides_nothing(void **state)
+{
+    (void)state;
+    for (int disturbed = 0; disturbed < 6; disturbed++) {
+        struct nbcolli_shm_stores s;
+        nbcolli_shm_stores_open(&s);
+        for (int i = 0; i < 6; i++) {
+            bool past;
+            assert_true(nbcolli_shm_stores_look(&s, COPY, &past));
+            nbcolli_shm_stores_took(&s, past, COPY, i == disturbed ? 1000000 : apart.ns[past]);
+        }
+        assert_true(s.past);
+    }
+}
+
+static void small_copies_tell_nothing(void **state)
+{
+    struct nbcolli_shm_stores s;
+    bool past;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    for (int i = 0; i < 10000; i++)
+        assert_false(nbcolli_shm_stores_look(&s, 4095, &past));
+    assert_true(nbcolli_shm_stores_look(&s, 4096, &past));
+}
+
+static void a_clock_that_stands_still_changes_nothing(void **state)
+{
+    static const struct machine still = {{0, 0}};
+    struct nbcolli_shm_stores s;
+    (void)state;
+    nbcolli_shm_stores_open(&s);
+    copies(&s, &still, (size_t)16 << 20);
+    assert_true(s.past);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_copies_find_out),
+        cmocka_unit_test(a_machine_that_changes_is_noticed_within_four_megabytes),
+        cmocka_unit_test(looking_costs_few_copies),
+        cmocka_unit_test(what_is_alike_stays),
+        cmocka_unit_test(one_copy_that_is_disturbed_decides_nothing),
+        cmocka_unit_test(small_copies_tell_nothing),
+        cmocka_unit_test(a_clock_that_stands_still_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
