@@ -279,7 +279,7 @@ static void ranks_that_share_a_core_use_smaller_pieces(void **state)
         world_open(&w, 2, NBCOLL_SHM_PIECES, 0, bound);
         world_get(&w, 1);
         size_t piece = nbcolli_shm_end(w.end[0])->transfer[0].piece;
-        assert_int_equal(piece, bound || sysconf(_SC_NPROCESSORS_ONLN) < 2 ? 16384 : 32768);
+        assert_int_equal(piece, bound || cores() < 2 ? 16384 : 32768);
         close_pending(&w, 1);
         world_close(&w);
     }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -178,4 +179,11 @@ int descriptors(void)
         n++;
     closedir(dir);
     return n - 2; /* . and .. */
+}
+
+int cores(void)
+{
+    cpu_set_t allowed;
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    return CPU_COUNT(&allowed);
 }

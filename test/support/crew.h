@@ -50,6 +50,8 @@ uint64_t random_of(uint64_t *state);
 uint64_t clock_ns(void);
 /* Open descriptors of this process. */
 int descriptors(void);
+/* On which this process may run. */
+int cores(void);
 
 #define SECOND UINT64_C(1000000000)
 
