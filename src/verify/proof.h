@@ -4,11 +4,9 @@
 #ifndef NBCOLLI_VERIFY_PROOF_H
 #define NBCOLLI_VERIFY_PROOF_H
 
-#include "../host/host.h"
+#include "../host/arena.h"
 #include "../schedule/schedule.h"
 #include "nbcoll/verify.h"
-
-typedef struct nbcolli_chunk nbcolli_chunk;
 
 /* A step of a rank. */
 typedef struct nbcolli_item {
@@ -52,8 +50,7 @@ typedef struct nbcolli_values {
 } nbcolli_values;
 
 typedef struct nbcolli_proof {
-    nbcoll_host host;
-    nbcolli_chunk *chunks;
+    nbcolli_arena arena;
     const nbcoll_schedule *const *schedules; /* as passed, then with bound blocks in their places */
     const nbcoll_meaning *theirs;            /* as passed, for its functions */
     nbcoll_meaning meaning;
@@ -68,11 +65,11 @@ typedef struct nbcolli_proof {
     nbcolli_values values;
 } nbcolli_proof;
 
-/* proof.c */
 /* Memory that lives as long as the proof, zeroed; null when there is none. */
-void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes);
-/* Gives all of it back. */
-void nbcolli_proof_close(nbcolli_proof *p);
+static inline void *nbcolli_take(nbcolli_proof *p, size_t n, size_t bytes)
+{
+    return nbcolli_arena_take(&p->arena, n, bytes);
+}
 
 static inline const nbcoll_step_view *nbcolli_view(const nbcolli_proof *p, int rank, nbcoll_step step)
 {

@@ -65,13 +65,13 @@ nbcoll_status nbcoll_verify(const nbcoll_schedule *const schedules[], const nbco
     if (nbcolli_copy_tagged(&p.meaning, meaning, sizeof p.meaning) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     /* A host of size 0 is one that sets nothing. */
-    if (host && host->size && nbcolli_copy_tagged(&p.host, host, sizeof p.host) != NBCOLL_OK)
+    if (host && host->size && nbcolli_copy_tagged(&p.arena.host, host, sizeof p.arena.host) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
     if (!p.meaning.input || !p.meaning.claim)
         return NBCOLL_ERR_NULL;
     p.ranks = p.meaning.ranks;
     nbcoll_status status = nbcolli_proof_prove(&p);
-    nbcolli_proof_close(&p);
+    nbcolli_arena_close(&p.arena);
     if (status == NBCOLL_OK || status == NBCOLL_ERR_VERIFY)
         nbcolli_refutation_give(&p.why, out);
     return status;

@@ -17,6 +17,7 @@
 #include <nbcoll/affinity.h>
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
+#include <nbcoll/offload.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/trace.h>
 #include <nbcoll/fault.h>
@@ -808,6 +809,97 @@ OFFSET(nbcoll_grid, visit, 48);
 OFFSET(nbcoll_grid, user, 56);
 OFFSET(nbcoll_grid, only_visit, 64);
 OFFSET(nbcoll_grid, placement, 72);
+
+/* ---- offload.h --------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_NO_QUEUE, 4294967295);
+VALUE(NBCOLL_HOLDS_SENDS, 1);
+VALUE(NBCOLL_HOLDS_RECEIVES, 2);
+VALUE(NBCOLL_REFUSAL_NONE, 0);
+VALUE(NBCOLL_REFUSAL_CALL, 1);
+VALUE(NBCOLL_REFUSAL_COMBINES, 2);
+VALUE(NBCOLL_REFUSAL_BLOCKS, 3);
+VALUE(NBCOLL_REFUSAL_EXPOSES, 4);
+VALUE(NBCOLL_REFUSAL_TASKS, 5);
+VALUE(NBCOLL_REFUSAL_QUEUE_PAIRS, 6);
+VALUE(NBCOLL_REFUSAL_BUFFERS, 7);
+VALUE(NBCOLL_TASK_SEND, 0);
+VALUE(NBCOLL_TASK_RECV, 1);
+VALUE(NBCOLL_TASK_WAIT, 2);
+VALUE(NBCOLL_TASK_SEND_ENABLE, 3);
+VALUE(NBCOLL_TASK_RECEIVE_ENABLE, 4);
+VALUE(NBCOLL_TASK_CALC, 5);
+VALUE(NBCOLL_QUEUE_EAGER, 0);
+VALUE(NBCOLL_QUEUE_CLEAR, 1);
+VALUE(NBCOLL_QUEUE_BULK, 2);
+VALUE(NBCOLL_QUEUE_MANAGEMENT, 3);
+VALUE(NBCOLL_BOTH_WAYS, 0);
+VALUE(NBCOLL_OUTWARD, 1);
+VALUE(NBCOLL_INWARD, 2);
+
+SIZE(nbcoll_program_config, 64);
+OFFSET(nbcoll_program_config, size, 0);
+OFFSET(nbcoll_program_config, host, 8);
+OFFSET(nbcoll_program_config, threshold, 16);
+OFFSET(nbcoll_program_config, eager, 24);
+OFFSET(nbcoll_program_config, in_flight, 32);
+OFFSET(nbcoll_program_config, management, 36);
+OFFSET(nbcoll_program_config, tasks, 40);
+OFFSET(nbcoll_program_config, queue_pairs, 48);
+OFFSET(nbcoll_program_config, buffers, 56);
+
+SIZE(nbcoll_refusal, 280);
+OFFSET(nbcoll_refusal, size, 0);
+OFFSET(nbcoll_refusal, reason, 8);
+OFFSET(nbcoll_refusal, rank, 12);
+OFFSET(nbcoll_refusal, step, 16);
+OFFSET(nbcoll_refusal, needed, 24);
+OFFSET(nbcoll_refusal, allowed, 32);
+OFFSET(nbcoll_refusal, text, 40);
+
+SIZE(nbcoll_task_bytes, 32);
+OFFSET(nbcoll_task_bytes, eager, 0);
+OFFSET(nbcoll_task_bytes, region, 8);
+
+SIZE(nbcoll_task, 136);
+OFFSET(nbcoll_task, kind, 0);
+OFFSET(nbcoll_task, signal, 4);
+OFFSET(nbcoll_task, queue, 8);
+OFFSET(nbcoll_task, cq, 12);
+OFFSET(nbcoll_task, count, 16);
+OFFSET(nbcoll_task, step, 20);
+OFFSET(nbcoll_task, write, 24);
+OFFSET(nbcoll_task, read, 56);
+OFFSET(nbcoll_task, reduction, 120);
+
+SIZE(nbcoll_queue_view, 56);
+OFFSET(nbcoll_queue_view, kind, 0);
+OFFSET(nbcoll_queue_view, peer, 4);
+OFFSET(nbcoll_queue_view, direction, 8);
+OFFSET(nbcoll_queue_view, held, 12);
+OFFSET(nbcoll_queue_view, send_cq, 16);
+OFFSET(nbcoll_queue_view, receive_cq, 20);
+OFFSET(nbcoll_queue_view, send_count, 24);
+OFFSET(nbcoll_queue_view, sends, 32);
+OFFSET(nbcoll_queue_view, receive_count, 40);
+OFFSET(nbcoll_queue_view, receives, 48);
+
+SIZE(nbcoll_program_info, 120);
+OFFSET(nbcoll_program_info, size, 0);
+OFFSET(nbcoll_program_info, name, 8);
+OFFSET(nbcoll_program_info, rank, 16);
+OFFSET(nbcoll_program_info, ranks, 20);
+OFFSET(nbcoll_program_info, queues, 24);
+OFFSET(nbcoll_program_info, management, 28);
+OFFSET(nbcoll_program_info, cqs, 32);
+OFFSET(nbcoll_program_info, tasks, 40);
+OFFSET(nbcoll_program_info, connections, 48);
+OFFSET(nbcoll_program_info, queue_pairs, 56);
+OFFSET(nbcoll_program_info, buffers, 64);
+OFFSET(nbcoll_program_info, copies, 68);
+OFFSET(nbcoll_program_info, eager, 72);
+OFFSET(nbcoll_program_info, threshold, 80);
+OFFSET(nbcoll_program_info, extent, 88);
+OFFSET(nbcoll_program_info, fingerprint, 112);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Programs: a collective, on one rank, as tables of tasks that somebody else executes than the rank: a network card, or
+ * an agent. Once started, a program needs nothing more of its rank. A compiler makes it of the schedules of all ranks:
+ *
+ *     nbcoll_program_config config = {.size = sizeof config};
+ *     nbcoll_refusal why = {.size = sizeof why};
+ *     nbcoll_program *mine;
+ *     if (nbcoll_compile(schedules, ranks, &config, rank, 1, &mine, &why) == NBCOLL_ERR_UNSUPPORTED)
+ *         puts(why.text);                    the host's engine runs it
+ *     nbcoll_show_program(mine, to_file, stdout);
+ *
+ * The model is CORE-Direct's:
+ *
+ *   queue pair         a send queue and a receive queue, joined to those of one peer. What is sent first is received
+ *                      first. Sends and receives begin as they are posted, or are *held* until they are enabled. A send
+ *                      queue may contain waits, which hold back what stands behind them there
+ *   completion queue   counts what has ended: each receive of one receive queue, or the signalled sends of one send
+ *                      queue. Its entries are consumed by the waits of one queue
+ *   management queue   a queue without a peer: waits, enables and calculations, each done when the one before is
+ *
+ * Two ranks that talk have a *connection* of three queue pairs: eager, clear-to-send and bulk. Where every pair of
+ * ranks of the operation that talks does so both ways, a connection serves both; else there is one for each direction.
+ *
+ *   eager        messages of up to `threshold` bytes. Receives are posted before the operation is known, hence of one
+ *                size, into eager buffers; a longer message is several tasks. What came stays there: later sends and
+ *                calculations read it there, and what belongs to the result is copied out at the end, by the rank
+ *   rendezvous   longer messages, of their true size, into their place. The receiver clears the sender by a write of no
+ *                bytes, whichever side is first; the sender's bulk queue contains the wait for it
+ *
+ * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
+ * chapters 2 to 4.
+ *
+ * A program is immutable, and may be read by any thread.
+ */
+#include "schedule.h"
+#include "show.h"
+
+#ifndef NBCOLL_OFFLOAD_H
+#define NBCOLL_OFFLOAD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nbcoll_program nbcoll_program;
+
+/* ---- compiling ------------------------------------------------------------------------------------------------- */
+
+/* The same on all ranks. */
+typedef struct nbcoll_program_config {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null; copied */
+    size_t threshold;        /* bytes of the longest eager message; 0: 16384 */
+    size_t eager;            /* bytes of an eager buffer; 0: 4096 */
+    uint32_t in_flight;      /* operations at a time, each with connections and buffers of its own; 0: 1 */
+    uint32_t management;     /* management queues of a program, at most; 0: 8 */
+    uint64_t tasks;          /* that a rank may post for a program, */
+    uint64_t queue_pairs;    /* that a rank may have for all operations in flight, those of connections, */
+    uint64_t buffers;        /* and eager buffers, likewise. 0: any number */
+} nbcoll_program_config;
+
+/* Append-only: why an operation is not offloaded. */
+#define NBCOLL_REFUSAL_LIST(X)                                                                                         \
+    X(NONE, "it is offloaded")                                                                                         \
+    X(CALL, "a step calls a function of the host's")                                                                   \
+    X(COMBINES, "a step combines by an operation of the host's")                                                       \
+    X(BLOCKS, "its blocks get their lengths only when it starts")                                                      \
+    X(EXPOSES, "it exposes memory: it is to be built for ranks that share none")                                       \
+    X(TASKS, "it has more tasks than may be posted")                                                                   \
+    X(QUEUE_PAIRS, "it needs more queue pairs than there may be")                                                      \
+    X(BUFFERS, "it needs more eager buffers than there may be")
+typedef enum nbcoll_refusal_reason {
+#define NBCOLLI_REFUSAL_ENUM(name, text) NBCOLL_REFUSAL_##name,
+    NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSAL_ENUM)
+#undef NBCOLLI_REFUSAL_ENUM
+        NBCOLL_REFUSAL_COUNT
+} nbcoll_refusal_reason;
+
+/* "CALL", and the text. Never null; any value is accepted. Any thread. */
+NBCOLL_API const char *nbcoll_refusal_name(nbcoll_refusal_reason reason);
+NBCOLL_API const char *nbcoll_refusal_text(nbcoll_refusal_reason reason);
+
+typedef struct nbcoll_refusal {
+    size_t size;
+    nbcoll_refusal_reason reason;
+    int rank;                 /* the first rank that is refused: all are, so that all know alike */
+    nbcoll_step step;         /* CALL to EXPOSES: of its schedule; else START */
+    uint64_t needed, allowed; /* TASKS to BUFFERS; else 0 */
+    char text[240];           /* one line: rank, step, and why */
+} nbcoll_refusal;
+
+/* Makes the programs of ranks first..first + count - 1 of an operation from the schedules of all of its ranks, which it
+ * does not keep; the caller frees each of out[0..count-1] by nbcoll_program_free. Whatever is refused on one rank is
+ * refused on all. What all ranks must agree on, since the tasks of a rank stand in an order that cannot wait for itself
+ * over any ranks, follows from the schedules alone: who compiles rank 3 on rank 3 gets what who compiles it elsewhere
+ * does. Time and memory grow with the steps of all ranks.
+ *
+ * `why`: may be null; with OK its reason is NONE. Errors: ERR_UNSUPPORTED (refused: *why says the reason), ERR_NULL,
+ * ERR_CONFIG (a size), ERR_RANK (schedules[r] is not built for rank r of so many; no such ranks to compile),
+ * ERR_ARGUMENT (the schedules do not belong together: a message has one end only, or two of different length, or steps
+ * of several ranks wait for each other), ERR_LIMIT (2^31 tasks or buffers), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks,
+                                        const nbcoll_program_config *config, int first, int count,
+                                        nbcoll_program *out[], nbcoll_refusal *why);
+
+/* Null is accepted. */
+NBCOLL_API void nbcoll_program_free(nbcoll_program *program);
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+#define NBCOLL_NO_QUEUE UINT32_MAX /* also: no completion queue, no eager buffer */
+
+/* Memory that a task touches: a region of the schedule's buffers, or bytes of the eager buffer of that number:
+ * at.offset is counted from its beginning, and at.buffer says nothing. */
+typedef struct nbcoll_task_bytes {
+    uint32_t eager; /* NBCOLL_NO_QUEUE: none of them */
+    nbcoll_region region;
+} nbcoll_task_bytes;
+
+/* Append-only: X(name, as it is printed). */
+#define NBCOLL_TASK_LIST(X)                                                                                            \
+    X(SEND, "send") X(RECV, "recv") X(WAIT, "wait") X(SEND_ENABLE, "send_enable") X(RECEIVE_ENABLE, "receive_enable")  \
+    X(CALC, "calc")
+typedef enum nbcoll_task_kind {
+#define NBCOLLI_TASK_ENUM(name, text) NBCOLL_TASK_##name,
+    NBCOLL_TASK_LIST(NBCOLLI_TASK_ENUM)
+#undef NBCOLLI_TASK_ENUM
+        NBCOLL_TASK_COUNT
+} nbcoll_task_kind;
+
+typedef struct nbcoll_task {
+    nbcoll_task_kind kind;
+    int signal;                 /* SEND: its end is an entry of the send queue's completion queue. In a management
+                                   queue: its end is that of the queue */
+    uint32_t queue;             /* enables: the queue pair, by its number in the program; else NBCOLL_NO_QUEUE */
+    uint32_t cq;                /* WAIT: the completion queue, by number; else NBCOLL_NO_QUEUE */
+    uint32_t count;             /* WAIT: entries that it waits for and consumes; enables: how many sends, with the waits
+                                   before them, or receives; else 1 */
+    nbcoll_step step;           /* of the schedule that it carries out, or the first of them */
+    nbcoll_task_bytes write;    /* RECV, CALC: what it writes; else 0 bytes. An eager RECV: the bytes that will come */
+    nbcoll_task_bytes read[2];  /* SEND: [0]; CALC: left, right, or [0] alone: a copy */
+    nbcoll_reduction reduction; /* CALC with two operands */
+} nbcoll_task;
+
+typedef enum nbcoll_queue_kind {
+    NBCOLL_QUEUE_EAGER,
+    NBCOLL_QUEUE_CLEAR, /* clear-to-send: messages of no bytes */
+    NBCOLL_QUEUE_BULK,
+    NBCOLL_QUEUE_MANAGEMENT
+} nbcoll_queue_kind;
+
+/* Of a connection: both ways, or from this rank, or to it. */
+typedef enum nbcoll_direction { NBCOLL_BOTH_WAYS, NBCOLL_OUTWARD, NBCOLL_INWARD } nbcoll_direction;
+
+#define NBCOLL_HOLDS_SENDS 1u
+#define NBCOLL_HOLDS_RECEIVES 2u
+
+/* A queue pair, or a management queue, and what is posted there, in order. Append-only: read it through the pointer. */
+typedef struct nbcoll_queue_view {
+    nbcoll_queue_kind kind;
+    int peer;                     /* -1: a management queue */
+    nbcoll_direction direction;
+    uint32_t held;                /* NBCOLL_HOLDS_* */
+    uint32_t send_cq, receive_cq; /* or NBCOLL_NO_QUEUE, where nobody asks what has ended */
+    uint32_t send_count;
+    const nbcoll_task *sends;     /* SEND and WAIT; of a management queue: all but SEND and RECV */
+    uint32_t receive_count;
+    const nbcoll_task *receives;
+} nbcoll_queue_view;
+
+typedef struct nbcoll_program_info {
+    size_t size;
+    const char *name;      /* the schedule's */
+    int rank, ranks;
+    uint32_t queues;       /* queue pairs that something is posted to, then management queues */
+    uint32_t management;   /* the last so many of them */
+    uint32_t cqs;
+    uint64_t tasks;        /* in all queues */
+    uint32_t connections;
+    uint64_t queue_pairs;  /* three for each connection, for all operations in flight */
+    uint32_t buffers;        /* eager buffers that the program fills */
+    uint32_t copies;       /* that its rank makes when it has ended */
+    size_t eager, threshold; /* of the configuration */
+    size_t extent[3];      /* bytes of the send buffer, the receive buffer and scratch memory, from their beginning */
+    uint32_t fingerprint;  /* the schedule's */
+} nbcoll_program_info;
+
+/* Errors: ERR_NULL, ERR_CONFIG (size). The views live as long as the program. Out of range: null. The copies are CALC
+ * tasks, to be made when all management queues and all sends have ended, in any order. Then the program has ended. */
+NBCOLL_API nbcoll_status nbcoll_program_query(const nbcoll_program *program, nbcoll_program_info *out);
+NBCOLL_API const nbcoll_queue_view *nbcoll_program_queue(const nbcoll_program *program, uint32_t queue);
+NBCOLL_API const nbcoll_task *nbcoll_program_copy(const nbcoll_program *program, uint32_t copy);
+
+/* "send_enable", ...; "?" for an unknown one. Any thread. */
+NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
+
+/* A program as text: a line about all of it, and for each queue a line, with what it holds and its completion queues,
+ * and below it a line for each task.
+ *
+ *     program barrier/recursive_doubling: rank 0 of 4, 8 tasks, 2 connections, 6 queue pairs, 2 eager buffers, 0 copies
+ *     queue 0: eager, rank 1 both ways, holds sends, receives to cq 0
+ *       recv eager 0[0,0)
+ *       send
+ *     queue 1: eager, rank 2 both ways, holds sends, receives to cq 1
+ *       recv eager 1[0,0)
+ *       send
+ *     queue 2: management
+ *       send_enable (1) queue 0
+ *       wait (1) cq 0
+ *       send_enable (1) queue 1
+ *       wait (1) cq 1, signal
+ *
+ * Nothing is allocated. The same program gives the same bytes. Errors: ERR_NULL, ERR_CALL (write stopped it). */
+NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbcoll_write *write, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Programs: how one lies in memory, and what the parts of the compiler share. Private to this folder. */
+#ifndef NBCOLLI_OFFLOAD_OFFLOAD_H
+#define NBCOLLI_OFFLOAD_OFFLOAD_H
+
+#include "../host/arena.h"
+#include "../schedule/schedule.h"
+#include "nbcoll/offload.h"
+
+/* One block of memory. */
+struct nbcoll_program {
+    nbcoll_host host;
+    size_t memory;
+    char name[64];
+    nbcoll_program_info info; /* `name` points above */
+    nbcoll_queue_view *queue; /* [info.queues] */
+    nbcoll_task *copy;        /* [info.copies] */
+};
+
+/* Bytes [begin, end) of a buffer lie in an eager buffer, from `from` on. */
+typedef struct nbcolli_offload_piece {
+    size_t begin, end, from;
+    uint32_t eager;
+} nbcolli_offload_piece;
+
+/* What of a buffer lies elsewhere: pieces that rise and do not overlap. */
+typedef struct nbcolli_offload_map {
+    nbcolli_offload_piece *piece;
+    size_t used, room;
+} nbcolli_offload_map;
+
+/* A task, and where it is posted. */
+typedef struct nbcolli_offload_draft {
+    nbcoll_task task;
+    uint32_t queue; /* three for each connection, then management queues */
+    int is_receive; /* posted to the receive queue */
+} nbcolli_offload_draft;
+
+/* All ranks' compilation. A step's *level* says when it may go, and when it has ended, such that on every path through
+ * edges and messages levels rise: who takes the steps of a rank in the order of their levels never waits for himself
+ * over others. */
+typedef struct nbcolli_compile {
+    nbcolli_arena arena;          /* until all is compiled */
+    nbcoll_program_config config; /* defaults filled in */
+    const nbcoll_schedule *const *schedules;
+    int ranks;
+    int is_pairwise; /* every pair of ranks that talks does so both ways */
+    nbcoll_refusal why;
+    size_t *first;     /* [ranks + 1]: index of a rank's first step among all steps */
+    uint32_t *go;      /* [all steps]: the level of its beginning; of an eager RECV, which has none, that of its SEND */
+    uint32_t *done;    /* [all steps]: of its end */
+    nbcoll_step *mate; /* [all steps]: a SEND's RECV and the reverse */
+    nbcoll_step *order; /* [all steps]: a rank's steps in an order in which they may end */
+} nbcolli_compile;
+
+static inline const nbcoll_step_view *nbcolli_compile_view(const nbcolli_compile *c, int rank, nbcoll_step step)
+{
+    return &c->schedules[rank]->step[step];
+}
+
+static inline size_t nbcolli_compile_bytes(const nbcoll_step_view *v)
+{
+    return v->kind == NBCOLL_SEND ? v->read[0].bytes : v->write.bytes;
+}
+
+static inline int nbcolli_compile_is_message(const nbcoll_step_view *v)
+{
+    return v->kind == NBCOLL_SEND || v->kind == NBCOLL_RECV;
+}
+
+/* Of a message. */
+static inline int nbcolli_compile_is_bulk(const nbcolli_compile *c, const nbcoll_step_view *v)
+{
+    return nbcolli_compile_bytes(v) > c->config.threshold;
+}
+
+/* A step without tasks: it only gathers edges. */
+static inline int nbcolli_compile_is_join(const nbcoll_step_view *v)
+{
+    return !nbcolli_compile_is_message(v) && !v->write.bytes;
+}
+
+/* level.c: fills `go`, `done`, `mate` and `order`. ERR_ARGUMENT: the schedules do not belong together. */
+nbcoll_status nbcolli_compile_levels(nbcolli_compile *c);
+
+/* rank.c: the program of one rank, or only whether it is refused (`out` null). */
+nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program **out);
+
+/* place.c */
+/* The longest beginning of a region that lies together, and where. */
+nbcoll_task_bytes nbcolli_offload_find(const nbcolli_offload_map *map, nbcoll_region region);
+/* The region lies in an eager buffer, from its beginning; or, with NBCOLL_NO_QUEUE, in its own place again. */
+nbcoll_status nbcolli_offload_put(nbcolli_arena *arena, nbcolli_offload_map *map, nbcoll_region region, uint32_t eager);
+
+/* program.c: makes a program of what was drafted, of `queues` queues, in order; those without tasks are left out.
+ * `queue` has room for as many views, with what is known of each. */
+nbcoll_status nbcolli_program_make(const nbcoll_host *host, nbcolli_arena *arena, nbcoll_program_info info,
+                                   nbcoll_queue_view *queue, const nbcolli_offload_draft *draft, size_t drafts,
+                                   nbcoll_program **out);
+
+/* refuse.c: says why; returns ERR_UNSUPPORTED. */
+nbcoll_status nbcolli_compile_refuse(nbcolli_compile *c, nbcoll_refusal_reason reason, int rank, nbcoll_step step);
+nbcoll_status nbcolli_compile_refuse_number(nbcolli_compile *c, nbcoll_refusal_reason reason, int rank, uint64_t needed,
+                                            uint64_t allowed);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Why an operation is not offloaded, in words. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "offload.h"
+
+const char *nbcoll_refusal_name(nbcoll_refusal_reason reason)
+{
+    static const char *const names[] = {
+#define NBCOLLI_REFUSE_NAME(name, text) #name,
+        NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSE_NAME)
+#undef NBCOLLI_REFUSE_NAME
+    };
+    return (unsigned)reason < NBCOLL_REFUSAL_COUNT ? names[reason] : "?";
+}
+
+const char *nbcoll_refusal_text(nbcoll_refusal_reason reason)
+{
+    static const char *const texts[] = {
+#define NBCOLLI_REFUSE_TEXT(name, text) text,
+        NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSE_TEXT)
+#undef NBCOLLI_REFUSE_TEXT
+    };
+    return (unsigned)reason < NBCOLL_REFUSAL_COUNT ? texts[reason] : "unknown reason";
+}
+
+nbcoll_status nbcolli_compile_refuse(nbcolli_compile *c, nbcoll_refusal_reason reason, int rank, nbcoll_step step)
+{
+    c->why.reason = reason;
+    c->why.rank = rank;
+    c->why.step = step;
+    snprintf(c->why.text, sizeof c->why.text, "%s: rank %d, step %lu: %s", c->schedules[rank]->name, rank,
+             (unsigned long)step, nbcoll_refusal_text(reason));
+    return NBCOLL_ERR_UNSUPPORTED;
+}
+
+nbcoll_status nbcolli_compile_refuse_number(nbcolli_compile *c, nbcoll_refusal_reason reason, int rank, uint64_t needed,
+                                            uint64_t allowed)
+{
+    c->why.reason = reason;
+    c->why.rank = rank;
+    c->why.needed = needed;
+    c->why.allowed = allowed;
+    snprintf(c->why.text, sizeof c->why.text, "%s: rank %d: %s: %" PRIu64 ", and %" PRIu64 " are allowed",
+             c->schedules[rank]->name, rank, nbcoll_refusal_text(reason), needed, allowed);
+    return NBCOLL_ERR_UNSUPPORTED;
+}
