@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Overlap: a sum over all ranks is started, travels while the rank computes, and is waited for when it is needed. Three
- * ways to let it travel: the computation calls nothing; it looks in now and then (nbcoll_test); a driver, a thread,
- * progresses the sum beside it. Rank 0 says what each way hid of the time that the sum takes. Start it by
+ * Overlap: a sum over all ranks is started, travels while the rank computes, and is waited for when it is needed. Four
+ * ways to let it travel: the computation calls nothing; it looks in now and then (nbcoll_test); a timer interrupts it,
+ * and the signal's handler progresses the sum (nbcoll_tick); a driver, a thread, does that beside it. Rank 0 says what
+ * each way hid of the time that the sum takes. Start it by
  *
  *     nbcoll run -n 2 overlap
  *
- * A driver hides most where it has a core to itself (nbcoll run --bind scatter leaves some free).
+ * A driver hides most where it has a core to itself (nbcoll run --bind scatter leaves some free); the timer needs none.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -14,10 +16,10 @@
 #include <nbcoll/launch.h>
 #include <nbcoll/nbcoll.h>
 
-enum { NUMBERS = 1000000, PIECES = 50, ROUNDS = 5 };
+enum { NUMBERS = 1000000, PIECES = 50, ROUNDS = 5, PERIOD_NS = 100000 };
 
-typedef enum way { NOTHING, TESTS, DRIVER, WAYS } way;
-static const char *const ways[WAYS] = {"no calls", "tests", "a driver"};
+typedef enum way { NOTHING, TESTS, TICKS, DRIVER, WAYS } way;
+static const char *const ways[WAYS] = {"no calls", "tests", "a timer", "a driver"};
 
 static double mine[NUMBERS], sum[NUMBERS];
 
@@ -89,41 +91,91 @@ static nbcoll_status go_one_way(nbcoll_comm *comm, way how)
     return NBCOLL_OK;
 }
 
-static nbcoll_status run(nbcoll_context *context, nbcoll_comm *comm)
+/* ---- without calls of the computation ---------------------------------------------------------------------------- */
+
+static void on_tick(int number, siginfo_t *info, void *machine)
 {
-    nbcoll_status status = NBCOLL_OK;
+    (void)number;
+    (void)machine;
+    nbcoll_tick(info->si_value.sival_ptr); /* the context */
+}
+
+static nbcoll_status with_ticks(nbcoll_context *context, nbcoll_comm *comm)
+{
+    struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    sigaction(SIGRTMIN, &action, NULL);
+    nbcoll_status status = nbcoll_tick_start(context, SIGRTMIN, PERIOD_NS);
+    if (status != NBCOLL_OK)
+        return status;
+    status = go_one_way(comm, TICKS);
+    nbcoll_tick_stop(context);
+    return status;
+}
+
+static nbcoll_status with_driver(nbcoll_context *context, nbcoll_comm *comm)
+{
     nbcoll_driver *driver = NULL;
 
-    for (int i = 0; i < NUMBERS; i++)
-        mine[i] = nbcoll_comm_rank(comm) + i;
-    for (int how = 0; how < WAYS && status == NBCOLL_OK; how++) {
-        if (how == DRIVER && (status = nbcoll_driver_create(NULL, &driver)) == NBCOLL_OK &&
-            (status = nbcoll_driver_add(driver, context)) == NBCOLL_OK)
-            status = nbcoll_driver_start(driver);
-        if (status == NBCOLL_OK)
-            status = go_one_way(comm, (way)how);
-    }
+    nbcoll_status status = nbcoll_driver_create(NULL, &driver);
+    if (status == NBCOLL_OK)
+        status = nbcoll_driver_add(driver, context);
+    if (status == NBCOLL_OK)
+        status = nbcoll_driver_start(driver);
+    if (status == NBCOLL_OK)
+        status = go_one_way(comm, DRIVER);
     nbcoll_driver_free(driver); /* before the context */
+    return status;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+/* A context is made for one thread, as ticks need it, or for any, as a driver needs it: the ranks meet twice. *next
+ * names the second meeting. */
+static nbcoll_status meet(const nbcoll_shm_config *shm, uint32_t flags, nbcoll_shm_id *next)
+{
+    nbcoll_context_config config = {.size = sizeof config, .flags = flags};
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_context *context = NULL;
+    nbcoll_comm *comm;
+
+    nbcoll_status status = nbcoll_shm_open(shm, &endpoint);
+    if (status == NBCOLL_OK)
+        status = nbcoll_context_create(NBCOLL_ABI, &config, &context);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK && flags & NBCOLL_ANY_THREAD)
+        status = with_driver(context, comm);
+    else if (status == NBCOLL_OK) {
+        status = go_one_way(comm, NOTHING);
+        if (status == NBCOLL_OK)
+            status = go_one_way(comm, TESTS);
+        if (status == NBCOLL_OK)
+            status = with_ticks(context, comm);
+        if (status == NBCOLL_OK)
+            status = nbcoll_bcast(next, sizeof *next, NBCOLL_BYTE, 0, comm, NBCOLL_FOREVER);
+    }
+    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
+        nbcoll_progress(context); /* the last messages are on their way */
     return status;
 }
 
 int main(void)
 {
-    nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD}; /* the driver is a thread */
-    nbcoll_endpoint *endpoint = NULL;
-    nbcoll_context *context = NULL;
-    nbcoll_comm *comm;
+    nbcoll_shm_config shm = {.size = sizeof shm};
+    nbcoll_shm_id next;
 
-    nbcoll_status status = nbcoll_launch_open(&endpoint);
+    nbcoll_status status = nbcoll_launch_read(&shm);
     if (status == NBCOLL_OK)
-        status = nbcoll_context_create(NBCOLL_ABI, &config, &context);
+        status = nbcoll_shm_id_make(&next); /* rank 0's is taken */
+    for (int i = 0; i < NUMBERS; i++)
+        mine[i] = shm.rank + i;
     if (status == NBCOLL_OK)
-        status = nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
+        status = meet(&shm, 0, &next);
+    shm.id = next;
     if (status == NBCOLL_OK)
-        status = run(context, comm);
+        status = meet(&shm, NBCOLL_ANY_THREAD, NULL);
     if (status != NBCOLL_OK)
         fprintf(stderr, "overlap: %s\n", nbcoll_status_text(status));
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
-        ; /* the last messages are on their way */
     return status != NBCOLL_OK;
 }

@@ -20,6 +20,8 @@
  * In a host with threads of its own, `host.spawn` of the configuration makes that thread; or one of its threads calls
  * nbcoll_driver_run(driver, timeout), and comes back when that is over or nbcoll_driver_stop is called.
  *
+ * Without a core or a thread to spare, a timer whose signal interrupts the program is the driver: see ticks, below.
+ *
  * Without a driver nothing changes, and nothing costs. docs/drivers.md says when to take one.
  *
  * What changes while a driver runs. Operations advance without calls. nbcoll_test looks, and progresses nothing. A wait
@@ -104,6 +106,56 @@ typedef struct nbcoll_driver_counts {
 } nbcoll_driver_counts;
 /* Set out->size before. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll_driver_counts *out);
+
+/* ---- ticks ----------------------------------------------------------------------------------------------------- */
+
+/* A timer interrupts the computation, and its signal's handler progresses the context. The handler is the host's; the
+ * library only makes the timer:
+ *
+ *     static void on_tick(int number, siginfo_t *info, void *machine)
+ *     {
+ *         nbcoll_tick(info->si_value.sival_ptr);           the context
+ *     }
+ *
+ *     struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
+ *     sigaction(SIGRTMIN, &action, NULL);
+ *     ... a context of one thread and a communicator ...
+ *     nbcoll_tick_start(context, SIGRTMIN, 100000);        each 100 us
+ *     nbcoll_iallreduce(mine, sum, n, NBCOLL_DOUBLE, NBCOLL_SUM, comm, &request);
+ *     compute();
+ *     nbcoll_wait(&request, NBCOLL_FOREVER);
+ *     nbcoll_tick_stop(context);                           before the context is freed
+ *
+ * A tick takes what has come, copies, combines with predefined operations, and posts. It leaves to the next test, wait
+ * or progress what is not safe in a signal handler: CALL steps, the host's types that pack and operations, callbacks,
+ * and what needs memory (a message that comes before its operation has begun here, when there is no room for it; an
+ * operation that waits for a slot) or concerns failures, cancelling and the making of communicators. After the first
+ * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. */
+
+#define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period */
+
+/* Ticks may come from now on. With `signal` not 0 the library makes a timer that sends it to the calling thread, which
+ * has to be the one that uses the context, each `period` nanoseconds, with the context as the signal's value; with 0
+ * the host has its own way of calling nbcoll_tick, and `period` is ignored. System calls of the program are
+ * interrupted, or begun again, as for any signal. Errors: ERR_NULL, ERR_BUSY (this context has ticks), ERR_CONFIG (a
+ * context made with NBCOLL_ANY_THREAD, which a driver may have instead, or with an observer; a signal that has no
+ * handler, or is blocked on this thread; a period below NBCOLL_TICK_LEAST), ERR_UNSUPPORTED (the context has no
+ * endpoint yet; or a transport of one does not promise what a tick needs, nbcoll_transport.signal_safe: loopback does
+ * not, shm does without a `now` of the host's, trace and fault do not; or the system makes no such timer), ERR_MEMORY,
+ * ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_tick_start(nbcoll_context *context, int signal, uint64_t period);
+
+/* No tick does anything from now on, and the timer is deleted; a signal of the host's own may still call nbcoll_tick,
+ * as long as the context exists. Until then nbcoll_context_free returns ERR_BUSY. Errors: ERR_NULL, ERR_ARGUMENT (it
+ * has no ticks), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_tick_stop(nbcoll_context *context);
+
+/* A tick: async-signal-safe, on the thread that uses the context. It returns at once when it has interrupted the
+ * library, when the program is about to sleep (between nbcoll_arm and the next call), and so soon after the last tick
+ * that the program had less time than that. OK: a pass was made. PENDING: it was not. Errors: ERR_NULL, ERR_CONFIG (the
+ * context has no ticks), ERR_UNSUPPORTED (an endpoint has come since whose transport does not promise what it needs),
+ * ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_tick(nbcoll_context *context);
 
 #ifdef __cplusplus
 }

@@ -276,11 +276,12 @@ typedef struct nbcoll_limits {
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,
  * outside of all calls of that endpoint: they take no lock that the interrupted code may hold, call nothing that is not
- * async-signal-safe, and neither take nor give back memory. */
-#define NBCOLL_SAFE_POST 1u
+ * async-signal-safe, and neither take nor give back memory. Ticks (nbcoll_tick) need POST, PROGRESS, and those of the
+ * groups that the transport has. */
+#define NBCOLL_SAFE_POST 1u /* and reason */
 #define NBCOLL_SAFE_PROGRESS 2u
 #define NBCOLL_SAFE_CANCEL 4u
-#define NBCOLL_SAFE_BULK 8u   /* get, put and view; never register_memory */
+#define NBCOLL_SAFE_BULK 8u   /* get, put and view; register_memory only where there is no deregister_memory */
 #define NBCOLL_SAFE_WAKE 16u  /* of the shared group */
 #define NBCOLL_SAFE_LINES 32u /* post of the lines */
 

@@ -491,6 +491,7 @@ VALUE(NBCOLL_SPLIT_OVERLAPPED, 3);
 
 /* ---- driver.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_DRIVER_SPIN, 20000);
+VALUE(NBCOLL_TICK_LEAST, 10000);
 
 SIZE(nbcoll_driver_config, 96);
 OFFSET(nbcoll_driver_config, size, 0);

@@ -15,6 +15,7 @@ find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while r
     src/command/* | src/conformance/*) continue ;;
     src/host/host.h | src/engine/1_state/caller.c | src/engine/6_progress/lock.c | src/engine/7_calls/wait.c | \
         src/driver/lock.c | src/driver/run.c) words="$never|$environment" ;;
+    src/engine/7_calls/tick.c) words="${never%|sigaction}|$environment" ;; # asks who handles a signal; a handler's clock
     include/nbcoll/launch.h) words="$never|$hooks" ;; # compiled into programs
     *) words="$never|$environment|$hooks" ;;
     esac

@@ -141,20 +141,24 @@ static void nbcolli_shm_end_identify(nbcoll_endpoint *ep, uint64_t out[2])
     memcpy(out, nbcolli_shm_end(ep)->identity, 2 * sizeof *out);
 }
 
-/* Progress reads the host's clock, of which nobody knows what it calls. */
-#define NBCOLLI_SHM_TABLE(bulk_group, shared_group)                                                                    \
+/* Where progress reads a clock of the host's nobody knows what that calls. */
+#define NBCOLLI_SHM_TABLE(bulk_group, shared_group, progress_safe)                                                     \
     {                                                                                                                  \
         .abi = NBCOLL_ABI, .size = sizeof(nbcoll_transport), .name = "shm", .post = nbcolli_shm_end_post,              \
         .progress = nbcolli_shm_end_progress, .cancel = nbcolli_shm_end_cancel, .close = nbcolli_shm_end_close,        \
         .bulk = bulk_group, .wakeup = &nbcolli_shm_wakeup, .shared = shared_group, .abandon = nbcolli_shm_end_abandon, \
         .give_up = nbcolli_shm_give_up, .lines = &nbcolli_shm_lines, .reason = nbcolli_shm_end_reason,                 \
-        .signal_safe =                                                                                                 \
-            NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE | NBCOLL_SAFE_LINES,           \
+        .signal_safe = NBCOLL_SAFE_POST | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_BULK | NBCOLL_SAFE_WAKE |                   \
+                       NBCOLL_SAFE_LINES | (progress_safe),                                                            \
         .identify = nbcolli_shm_end_identify                                                                           \
     }
 
-static const nbcoll_transport nbcolli_shm_table = NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared);
-static const nbcoll_transport nbcolli_shm_table_without_bulk = NBCOLLI_SHM_TABLE(NULL, NULL);
+/* [with a clock of the host's][without bulk] */
+static const nbcoll_transport nbcolli_shm_tables[2][2] = {
+    {NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared, NBCOLL_SAFE_PROGRESS),
+     NBCOLLI_SHM_TABLE(NULL, NULL, NBCOLL_SAFE_PROGRESS)},
+    {NBCOLLI_SHM_TABLE(&nbcolli_shm_bulk, &nbcolli_shm_shared, 0), NBCOLLI_SHM_TABLE(NULL, NULL, 0)},
+};
 
 /* ---- what the system says -------------------------------------------------------------------------------------- */
 
@@ -338,7 +342,7 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
         return NBCOLL_ERR_MEMORY;
     memset(e, 0, nbcolli_shm_end_bytes(c->ranks));
     e->base = (nbcoll_endpoint){
-        .transport = c->flags & NBCOLL_SHM_NO_BULK ? &nbcolli_shm_table_without_bulk : &nbcolli_shm_table,
+        .transport = &nbcolli_shm_tables[b->host->now != NULL][(c->flags & NBCOLL_SHM_NO_BULK) != 0],
         .rank = c->rank,
         .ranks = c->ranks,
         .limits = {.size = sizeof(nbcoll_limits), .payload = b->layout.payload, .key_bytes = 16,

@@ -3,6 +3,8 @@
 #ifndef NBCOLLI_ENGINE_STATE_CONTEXT_H
 #define NBCOLLI_ENGINE_STATE_CONTEXT_H
 
+#include <time.h>
+
 #include "driven.h"
 #include "link.h"
 
@@ -19,6 +21,18 @@ typedef struct nbcolli_tested {
     size_t n, pending;              /* none before `pending` was active */
     uint64_t looks;                 /* at it */
 } nbcolli_tested;
+
+/* Ticks of a timer that interrupts the program (6_progress/tick.h): calls write this, ticks the last three. */
+typedef struct nbcolli_ticks {
+    int are_on, has_timer;
+    timer_t timer;
+    /* looked_at and passes_left at the last arming; 0: the sleep is over. Till the next pass, which changes one of
+     * them, the program is about to sleep. */
+    uint64_t armed_at;
+    uint32_t armed;
+    int is_under_way;     /* what is inside is a tick */
+    uint64_t ended, took; /* ns: when the last one ended, and how long that was */
+} nbcolli_ticks;
 
 /* Who writes what, here and in all that hangs on a context. A *call* is the program's: it makes, starts, asks, cancels
  * or frees. *Progress* is what a pass or a drain does; calls make those, too, so that a start advances what it has
@@ -97,6 +111,7 @@ struct nbcoll_context {
     nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
 
     nbcolli_driven driven; /* in a context of any threads */
+    nbcolli_ticks ticks;   /* in a context of one thread */
 };
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

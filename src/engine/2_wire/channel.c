@@ -72,6 +72,8 @@ void nbcolli_channel_find(nbcolli_op *op)
 
     op->channel = 0;
     op->opened = op->pair->epoch - 1;
+    if (run->comm->context->ticks.is_under_way) /* which takes no memory: it goes as a message */
+        return;
     if (!op->post.link->transport.lines || !run->comm->listed || !nbcolli_channels_of(run->comm->context, op->pair))
         return;
     uint32_t i = nbcolli_channel_look_up(op->post.link, op->pair, &wanted);
@@ -102,6 +104,8 @@ static void nbcolli_channel_answer(nbcoll_comm *comm, const nbcolli_header *m, u
 
 void nbcolli_channel_opened(nbcoll_comm *comm, const nbcolli_header *h, uint32_t name)
 {
+    if (comm->context->ticks.is_under_way) /* its sender will say so again */
+        return;
     nbcolli_channels *all = nbcolli_channels_of(comm->context, comm->peer[h->source].pair);
     uint32_t used = all ? all->ins : 0, channel = (name & ((1u << NBCOLLI_CHANNEL_BITS) - 1)) - 1;
 

@@ -15,6 +15,28 @@ size_t nbcolli_unexpected_room(uint32_t credits, int ranks)
     return room;
 }
 
+static nbcolli_unexpected *nbcolli_unexpected_new(nbcolli_link *link, size_t capacity)
+{
+    nbcolli_unexpected *s = nbcolli_alloc(&link->context->host, sizeof *s + capacity, 64);
+    if (!s)
+        return NULL;
+    s->capacity = capacity;
+    s->link = link;
+    return s;
+}
+
+int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n)
+{
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        nbcolli_unexpected *s = nbcolli_unexpected_new(link, i < n ? NBCOLLI_UNEXPECTED_SMALL : link->limits.payload);
+        if (!s)
+            return 0;
+        link->context->stored++; /* till it is free */
+        nbcolli_unexpected_free(s);
+    }
+    return 1;
+}
+
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                             const void *payload, size_t bytes)
 {
@@ -25,12 +47,8 @@ nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, cons
 
     if (s && s->capacity >= bytes)
         *pool = s->next;
-    else {
-        s = nbcolli_alloc(&c->host, sizeof *s + capacity, 64);
-        if (!s)
-            return NULL;
-        s->capacity = capacity;
-    }
+    else if (!(s = nbcolli_unexpected_new(link, capacity)))
+        return NULL;
     c->stored++;
     s->next = NULL;
     s->link = link;

@@ -14,6 +14,9 @@ size_t nbcolli_unexpected_room(uint32_t credits, int ranks);
 nbcolli_unexpected *nbcolli_unexpected_keep(nbcolli_link *link, int source, const nbcolli_header *h,
                                             const void *payload, size_t bytes);
 
+/* Makes room for so many short ones, and as many long ones. 0: no memory. */
+int nbcolli_unexpected_reserve(nbcolli_link *link, uint32_t n);
+
 /* Gives a kept message back to its pool. */
 static inline void nbcolli_unexpected_free(nbcolli_unexpected *s)
 {

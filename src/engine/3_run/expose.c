@@ -15,7 +15,7 @@ static void nbcolli_wait_for(nbcolli_op *op, int peer, uint64_t tag)
 {
     int suspect = nbcolli_has_ended(op->run->comm, tag, peer) ? peer + 1 : 0;
 
-    if (suspect && op->suspect == suspect) {
+    if (suspect && op->suspect == suspect && !op->run->comm->context->ticks.is_under_way) { /* a call's to judge */
         nbcolli_run_out_of_step(op->run, peer);
         return;
     }
@@ -205,6 +205,11 @@ void nbcolli_fetch_go_on(nbcolli_op *op)
         nbcolli_wait_for(op, op->run->schedule->step[op->step].peer, op->run->tag);
         return;
     }
+    const nbcoll_step_view *v = &op->run->schedule->step[op->step];
+    if (v->kind == NBCOLL_FETCH_REDUCE && v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(op->run)) {
+        nbcolli_op_delay(op);
+        return;
+    }
     size_t left = nbcolli_fetch_use(op);
 
     if (left == 0)
@@ -241,6 +246,10 @@ void nbcolli_fetch_next(nbcolli_op *op)
 
     if (s == NBCOLL_PENDING) {
         nbcolli_wait_for(op, v->peer, run->tag);
+        return;
+    }
+    if (s != NBCOLL_OK && run->comm->context->ticks.is_under_way) { /* as above */
+        nbcolli_watch(op);
         return;
     }
     if (s != NBCOLL_OK) {

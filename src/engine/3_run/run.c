@@ -46,6 +46,10 @@ static void nbcolli_reduce_on(nbcolli_run *run, nbcolli_ready *lane, nbcoll_step
 {
     const nbcoll_step_view *v = &run->schedule->step[step];
     size_t unit = nbcolli_packed_size(v->reduction.type), all = v->write.bytes, place = lane->place;
+    if (v->reduction.op >= NBCOLL_OP_COUNT && nbcolli_tick_leaves(run)) {
+        lane->head--;
+        return;
+    }
     size_t bytes = nbcolli_spend_piece(run, all - place, unit);
 
     if (bytes && nbcolli_reduce(v->reduction, nbcolli_behind(nbcolli_resolve(run, v->write), place),
@@ -98,7 +102,10 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         nbcolli_fetch_next(op);
         return;
     case NBCOLL_CALL:
-        nbcolli_call_start(run, step);
+        if (nbcolli_tick_leaves(run))
+            lane->head--;
+        else
+            nbcolli_call_start(run, step);
         return;
     case NBCOLL_COPY:
         nbcolli_copy_on(run, lane, step);

@@ -56,6 +56,17 @@ static inline size_t nbcolli_spend_piece(const nbcolli_run *run, size_t bytes, s
     return bytes;
 }
 
+/* Is this a tick, which leaves what calls the host's functions to a call of the program's? Then it works off nothing
+ * more in this turn: the run is delayed. */
+static inline int nbcolli_tick_leaves(const nbcolli_run *run)
+{
+    nbcoll_context *c = run->comm->context;
+
+    if (c->ticks.is_under_way)
+        c->bytes_left = 0;
+    return c->ticks.is_under_way;
+}
+
 /* A later pass goes on with the run. */
 void nbcolli_run_delay(nbcolli_run *run);
 

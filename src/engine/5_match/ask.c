@@ -299,7 +299,7 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
     told->position = (uint8_t)p.position;
     told->late = h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
-    if (nbcolli_is_stuck(run) && nbcolli_run_waits_for(run, rank))
+    if (nbcolli_is_stuck(run) && nbcolli_run_waits_for(run, rank) && !comm->context->ticks.is_under_way)
         nbcolli_ask_judge(run, rank, h->tag, &p);
     uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
     if (next && !told->asked)

@@ -9,6 +9,11 @@
 #include "../3_run/pool.h"
 #include "../3_run/run.h"
 
+static inline uint64_t nbcolli_line_tag(const nbcoll_line_arrival *line)
+{
+    return line->turn & ((UINT64_C(1) << NBCOLLI_TURN_TAG) - 1);
+}
+
 /* The run of that tag, if it is a brief one that goes well, of a schedule that has such a message: end->op is its
  * receive. */
 static inline nbcolli_run *nbcolli_line_run(nbcolli_channel_end *end, uint64_t tag)
@@ -28,24 +33,33 @@ static inline nbcolli_run *nbcolli_line_run(nbcolli_channel_end *end, uint64_t t
     return run;
 }
 
-static void nbcolli_line_is_message(nbcolli_link *link, const nbcoll_line_arrival *line, const nbcolli_channel_end *end,
-                                    uint64_t tag)
+static nbcolli_incoming nbcolli_line_message(nbcolli_link *link, const nbcoll_line_arrival *line,
+                                             const nbcolli_channel_end *end)
 {
-    nbcolli_incoming in = {.link = link,
-                           .header = {.comm = end->id, .tag = tag, .source = end->source, .number = end->number,
-                                      .fingerprint = end->fingerprint, .type = NBCOLLI_EAGER, .bytes = line->bytes,
-                                      .to = end->to},
-                           .payload = line->payload,
-                           .bytes = line->bytes,
-                           .source = line->source};
-    nbcolli_receive(&in);
+    return (nbcolli_incoming){.link = link,
+                              .header = {.comm = end->id, .tag = nbcolli_line_tag(line), .source = end->source,
+                                         .number = end->number, .fingerprint = end->fingerprint,
+                                         .type = NBCOLLI_EAGER, .bytes = line->bytes, .to = end->to},
+                              .payload = line->payload,
+                              .bytes = line->bytes,
+                              .source = line->source};
+}
+
+int nbcolli_line_is_plain(nbcolli_link *link, const nbcoll_line_arrival *line)
+{
+    const nbcolli_channels *all = link->pair[line->source].channels;
+
+    if (!all || line->channel >= all->ins)
+        return 1; /* it is not heeded */
+    nbcolli_incoming in = nbcolli_line_message(link, line, &all->in[line->channel]);
+    return nbcolli_receives_plainly(&in);
 }
 
 void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
 {
     nbcolli_pair *pair = &link->pair[line->source];
     nbcolli_channels *all = pair->channels;
-    uint64_t tag = line->turn & ((UINT64_C(1) << NBCOLLI_TURN_TAG) - 1);
+    uint64_t tag = nbcolli_line_tag(line);
     uint32_t credits = (uint32_t)(line->turn >> NBCOLLI_TURN_TAG);
 
     if (!all || line->channel >= all->ins) /* a peer that does not keep to the rules */
@@ -57,7 +71,8 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
     nbcolli_op *op = run ? &run->op[end->op] : NULL;
     const nbcolli_brief *b = op ? &run->schedule->brief[op->step] : NULL;
     if (!op || op->phase != NBCOLLI_POSTED || b->bytes != line->bytes || link->loss[line->source]) {
-        nbcolli_line_is_message(link, line, end, tag);
+        nbcolli_incoming in = nbcolli_line_message(link, line, end);
+        nbcolli_receive(&in);
         return;
     }
     nbcolli_brief_copy(nbcolli_brief_at(run, b->to, b->to_at), line->payload, line->bytes);

@@ -9,8 +9,11 @@
 #include "../2_wire/channel.h"
 #include "../2_wire/control.h"
 #include "../2_wire/giveup.h"
+#include "../2_wire/unexpected.h"
 #include "../3_run/credit.h"
+#include "../3_run/pending.h"
 #include "../3_run/run.h"
+#include "../3_run/step.h"
 #include "../4_comm/comm.h"
 
 /* Of REVOKEs a peer may send any number, since they take no credit. Those of operations in a row, with one cause, are
@@ -219,6 +222,74 @@ static void nbcolli_comm_in(nbcoll_comm *comm, nbcolli_incoming *in)
     }
     nbcolli_done_with(in);
 }
+
+/* ---- in a tick --------------------------------------------------------------------------------------------------- */
+
+static nbcolli_op *nbcolli_plain_op(const nbcolli_run *run, const nbcolli_message *index, uint32_t n,
+                                    const nbcolli_header *h)
+{
+    nbcoll_step step = nbcolli_find_message(index, n, (int)h->source, h->number);
+    return step == NBCOLL_START ? NULL : &run->op[run->schedule->op[step]];
+}
+
+/* EAGER or RTS: it meets its receive, or there is room to keep it. */
+static int nbcolli_message_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    const nbcoll_context *c = comm->context;
+    const nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    const nbcolli_op *op = run ? nbcolli_plain_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
+    const nbcolli_unexpected *room = c->unexpected_pools[in->bytes > NBCOLLI_UNEXPECTED_SMALL];
+    size_t whole = h->type == NBCOLLI_EAGER ? (uint32_t)h->bytes : (size_t)h->bytes; /* above it a channel */
+
+    if (h->type == NBCOLLI_EAGER && whole != in->bytes)
+        return 0;
+    if (!run) /* of an operation that has not begun here */
+        return h->tag >= comm->taken && nbcolli_broken(comm) == NBCOLL_OK && !comm->pending_revokes && room &&
+               room->capacity >= in->bytes;
+    if (run->status != NBCOLL_OK || !op || op->unexpected || op->phase > NBCOLLI_POSTED ||
+        h->fingerprint != run->schedule->fingerprint || whole != nbcolli_op_bytes(op))
+        return 0;
+    return op->phase == NBCOLLI_POSTED || (room && room->capacity >= in->bytes);
+}
+
+static int nbcolli_data_is_plain(nbcoll_comm *comm, const nbcolli_incoming *in)
+{
+    const nbcolli_header *h = &in->header;
+    const nbcolli_run *run = nbcolli_find_run(comm, h->tag);
+    const nbcolli_op *op = run ? nbcolli_plain_op(run, run->schedule->recv, run->schedule->recvs, h) : NULL;
+    size_t all = op ? nbcolli_op_bytes(op) : 0;
+
+    return op && h->bytes <= all && in->bytes <= all - h->bytes && in->bytes <= all - op->moved;
+}
+
+int nbcolli_receives_plainly(const nbcolli_incoming *in)
+{
+    nbcoll_comm *comm = nbcolli_find_comm(in->link, in->header.comm);
+
+    if (nbcolli_is_given_up(in->link, in->source))
+        return 0;
+    if (!comm)
+        return in->header.type == NBCOLLI_CREDIT;
+    if (!nbcolli_is_member(comm, in) || comm->making)
+        return 0;
+    switch (in->header.type) {
+    case NBCOLLI_EAGER:
+    case NBCOLLI_RTS: return nbcolli_message_is_plain(comm, in);
+    case NBCOLLI_DATA: return nbcolli_data_is_plain(comm, in);
+    case NBCOLLI_FIN:
+    case NBCOLLI_PUT: return in->header.status == NBCOLL_OK;
+    case NBCOLLI_CTS:
+    case NBCOLLI_WANT:
+    case NBCOLLI_CHANNEL:
+    case NBCOLLI_QUERY:
+    case NBCOLLI_WHERE:
+    case NBCOLLI_CREDIT: return 1;
+    default: return 0;
+    }
+}
+
+/* ---- everywhere -------------------------------------------------------------------------------------------------- */
 
 void nbcolli_receive(nbcolli_incoming *in)
 {

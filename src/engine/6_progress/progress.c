@@ -34,7 +34,7 @@ static void nbcolli_op_returned(nbcolli_op *op)
     nbcolli_advance(run);
 }
 
-static void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
+void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
 {
     nbcolli_post *post = (nbcolli_post *)(void *)work;
 
@@ -64,8 +64,7 @@ static void nbcolli_gone_in(nbcolli_link *link, const nbcoll_completions *found)
 
 #define NBCOLLI_REFUSALS 64u /* in a pass, then the rest of the backlog waits for the next one */
 
-/* Tries what was refused, each once, what has waited longest first. */
-static void nbcolli_backlog_retry(nbcolli_link *link)
+void nbcolli_backlog_retry(nbcolli_link *link)
 {
     const nbcolli_post *again = NULL; /* the first that is refused again: those behind it have been tried */
 
@@ -230,9 +229,7 @@ void nbcolli_drain_news(nbcoll_context *c)
 
 #define NBCOLLI_TURN_BYTES ((ptrdiff_t)NBCOLL_PASS_BYTES / 4)
 
-/* Goes on with delayed runs, by turns: with what the pass has left, but one turn in any case, so that operations whose
- * steps are always ready cannot hold them up. */
-static void nbcolli_go_on(nbcoll_context *c)
+void nbcolli_go_on(nbcoll_context *c)
 {
     ptrdiff_t left = c->bytes_left > NBCOLLI_TURN_BYTES ? c->bytes_left : NBCOLLI_TURN_BYTES;
 
@@ -244,8 +241,6 @@ static void nbcolli_go_on(nbcoll_context *c)
     }
     c->bytes_left = left;
 }
-
-#define NBCOLLI_LOOKS 64u /* of operations that wait for shared memory, in a pass: they take turns */
 
 NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
 {

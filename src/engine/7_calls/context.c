@@ -149,7 +149,7 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    if (c->driven.driver)
+    if (c->driven.driver || c->ticks.are_on)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
@@ -213,8 +213,11 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    if (!nbcolli_look_at_all(c) && !c->delayed) /* [SLEEP] the second look of the sleeper's bargain */
+    if (!nbcolli_look_at_all(c) && !c->delayed) { /* [SLEEP] the second look of the sleeper's bargain */
+        c->ticks.armed_at = c->looked_at;
+        c->ticks.armed = c->passes_left;
         return NBCOLL_OK;
+    }
     nbcolli_drain(c);
     return NBCOLL_AGAIN;
 }
