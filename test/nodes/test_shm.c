@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Nodes whose ranks share memory: a shm segment each, joined by a loopback where all ranks are threads, or by one more
- * segment, as a slower wire would, where they are processes. Ranks really wait, and really die. */
+ * Nodes whose ranks share memory: a shm segment each, joined by a loopback where all ranks are threads; where they are
+ * processes by sockets, the transport of examples/own_transport, which shares nothing, or by one more segment, as a
+ * slower wire would; or by both of these, a segment for each two nodes. Ranks really wait, and really die. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,17 +13,23 @@
 
 #include <cmocka.h>
 
+#include "bootstrap.h"
 #include "crew.h"
 #include "joined.h"
 #include "nbcoll/shm.h"
 #include "operation.h"
+#include "socket.h"
 
-enum { OPERATIONS = 25 };
+enum { OPERATIONS = 2 * NBCOLL_OPERATION_COUNT };
+
+/* What joins the nodes. */
+typedef enum wire { LOOPBACK, SEGMENT, SOCKETS, RACKS_AND_SOCKETS, WIRES } wire;
 
 typedef struct plan {
     const nbcoll_nodes *nodes;
-    nbcoll_loopback *loopback; /* null: the last endpoint is of shm */
-    nbcoll_shm_id between, inside[JOINED_NODES];
+    wire wire;
+    nbcoll_loopback *loopback;
+    nbcoll_shm_id between, inside[JOINED_NODES], racks[JOINED_NODES];
     uint64_t seed;
     int victim; /* dies; -1: nobody */
     _Atomic uint64_t death;
@@ -34,20 +41,45 @@ static void open_shm(nbcoll_shm_id id, int rank, int ranks, uint32_t flags, nbco
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, out));
 }
 
+static void open_sockets(const plan *p, int rank, nbcoll_endpoint **out)
+{
+    int fd[WORLD_MOST];
+
+    CHECK_STATUS(NBCOLL_OK, socket_connect(p->between.text, rank, p->nodes->ranks, fd));
+    CHECK_STATUS(NBCOLL_OK, socket_open(rank, p->nodes->ranks, fd, out));
+}
+
+/* Of a rack's segment, which two nodes have, numbered as the nodes are. */
+static void open_rack(const plan *p, int rank, nbcoll_endpoint **out)
+{
+    int rack = nbcoll_node_of(p->nodes, rank) / 2, place = 0, ranks = 0;
+
+    for (int r = 0; r < p->nodes->ranks; r++)
+        if (nbcoll_node_of(p->nodes, r) / 2 == rack) {
+            place += r < rank;
+            ranks++;
+        }
+    open_shm(p->racks[rack], place, ranks, NBCOLL_SHM_NO_BULK, out);
+}
+
 static nbcoll_comm *join(const plan *p, int rank, nbcoll_context **context)
 {
     const nbcoll_comm_config limits = {.size = sizeof limits, .slots = 4, .cells = 8, .schedules = 16, .eager = 1024};
-    int node = nbcoll_node_of(p->nodes, rank);
-    nbcoll_endpoint *both[2];
+    int node = nbcoll_node_of(p->nodes, rank), n = 0;
+    nbcoll_endpoint *all[3];
     nbcoll_comm *comm;
 
-    open_shm(p->inside[node], nbcoll_node_place(p->nodes, rank), nbcoll_node_size(p->nodes, node), 0, &both[0]);
-    if (p->loopback)
-        CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(p->loopback, rank, &both[1]));
+    open_shm(p->inside[node], nbcoll_node_place(p->nodes, rank), nbcoll_node_size(p->nodes, node), 0, &all[n++]);
+    if (p->wire == RACKS_AND_SOCKETS)
+        open_rack(p, rank, &all[n++]);
+    if (p->wire == LOOPBACK)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(p->loopback, rank, &all[n++]));
+    else if (p->wire == SEGMENT)
+        open_shm(p->between, rank, p->nodes->ranks, NBCOLL_SHM_NO_BULK, &all[n++]);
     else
-        open_shm(p->between, rank, p->nodes->ranks, NBCOLL_SHM_NO_BULK, &both[1]);
+        open_sockets(p, rank, &all[n++]);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(*context, 2, both, &limits, &comm, 20 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(*context, n, all, &limits, &comm, 20 * SECOND));
     return comm;
 }
 
@@ -59,6 +91,28 @@ static void leave(nbcoll_context *context)
     CHECK_STATUS(NBCOLL_OK, s);
 }
 
+/* The i-th collective, in a form of its own: of as many as there are each comes once. */
+static operation operation_next(uint64_t *random, int i, int ranks, size_t most)
+{
+    operation o;
+    do
+        o = operation_random(random, ranks, most);
+    while (o.what != (nbcoll_operation)(i % NBCOLL_OPERATION_COUNT));
+    return o;
+}
+
+/* Who shares memory: the ranks of a node. Where racks have a segment, what is one node is what has any in common. */
+static void see_nodes(const plan *p, const nbcoll_comm *comm, int rank)
+{
+    for (int peer = 0; peer < p->nodes->ranks; peer++) {
+        int node = nbcoll_node_of(p->nodes, rank), other = nbcoll_node_of(p->nodes, peer);
+        int is_one = p->wire == RACKS_AND_SOCKETS ? node / 2 == other / 2 : node == other;
+        CHECK(nbcoll_comm_shares((void *)(uintptr_t)comm, peer) == (node == other));
+        CHECK((nbcoll_node_of(nbcoll_comm_nodes(comm), rank) == nbcoll_node_of(nbcoll_comm_nodes(comm), peer)) ==
+              is_one);
+    }
+}
+
 static void work(int rank, void *user)
 {
     const plan *p = user;
@@ -66,9 +120,10 @@ static void work(int rank, void *user)
     nbcoll_comm *comm = join(p, rank, &context), *dup;
     uint64_t random = p->seed;
 
+    see_nodes(p, comm, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup(comm, &dup, 20 * SECOND));
     for (int i = 0; i < OPERATIONS; i++) {
-        operation o = operation_random(&random, p->nodes->ranks, i % 8 ? 600 : 30000);
+        operation o = operation_next(&random, i, p->nodes->ranks, i % 8 ? 600 : 30000);
         share mine = share_make(&o, rank, p->nodes->ranks);
         CHECK_STATUS(NBCOLL_OK, operation_call(&o, &mine, i % 2 ? comm : dup, 20 * SECOND));
         operation_check(&o, &mine, rank, p->nodes->ranks);
@@ -83,6 +138,8 @@ static void make_ids(plan *p)
     assert_int_equal(nbcoll_shm_id_make(&p->between), NBCOLL_OK);
     for (int i = 0; i < JOINED_NODES; i++)
         assert_int_equal(nbcoll_shm_id_make(&p->inside[i]), NBCOLL_OK);
+    for (int i = 0; i < JOINED_NODES; i++)
+        assert_int_equal(nbcoll_shm_id_make(&p->racks[i]), NBCOLL_OK);
 }
 
 static void thread_of(world *w, int rank, void *user)
@@ -120,21 +177,38 @@ static void segments_joined_by_a_loopback_have_the_values_of_serial_c(void **sta
         }
 }
 
-static void segments_joined_by_a_segment_have_the_values_of_serial_c(void **state)
+/* Of some numbers of ranks, every `stride`-th placement of those in joined.h, another first one for each. */
+static void join_processes(wire by, const int ranks[], int n, int stride)
 {
-    static const int ranks[] = {3, 6};
     uint64_t seed = seed_of_test();
 
-    (void)state;
-    for (int i = 0; i < 2; i++)
-        for (int at = 2 * i; at < JOINED_PLACEMENTS; at += 4) {
+    for (int i = 0; i < n; i++)
+        for (int at = i % stride; at < JOINED_PLACEMENTS; at += stride) {
             nbcoll_nodes *nodes = joined_placement(at, ranks[i], seed);
-            plan p = {.nodes = nodes, .seed = random_of(&seed), .victim = -1};
+            plan p = {.nodes = nodes, .wire = by, .seed = random_of(&seed), .victim = -1};
             crew c = processes(ranks[i]);
             make_ids(&p);
             crew_succeeds(&c, work, &p);
             nbcoll_nodes_free(nodes);
         }
+}
+
+static void segments_joined_by_a_segment_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    join_processes(SEGMENT, (const int[]){3, 6}, 2, 4);
+}
+
+static void segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    join_processes(SOCKETS, (const int[]){2, 3, 4, 5, 6, 8, 11, 16}, 8, 4);
+}
+
+static void segments_joined_by_segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    join_processes(RACKS_AND_SOCKETS, (const int[]){4, 7, 12}, 3, 3);
 }
 
 /* ---- deaths ------------------------------------------------------------------------------------------------------ */
@@ -181,7 +255,10 @@ static void a_killed_rank_is_named_on_all_nodes_which_go_on(void **state)
     for (int at = 1; at < JOINED_PLACEMENTS; at++) {
         nbcoll_nodes *nodes = joined_placement(at, RANKS, seed);
         int status[RANKS_MOST];
-        *p = (plan){.nodes = nodes, .seed = random_of(&seed), .victim = at % RANKS};
+        *p = (plan){.nodes = nodes,
+                    .wire = (wire)(SEGMENT + at % (WIRES - SEGMENT)),
+                    .seed = random_of(&seed),
+                    .victim = at % RANKS};
         make_ids(p);
         assert_true(crew_run(&c, work_until_one_dies, p, status));
         for (int r = 0; r < RANKS; r++)
@@ -198,6 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_joined_by_a_loopback_have_the_values_of_serial_c),
         cmocka_unit_test(segments_joined_by_a_segment_have_the_values_of_serial_c),
+        cmocka_unit_test(segments_joined_by_sockets_have_the_values_of_serial_c),
+        cmocka_unit_test(segments_joined_by_segments_joined_by_sockets_have_the_values_of_serial_c),
         cmocka_unit_test(a_killed_rank_is_named_on_all_nodes_which_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
