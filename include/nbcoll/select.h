@@ -22,7 +22,8 @@
  *   alpha_ns      of each message that waits for the one before
  *   overhead_ns   of each send and receive that a rank posts one after the other, while bytes of other messages move
  *   beta_ps       of each byte that is sent or received one after the other
- *   gamma_ps      of each byte that a rank copies or combines one after the other
+ *   gamma_ps      of each byte that a rank combines one after the other
+ *   copy_ps       of each byte that a rank copies one after the other
  *   eager         a message of more bytes is announced, asked for and sent: it counts as three
  *   shelf         bytes that a rank copies into shared memory of what it exposes, where readers find it in place
  *   eager_ps      of each byte of a message that is not longer, beside beta_ps: it is copied in and out
@@ -118,6 +119,7 @@ typedef struct nbcoll_terms {
     uint32_t interfaces;       /* of a node, to others, that its ranks share; 0: each rank has its own */
     uint32_t gap_ns;           /* of each message that a shared interface takes, beside its bytes */
     uint32_t fetch_ns;         /* of a fetch from shared memory of more than a cell holds; 0: get_ns */
+    uint32_t copy_ps;          /* of a byte that a rank copies; 0: as gamma_ps */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

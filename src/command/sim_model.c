@@ -112,7 +112,8 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     terms->alpha_ns = clip(link->latency);
     terms->overhead_ns = is_shared || post > gap ? post : gap;
     terms->beta_ps = clip(link->byte);
-    terms->gamma_ps = clip((model->copy + model->reduce) / 2);
+    terms->gamma_ps = clip(model->reduce);
+    terms->copy_ps = clip(model->copy);
     terms->eager = eager;
     terms->get_ns = terms->eager_ps = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
     terms->fetch_ns = clip(inside->latency);

@@ -14,7 +14,7 @@ static nbcolli_cost_time nbcolli_cost_beside(const nbcolli_cost_call *c, uint64_
 /* While a rank copies its own block, messages are under way; those that are announced are not answered. */
 static nbcolli_cost_time nbcolli_cost_own_block(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return bytes > c->between.eager ? bytes * c->gamma : 0;
+    return bytes > c->between.eager ? bytes * c->copy : 0;
 }
 
 /* Bytes to expose, of different parts of a rank that does not fetch: what does not fit into a cell is lent. */
@@ -26,7 +26,7 @@ static uint64_t nbcolli_cost_lent(uint64_t bytes)
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
 static nbcolli_cost_time nbcolli_cost_shelving(const nbcolli_cost_call *c, uint64_t bytes)
 {
-    return nbcolli_cost_is_followed(c, bytes) ? (bytes - NBCOLLI_SHELF_PIECE) * c->gamma : 0;
+    return nbcolli_cost_is_followed(c, bytes) ? (bytes - NBCOLLI_SHELF_PIECE) * c->copy : 0;
 }
 
 /* Bytes of the result that others read where they lie, if memory is shared: each time, their lines are to be taken back
@@ -44,14 +44,16 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
  *   n, m          bytes that all ranks know alike, of a vector or of the blocks of all ranks; n / P: of one block
  *   L, D, x       log2 P, rounded up, and down; 1 if P is no power of two, and the ranks beyond it fold; else 0
  *   M, N          a message of all ranks to the next one, or of each to its neighbour with which it is a pair
- *   B(bytes)      a rank copies or combines these
+ *   B(bytes)      a rank copies these
+ *   C(bytes)      it combines these
  *   O(bytes)      it copies its own block
  *   R(bytes)      of the result, which others read
  *   S(bytes)      a rank that fetches, too, copies these to its shelf first
  *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As in cost.h */
 #define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_beside(c, bytes, 1)
 #define NBCOLLI_COST_NEIGHBOUR(bytes) nbcolli_cost_beside(c, bytes, 0)
-#define NBCOLLI_COST_WORK(bytes) ((bytes) * c->gamma)
+#define NBCOLLI_COST_COPIES(bytes) ((bytes) * c->copy)
+#define NBCOLLI_COST_COMBINES(bytes) ((bytes) * c->gamma)
 #define NBCOLLI_COST_OWN(bytes) nbcolli_cost_own_block(c, bytes)
 #define NBCOLLI_COST_REWRITTEN(bytes) nbcolli_cost_rewritten(c, bytes)
 #define NBCOLLI_COST_TRAIN(count, bytes, ends, worked)                                                                 \
@@ -70,14 +72,14 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(OPERATION, flat, T(P - 1, m, 2, 0) + O(m))                                                                       \
     X(OPERATION, hierarchical, nbcolli_cost_nodes_allgather(c, NBCOLLI_COST_IS_V(OPERATION)))                          \
     X(OPERATION, hierarchical_groups, nbcolli_cost_nodes_groups(c, NBCOLLI_COST_IS_V(OPERATION)))
-#define NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, OPERATION)                                                    \
+#define NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, OPERATION)                                                 \
     X(OPERATION, binomial, TREE(n, 0, n) + TREE(0, m, 0))                                                              \
     X(OPERATION, owners, T(P - 1, m, 2, m))                                                                            \
-    X(OPERATION, halving, nbcolli_cost_halving(c, 1, 0) + B(m) + x * (N(n) + B(n) + N(m)))                             \
+    X(OPERATION, halving, nbcolli_cost_halving(c, 1, 0) + B(m) + x * (N(n) + C(n) + N(m)))                             \
     X(OPERATION, ring, nbcolli_cost_ring(c, m, m))                                                                     \
     X(OPERATION, hierarchical, nbcolli_cost_nodes_reduce_scatter(c, 0))                                                \
     X(OPERATION, hierarchical_ordered, nbcolli_cost_nodes_reduce_scatter(c, 1))
-#define NBCOLLI_COST_LIST(X, M, N, B, O, R, T, F, S, TREE)                                                             \
+#define NBCOLLI_COST_LIST(X, M, N, B, C, O, R, T, F, S, TREE)                                                          \
     X(BARRIER, dissemination, nbcolli_cost_rounds(c, L, 0, 0, 1))                                                      \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
@@ -121,29 +123,29 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
     X(REDUCE, hierarchical, nbcolli_cost_nodes_reduce(c))                                                              \
     X(REDUCE, hierarchical_ordered, nbcolli_cost_nodes_reduce(c))                                                      \
-    X(ALLREDUCE, recursive_doubling, nbcolli_cost_rounds(c, D, n, n, 0) + x * (2 * N(n) + B(n)))                       \
+    X(ALLREDUCE, recursive_doubling, nbcolli_cost_rounds(c, D, n, n, 0) + x * (2 * N(n) + C(n)))                       \
     X(ALLREDUCE, ring, nbcolli_cost_ring(c, m, m) + nbcolli_cost_ring(c, m, 0) + (P - 1) * R(m))                       \
     X(ALLREDUCE, groups, nbcolli_cost_rounds(c, L, n, n, 0))                                                           \
     X(ALLREDUCE, owners, T(P - 1, m, 2, m) + T(P - 1, m, 2, 0) + R(m))                                                 \
-    X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * B(n))                                                             \
+    X(ALLREDUCE, flat, T(P - 1, n, 2, 0) + (P - 1) * C(n))                                                             \
     X(ALLREDUCE, halving,                                                                                              \
-      nbcolli_cost_halving(c, 1, 1) + nbcolli_cost_halving(c, 0, 1) + x * (2 * N(n) + B(n)) + R(n - m))                \
+      nbcolli_cost_halving(c, 1, 1) + nbcolli_cost_halving(c, 0, 1) + x * (2 * N(n) + C(n)) + R(n - m))                \
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + S(n) + B(n))                                                               \
     X(ALLREDUCE, hierarchical, nbcolli_cost_nodes_allreduce(c))                                                        \
     X(ALLREDUCE, hierarchical_ordered, nbcolli_cost_nodes_allreduce(c))                                                \
-    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, REDUCE_SCATTER)                                                   \
-    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, T, TREE, REDUCE_SCATTER_BLOCK)                                             \
-    X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 2) * B(n))                               \
+    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER)                                                \
+    NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER_BLOCK)                                          \
+    X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 2) * C(n))                               \
     X(SCAN, linear, B(n) + nbcolli_cost_hops(c, n, n))                                                                 \
-    X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * B(n))                                     \
-    X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 1) * 2 * B(n))                         \
-    X(EXSCAN, linear, nbcolli_cost_hops(c, n, n) - (P > 1) * B(n))                                                     \
-    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * B(n) - (P > 1) * B(n))
+    X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n))                                     \
+    X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 1) * 2 * C(n))                         \
+    X(EXSCAN, linear, nbcolli_cost_hops(c, n, n) - (P > 1) * C(n))                                                     \
+    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n) - (P > 1) * C(n))
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
-    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_WORK, NBCOLLI_COST_OWN,            \
-                      NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN, NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING,         \
-                      NBCOLLI_COST_TREE)
+    NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_COPIES, NBCOLLI_COST_COMBINES,     \
+                      NBCOLLI_COST_OWN, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN, NBCOLLI_COST_FETCHES,              \
+                      NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \
@@ -238,6 +240,7 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                               t->eager};
     nbcolli_cost_call c = {.between = nbcolli_cost_level_of(&one),
                            .gamma = t->gamma_ps ? t->gamma_ps : t->beta_ps,
+                           .copy = t->copy_ps ? t->copy_ps : t->gamma_ps ? t->gamma_ps : t->beta_ps,
                            .credits = t->credits,
                            .shelf = t->shelf,
                            .ranks = (uint64_t)t->ranks,

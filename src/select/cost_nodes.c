@@ -36,11 +36,17 @@ static nbcolli_cost_time nbcolli_cost_nodes_fetch(const nbcolli_cost_call *part,
                         : nbcolli_cost_train(part, count, bytes, 1, worked, 1);
 }
 
-/* Each rank but the leader takes the same bytes from it. */
-static nbcolli_cost_time nbcolli_cost_nodes_show(const nbcolli_cost_call *part, uint64_t bytes, uint64_t exposed)
+/* Each rank but the leader takes the same bytes from it; and from each of several, one after the other. */
+static nbcolli_cost_time nbcolli_cost_nodes_shows(const nbcolli_cost_call *part, uint64_t leaders, uint64_t bytes,
+                                                  uint64_t exposed)
 {
     uint64_t others = part->ranks - 1;
-    return nbcolli_cost_nodes_fetch(part, part->shared ? others > 0 : others, bytes, exposed, 0);
+    return nbcolli_cost_nodes_fetch(part, leaders * (part->shared ? others > 0 : others), bytes, exposed, 0);
+}
+
+static nbcolli_cost_time nbcolli_cost_nodes_show(const nbcolli_cost_call *part, uint64_t bytes, uint64_t exposed)
+{
+    return nbcolli_cost_nodes_shows(part, 1, bytes, exposed);
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_barrier(const nbcolli_cost_call *c)
@@ -64,45 +70,46 @@ nbcolli_cost_time nbcolli_cost_nodes_bcast(const nbcolli_cost_call *c)
     nbcolli_cost_time sent = nbcolli_cost_train(&leaders, children, bytes, 1, 0, leaders.node);
     nbcolli_cost_level l = nbcolli_cost_crowd(&leaders, leaders.node);
     sent -= children ? l.alpha : 0;
-    return down + shown + (pieces - 1) * nbcolli_cost_later(sent, shown - part.inside.alpha);
+    nbcolli_cost_time taken = shown ? shown - part.inside.alpha : 0; /* by nobody, where all are leaders */
+    return down + shown + (pieces - 1) * nbcolli_cost_later(sent, taken);
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_scatter(const nbcolli_cost_call *c)
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks;
-    return (c->are_blocks ? 0 : c->bytes * c->gamma) + (c->bytes - m * part.ranks) * c->gamma +
+    return (c->are_blocks ? 0 : c->bytes * c->copy) + (c->bytes - m * part.ranks) * c->copy +
            nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0) +
-           nbcolli_cost_nodes_show(&part, m, (part.ranks - 1) * m) + m * (part.ranks + 1) * c->gamma;
+           nbcolli_cost_nodes_show(&part, m, (part.ranks - 1) * m) + m * (part.ranks + 1) * c->copy;
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_gather(const nbcolli_cost_call *c)
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks;
-    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->gamma +
+    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->copy +
            nbcolli_cost_binomial(&leaders, leaders.ranks, 0, m * part.ranks, 0) +
-           (c->are_blocks ? 1 : 2) * c->bytes * c->gamma - m * part.ranks * c->gamma;
+           (c->are_blocks ? 1 : 2) * c->bytes * c->copy - m * part.ranks * c->copy;
 }
 
 /* As leaders exchange what `bytes` of each come to. */
 static nbcolli_cost_time nbcolli_cost_nodes_exchange(const nbcolli_cost_call *c, const nbcolli_cost_call *leaders)
 {
     uint64_t m = leaders->bytes / leaders->ranks;
-    if (c->ports)
-        return nbcolli_cost_exchange(leaders, c->ports);
+    if (c->ports) /* their own blocks are in their places */
+        return nbcolli_cost_exchange(leaders, c->ports) - m * c->copy;
     if (leaders->bytes > NBCOLLI_COST_NODES_LONG)
         return nbcolli_cost_ring(leaders, m, 0);
-    return m * c->gamma + nbcolli_cost_doubling(leaders, 1, m) + leaders->bytes * c->gamma;
+    return m * c->copy + nbcolli_cost_doubling(leaders, 1, m) + leaders->bytes * c->copy;
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_allgather(const nbcolli_cost_call *c, int is_sorted)
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks;
-    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->gamma +
+    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->copy +
            nbcolli_cost_nodes_exchange(c, &leaders) + nbcolli_cost_nodes_show(&part, c->bytes, c->bytes) +
-           (c->are_blocks && !is_sorted ? 0 : c->bytes * c->gamma + c->ranks * c->inside.overhead / 4);
+           (c->are_blocks && !is_sorted ? 0 : c->bytes * c->copy + c->ranks * c->inside.overhead / 4);
 }
 
 /* Each leader of a node is in another group; groups exchange at the same time. */
@@ -117,16 +124,17 @@ nbcolli_cost_time nbcolli_cost_nodes_groups(const nbcolli_cost_call *c, int is_s
     leaders.node = 1;
     leaders.ranks = c->nodes;
     leaders.are_blocks = 1;
-    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->gamma +
-           nbcolli_cost_nodes_exchange(c, &leaders) + groups * nbcolli_cost_nodes_show(&part, leaders.bytes, c->bytes) +
-           c->bytes * c->gamma + c->ranks * c->inside.overhead / 4;
+    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->copy +
+           nbcolli_cost_nodes_exchange(c, &leaders) +
+           nbcolli_cost_nodes_shows(&part, groups, leaders.bytes, leaders.bytes) +
+           c->bytes * c->copy + c->ranks * c->inside.overhead / 4;
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_reduce(const nbcolli_cost_call *c)
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t n = c->bytes, others = leaders.ranks - 1, m = n / leaders.ranks;
-    nbcolli_cost_time here = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma;
+    nbcolli_cost_time here = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->copy;
     if (n <= NBCOLLI_COST_NODES_LONG)
         return here + nbcolli_cost_binomial(&leaders, leaders.ranks, n, 0, n);
     return here + nbcolli_cost_train(&leaders, others, m, 2, m, leaders.node) +
@@ -139,7 +147,7 @@ nbcolli_cost_time nbcolli_cost_nodes_allreduce(const nbcolli_cost_call *c)
     uint64_t n = c->bytes, rounds = 63 - (uint64_t)__builtin_clzll(leaders.ranks);
     const nbcolli_cost_level fold = nbcolli_cost_pairs(&leaders, 1, 2);
     int is_folded = leaders.ranks > UINT64_C(1) << rounds;
-    nbcolli_cost_time sum = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma;
+    nbcolli_cost_time sum = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->copy;
     sum += is_folded ? 2 * nbcolli_cost_message(&fold, n) + n * c->gamma : 0;
     sum += n > NBCOLLI_COST_NODES_LONG ? nbcolli_cost_halving(&leaders, 1, 1) + nbcolli_cost_halving(&leaders, 0, 1)
                                        : nbcolli_cost_rounds(&leaders, rounds, n, n, 0);
@@ -150,17 +158,17 @@ nbcolli_cost_time nbcolli_cost_nodes_reduce_scatter(const nbcolli_cost_call *c, 
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
     uint64_t n = c->bytes, m = n / c->ranks, own = m * part.ranks;
-    nbcolli_cost_time sum = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma;
+    nbcolli_cost_time sum = nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->copy;
     uint64_t power = (uint64_t)nbcoll_power((int)leaders.ranks);
     const nbcolli_cost_level fold = nbcolli_cost_pairs(&leaders, 1, 2);
     if (is_ordered)
         sum += nbcolli_cost_binomial(&leaders, leaders.ranks, n, 0, n) +
                nbcolli_cost_binomial(&leaders, leaders.ranks, 0, own, 0);
     else
-        sum += nbcolli_cost_halving(&leaders, 1, 0) + own * c->gamma + (c->are_blocks ? 0 : n * c->gamma);
+        sum += nbcolli_cost_halving(&leaders, 1, 0) + own * c->copy + (c->are_blocks ? 0 : n * c->copy);
     if (!is_ordered && leaders.ranks > power)
         sum += nbcolli_cost_message(&fold, n) + n * c->gamma + nbcolli_cost_message(&fold, own);
-    return sum + nbcolli_cost_nodes_show(&part, m, own - m) + m * c->gamma;
+    return sum + nbcolli_cost_nodes_show(&part, m, own - m) + m * c->copy;
 }
 
 /* A leader copies each block on its own, and so its ranks' rows. */
@@ -168,9 +176,9 @@ nbcolli_cost_time nbcolli_cost_nodes_alltoall(const nbcolli_cost_call *c)
 {
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, 0), part = nbcolli_cost_part(c);
     uint64_t m = c->bytes / c->ranks, row = c->bytes, own = part.ranks;
-    return nbcolli_cost_nodes_fetch(&part, (own - 1) * leaders.ranks, m * own, row, 0) + row * c->gamma +
-           (c->are_blocks ? 0 : row * c->gamma + c->ranks * c->inside.overhead / 4) +
+    return nbcolli_cost_nodes_fetch(&part, (own - 1) * leaders.ranks, m * own, row, 0) + row * c->copy +
+           (c->are_blocks ? 0 : row * c->copy + c->ranks * c->inside.overhead / 4) +
            nbcolli_cost_train(&leaders, leaders.ranks - 1, m * own * own, 2, 0, leaders.node) +
-           m * own * own * c->gamma + own * (row * c->gamma + c->ranks * c->inside.overhead / 4) +
+           m * own * own * c->copy + own * (row * c->copy + c->ranks * c->inside.overhead / 4) +
            nbcolli_cost_nodes_show(&part, row, (own - 1) * row);
 }

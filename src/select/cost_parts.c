@@ -35,12 +35,21 @@ static nbcolli_cost_level nbcolli_cost_round(const nbcolli_cost_call *c, uint64_
     return c->are_blocks && 2 * distance < c->node ? c->inside : nbcolli_cost_shift(c, distance);
 }
 
+/* Messages between groups of neighbours, so many groups on, `base` of which exchange at once: in a node, if it has room
+ * for them, and no rank of a whole number of ranks a group is apart from its partners. */
+static nbcolli_cost_level nbcolli_cost_partners(const nbcolli_cost_call *c, uint64_t distance, uint64_t base,
+                                                uint64_t groups)
+{
+    uint64_t way = distance * (c->ranks / groups);
+    int is_inside = base * distance * c->ranks <= c->node * groups && c->node % (base * way) == 0;
+    return c->are_blocks && is_inside
+               ? c->inside
+               : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(way, c->node) : c->node);
+}
+
 nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t distance, uint64_t base)
 {
-    int is_even = c->node % (base * distance) == 0; /* no pair is in two nodes */
-    return c->are_blocks && is_even ? c->inside
-                                    : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(distance, c->node)
-                                                                          : c->node);
+    return nbcolli_cost_partners(c, distance, base, c->ranks);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
@@ -100,7 +109,8 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
     uint64_t near = nbcolli_cost_least(count, c->node - 1), far = count - near;
     nbcolli_cost_time own = near * nbcolli_cost_own(&c->inside, bytes, ends, work) +
                             far * nbcolli_cost_own(&l, bytes, ends, work) + l.alpha + nbcolli_cost_bytes(&l, bytes);
-    return nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own);
+    nbcolli_cost_time beside = near * (nbcolli_cost_bytes(&c->inside, bytes) + c->inside.gap); /* a way of their own */
+    return nbcolli_cost_later(nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own), beside);
 }
 
 static int nbcolli_cost_is_shelved(const nbcolli_cost_call *c, uint64_t bytes)
@@ -123,8 +133,8 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
     nbcolli_cost_time one = l.overhead / 2 + bytes * l.beta + worked * c->gamma, copy = 0;
 
     if (nbcolli_cost_is_shelved(c, exposed)) {
-        one = l.fetch + l.overhead + nbcolli_cost_later(bytes, worked) * c->gamma;
-        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->gamma;
+        one = l.fetch + l.overhead + nbcolli_cost_later(bytes * c->copy, worked * c->gamma);
+        copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->copy;
     } else if (exposed > NBCOLLI_CELL_INLINE)
         one += l.fetch + l.overhead - l.overhead / 2;
     return count ? l.alpha + 2 * l.overhead + copy + count * one : 0;
@@ -240,7 +250,7 @@ nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t por
 {
     uint64_t groups = 1, block = c->bytes / c->ranks;
     nbcolli_cost_call near = *c;
-    nbcolli_cost_time sum = block * c->gamma;
+    nbcolli_cost_time sum = block * c->copy;
 
     while (groups * (ports + 1) <= c->ranks)
         groups *= ports + 1;
@@ -249,7 +259,7 @@ nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t por
         near.nodes = 1;
     sum += nbcolli_cost_train(&near, others, block, 1, 0, c->node);
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
-        const nbcolli_cost_level l = nbcolli_cost_pairs(c, have * (c->ranks / groups), ports + 1);
+        const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
         sum += nbcolli_cost_train_of(&l, ports, have * (c->bytes / groups), 2, 0);
     }
     return sum + nbcolli_cost_train(&near, others, c->bytes, 1, 0, c->node);
@@ -277,7 +287,7 @@ nbcolli_cost_time nbcolli_cost_digits(const nbcolli_cost_call *c, uint64_t block
         uint64_t rest = c->ranks % (2 * distance), bytes = c->ranks / (2 * distance) * distance;
         bytes = (bytes + (rest > distance ? rest - distance : 0)) * block;
         const nbcolli_cost_level l = nbcolli_cost_round(c, distance);
-        sum += nbcolli_cost_message(&l, bytes) + bytes * c->gamma;
+        sum += nbcolli_cost_message(&l, bytes) + bytes * c->copy;
     }
     return sum;
 }

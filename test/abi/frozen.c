@@ -437,7 +437,7 @@ OFFSET(nbcoll_rule, leaders, 60);
 OFFSET(nbcoll_rule, fewest_nodes, 64);
 OFFSET(nbcoll_rule, most_nodes, 68);
 
-SIZE(nbcoll_terms, 152);
+SIZE(nbcoll_terms, 160);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -460,6 +460,7 @@ OFFSET(nbcoll_terms, nodes_share, 136);
 OFFSET(nbcoll_terms, interfaces, 140);
 OFFSET(nbcoll_terms, gap_ns, 144);
 OFFSET(nbcoll_terms, fetch_ns, 148);
+OFFSET(nbcoll_terms, copy_ps, 152);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);
