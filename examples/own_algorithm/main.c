@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * An algorithm of your own: an allgather in which blocks go round a ring both ways, so that none goes farther than half
- * of it. Proved for 1 to 12 ranks, drawn (own_algorithm | dot -Tsvg), simulated for 1000, run on five of one thread. */
+ * of it. Proved for 1 to 12 ranks, drawn (own_algorithm | dot -Tsvg), simulated for 1000, run on five of one thread.
+ * Linked with -shared, it is for the command: nbcoll --algorithms ./own.so verify allgather two_ways */
 #include <stdio.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/show.h>
@@ -28,7 +29,8 @@ static void two_ways(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 enum { RANKS = 5 };
-static const nbcoll_algorithm algorithm = {sizeof algorithm, "two_ways", NBCOLL_OPERATION_ALLGATHER, two_ways, 0};
+static const nbcoll_algorithm algorithm = {sizeof algorithm, "two_ways", NBCOLL_OPERATION_ALLGATHER, two_ways, 0, NULL};
+NBCOLL_ALGORITHMS(&algorithm);
 static nbcoll_case five = {sizeof five, NBCOLL_OPERATION_ALLGATHER, RANKS, .count = 1, .reduction.type = NBCOLL_BYTE};
 
 static int print(void *file, const char *text, size_t bytes)
@@ -41,8 +43,7 @@ static int prove(nbcoll_case c)
     nbcoll_grid grid = {.size = sizeof grid, .fewest = 1, .most = 12, .counts = 3, .count = (size_t[]){0, 1, 7}};
     nbcoll_refutation why = {.size = sizeof why};
     nbcoll_status s = nbcoll_verify_grid(&algorithm, &grid, &c, &why);
-    fprintf(stderr, "up to %d ranks: %s\n", grid.most, s == NBCOLL_OK ? "proved" : why.text);
-    return s != NBCOLL_OK;
+    return fprintf(stderr, "up to %d ranks: %s\n", grid.most, s ? why.text : "proved") < 0 || s != NBCOLL_OK;
 }
 
 static nbcoll_status build(void *c, uint32_t operation, int rank, nbcoll_schedule **out)
@@ -56,8 +57,7 @@ static int simulate(nbcoll_case c)
     nbcoll_sim_config config = {.size = sizeof config, .ranks = c.ranks = 1000, .model = &model};
     nbcoll_sim_result result = {.size = sizeof result};
     nbcoll_status s = nbcoll_simulate(&config, build, &c, &result);
-    fprintf(stderr, "%d ranks: %.1f us\n", c.ranks, (double)result.last / 1000);
-    return s != NBCOLL_OK;
+    return fprintf(stderr, "%d ranks: %.1f us\n", c.ranks, (double)result.last / 1000) < 0 || s != NBCOLL_OK;
 }
 
 static int run(nbcoll_schedule *schedule[])

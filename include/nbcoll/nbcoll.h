@@ -521,7 +521,7 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
 NBCOLL_API nbcoll_status nbcoll_comm_ishrink(nbcoll_comm *comm, nbcoll_comm **out, nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_comm_shrink(nbcoll_comm *comm, nbcoll_comm **out, uint64_t timeout);
 
-/* This rank, and the number of ranks. Never fail; any thread. */
+/* This rank, and the number of ranks, of a communicator, which is not null. Never fail; any thread. */
 NBCOLL_API int nbcoll_comm_rank(const nbcoll_comm *comm);
 NBCOLL_API int nbcoll_comm_size(const nbcoll_comm *comm);
 /* The flags that the ranks agreed on. Never fails; any thread. */

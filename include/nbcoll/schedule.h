@@ -455,8 +455,16 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_LEADERS 128u    /* args.leaders: of the library's algorithms, no others do */
 #define NBCOLL_ALGORITHM_NODES 256u      /* goes by the builder's nodes: chosen by rules only, since the cost model
                                             knows no nodes */
+#define NBCOLL_ALGORITHM_DIFFERS 512u    /* of an allreduce: ranks combine in different orders, so that the bits of
+                                            rounded results may differ between them */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered */
+
+/* What an algorithm takes for a call, in nanoseconds; 0: not known. It gets whole terms (select.h), and complete
+ * arguments with the parameters that are asked about, 0 for the algorithm's own defaults. Of equal terms and arguments
+ * but for buffers, counts and displacements it says the same on all ranks. Called on any thread. */
+struct nbcoll_terms;
+typedef uint64_t nbcoll_cost(const struct nbcoll_terms *terms, const nbcoll_args *a);
 
 typedef struct nbcoll_algorithm {
     size_t size;
@@ -464,7 +472,27 @@ typedef struct nbcoll_algorithm {
     nbcoll_operation operation;
     nbcoll_build *build;
     uint32_t flags;
+    nbcoll_cost *cost; /* null: the library's formula, where it has one of that name. Not called by the library's own
+                          choice, which is among its own algorithms: a rule names others */
 } nbcoll_algorithm;
+
+/* Algorithms that a shared object brings to the command: `nbcoll --algorithms ./own.so verify` asks it for the name
+ * nbcoll_algorithms. Its functions of this library may be left undefined when it is linked: the command has them.
+ *
+ *     NBCOLL_ALGORITHMS(&first, &second);
+ */
+typedef struct nbcoll_algorithm_list {
+    size_t size;
+    uint32_t abi;   /* NBCOLL_ABI */
+    uint32_t count;
+    const nbcoll_algorithm *const *algorithm;
+} nbcoll_algorithm_list;
+
+#define NBCOLL_ALGORITHMS(...)                                                                                         \
+    static const nbcoll_algorithm *const nbcolli_listed[] = {__VA_ARGS__};                                             \
+    extern __attribute__((visibility("default"))) const nbcoll_algorithm_list nbcoll_algorithms;                       \
+    const nbcoll_algorithm_list nbcoll_algorithms = {sizeof(nbcoll_algorithm_list), NBCOLL_ABI,                        \
+                                                     sizeof nbcolli_listed / sizeof *nbcolli_listed, nbcolli_listed}
 
 /* The i-th algorithm of an operation, the one for small data first and the one for large data second; null beyond the
  * last. The one of that name; null when there is none. Any thread. */

@@ -160,11 +160,11 @@ typedef struct nbcoll_choice {
  * operation), ERR_RANK (no ranks), ERR_UNSUPPORTED (no algorithm may serve it), those of nbcoll_rules_check. */
 NBCOLL_API nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *out);
 
-/* What the cost model says of an algorithm, in nanoseconds (UINT64_MAX: or more). May be asked of any algorithm, chosen
- * or not; with the parameters of the arguments, or the cheapest ones for those that are 0. Any thread. Errors: those of
- * nbcoll_select but for the rules', which are not looked at; ERR_OP (it reorders, and the reduction does not commute),
- * ERR_UNSUPPORTED (its formula is not known; it needs counts that are bound; it exposes memory, and not all ranks share
- * it). */
+/* What the cost model says of an algorithm, in nanoseconds (UINT64_MAX: or more), or its own cost function does. May be
+ * asked of any algorithm, chosen or not; with the parameters of the arguments, or the cheapest ones for those that are
+ * 0. Any thread. Errors: those of nbcoll_select but for the rules', which are not looked at; ERR_OP (it reorders, and
+ * the reduction does not commute), ERR_UNSUPPORTED (its cost is not known; it needs counts that are bound; it exposes
+ * memory, and not all ranks share it). */
 NBCOLL_API nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *a,
                                         const nbcoll_algorithm *algorithm, uint64_t *ns);
 

@@ -354,6 +354,12 @@ static inline void nbcoll_endpoint_close(nbcoll_endpoint *ep)
         ep->transport->close(ep);
 }
 
+/* What a shared object that brings a transport to the command defines, for `nbcoll bench --transport ./own.so`: under
+ * the name nbcoll_transport_open_rank, a function that opens the end of one of `ranks` processes. All of them call it
+ * with the same name, of 1 to 40 characters, that no other set of ranks has, and may wait in it for each other. What it
+ * returns is reported. The command prices messages by the limits that the ends name. */
+typedef nbcoll_status nbcoll_transport_open(const char *name, int rank, int ranks, nbcoll_endpoint **out);
+
 #ifdef __cplusplus
 }
 #endif

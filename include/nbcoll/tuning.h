@@ -37,6 +37,7 @@
 
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_tuning_read NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tuning_read)
+#define nbcoll_tuning_read_with NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tuning_read_with)
 #define nbcoll_tuning_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tuning_free)
 #endif
 
@@ -62,6 +63,13 @@ typedef struct nbcoll_tuning_problem {
  * than NBCOLL_RULES rules), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_tuning_read(const nbcoll_host *host, const char *path, nbcoll_tuning **out,
                                             nbcoll_tuning_problem *problem);
+
+/* The same, for files that also name algorithms of the host's own: own[n], looked through before the library's. They
+ * must outlive the rules. Errors: the same, and ERR_NULL (own, or one of them), ERR_CONFIG (one is no algorithm: as
+ * nbcoll_rules_check says). */
+NBCOLL_API nbcoll_status nbcoll_tuning_read_with(const nbcoll_host *host, const char *path,
+                                                 const nbcoll_algorithm *const own[], size_t n, nbcoll_tuning **out,
+                                                 nbcoll_tuning_problem *problem);
 
 /* Null is accepted. */
 NBCOLL_API void nbcoll_tuning_free(nbcoll_tuning *tuning);

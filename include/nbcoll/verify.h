@@ -211,11 +211,12 @@ typedef struct nbcoll_case {
 } nbcoll_case;
 
 /* The meaning of a case, which must outlive it. `flags` are those of the algorithm: what REORDERS takes its operands in
- * any order, what is REPRODUCIBLE has the same tree. In place in an alltoallw, blocks of odd ranks are of BYTE, unless
- * the type packs. Types that pack: nothing is claimed of the bytes that are received. Errors: ERR_NULL, ERR_CONFIG (a
- * size), ERR_RANK (ranks < 1, or nodes of another number of them), ERR_ARGUMENT (no such operation, spread or node),
- * ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes
- * of all ranks, with what lies between them, overflow). */
+ * any order, what is REPRODUCIBLE has the same tree. An allreduce has the same bits on all ranks, unless the algorithm
+ * DIFFERS; of integers, which are not rounded, it has them in any order. In place in an alltoallw, blocks of odd ranks
+ * are of BYTE, unless the type packs. Types that pack: nothing is claimed of the bytes that are received. Errors:
+ * ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1, or nodes of another number of them), ERR_ARGUMENT (no such
+ * operation, spread or node), ERR_ROOT, ERR_TYPE, ERR_OP, ERR_COUNT (bytes of all ranks, with what lies between them,
+ * overflow). */
 NBCOLL_API nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out);
 
 /* Builds the schedule of one rank of a case, for the caller to free. `host`: for memory, and for the words of a

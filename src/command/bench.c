@@ -105,6 +105,9 @@ static int take_option(void *user, int option, const char *value)
     case 'S':
         b->has_parts = 1;
         return 0;
+    case 'O':
+        b->plan.transport = catalogue_transport(value);
+        return b->plan.transport ? 0 : COMMAND_USAGE;
     case 'X':
         b->is_relaxed = 1;
         return 0;
@@ -149,7 +152,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"csv", no_argument, NULL, 'v'},             {"json", no_argument, NULL, 'j'},
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
         {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
-        {"relaxed", no_argument, NULL, 'X'},
+        {"relaxed", no_argument, NULL, 'X'},         {"transport", required_argument, NULL, 'O'},
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
@@ -193,7 +196,7 @@ static int list_entries(benchmark *b, nbcoll_operation operation)
     b->plan.operation = operation;
     b->plan.entries = 0;
     for (const char *at = next_name(b->rules.algorithm, name); *name && !status; at = next_name(at, name)) {
-        const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(operation, name);
+        const nbcoll_algorithm *algorithm = catalogue_find(operation, name);
         int is_default = strcmp(name, "default") == 0;
         if (algorithm || is_default)
             status = add_entry(b, algorithm);
@@ -215,7 +218,7 @@ static int check_algorithms(const benchmark *b)
         has_default |= is_known;
         has_others |= !is_known;
         for (int i = 0; i < b->operations; i++)
-            is_known |= nbcoll_algorithm_find(b->operation[i], name) != NULL;
+            is_known |= catalogue_find(b->operation[i], name) != NULL;
         if (!is_known && b->operations > 1)
             return command_refuse(b->self, "none of the operations has an algorithm '%s'; nbcoll info lists them",
                                   name);
@@ -376,7 +379,7 @@ const command command_bench = {
     "       nbcoll bench --against MPI [OPERATION...] [OPTION...]\n\n"
     "Measures each operation among ranks of this machine, over shared memory, in microseconds: of the blocking call;\n"
     "of start and wait; of start, computation with tests inside, and wait; and of the same computation alone. An\n"
-    "iteration begins when all ranks are ready; its time is that of the slowest rank, from its own start. Algorithms,\n"
+    "iteration begins when all ranks are ready; its time is the slowest rank's, from its own start. Algorithms,\n"
     "buffers and these forms take turns, batch by batch, in one run. Medians, with the least and the most. Then, of\n"
     "the medians:\n\n"
     "  left       what the operation adds to the computation beside it: overlapped - computing, at least 0\n"
@@ -386,7 +389,8 @@ const command command_bench = {
     "             0.13, X. A host may move the cores: compare only what was measured in one mood\n\n"
     "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (2)\n"
-    "  --threads         the ranks are threads of one process, not processes\n"
+    "  --threads         the ranks are threads of one process\n"
+    "  --transport FILE  of a shared object that brings one (nbcoll/transport.h), not shared memory\n"
     "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
     "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
     "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
@@ -394,8 +398,7 @@ const command command_bench = {
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "                    parameters of these algorithms, if they read them\n"
     "  --tuning FILE     rules for default\n"
-    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, where the algorithm reads\n"
-    "                    them)\n"
+    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, if they are read)\n"
     "  --root R          (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (2,256,4096,16384,262144)\n"
     "  --type T          their type (FLOAT)\n"

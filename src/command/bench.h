@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "catalogue.h"
 #include "rules.h"
 
 /* ---- what is measured ------------------------------------------------------------------------------------------ */
@@ -47,6 +48,7 @@ typedef struct bench_plan {
     double compute;         /* the computation's length, in times of a start with its wait */
     double late, noise;     /* us that one rank, in turn, comes late; that each rank does, at random, at most */
     const char *bind;       /* as in run_bind_find */
+    nbcoll_transport_open *transport; /* opens the ranks' ends; null: they are over shm */
     unsigned only;          /* these forms, 1 << each; 0: all */
     nbcoll_terms *terms;    /* null; or where those of the crew's communicator, without rules, are left */
 } bench_plan;

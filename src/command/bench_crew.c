@@ -31,7 +31,8 @@ static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **c
     nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = c->plan->ranks,
                                 .timeout = TIMEOUT, .quota = c->quota};
     nbcoll_endpoint *end = NULL;
-    nbcoll_status status = nbcoll_shm_open(&config, &end);
+    nbcoll_transport_open *transport = c->plan->transport;
+    nbcoll_status status = transport ? transport(c->id.text, rank, config.ranks, &end) : nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
     return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, NULL, comm, TIMEOUT) : status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "command.h"
 
 #define MOST_RANKS 65536
@@ -41,7 +42,7 @@ static int take_op(const command *self, command_cases *cases, const char *name)
 int command_find_algorithm(const command *self, nbcoll_operation operation, const char *name,
                            const nbcoll_algorithm **out)
 {
-    *out = nbcoll_algorithm_find(operation, name);
+    *out = catalogue_find(operation, name);
     if (*out)
         return 0;
     return command_refuse(self, "%s has no algorithm '%s'; nbcoll info lists them", nbcoll_operation_name(operation),

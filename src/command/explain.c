@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "catalogue.h"
 #include "json.h"
 #include "rules.h"
 
@@ -130,7 +131,7 @@ static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
                " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
                t->nodes->count, t->inside.alpha_ns, t->inside.beta_ps, t->inside.overhead_ns, t->inside.get_ns,
                t->inside.eager, t->inside.eager_ps);
-    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
+    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
         if (status == NBCOLL_OK)
@@ -146,7 +147,7 @@ static json_t *costs_object(const nbcoll_terms *t, const nbcoll_args *a)
     const nbcoll_algorithm *algorithm;
     json_t *all = json_object();
 
-    for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(a->operation, i)); i++) {
+    for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
         uint64_t ns;
         int is_known = nbcoll_predict(t, a, algorithm, &ns) == NBCOLL_OK;
         json_object_set_new(all, algorithm->name, is_known ? json_integer((json_int_t)ns) : json_null());

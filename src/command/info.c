@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "catalogue.h"
 #include "command.h"
 #include "info.h"
 #include "json.h"
@@ -49,7 +50,7 @@ static json_t *operations(void)
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
         json_t *names = json_array();
         const nbcoll_algorithm *algorithm;
-        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++)
+        for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++)
             json_array_append_new(names, json_string(algorithm->name));
         json_object_set_new(all, nbcoll_operation_name((nbcoll_operation)operation), names);
     }

@@ -7,6 +7,7 @@
 
 #include <nbcoll/simulate.h>
 
+#include "catalogue.h"
 #include "info.h"
 #include "rules.h"
 
@@ -255,7 +256,8 @@ static void print_parameters(const nbcoll_algorithm *algorithm)
                  {NBCOLL_ALGORITHM_LEADERS, "Reads `leaders`"},
                  {NBCOLL_ALGORITHM_COUNTS, "Needs the counts of all ranks"},
                  {NBCOLL_ALGORITHM_REORDERS, "For commutative reductions"},
-                 {NBCOLL_ALGORITHM_REPRODUCIBLE, "Keeps the tree of `NBCOLL_REPRODUCIBLE`"}};
+                 {NBCOLL_ALGORITHM_REPRODUCIBLE, "Keeps the tree of `NBCOLL_REPRODUCIBLE`"},
+                 {NBCOLL_ALGORITHM_DIFFERS, "The bits of rounded results may differ between ranks"}};
     int n = 0;
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (algorithm->flags & notes[i].flag)
@@ -269,7 +271,7 @@ nbcoll_status info_algorithms(void)
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
         const nbcoll_algorithm *algorithm;
         printf("\n## %s\n", nbcoll_operation_name((nbcoll_operation)operation));
-        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)); i++) {
+        for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++) {
             const info_idea *idea = idea_of(algorithm);
             printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
             print_wrapped("", idea ? idea->idea : "");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "command.h"
 
 static const command *const commands[] = {&command_verify, &command_show, &command_sim, &command_explain,
@@ -11,13 +12,16 @@ static const command *const commands[] = {&command_verify, &command_show, &comma
 
 static void usage(FILE *out)
 {
-    fputs("usage: nbcoll COMMAND [ARGUMENT...]\n"
+    fputs("usage: nbcoll [--algorithms FILE.so]... COMMAND [ARGUMENT...]\n"
           "       nbcoll help COMMAND\n"
           "       nbcoll -h | --help | --version\n\n"
           "Commands:\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->purpose);
+    fputs("\n--algorithms FILE.so adds algorithms of your own, which the object lists by NBCOLL_ALGORITHMS\n"
+          "(nbcoll/schedule.h), to those that the commands know, also in tuning files.\n",
+          out);
 }
 
 static const command *find(const char *name)
@@ -51,8 +55,27 @@ static int asks_for_help(const command *c, int argc, char *argv[])
     return 0;
 }
 
+/* Takes the options before the command. 0, or an exit status after naming what is wrong; *words are left out then. */
+static int take_algorithms(int argc, char *argv[], int *words)
+{
+    int status = 0;
+    for (*words = 0; !status && argc > *words + 1 && strcmp(argv[*words + 1], "--algorithms") == 0; *words += 2) {
+        if (argc < *words + 3) {
+            fputs("nbcoll: --algorithms lacks its file\n", stderr);
+            return COMMAND_USAGE;
+        }
+        status = catalogue_load(argv[*words + 2]);
+    }
+    return status;
+}
+
 static int run(int argc, char *argv[])
 {
+    int words, failed = take_algorithms(argc, argv, &words);
+    if (failed)
+        return failed;
+    argc -= words;
+    argv += words;
     if (argc < 2) {
         usage(stderr);
         return COMMAND_USAGE;

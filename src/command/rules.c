@@ -10,6 +10,7 @@
 #include <nbcoll/tuning.h>
 #endif
 
+#include "catalogue.h"
 #include "rules.h"
 
 int command_rules_take(const command *self, command_rules *rules, int option, const char *value)
@@ -92,8 +93,10 @@ static int rules_of_file(const command *self, command_rules *rules)
 #ifdef NBCOLL_HAVE_TUNING
     nbcoll_tuning_problem problem = {.size = sizeof problem};
     nbcoll_tuning *tuning;
+    size_t n;
+    const nbcoll_algorithm *const *brought = catalogue_brought(&n);
 
-    if (nbcoll_tuning_read(NULL, rules->file, &tuning, &problem) != NBCOLL_OK)
+    if (nbcoll_tuning_read_with(NULL, rules->file, brought, n, &tuning, &problem) != NBCOLL_OK)
         return problem.line ? command_refuse(self, "%s:%u: %s", rules->file, problem.line, problem.text)
                             : command_refuse(self, "%s: %s", rules->file, problem.text);
     int status = rules_add(self, rules, tuning->rules, tuning->count);

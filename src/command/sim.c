@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "bar.h"
+#include "catalogue.h"
 #include "json.h"
 #include "rules.h"
 #include "sim.h"
@@ -308,7 +309,7 @@ static int prepare(simulation *s, size_t count)
         int is_other = start->operation >= 0 && start->operation != s->cases.operation;
         const nbcoll_algorithm *algorithm = start->algorithm;
         if (!algorithm)
-            algorithm = is_other ? nbcoll_algorithm_at((nbcoll_operation)start->operation, 0) : s->algorithm;
+            algorithm = is_other ? catalogue_at((nbcoll_operation)start->operation, 0) : s->algorithm;
         s->started[i] = algorithm;
         s->at[i] = case_of(s, algorithm, algorithm->operation == NBCOLL_OPERATION_BARRIER ? 0 : count);
         if (algorithm == s->algorithm)
@@ -353,7 +354,7 @@ static int for_each(simulation *s, int only_check)
     int status = 0;
     for (size_t k = 0; k < counts && !status && c->is_default; k++)
         status = one_chosen(s, is_alone ? 0 : c->count[k], only_check);
-    for (unsigned i = 0; !c->is_default && !status && (s->algorithm = nbcoll_algorithm_at(operation, i)); i++)
+    for (unsigned i = 0; !c->is_default && !status && (s->algorithm = catalogue_at(operation, i)); i++)
         for (size_t k = 0; k < counts && !status; k++)
             if (!c->algorithm || c->algorithm == s->algorithm)
                 status = one_case(s, is_alone ? 0 : c->count[k], only_check);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalogue.h"
 #include "sim.h"
 #include "tune.h"
 
@@ -104,7 +105,7 @@ static nbcoll_status list_candidates(const tune *t, tune_point *p, size_t counts
     nbcoll_status status = complete(t, p, counts, &a);
     for (int who = TUNE_COMPILED; who <= TUNE_GIVEN && status == NBCOLL_OK; who++)
         status = choose(t, p, &a, (tune_chooser)who);
-    for (unsigned i = 0; status == NBCOLL_OK && (algorithm = nbcoll_algorithm_at(p->operation, i)); i++)
+    for (unsigned i = 0; status == NBCOLL_OK && (algorithm = catalogue_at(p->operation, i)); i++)
         if (is_candidate(&t->terms[p->row], algorithm) &&
             nbcoll_predict(&t->terms[p->row], &a, algorithm, &ns) != NBCOLL_ERR_OP)
             status = add_all(p, algorithm, t->ranks[p->row], t->bytes[p->column]);

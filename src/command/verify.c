@@ -11,6 +11,7 @@
 #include <nbcoll/verify.h>
 
 #include "bar.h"
+#include "catalogue.h"
 #include "json.h"
 #include "verify_forms.h"
 
@@ -261,7 +262,7 @@ static int for_each_algorithm(verification *v, int (*each)(verification *v))
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT && !status; operation++) {
         if (c->operation >= 0 && c->operation != operation)
             continue;
-        for (unsigned i = 0; (v->algorithm = nbcoll_algorithm_at((nbcoll_operation)operation, i)) && !status; i++)
+        for (unsigned i = 0; (v->algorithm = catalogue_at((nbcoll_operation)operation, i)) && !status; i++)
             if (!c->algorithm || c->algorithm == v->algorithm)
                 status = each(v);
     }

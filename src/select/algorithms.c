@@ -153,7 +153,7 @@
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)
 
 #define NBCOLLI_ALGORITHM_ENTRY(OPERATION, function, name, flags)                                                      \
-    {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##function, flags},
+    {sizeof(nbcoll_algorithm), #name, NBCOLL_OPERATION_##OPERATION, nbcolli_##function, flags, NULL},
 static const nbcoll_algorithm nbcolli_algorithm_table[] = {NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_ENTRY)};
 
 static const nbcoll_algorithm *const nbcolli_algorithm_end =
@@ -220,7 +220,7 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return NBCOLL_ERR_NULL;
     if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (c.cells && algorithm->size >= sizeof *algorithm && algorithm->flags >> 16 > c.cells)
+    if (c.cells && whole.flags >> 16 > c.cells)
         c.shares = NULL;
     nbcoll_status status = nbcoll_builder_open(&c, &b);
     if (status != NBCOLL_OK)

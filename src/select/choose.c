@@ -197,6 +197,10 @@ nbcoll_status nbcoll_predict(const nbcoll_terms *terms, const nbcoll_args *args,
                        .leaders = a.leaders,
                        .segment = a.segment,
                        .bytes = nbcolli_choose_bytes(&a, t.ranks)};
+    if (algorithm->size >= sizeof *algorithm && algorithm->cost) {
+        *ns = algorithm->cost(&t, &a);
+        return *ns ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
+    }
     uint64_t cost = nbcolli_cost(&t, &c);
     if (!cost)
         return NBCOLL_ERR_UNSUPPORTED;

@@ -19,7 +19,7 @@ static nbcoll_status nbcolli_rules_check_one(const nbcoll_rule *rule)
 
     if (!algorithm)
         return NBCOLL_ERR_NULL;
-    if (algorithm->size < sizeof *algorithm || !algorithm->name || !algorithm->build ||
+    if (algorithm->size < offsetof(nbcoll_algorithm, cost) || !algorithm->name || !algorithm->build ||
         (unsigned)algorithm->operation >= NBCOLL_OPERATION_COUNT)
         return NBCOLL_ERR_CONFIG;
     if (rule->fewest < 0 || rule->most < 0 || (rule->most && rule->most < rule->fewest) || rule->fewest_nodes < 0 ||

@@ -23,6 +23,8 @@ typedef struct tuning_reader {
     int unended; /* the last line had no newline: it must have been the last */
     nbcoll_status status;
     nbcoll_tuning_problem problem;
+    const nbcoll_algorithm *const *own; /* the host's */
+    size_t owned;
 } tuning_reader;
 
 /* Keeps the first problem. Returns 0, for handlers. */
@@ -185,6 +187,16 @@ static int tuning_operation(const char *name)
     return operation;
 }
 
+static const nbcoll_algorithm *tuning_algorithm(const tuning_reader *r, const char *operation, const char *name)
+{
+    nbcoll_operation of = (nbcoll_operation)tuning_operation(operation);
+
+    for (size_t i = 0; i < r->owned; i++)
+        if (r->own[i]->operation == of && strcmp(r->own[i]->name, name) == 0)
+            return r->own[i];
+    return nbcoll_algorithm_find(of, name);
+}
+
 /* An ini_handler: one `name = value` of a section, which is an operation. */
 static int tuning_rule(void *user, const char *section, const char *name, const char *value)
 {
@@ -192,8 +204,7 @@ static int tuning_rule(void *user, const char *section, const char *name, const 
 
     if (!*section)
         return tuning_refuse(r, NBCOLL_ERR_CONFIG, "a rule stands before any [operation]", NULL, NULL);
-    nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find((nbcoll_operation)tuning_operation(section), name),
-                        .line = r->line};
+    nbcoll_rule rule = {.algorithm = tuning_algorithm(r, section, name), .line = r->line};
     if (!rule.algorithm)
         return tuning_refuse(r, NBCOLL_ERR_CONFIG, "%s has no algorithm '%s'", section, name);
     if (!tuning_value(r, &rule, value))
@@ -277,14 +288,32 @@ static nbcoll_status tuning_read(tuning_reader *r, const nbcoll_host *host, cons
     return r->status;
 }
 
+static nbcoll_status tuning_check_own(const nbcoll_algorithm *const own[], size_t n)
+{
+    nbcoll_status status = n && !own ? NBCOLL_ERR_NULL : NBCOLL_OK;
+
+    for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
+        status = nbcoll_rules_check(&(nbcoll_rule){.algorithm = own[i]}, 1, NULL);
+    return status;
+}
+
 nbcoll_status nbcoll_tuning_read(const nbcoll_host *host, const char *path, nbcoll_tuning **out,
                                  nbcoll_tuning_problem *problem)
 {
-    tuning_reader r = {.status = NBCOLL_OK};
+    return nbcoll_tuning_read_with(host, path, NULL, 0, out, problem);
+}
+
+nbcoll_status nbcoll_tuning_read_with(const nbcoll_host *host, const char *path, const nbcoll_algorithm *const own[],
+                                      size_t n, nbcoll_tuning **out, nbcoll_tuning_problem *problem)
+{
+    tuning_reader r = {.status = NBCOLL_OK, .own = own, .owned = n};
     nbcoll_host hooks = {0};
 
     if (!path || !out)
         return NBCOLL_ERR_NULL;
+    nbcoll_status status = tuning_check_own(own, n);
+    if (status != NBCOLL_OK)
+        return status;
     if ((problem && problem->size < sizeof problem->size) ||
         (host && nbcolli_copy_tagged(&hooks, host, sizeof hooks) != NBCOLL_OK))
         return NBCOLL_ERR_CONFIG;

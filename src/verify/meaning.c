@@ -68,6 +68,16 @@ static int nbcolli_meaning_claim(const nbcoll_meaning *m, int rank, size_t i, nb
     return 1;
 }
 
+/* Integers are combined without rounding: in any order to the same bits. */
+static int nbcolli_meaning_is_exact(nbcoll_reduction how)
+{
+#define NBCOLLI_MEANING_CLASS(name, ctype, class) NBCOLLI_MEANING_##class,
+    enum { NBCOLLI_MEANING_SIGNED, NBCOLLI_MEANING_UNSIGNED, NBCOLLI_MEANING_LOGICAL, NBCOLLI_MEANING_BYTES,
+           NBCOLLI_MEANING_FLOATING, NBCOLLI_MEANING_NARROW, NBCOLLI_MEANING_COMPLEX, NBCOLLI_MEANING_PAIR };
+    static const uint8_t classes[] = {NBCOLL_TYPE_LIST(NBCOLLI_MEANING_CLASS)};
+    return how.type < NBCOLL_TYPE_COUNT && how.op < NBCOLL_OP_COUNT && classes[how.type] <= NBCOLLI_MEANING_BYTES;
+}
+
 nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_meaning *out)
 {
     nbcoll_case taken;
@@ -82,7 +92,8 @@ nbcoll_status nbcoll_meaning_of(const nbcoll_case *c, uint32_t flags, nbcoll_mea
                         .user = c,
                         .ranks = taken.ranks,
                         .any_order = (flags & NBCOLL_ALGORITHM_REORDERS) != 0,
-                        .same_bits = taken.operation == NBCOLL_OPERATION_ALLREDUCE,
+                        .same_bits = taken.operation == NBCOLL_OPERATION_ALLREDUCE &&
+                                     !(flags & NBCOLL_ALGORITHM_DIFFERS) && !nbcolli_meaning_is_exact(taken.reduction),
                         .is_barrier = taken.operation == NBCOLL_OPERATION_BARRIER,
                         .input = nbcolli_meaning_input,
                         .claim = nbcolli_meaning_claim,

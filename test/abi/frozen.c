@@ -255,6 +255,7 @@ VALUE(NBCOLL_ALGORITHM_PORTS, 32);
 VALUE(NBCOLL_ALGORITHM_SPLIT, 64);
 VALUE(NBCOLL_ALGORITHM_LEADERS, 128);
 VALUE(NBCOLL_ALGORITHM_NODES, 256);
+VALUE(NBCOLL_ALGORITHM_DIFFERS, 512);
 VALUE(NBCOLL_BUFFER_SEND, 0);
 VALUE(NBCOLL_BUFFER_RECV, 1);
 VALUE(NBCOLL_BUFFER_SCRATCH, 2);
@@ -391,12 +392,18 @@ OFFSET(nbcoll_args, packs, 136);
 OFFSET(nbcoll_args, split, 140);
 OFFSET(nbcoll_args, leaders, 144);
 
-SIZE(nbcoll_algorithm, 40);
+SIZE(nbcoll_algorithm, 48);
 OFFSET(nbcoll_algorithm, size, 0);
 OFFSET(nbcoll_algorithm, name, 8);
 OFFSET(nbcoll_algorithm, operation, 16);
 OFFSET(nbcoll_algorithm, build, 24);
 OFFSET(nbcoll_algorithm, flags, 32);
+OFFSET(nbcoll_algorithm, cost, 40);
+SIZE(nbcoll_algorithm_list, 24);
+OFFSET(nbcoll_algorithm_list, size, 0);
+OFFSET(nbcoll_algorithm_list, abi, 8);
+OFFSET(nbcoll_algorithm_list, count, 12);
+OFFSET(nbcoll_algorithm_list, algorithm, 16);
 
 SIZE(nbcoll_event, 40);
 OFFSET(nbcoll_event, moment, 0);

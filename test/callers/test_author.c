@@ -27,7 +27,7 @@ static void chain(nbcoll_builder *b, const nbcoll_args *a)
     }
 }
 
-static const nbcoll_algorithm mine = {sizeof mine, "chain", NBCOLL_OPERATION_BCAST, chain, 0};
+static const nbcoll_algorithm mine = {sizeof mine, "chain", NBCOLL_OPERATION_BCAST, chain, 0, NULL};
 static const nbcoll_args args = {.size = sizeof args, .operation = NBCOLL_OPERATION_BCAST, .count = 10,
                                  .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
 

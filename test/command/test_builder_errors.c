@@ -15,8 +15,6 @@
 
 #include <cmocka.h>
 
-#define nbcoll_algorithm_at table_at
-#define nbcoll_algorithm_find table_find
 #include "../../src/command/cases.c"
 #include "../../src/command/nodes.c"
 #include "../../src/command/options.c"
@@ -32,14 +30,14 @@ static void beyond(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_add_send(b, b->ranks, a->recv, a->bytes);
 }
 
-static const nbcoll_algorithm wrong = {sizeof wrong, "beyond", NBCOLL_OPERATION_BCAST, beyond, 0};
+static const nbcoll_algorithm wrong = {sizeof wrong, "beyond", NBCOLL_OPERATION_BCAST, beyond, 0, NULL};
 
-const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
+const nbcoll_algorithm *catalogue_at(nbcoll_operation operation, unsigned i)
 {
     return operation == NBCOLL_OPERATION_BCAST && i == 0 ? &wrong : NULL;
 }
 
-const nbcoll_algorithm *table_find(nbcoll_operation operation, const char *name)
+const nbcoll_algorithm *catalogue_find(nbcoll_operation operation, const char *name)
 {
     return operation == NBCOLL_OPERATION_BCAST && strcmp(name, wrong.name) == 0 ? &wrong : NULL;
 }

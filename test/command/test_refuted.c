@@ -16,8 +16,6 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#define nbcoll_algorithm_at table_at
-#define nbcoll_algorithm_find table_find
 #include "../../src/command/bar.c"
 #include "../../src/command/cases.c"
 #include "../../src/command/json.c"
@@ -82,20 +80,20 @@ static void mislaid(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 static const nbcoll_algorithm table[] = {
-    {sizeof(nbcoll_algorithm), "flat", NBCOLL_OPERATION_BCAST, flat, 0},
-    {sizeof(nbcoll_algorithm), "forgetful", NBCOLL_OPERATION_BCAST, forgetful, 0},
+    {sizeof(nbcoll_algorithm), "flat", NBCOLL_OPERATION_BCAST, flat, 0, NULL},
+    {sizeof(nbcoll_algorithm), "forgetful", NBCOLL_OPERATION_BCAST, forgetful, 0, NULL},
     {sizeof(nbcoll_algorithm), "hasty", NBCOLL_OPERATION_BCAST, hasty,
-     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY | NBCOLL_ALGORITHM_PORTS},
+     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY | NBCOLL_ALGORITHM_PORTS, NULL},
 };
 
 static const nbcoll_algorithm gatherv = {sizeof gatherv, "mislaid", NBCOLL_OPERATION_GATHERV, mislaid,
-                                         NBCOLL_ALGORITHM_COUNTS};
+                                         NBCOLL_ALGORITHM_COUNTS, NULL};
 
 /* Only where a test asks for it; standard error then goes where standard output goes. */
 static int has_mistake;
-static const nbcoll_algorithm reduce = {sizeof reduce, "beyond", NBCOLL_OPERATION_REDUCE, beyond, 0};
+static const nbcoll_algorithm reduce = {sizeof reduce, "beyond", NBCOLL_OPERATION_REDUCE, beyond, 0, NULL};
 
-const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
+const nbcoll_algorithm *catalogue_at(nbcoll_operation operation, unsigned i)
 {
     if (operation == NBCOLL_OPERATION_GATHERV && i == 0)
         return &gatherv;
@@ -104,10 +102,10 @@ const nbcoll_algorithm *table_at(nbcoll_operation operation, unsigned i)
     return operation == NBCOLL_OPERATION_BCAST && i < sizeof table / sizeof table[0] ? &table[i] : NULL;
 }
 
-const nbcoll_algorithm *table_find(nbcoll_operation operation, const char *name)
+const nbcoll_algorithm *catalogue_find(nbcoll_operation operation, const char *name)
 {
     const nbcoll_algorithm *a;
-    for (unsigned i = 0; (a = table_at(operation, i)); i++)
+    for (unsigned i = 0; (a = catalogue_at(operation, i)); i++)
         if (strcmp(a->name, name) == 0)
             return a;
     return NULL;

@@ -5,7 +5,7 @@
 
 # help, in each way to ask for it
 succeeds --help
-prints 'usage: nbcoll COMMAND \[ARGUMENT...\]'
+prints 'usage: nbcoll \[--algorithms FILE.so\]... COMMAND \[ARGUMENT...\]'
 commands='verify show sim explain bench tune run info'
 for command in $commands; do
     grep -q "^  $command " "$work/out" || fail "$command is not listed"

@@ -46,7 +46,7 @@ static void calls(nbcoll_builder *b, const nbcoll_args *a)
 
 static void a_call_of_one_rank_refuses_all(void **state)
 {
-    static const nbcoll_algorithm mine = {sizeof mine, "calls", NBCOLL_OPERATION_BCAST, calls, 0};
+    static const nbcoll_algorithm mine = {sizeof mine, "calls", NBCOLL_OPERATION_BCAST, calls, 0, NULL};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_BCAST, 4, 1);
     compiled p;
     (void)state;

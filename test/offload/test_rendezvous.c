@@ -32,7 +32,7 @@ static void assert_text(const nbcoll_program *program, const char *wanted)
 /* The sender's queue holds nothing, and contains the wait for the clear-to-send. */
 static void the_sender_waits_in_its_bulk_queue(void **state)
 {
-    static const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, one_message, 0};
+    static const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, one_message, 0, NULL};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_BCAST, 2, 5000);
     compiled p;
     (void)state;
@@ -69,7 +69,7 @@ static void refill(nbcoll_builder *b, const nbcoll_args *a)
 
 static void a_receive_that_must_wait_is_held_and_so_is_its_clearing(void **state)
 {
-    static const nbcoll_algorithm mine = {sizeof mine, "refill", NBCOLL_OPERATION_BCAST, refill, 0};
+    static const nbcoll_algorithm mine = {sizeof mine, "refill", NBCOLL_OPERATION_BCAST, refill, 0, NULL};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_BCAST, 2, 5000);
     compiled p;
     (void)state;
@@ -109,7 +109,7 @@ static void independent_branches_have_management_queues_of_their_own(void **stat
 
 static void the_threshold_is_the_last_length_that_is_eager(void **state)
 {
-    static const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, one_message, 0};
+    static const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, one_message, 0, NULL};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_BCAST, 2, 4096);
     compiled p;
     (void)state;

@@ -30,7 +30,7 @@ static void own_bcast(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 static const nbcoll_algorithm own = {sizeof own, "own", NBCOLL_OPERATION_BCAST, own_bcast,
-                                     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY};
+                                     NBCOLL_ALGORITHM_SEGMENT | NBCOLL_ALGORITHM_ARITY, NULL};
 
 /* One that sends to a rank that does not exist. */
 static void wrong_bcast(nbcoll_builder *b, const nbcoll_args *a)
@@ -38,7 +38,7 @@ static void wrong_bcast(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_add_send(b, b->ranks, a->recv, a->bytes);
 }
 
-static const nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_bcast, 0};
+static const nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_bcast, 0, NULL};
 
 /* A world whose rank r has the first of its rules counts[r] times; gives how the creations ended. */
 static void open_with(world *w, const nbcoll_rule rules[RANKS][2], const size_t counts[RANKS],

@@ -213,7 +213,7 @@ static void of_leaders_of_nodes(void **state)
     } rows[] = {{"exchange", 1, 4, 21, 12, 3}, {"bruck", 0, 4, 42, 24, 3}, {"ring", 0, 15, 6, 6, 3}};
     (void)state;
     for (int i = 0; i < 3; i++) {
-        const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_ALLGATHER, allgather_by_leaders, 0};
+        const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_ALLGATHER, allgather_by_leaders, 0, NULL};
         scene s = scene_of(NBCOLL_OPERATION_ALLGATHER, rows[i].name, RANKS, 1);
         between_leaders = rows[i].name;
         nbcoll_sim_result flat = played(rows[i].name, RANKS);

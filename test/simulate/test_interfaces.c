@@ -16,7 +16,7 @@ enum { L = 1000, G = 2, GAP = 30, BYTES = 101, SPAN = (BYTES - 1) * G };
 
 static nbcoll_algorithm algorithm_of(nbcoll_build *build)
 {
-    return (nbcoll_algorithm){sizeof(nbcoll_algorithm), "mine", NBCOLL_OPERATION_BCAST, build, 0};
+    return (nbcoll_algorithm){sizeof(nbcoll_algorithm), "mine", NBCOLL_OPERATION_BCAST, build, 0, NULL};
 }
 
 /* A machine of nodes of `node` ranks, on which cores cost nothing, and messages inside a node L, too. */

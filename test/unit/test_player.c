@@ -31,7 +31,7 @@ static void chain(nbcoll_builder *b, const nbcoll_args *a)
 
 static int plays_chain(int how, int ranks)
 {
-    static const nbcoll_algorithm algorithm = {sizeof algorithm, "chain", NBCOLL_OPERATION_BCAST, chain, 0};
+    static const nbcoll_algorithm algorithm = {sizeof algorithm, "chain", NBCOLL_OPERATION_BCAST, chain, 0, NULL};
     uint64_t dice = 20251;
     int is_right = 1;
     broken = how;

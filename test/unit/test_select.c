@@ -351,7 +351,8 @@ static void remember(nbcoll_builder *b, const nbcoll_args *a)
     nbcoll_builder_fail(b, refusal);
 }
 
-static const nbcoll_algorithm remembering = {sizeof remembering, "remember", NBCOLL_OPERATION_GATHER, remember, 0};
+static const nbcoll_algorithm remembering = {sizeof remembering, "remember", NBCOLL_OPERATION_GATHER, remember, 0,
+                                             NULL};
 
 /* Builds for the last of 3 ranks. */
 static nbcoll_status build(const nbcoll_algorithm *algorithm, nbcoll_args args, nbcoll_schedule **out)
@@ -391,7 +392,7 @@ static void arguments_beyond_their_size_take_their_defaults(void **state)
 static void a_schedule_has_the_names_of_operation_and_algorithm(void **state)
 {
     static const char longest[] = "an-algorithm-with-a-name-that-does-not-fit-into-that-of-a-schedule";
-    nbcoll_algorithm wordy = {sizeof wordy, longest, NBCOLL_OPERATION_GATHER, remember, 0};
+    nbcoll_algorithm wordy = {sizeof wordy, longest, NBCOLL_OPERATION_GATHER, remember, 0, NULL};
     nbcoll_schedule_info info = {.size = sizeof info};
     nbcoll_schedule *s = NULL;
     (void)state;

@@ -81,11 +81,11 @@ static void reduce_chain(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 static const nbcoll_algorithm algorithms[] = {
-    {sizeof *algorithms, "native", NBCOLL_OPERATION_BARRIER, barrier_native, 0},
-    {sizeof *algorithms, "native_chain", NBCOLL_OPERATION_BCAST, bcast_chain, 0},
-    {sizeof *algorithms, "native", NBCOLL_OPERATION_SCATTER, scatter_native, 0},
-    {sizeof *algorithms, "native", NBCOLL_OPERATION_ALLGATHER, allgather_native, 0},
-    {sizeof *algorithms, "native_chain", NBCOLL_OPERATION_REDUCE, reduce_chain, 0},
+    {sizeof *algorithms, "native", NBCOLL_OPERATION_BARRIER, barrier_native, 0, NULL},
+    {sizeof *algorithms, "native_chain", NBCOLL_OPERATION_BCAST, bcast_chain, 0, NULL},
+    {sizeof *algorithms, "native", NBCOLL_OPERATION_SCATTER, scatter_native, 0, NULL},
+    {sizeof *algorithms, "native", NBCOLL_OPERATION_ALLGATHER, allgather_native, 0, NULL},
+    {sizeof *algorithms, "native_chain", NBCOLL_OPERATION_REDUCE, reduce_chain, 0, NULL},
 };
 
 const nbcoll_algorithm *native_algorithm(unsigned i)

@@ -25,7 +25,7 @@ static nbcoll_case case_of(nbcoll_operation operation, int ranks)
 
 static void judged(nbcoll_build *build, const nbcoll_case *c, nbcoll_flaw flaw)
 {
-    nbcoll_algorithm algorithm = {sizeof algorithm, "tried", c->operation, build, 0};
+    nbcoll_algorithm algorithm = {sizeof algorithm, "tried", c->operation, build, 0, NULL};
     nbcoll_refutation why = {.size = sizeof why};
     nbcoll_status status = nbcoll_verify_algorithm(&algorithm, c, NULL, &why);
     print_message("%s%s\n", nbcoll_operation_name(c->operation), why.flaw ? "" : ": proved");

@@ -28,7 +28,7 @@ static void hasty_chain(nbcoll_builder *b, const nbcoll_args *a)
         nbcoll_after(b, sent, data);
 }
 
-static const nbcoll_algorithm hasty = {sizeof hasty, "hasty_chain", NBCOLL_OPERATION_BCAST, hasty_chain, 0};
+static const nbcoll_algorithm hasty = {sizeof hasty, "hasty_chain", NBCOLL_OPERATION_BCAST, hasty_chain, 0, NULL};
 
 static void test_an_author_is_told_what_is_wrong(void **state)
 {
@@ -263,7 +263,7 @@ static void test_a_builders_error_is_in_text(void **state)
 {
     (void)state;
     static const char words[] = "bcast/wrong: rank 2 of 4, step 2, nbcoll_add_send: peer 4 is outside 0..3";
-    nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_at_rank_2, 0};
+    nbcoll_algorithm wrong = {sizeof wrong, "wrong", NBCOLL_OPERATION_BCAST, wrong_at_rank_2, 0, NULL};
     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 4, .count = 3};
     nbcoll_refutation why = {.size = sizeof why, .flaw = NBCOLL_FLAW_RACE}, old = {.size = 3};
     char text[200] = "";

@@ -187,7 +187,7 @@ static void test_every_operation_has_an_algorithm_and_a_meaning(void **state)
 {
     (void)state;
     for (int operation = 0; operation < NBCOLL_OPERATION_COUNT; operation++) {
-        nbcoll_algorithm idle = {sizeof idle, "nothing", (nbcoll_operation)operation, nothing, 0};
+        nbcoll_algorithm idle = {sizeof idle, "nothing", (nbcoll_operation)operation, nothing, 0, NULL};
         nbcoll_case c = {.size = sizeof c,
                          .operation = idle.operation,
                          .ranks = 3,

@@ -213,7 +213,7 @@ static void hasty(nbcoll_builder *b, const nbcoll_args *a)
 static void test_a_send_of_what_may_not_be_packed_yet(void **state)
 {
     (void)state;
-    nbcoll_algorithm wrong = {sizeof wrong, "hasty", NBCOLL_OPERATION_BCAST, hasty, 0};
+    nbcoll_algorithm wrong = {sizeof wrong, "hasty", NBCOLL_OPERATION_BCAST, hasty, 0, NULL};
     nbcoll_case c = {.size = sizeof c, .operation = NBCOLL_OPERATION_BCAST, .ranks = 2, .count = 4};
     nbcoll_refutation why = {.size = sizeof why};
     assert_int_equal(nbcoll_verify_algorithm(&wrong, &c, NULL, &why), NBCOLL_ERR_VERIFY);

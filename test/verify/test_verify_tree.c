@@ -118,7 +118,7 @@ static nbcoll_flaw flaw_of(const nbcoll_algorithm *algorithm, int ranks, nbcoll_
 
 static void check(nbcoll_build *build, nbcoll_operation operation, int right_up_to)
 {
-    nbcoll_algorithm free = {sizeof free, "free", operation, build, 0}, bound = free;
+    nbcoll_algorithm free = {sizeof free, "free", operation, build, 0, NULL}, bound = free;
     bound.flags = NBCOLL_ALGORITHM_REPRODUCIBLE;
     nbcoll_refutation why;
     for (int ranks = 1; ranks <= 17; ranks++) {
@@ -148,7 +148,7 @@ static void test_the_refutation_names_the_bytes_and_the_last_reduction(void **st
 {
     (void)state;
     nbcoll_algorithm chain = {sizeof chain, "chain", NBCOLL_OPERATION_REDUCE, last_low_build,
-                              NBCOLL_ALGORITHM_REPRODUCIBLE};
+                              NBCOLL_ALGORITHM_REPRODUCIBLE, NULL};
     nbcoll_refutation why;
     assert_int_equal(flaw_of(&chain, 4, &why), NBCOLL_FLAW_TREE);
     assert_string_equal(why.text, "a reduction is bracketed otherwise than reproducible ones are: "
