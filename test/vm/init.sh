@@ -18,7 +18,7 @@ for word in $(cat /proc/cmdline); do
     guests=*) GUESTS=${word#guests=} ;;
     esac
 done
-export GUEST GUESTS PATH=/bin:/usr/bin
+export GUEST GUESTS PATH=/bin:/usr/bin:/sbin:/usr/sbin
 if [ "$GUESTS" = 2 ]; then
     $ip link set eth0 name d0
 else

@@ -172,6 +172,7 @@ bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
         p->wait_ns = nbcolli_verbs_first_ask;
         p->asks_until = now + e->connect_ns;
         nbcolli_verbs_ask(e, p, now);
+        e->due_at = 0;
     }
     return true;
 }
@@ -210,15 +211,20 @@ static void nbcolli_verbs_learn(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, con
     p->knows_its = true;
 }
 
+void nbcolli_verbs_connected(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
+{
+    p->state = NBCOLLI_VERBS_CONNECTED;
+    p->heard = nbcolli_now(&e->host);
+    e->due_at = 0;
+}
+
 static void nbcolli_verbs_connects(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, const nbcolli_verbs_datagram *d)
 {
     if (!nbcolli_verbs_make(e, p)) /* it asks again */
         return;
     nbcolli_verbs_learn(e, p, d);
-    if (p->state == NBCOLLI_VERBS_CONNECTING && p->knows_its && d->knows_yours) {
-        p->state = NBCOLLI_VERBS_CONNECTED;
-        p->heard = nbcolli_now(&e->host);
-    }
+    if (p->state == NBCOLLI_VERBS_CONNECTING && p->knows_its && d->knows_yours)
+        nbcolli_verbs_connected(e, p);
     if (p->knows_its && !d->knows_done)
         nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_CONNECT);
 }

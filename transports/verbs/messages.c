@@ -201,7 +201,7 @@ void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, const str
     }
     p->credits += imm >> 21 & 0x1ff;
     if (p->state == NBCOLLI_VERBS_CONNECTING) /* it can send, so it knows that this rank can receive, and can itself */
-        p->state = NBCOLLI_VERBS_CONNECTED;
+        nbcolli_verbs_connected(e, p);
     if (imm >> 30 != NBCOLLI_VERBS_MESSAGE || wc->byte_len < sizeof(nbcoll_header)) {
         if (imm >> 30 == NBCOLLI_VERBS_LEAVES)
             nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LEFT);

@@ -8,7 +8,7 @@
 
 #include "verbs.h"
 
-#define NBCOLLI_VERBS_TICK 64u /* passes between two looks at the clock */
+#define NBCOLLI_VERBS_TICK 64u /* passes that find something, between two looks at the clock */
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
@@ -140,10 +140,12 @@ static int nbcolli_verbs_poll(nbcolli_verbs_end *e, nbcoll_completions *found, n
 
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
 
-/* Probes who has not been heard of for long. Returns when something is due next. */
-static uint64_t nbcolli_verbs_tick(nbcolli_verbs_end *e)
+/* Does what is due: asks again who does not answer, probes who has not been heard of for long. */
+static void nbcolli_verbs_tick(nbcolli_verbs_end *e)
 {
     e->now = nbcolli_now(&e->host);
+    if (e->now < e->due_at)
+        return;
     uint64_t next = nbcolli_verbs_ask_again(e, e->now);
 
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) {
@@ -155,7 +157,7 @@ static uint64_t nbcolli_verbs_tick(nbcolli_verbs_end *e)
         }
         next = p->heard + e->probe_ns < next ? p->heard + e->probe_ns : next;
     }
-    return next;
+    e->due_at = next;
 }
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
@@ -170,7 +172,6 @@ static void nbcolli_verbs_disarm(nbcolli_verbs_end *e)
     while (ibv_get_cq_event(e->channel, &cq, &context) == 0)
         ibv_ack_cq_events(cq, 1);
     (void)!read(e->timer, &expirations, sizeof expirations);
-    e->passes = NBCOLLI_VERBS_TICK - 1; /* something may be due */
 }
 
 static void nbcolli_verbs_own_arrive(nbcolli_verbs_end *e, nbcoll_arrival ***last)
@@ -206,8 +207,9 @@ void nbcolli_verbs_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
         e->is_stashed = false;
         nbcolli_verbs_complete(e, &e->stashed, found, &last);
     }
-    ep->busy = nbcolli_verbs_poll(e, found, &last) == NBCOLLI_VERBS_BATCH;
-    if (++e->passes % NBCOLLI_VERBS_TICK == 0)
+    int n = nbcolli_verbs_poll(e, found, &last);
+    ep->busy = n == NBCOLLI_VERBS_BATCH;
+    if (n <= 0 || ++e->passes % NBCOLLI_VERBS_TICK == 0) /* a rank that seldom progresses is late as it is */
         nbcolli_verbs_tick(e);
     if (e->ends)
         nbcolli_verbs_report(e, found);
@@ -231,10 +233,10 @@ static nbcoll_status nbcolli_verbs_arm(nbcoll_endpoint *ep)
         e->is_stashed = true;
         return NBCOLL_AGAIN;
     }
-    uint64_t next = nbcolli_verbs_tick(e);
+    nbcolli_verbs_tick(e);
     if (e->ends)
         return NBCOLL_AGAIN;
-    uint64_t in = next == UINT64_MAX ? 0 : next > e->now ? next - e->now : 1;
+    uint64_t in = e->due_at == UINT64_MAX ? 0 : e->due_at > e->now ? e->due_at - e->now : 1;
     struct itimerspec when = {.it_value = {(time_t)(in / 1000000000), (long)(in % 1000000000)}};
     return timerfd_settime(e->timer, 0, &when, NULL) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
 }

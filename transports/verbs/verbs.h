@@ -145,7 +145,7 @@ typedef struct nbcolli_verbs_end {
     nbcolli_verbs_peer *peer;                    /* [ranks] */
     nbcolli_verbs_peer *known, *due;
     nbcolli_verbs_place *place;    /* [ranks]; null before nbcoll_verbs_meet */
-    uint64_t now;                  /* of the last tick */
+    uint64_t now, due_at;          /* of the last tick; when there is something to do at the next one */
     uint32_t passes, saying, ends; /* datagrams under way; ends to report */
     bool is_armed, is_stashed;
     struct ibv_wc stashed; /* what arming found */
@@ -197,6 +197,9 @@ bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 
 /* A datagram that has come. Posts its buffer again. */
 void nbcolli_verbs_heard(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, uint32_t bytes);
+
+/* This rank can send to it from now on. */
+void nbcolli_verbs_connected(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 
 /* Asks again who has not answered. Returns when that is to be done next; UINT64_MAX: never. */
 uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now);

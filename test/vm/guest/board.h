@@ -5,6 +5,9 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <nbcoll/verbs.h>
 
@@ -25,6 +28,20 @@ static inline nbcoll_endpoint *board_open(board *b, const nbcoll_verbs_config *c
     for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < config->ranks;)
         sched_yield();
     return nbcoll_verbs_meet(ep, b->all) == NBCOLL_OK ? ep : NULL;
+}
+
+/* Whether a process of the guest has a queue pair, as `rdma` says; the kernel's own ones have no process. */
+static inline bool a_queue_pair_is_left(void)
+{
+    char line[256];
+    int left = 0, lines = 0;
+    FILE *said = popen("rdma resource show qp", "r");
+
+    while (said && fgets(line, sizeof line, said)) {
+        lines++;
+        left += strstr(line, " pid ") != NULL;
+    }
+    return !said || pclose(said) != 0 || lines == 0 || left > 0;
 }
 
 #endif

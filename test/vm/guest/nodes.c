@@ -4,14 +4,11 @@
  * collectives have their values, as chosen and, where they are small, by algorithms that go by nodes. Runs in each of
  * two guests.
  */
-#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,60 +17,10 @@
 #include <nbcoll/verbs.h>
 
 #include "crew.h"
+#include "letters.h"
 #include "operation.h"
 
-enum { NEAR = 2, RANKS = 4, PORT = 7777, OPERATIONS = 51, MOST = 3000, SMALL = 1000 };
-
-/* ---- addresses --------------------------------------------------------------------------------------------------- */
-
-struct letter {
-    int rank;
-    nbcoll_verbs_address address;
-};
-
-static struct sockaddr_in of_first_guest(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(PORT)};
-    inet_pton(AF_INET, "10.7.0.1", &at.sin_addr);
-    return at;
-}
-
-/* Rank 0 takes a letter of each rank, and sends all addresses back. */
-static void collect(nbcoll_verbs_address all[])
-{
-    struct sockaddr_in at = of_first_guest();
-    int listening = socket(AF_INET, SOCK_STREAM, 0), from[RANKS] = {0};
-    struct letter l;
-
-    CHECK(bind(listening, (struct sockaddr *)&at, sizeof at) == 0 && listen(listening, RANKS) == 0);
-    for (int i = 1; i < RANKS; i++) {
-        from[i] = accept(listening, NULL, NULL);
-        CHECK(recv(from[i], &l, sizeof l, MSG_WAITALL) == sizeof l && l.rank > 0 && l.rank < RANKS);
-        all[l.rank] = l.address;
-    }
-    for (int i = 1; i < RANKS; i++) {
-        CHECK(send(from[i], all, RANKS * sizeof *all, 0) == (ssize_t)(RANKS * sizeof *all));
-        close(from[i]);
-    }
-    close(listening);
-}
-
-static void ask(int rank, nbcoll_verbs_address all[])
-{
-    struct sockaddr_in at = of_first_guest();
-    struct letter l = {rank, all[rank]};
-    uint64_t until = clock_ns() + 60 * SECOND;
-    int fd;
-
-    while (fd = socket(AF_INET, SOCK_STREAM, 0), connect(fd, (struct sockaddr *)&at, sizeof at) != 0) {
-        close(fd); /* the other guest may still be starting */
-        CHECK(clock_ns() < until);
-        usleep(50000);
-    }
-    CHECK(send(fd, &l, sizeof l, 0) == sizeof l);
-    CHECK(recv(fd, all, RANKS * sizeof *all, MSG_WAITALL) == (ssize_t)(RANKS * sizeof *all));
-    close(fd);
-}
+enum { NEAR = 2, RANKS = 4, OPERATIONS = 51, MOST = 3000, SMALL = 1000 };
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
@@ -85,10 +32,7 @@ static void open_both(int rank, const nbcoll_shm_id *id, nbcoll_endpoint *end[2]
 
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &end[0]));
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&verbs, &all[rank], &end[1]));
-    if (rank == 0)
-        collect(all);
-    else
-        ask(rank, all);
+    letters_exchange(7777, rank, RANKS, all);
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[1], all));
 }
 

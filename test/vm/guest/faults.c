@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What ranks over verbs do when something is lost: a datagram, a rank that sends, one that was never heard of, several
+ * ranks of a communicator that is then shrunk. No queue pair outlives its process. Runs in a guest.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "board.h"
+#include "crew.h"
+
+/* The device sends again after 134 ms, six times; a rank that was never heard of is asked for 500 ms. */
+enum { TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 500, TOLD_MS = 2000, RANKS = 4, COUNT = 3000 };
+
+static const nbcoll_verbs_config settings = {.size = sizeof settings,
+                                             .timeout = TIMEOUT,
+                                             .retries = RETRIES,
+                                             .probe_ms = PROBE_MS,
+                                             .connect_ms = CONNECT_MS};
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    return a_queue_pair_is_left();
+}
+
+/* ---- datagrams --------------------------------------------------------------------------------------------------- */
+
+static uint64_t time_is;
+
+static uint64_t now_is(void *user)
+{
+    (void)user;
+    return time_is;
+}
+
+static void progress_for(nbcoll_endpoint *ep, uint64_t ns)
+{
+    uint64_t since = clock_ns();
+
+    do {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        ep->transport->progress(ep, &found);
+    } while (clock_ns() - since < ns);
+}
+
+/* Rank 1 does not read the first datagram, since it has not met the others yet. Rank 0 asks again at its next pass. */
+static void a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses(void **state)
+{
+    enum { PASSES = 20 };
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = 2};
+    nbcoll_verbs_address all[2];
+    nbcoll_endpoint *end[2];
+    nbcoll_header header = {{1}};
+    nbcoll_work work = {0};
+    nbcoll_posted said = NBCOLL_POST_NOT_NOW;
+
+    (void)state;
+    config.host = (nbcoll_host){.size = sizeof config.host, .now = now_is};
+    assert_int_equal(nbcoll_verbs_open(&config, &all[0], &end[0]), NBCOLL_OK);
+    config.rank = 1;
+    assert_int_equal(nbcoll_verbs_open(&config, &all[1], &end[1]), NBCOLL_OK);
+    assert_int_equal(nbcoll_verbs_meet(end[0], all), NBCOLL_OK);
+    assert_int_equal(end[0]->transport->post(end[0], 1, &header, NULL, 0, &work), NBCOLL_POST_NOT_NOW);
+    progress_for(end[1], SECOND / 10);
+    assert_int_equal(nbcoll_verbs_meet(end[1], all), NBCOLL_OK);
+    for (int pass = 0; pass < PASSES && said == NBCOLL_POST_NOT_NOW; pass++) {
+        time_is += SECOND;
+        progress_for(end[0], 0);
+        progress_for(end[1], SECOND / 50);
+        progress_for(end[0], 0);
+        said = end[0]->transport->post(end[0], 1, &header, NULL, 0, &work);
+    }
+    assert_int_equal(said, NBCOLL_POST_LENT);
+    for (bool is_back = false; !is_back;) {
+        nbcoll_completions found = NBCOLL_COMPLETIONS_EMPTY;
+        end[0]->transport->progress(end[0], &found);
+        is_back = found.completed != NULL;
+    }
+    nbcoll_endpoint_close(end[0]);
+    nbcoll_endpoint_close(end[1]);
+}
+
+/* ---- ranks that die ---------------------------------------------------------------------------------------------- */
+
+typedef struct plan {
+    board board;
+    int ranks;
+    uint64_t left[RANKS]; /* looks, or operations, until the rank dies; 0: it does not */
+} plan;
+
+typedef struct member {
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+} member;
+
+static nbcoll_status join(int rank, plan *p, member *m)
+{
+    nbcoll_verbs_config config = settings;
+
+    config.rank = rank;
+    config.ranks = p->ranks;
+    nbcoll_endpoint *endpoint = board_open(&p->board, &config);
+    CHECK(endpoint);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
+    return nbcoll_comm_create(m->context, endpoint, NULL, &m->comm, 30 * SECOND);
+}
+
+static void leave(member *m)
+{
+    nbcoll_status status;
+    uint64_t since = clock_ns();
+
+    while ((status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY) { /* what was sent to the dead */
+        CHECK(clock_ns() - since < TOLD_MS * (SECOND / 1000));
+        nbcoll_progress(m->context);
+    }
+    CHECK_STATUS(NBCOLL_OK, status);
+}
+
+static void told_in_time(const char *what, uint64_t since)
+{
+    unsigned ms = (unsigned)((clock_ns() - since) / 1000000);
+
+    printf("%s: told after %u ms (timeout %d, retries %d, probe_ms %d, connect_ms %d)\n", what, ms, TIMEOUT, RETRIES,
+           PROBE_MS, CONNECT_MS);
+    CHECK(ms < TOLD_MS);
+}
+
+static void receive_from_the_dead(int rank, void *user)
+{
+    nbcoll_failure failure = {0};
+    int64_t word = 0;
+    member m;
+
+    CHECK_STATUS(NBCOLL_OK, join(rank, user, &m));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 30 * SECOND));
+    if (rank == 0)
+        kill(getpid(), SIGKILL);
+    uint64_t since = clock_ns();
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_bcast(&word, 1, NBCOLL_INT64, 0, m.comm, 30 * SECOND));
+    told_in_time("a rank that only receives", since);
+    nbcoll_comm_failure(m.comm, &failure);
+    CHECK(failure.rank == 0);
+    leave(&m);
+}
+
+static void a_rank_that_only_receives_is_told_of_its_dead_sender(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        const crew c = ranks == 2 ? PROCESSES_2 : PROCESSES_3;
+        plan *p = shared_memory(sizeof *p);
+        int status[RANKS];
+
+        p->ranks = ranks;
+        assert_true(crew_run(&c, receive_from_the_dead, p, status));
+        for (int i = 0; i < ranks; i++)
+            assert_int_equal(status[i], i ? 0 : SIGKILL);
+    }
+}
+
+static void meet_the_dead(int rank, void *user)
+{
+    plan *p = user;
+    member m;
+
+    if (rank == 1) {
+        nbcoll_verbs_config config = settings;
+        config.rank = rank;
+        config.ranks = p->ranks;
+        CHECK(board_open(&p->board, &config));
+        kill(getpid(), SIGKILL);
+    }
+    uint64_t since = clock_ns();
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, join(rank, p, &m));
+    told_in_time("a rank that was never heard of", since);
+    leave(&m);
+}
+
+static void a_rank_that_was_never_heard_of_is_lost(void **state)
+{
+    const crew c = PROCESSES_2;
+    plan *p = shared_memory(sizeof *p);
+    int status[RANKS];
+
+    (void)state;
+    p->ranks = 2;
+    assert_true(crew_run(&c, meet_the_dead, p, status));
+    assert_int_equal(status[0], 0);
+    assert_int_equal(status[1], SIGKILL);
+}
+
+/* ---- shrinking --------------------------------------------------------------------------------------------------- */
+
+static void may_die(uint64_t *left)
+{
+    if (*left && --*left == 0)
+        kill(getpid(), SIGKILL);
+}
+
+static nbcoll_status finish(nbcoll_request *q, uint64_t *left)
+{
+    uint64_t begin = clock_ns();
+    nbcoll_status s;
+    while ((s = nbcoll_test(q)) == NBCOLL_PENDING) {
+        CHECK(clock_ns() - begin < 20 * SECOND);
+        may_die(left);
+    }
+    return s;
+}
+
+/* Sums until all that shall die have died. */
+static void work_and_shrink(int rank, void *user)
+{
+    plan *p = user;
+    uint64_t left = p->left[rank];
+    int deaths = 0;
+    int64_t *sum = malloc(COUNT * sizeof *sum);
+    nbcoll_request q;
+    member m;
+
+    CHECK_STATUS(NBCOLL_OK, join(rank, p, &m));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 30 * SECOND));
+    for (int r = 0; r < RANKS; r++)
+        deaths += p->left[r] > 0;
+    for (nbcoll_comm *comm = m.comm; nbcoll_comm_size(comm) > RANKS - deaths;) {
+        for (int i = 0; i < COUNT; i++)
+            sum[i] = INT64_C(1) << rank;
+        nbcoll_status s = nbcoll_iallreduce(NBCOLL_IN_PLACE, sum, COUNT, NBCOLL_INT64, NBCOLL_SUM, comm, &q);
+        s = s == NBCOLL_OK ? finish(&q, &left) : s;
+        if (s == NBCOLL_OK) {
+            CHECK(sum[COUNT - 1] == sum[0]);
+            CHECK(__builtin_popcountll((unsigned long long)sum[0]) == nbcoll_comm_size(comm));
+            may_die(&left);
+            continue;
+        }
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
+        nbcoll_comm *old = comm;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_ishrink(old, &comm, &q));
+        CHECK_STATUS(NBCOLL_OK, finish(&q, &left));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(old));
+    }
+    leave(&m);
+    free(sum);
+}
+
+static void the_living_go_on_without_the_dead(void **state)
+{
+    enum { ROUNDS = 4 };
+    const crew c = CREW(1, 1, 1, 1);
+    uint64_t random = seed_of_test();
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        plan *p = shared_memory(sizeof *p);
+        int status[RANKS];
+
+        p->ranks = RANKS;
+        for (int deaths = 1 + round % 3; deaths > 0; deaths--)
+            p->left[random_of(&random) % RANKS] = 1 + random_of(&random) % (deaths % 2 ? 1000 : 30);
+        p->left[random_of(&random) % RANKS] = 0;
+        assert_true(crew_run(&c, work_and_shrink, p, status));
+        for (int r = 0; r < RANKS; r++)
+            assert_int_equal(status[r], p->left[r] ? SIGKILL : 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses, nothing_is_left),
+        cmocka_unit_test_teardown(a_rank_that_only_receives_is_told_of_its_dead_sender, nothing_is_left),
+        cmocka_unit_test_teardown(a_rank_that_was_never_heard_of_is_lost, nothing_is_left),
+        cmocka_unit_test_teardown(the_living_go_on_without_the_dead, nothing_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
