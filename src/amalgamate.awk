@@ -4,7 +4,7 @@
 #
 #     awk -f src/amalgamate.awk >nbcoll.h
 #
-# That file is all public headers (but tuning.h and affinity.h) and, where NBCOLL_IMPLEMENTATION is defined, the
+# That file is all public headers (but those of libraries of their own) and, where NBCOLL_IMPLEMENTATION is defined, the
 # library: to be copied into a host, included by its files, and by one of them behind #define NBCOLL_IMPLEMENTATION (nbcoll/nbcoll.h). With
 # -v headers=1 it is what NBCOLL_IMPLEMENTATION includes where the public headers lie beside it: an installation's
 # nbcoll/implementation.c.
@@ -110,7 +110,7 @@ BEGIN {
         print " *" (lines["LICENSE", i] == "" ? "" : " ") lines["LICENSE", i]
     print " */"
     if (!headers) {
-        n = split("nbcoll schedule pattern select transport verify simulate show loopback shm launch trace fault", public)
+        n = split("nbcoll schedule pattern select transport verify simulate show loopback shm launch trace fault verbs", public)
         for (i = 1; i <= n; i++) {
             load("include/nbcoll/" public[i] ".h")
             if (!(("include/nbcoll/" public[i] ".h") in seen))

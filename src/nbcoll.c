@@ -5,9 +5,10 @@
  *
  *     cc -O2 -I nbcoll/include -DNBCOLL_PREFIX=acme_ -c nbcoll/src/nbcoll.c
  *
- * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in.
- * NBCOLL_PREFIX renames every external symbol (nbcoll/prefix.h). What needs a library of its own is not here: tuning
- * files are src/tuning/tuning.c, affinity is src/affinity/affinity.c, verbs is the files of transports/verbs.
+ * Of the transports it has loopback and shm; -DNBCOLL_WITH_SHM=0 leaves one out, -DNBCOLL_WITH_TRACE=1 brings one in;
+ * -DNBCOLL_WITH_VERBS=1 too, which needs libibverbs (-libverbs). NBCOLL_PREFIX renames every external symbol
+ * (nbcoll/prefix.h). What else needs a library of its own is not here: tuning files are src/tuning/tuning.c, affinity
+ * is src/affinity/affinity.c, what starts ranks on clusters src/cluster and src/pmix.
  */
 #ifndef NBCOLLI_NBCOLL_C
 #define NBCOLLI_NBCOLL_C
@@ -31,6 +32,9 @@
 #endif
 #ifndef NBCOLL_WITH_TRACE
 #define NBCOLL_WITH_TRACE 0
+#endif
+#ifndef NBCOLL_WITH_VERBS
+#define NBCOLL_WITH_VERBS 0
 #endif
 
 #include "algorithms/allgather_bruck.c"
@@ -249,6 +253,16 @@
 
 #if NBCOLL_WITH_TRACE
 #include "../transports/trace/trace.c"
+#endif
+
+#if NBCOLL_WITH_VERBS
+#include "../transports/verbs/bulk.c"
+#include "../transports/verbs/cache.c"
+#include "../transports/verbs/connect.c"
+#include "../transports/verbs/device.c"
+#include "../transports/verbs/messages.c"
+#include "../transports/verbs/progress.c"
+#include "../transports/verbs/verbs.c"
 #endif
 
 #endif

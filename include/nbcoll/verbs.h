@@ -30,6 +30,8 @@
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_verbs_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_open)
 #define nbcoll_verbs_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_meet)
+#define nbcoll_verbs_forget NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_forget)
+#define nbcoll_verbs_counts NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_counts)
 #endif
 
 #ifdef __cplusplus
@@ -54,6 +56,11 @@ typedef struct nbcoll_verbs_config {
     uint32_t connect_ms; /* so long a rank that does not answer is asked to connect, then it is lost. Only a rank that
                             progresses answers [60000] */
     nbcoll_host host;    /* its alloc, free and now */
+    /* So many pieces of memory, up to 1024, stay registered when an operation has used them, for the next one [none].
+     * The ranks' may differ. Then the host must say nbcoll_verbs_forget before it gives such memory back to the system
+     * (munmap, mremap, brk; free may do so): the device would go on with what lay there. Needless for memory of
+     * nbcoll_mem_alloc, which is registered as long as it lives. */
+    uint32_t registrations;
 } nbcoll_verbs_config;
 
 /* Where a rank is found. To be copied as bytes; it means nothing to the host. */
@@ -72,6 +79,25 @@ NBCOLL_API nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nb
  * with nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address,
  * or its credits, payload or number of ranks differ from this rank's. */
 NBCOLL_API nbcoll_status nbcoll_verbs_meet(nbcoll_endpoint *endpoint, const nbcoll_verbs_address all[]);
+
+/* Ends what is kept registered of [memory, memory + bytes), also in part; of what an operation still uses, when that
+ * has ended. From any thread, until the endpoint is closed. Errors: NULL; ARGUMENT: the endpoint is another
+ * transport's. */
+NBCOLL_API nbcoll_status nbcoll_verbs_forget(nbcoll_endpoint *endpoint, const void *memory, size_t bytes);
+
+/* What an endpoint has done and holds. */
+typedef struct nbcoll_verbs_count {
+    size_t size;
+    uint64_t hits, misses; /* registrations for gets and puts that were there already, and that were made */
+    uint64_t kept;         /* that stay registered now */
+    uint64_t inlined;      /* messages that went to the device without a buffer: small ones, where it can do that */
+    uint64_t peers;        /* that this rank has queue pairs to */
+    uint64_t peer_bytes;   /* of the buffers for all these */
+} nbcoll_verbs_count;
+
+/* Fills *out, whose size is set. From the thread that uses the endpoint. Errors: NULL; ARGUMENT: the endpoint is
+ * another transport's; CONFIG (size). */
+NBCOLL_API nbcoll_status nbcoll_verbs_counts(nbcoll_endpoint *endpoint, nbcoll_verbs_count *out);
 
 #ifdef __cplusplus
 }

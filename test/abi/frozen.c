@@ -25,6 +25,8 @@
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
 #include <nbcoll/verbs.h>
+#include <nbcoll/cluster.h>
+#include <nbcoll/pmix.h>
 #include <nbcoll/conformance.h>
 
 #ifdef __cplusplus
@@ -577,7 +579,7 @@ OFFSET(nbcoll_affinity, idle, 16);
 OFFSET(nbcoll_affinity, why, 20);
 
 /* ---- verbs.h ----------------------------------------------------------------------------------------------------- */
-SIZE(nbcoll_verbs_config, 120);
+SIZE(nbcoll_verbs_config, 128);
 OFFSET(nbcoll_verbs_config, size, 0);
 OFFSET(nbcoll_verbs_config, rank, 8);
 OFFSET(nbcoll_verbs_config, ranks, 12);
@@ -591,9 +593,53 @@ OFFSET(nbcoll_verbs_config, retries, 44);
 OFFSET(nbcoll_verbs_config, probe_ms, 48);
 OFFSET(nbcoll_verbs_config, connect_ms, 52);
 OFFSET(nbcoll_verbs_config, host, 56);
+OFFSET(nbcoll_verbs_config, registrations, 120);
 
 SIZE(nbcoll_verbs_address, 48);
 OFFSET(nbcoll_verbs_address, word, 0);
+
+SIZE(nbcoll_verbs_count, 56);
+OFFSET(nbcoll_verbs_count, size, 0);
+OFFSET(nbcoll_verbs_count, hits, 8);
+OFFSET(nbcoll_verbs_count, misses, 16);
+OFFSET(nbcoll_verbs_count, kept, 24);
+OFFSET(nbcoll_verbs_count, inlined, 32);
+OFFSET(nbcoll_verbs_count, peers, 40);
+OFFSET(nbcoll_verbs_count, peer_bytes, 48);
+
+/* ---- cluster.h, pmix.h ------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_CLUSTER_NO_VERBS, 1);
+VALUE(NBCOLL_CLUSTER_NO_SHM, 2);
+
+SIZE(nbcoll_cluster_config, 136);
+OFFSET(nbcoll_cluster_config, size, 0);
+OFFSET(nbcoll_cluster_config, rank, 8);
+OFFSET(nbcoll_cluster_config, ranks, 12);
+OFFSET(nbcoll_cluster_config, exchange, 16);
+OFFSET(nbcoll_cluster_config, user, 24);
+OFFSET(nbcoll_cluster_config, shm, 32);
+OFFSET(nbcoll_cluster_config, verbs, 40);
+OFFSET(nbcoll_cluster_config, timeout, 48);
+OFFSET(nbcoll_cluster_config, part, 56);
+OFFSET(nbcoll_cluster_config, flags, 64);
+OFFSET(nbcoll_cluster_config, host, 72);
+
+SIZE(nbcoll_tcp_id, 448);
+OFFSET(nbcoll_tcp_id, text, 0);
+
+SIZE(nbcoll_tcp_config, 96);
+OFFSET(nbcoll_tcp_config, size, 0);
+OFFSET(nbcoll_tcp_config, rank, 8);
+OFFSET(nbcoll_tcp_config, ranks, 12);
+OFFSET(nbcoll_tcp_config, port, 16);
+OFFSET(nbcoll_tcp_config, timeout, 24);
+OFFSET(nbcoll_tcp_config, host, 32);
+
+SIZE(nbcoll_pmix_config, 88);
+OFFSET(nbcoll_pmix_config, size, 0);
+OFFSET(nbcoll_pmix_config, name, 8);
+OFFSET(nbcoll_pmix_config, timeout, 16);
+OFFSET(nbcoll_pmix_config, host, 24);
 
 /* ---- pattern.h --------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_ROUNDS_MAX, 31);

@@ -17,5 +17,5 @@ diff "$work/listed" "$work/exported"
 # What the headers declare: the name before the first parenthesis of each NBCOLL_API declaration. Tuning files,
 # affinity and the conformance suite have libraries of their own.
 sed -n 's/^NBCOLL_API [^(]*[ *]\(nbcoll_[a-z0-9_]*\)(.*/\1/p' "$NBCOLL_SOURCE"/include/nbcoll/*.h |
-    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|conformance\)_' | LC_ALL=C sort >"$work/declared"
+    grep -v '^nbcoll_\(tuning\|affinity\|verbs\|cluster\|tcp\|pmix\|conformance\)_' | LC_ALL=C sort >"$work/declared"
 diff "$work/declared" "$work/listed"

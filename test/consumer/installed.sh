@@ -2,7 +2,7 @@
 #
 # Read by the tests of the installed library: installs it (installed ON|OFF option..., for shared or static), moves what
 # was installed elsewhere, and builds program.c there, by pkg-config and by find_package; wire.c, which tests a
-# transport; tuned.c and placed.c, where inih and hwloc are there for them.
+# transport; clustered.c, which opens endpoints; tuned.c and placed.c, where inih and hwloc are there for them.
 installed()
 {
     shared=$1
@@ -25,7 +25,8 @@ printf '[bcast]\nbinomial =\n' >"$work/rules"
 affinity=OFF
 echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 && affinity=ON
 
-# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire and, of tuned.c, program.tuned
+# by_pkg_config program flags-of-pkg-config...: makes program, of wire.c program.wire, of clustered.c program.clustered
+# and, of tuned.c, program.tuned
 by_pkg_config()
 {
     output=$1
@@ -36,6 +37,9 @@ by_pkg_config()
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/wire.c" -o "$output.wire" \
         $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_conformance)
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/clustered.c" -o "$output.clustered" \
+        $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_cluster)
     [ $tuning = OFF ] ||
         # shellcheck disable=SC2046
         "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror "$NBCOLL_SOURCE/test/consumer/tuned.c" -o "$output.tuned" \
@@ -46,10 +50,10 @@ by_pkg_config()
             $(PKG_CONFIG_PATH=$packages pkg-config --cflags --libs "$@" nbcoll_affinity)
 }
 
-# runs program: program, program.wire and, if they are there, program.tuned and program.placed
+# runs program: program, program.clustered, program.wire and, if they are there, program.tuned and program.placed
 runs()
 {
-    "$1" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
+    "$1" && "$1.clustered" && wire_passes "$1.wire" && { [ $tuning = OFF ] || "$1.tuned" "$work/rules"; } &&
         { [ $affinity = OFF ] || "$1.placed"; }
 }
 
@@ -120,6 +124,7 @@ by_find_package()
         -DCMAKE_C_COMPILER="$CC" -DTUNING=$tuning -DAFFINITY=$affinity
     cmake --build "$work/package"
     "$work/package/program"
+    "$work/package/clustered"
     wire_passes "$work/package/wire"
     [ $tuning = OFF ] || "$work/package/tuned" "$work/rules"
     [ $affinity = OFF ] || "$work/package/placed"

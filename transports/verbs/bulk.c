@@ -8,6 +8,15 @@
 #include "verbs.h"
 
 #define NBCOLLI_VERBS_KEY_IS_THERE (UINT64_C(1) << 32) /* beside the remote key: no key is all zero */
+#define NBCOLLI_VERBS_PIECES (NBCOLLI_VERBS_BULK - 4u) /* of one get or put, at most */
+
+/* ---- registration ------------------------------------------------------------------------------------------------ */
+
+/* What the device moves by one work request. */
+static size_t nbcolli_verbs_piece(const nbcolli_verbs_end *e)
+{
+    return e->port_attr.max_msg_sz < 1u << 30 ? e->port_attr.max_msg_sz : 1u << 30;
+}
 
 /* Memory that can only be read is registered for that, if it is not to be written by a peer. */
 static nbcoll_status nbcolli_verbs_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
@@ -15,20 +24,26 @@ static nbcoll_status nbcolli_verbs_register(nbcoll_endpoint *ep, int peer, void 
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     int flags = access & NBCOLL_PEER_READS ? IBV_ACCESS_REMOTE_READ : 0;
+    nbcolli_verbs_kept *kept = NULL;
     struct ibv_mr *mr = NULL;
-    (void)peer;
 
+    if (bytes / NBCOLLI_VERBS_PIECES >= nbcolli_verbs_piece(e))
+        return NBCOLL_ERR_MEMORY;
     if (access & NBCOLL_PEER_WRITES)
         flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
     if (access & (NBCOLL_PEER_WRITES | NBCOLL_LOCAL_END))
-        mr = ibv_reg_mr(e->pd, memory, bytes, flags | IBV_ACCESS_LOCAL_WRITE);
+        mr = nbcolli_verbs_memory(e, peer, memory, bytes, flags | IBV_ACCESS_LOCAL_WRITE, &kept);
     if (!mr && !(access & NBCOLL_PEER_WRITES))
-        mr = ibv_reg_mr(e->pd, memory, bytes, flags);
+        mr = nbcolli_verbs_memory(e, peer, memory, bytes, flags, &kept);
     if (!mr) {
         e->error = errno;
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
     }
     *out = (nbcoll_registration){.word = {(uintptr_t)mr, mr->lkey}};
+    if (kept) {
+        out->word[0] = (uintptr_t)kept;
+        out->word[1] |= NBCOLLI_VERBS_IS_KEPT;
+    }
     if (access & (NBCOLL_PEER_READS | NBCOLL_PEER_WRITES)) {
         out->key.word[0] = (uintptr_t)memory;
         out->key.word[1] = NBCOLLI_VERBS_KEY_IS_THERE | mr->rkey;
@@ -38,39 +53,67 @@ static nbcoll_status nbcolli_verbs_register(nbcoll_endpoint *ep, int peer, void 
 
 static void nbcolli_verbs_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
 {
-    (void)ep;
-    ibv_dereg_mr((struct ibv_mr *)(uintptr_t)registration->word[0]);
+    if (registration->word[1] & NBCOLLI_VERBS_IS_KEPT)
+        nbcolli_verbs_let_go(nbcolli_verbs_end_of(ep), (nbcolli_verbs_kept *)(uintptr_t)registration->word[0]);
+    else
+        ibv_dereg_mr((struct ibv_mr *)(uintptr_t)registration->word[0]);
 }
 
-/* What to answer of a get or put, if it cannot be posted; else LENT. */
+/* ---- gets and puts ----------------------------------------------------------------------------------------------- */
+
+/* A get or put as work requests: one for each piece, of which only the last one completes, but for failures. */
+typedef struct nbcolli_verbs_moves {
+    struct ibv_send_wr wr[NBCOLLI_VERBS_PIECES];
+    struct ibv_sge part[NBCOLLI_VERBS_PIECES];
+    uint32_t count;
+} nbcolli_verbs_moves;
+
+static void nbcolli_verbs_cut_up(const nbcolli_verbs_end *e, nbcolli_verbs_peer *p, enum ibv_wr_opcode opcode,
+                                 const nbcoll_key *key, size_t offset, const nbcoll_registration *local,
+                                 const void *memory, size_t bytes, nbcolli_verbs_moves *m)
+{
+    size_t done = 0;
+
+    for (m->count = 0; done < bytes || m->count == 0; m->count++) {
+        struct ibv_send_wr *wr = &m->wr[m->count];
+        size_t piece = bytes - done < nbcolli_verbs_piece(e) ? bytes - done : nbcolli_verbs_piece(e);
+
+        m->part[m->count] =
+            (struct ibv_sge){(uintptr_t)memory + done, (uint32_t)piece, (uint32_t)(local->word[1] & UINT32_MAX)};
+        *wr = (struct ibv_send_wr){.wr_id = nbcolli_verbs_wr_id(p, NBCOLLI_VERBS_OF_QUIET),
+                                   .sg_list = &m->part[m->count],
+                                   .num_sge = 1,
+                                   .opcode = opcode};
+        wr->wr.rdma.remote_addr = key->word[0] + offset + done;
+        wr->wr.rdma.rkey = (uint32_t)key->word[1];
+        if (m->count)
+            wr[-1].next = wr;
+        done += piece;
+    }
+}
+
+/* What to answer of a get or put of so many bytes, if it cannot be posted; else LENT. */
 static nbcoll_posted nbcolli_verbs_may_move(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, size_t bytes)
 {
+    size_t slots = bytes / nbcolli_verbs_piece(e) + 2; /* a notice's, too */
+
     if (p->state == NBCOLLI_VERBS_LOST || p->state == NBCOLLI_VERBS_LEFT)
         return NBCOLL_POST_LOST;
-    if (bytes > e->port_attr.max_msg_sz)
+    if (slots > NBCOLLI_VERBS_PIECES + 1)
         return NBCOLL_POST_FAILED;
     if (p->state != NBCOLLI_VERBS_CONNECTED)
         return nbcolli_verbs_want(e, p) || e->error == ENOMEM ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
-    if (p->is_given_up || p->bulk_is_over || p->bulk_posts == NBCOLLI_VERBS_BULK)
+    if (p->is_given_up || p->bulk_is_over || p->bulk_slots + slots > NBCOLLI_VERBS_BULK)
         return NBCOLL_POST_NOT_NOW;
     return NBCOLL_POST_LENT;
-}
-
-static struct ibv_send_wr nbcolli_verbs_move(enum ibv_wr_opcode opcode, struct ibv_sge *part, const nbcoll_key *key,
-                                             size_t offset)
-{
-    struct ibv_send_wr wr = {.sg_list = part, .num_sge = 1, .opcode = opcode};
-    wr.wr.rdma.remote_addr = key->word[0] + offset;
-    wr.wr.rdma.rkey = (uint32_t)key->word[1];
-    return wr;
 }
 
 static nbcoll_posted nbcolli_verbs_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
                                        const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
-    struct ibv_sge part = {(uintptr_t)to, (uint32_t)bytes, (uint32_t)local->word[1]};
-    struct ibv_send_wr wr = nbcolli_verbs_move(IBV_WR_RDMA_READ, &part, key, offset), *bad;
+    nbcolli_verbs_moves m;
+    struct ibv_send_wr *bad;
 
     if (!key->word[1])
         return NBCOLL_POST_FAILED;
@@ -82,14 +125,16 @@ static nbcoll_posted nbcolli_verbs_get(nbcoll_endpoint *ep, int peer, const nbco
     nbcoll_posted said = nbcolli_verbs_may_move(e, p, bytes);
     if (said != NBCOLL_POST_LENT)
         return said;
-    wr.wr_id = nbcolli_verbs_wr_id(work, NBCOLLI_VERBS_OF_GET);
-    wr.send_flags = IBV_SEND_SIGNALED;
-    e->error = ibv_post_send(p->bulk, &wr, &bad);
+    nbcolli_verbs_cut_up(e, p, IBV_WR_RDMA_READ, key, offset, local, to, bytes, &m);
+    m.wr[m.count - 1].wr_id = nbcolli_verbs_wr_id(work, NBCOLLI_VERBS_OF_GET);
+    m.wr[m.count - 1].send_flags = IBV_SEND_SIGNALED;
+    e->error = ibv_post_send(p->bulk, m.wr, &bad);
     if (e->error)
         return e->error == ENOMEM ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
     work->scratch[0] = (uintptr_t)p;
     work->scratch[1] = 0;
-    p->bulk_posts++;
+    work->scratch[2] = m.count;
+    p->bulk_slots += m.count;
     return said;
 }
 
@@ -98,8 +143,7 @@ static nbcoll_posted nbcolli_verbs_put(nbcoll_endpoint *ep, int peer, const nbco
                                        const nbcoll_header *notice, nbcoll_work *work)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
-    struct ibv_sge part = {(uintptr_t)from, (uint32_t)bytes, (uint32_t)local->word[1]};
-    struct ibv_send_wr wr = nbcolli_verbs_move(IBV_WR_RDMA_WRITE, &part, key, offset);
+    nbcolli_verbs_moves m;
 
     if (!key->word[1])
         return NBCOLL_POST_FAILED;
@@ -113,10 +157,8 @@ static nbcoll_posted nbcolli_verbs_put(nbcoll_endpoint *ep, int peer, const nbco
     nbcoll_posted said = nbcolli_verbs_may_move(e, p, bytes);
     if (said != NBCOLL_POST_LENT)
         return said;
-    wr.wr_id = nbcolli_verbs_wr_id(p, NBCOLLI_VERBS_OF_QUIET); /* completes if it fails */
-    said = nbcolli_verbs_send(e, p, p->bulk, &wr, notice, NULL, 0, work);
-    p->bulk_posts += said == NBCOLL_POST_LENT;
-    return said;
+    nbcolli_verbs_cut_up(e, p, IBV_WR_RDMA_WRITE, key, offset, local, from, bytes, &m);
+    return nbcolli_verbs_send(e, p, p->bulk, m.wr, m.count, notice, NULL, 0, work);
 }
 
 void nbcolli_verbs_give_up(nbcoll_endpoint *ep, int peer)

@@ -14,9 +14,14 @@ static const uint64_t nbcolli_verbs_first_ask = 20000000; /* then twice as long,
 static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, uint32_t sends, int access)
 {
     struct ibv_qp_init_attr how = {
-        .send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = IBV_QPT_RC, .cap = {sends, 0, 1, 1, 0}};
+        .send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = IBV_QPT_RC, .cap = {sends, 0, 2, 1, e->inlines}};
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qp_access_flags = (unsigned)access};
     struct ibv_qp *qp = ibv_create_qp(e->pd, &how);
+
+    if (!qp && e->inlines && errno == EINVAL) { /* the device has less, or none: asked once */
+        e->inlines = how.cap.max_inline_data = 0;
+        qp = ibv_create_qp(e->pd, &how);
+    }
     if (qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0)
         return qp;
     if (qp)
@@ -95,7 +100,7 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
         return true;
     struct ibv_ah_attr way = nbcolli_verbs_way(e, p->rank);
     p->messages = nbcolli_verbs_pair(e, e->credits + NBCOLLI_VERBS_QUIET, access & ~IBV_ACCESS_REMOTE_READ);
-    p->bulk = p->messages ? nbcolli_verbs_pair(e, 2 * NBCOLLI_VERBS_BULK, access) : NULL;
+    p->bulk = p->messages ? nbcolli_verbs_pair(e, NBCOLLI_VERBS_BULK, access) : NULL;
     p->route = p->bulk ? ibv_create_ah(e->pd, &way) : NULL;
     nbcolli_verbs_buffer *all =
         p->route ? nbcolli_verbs_cut(e, receives + e->credits, wire, &p->slab, &p->slab_bytes, &p->mr) : NULL;

@@ -127,7 +127,7 @@ static bool nbcolli_verbs_queues(nbcolli_verbs_end *e, uint32_t heard)
     uint64_t wanted = (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_EXTRA);
     receives.attr.max_wr = wanted < (uint64_t)all.max_srq_wr ? (uint32_t)wanted : (uint32_t)all.max_srq_wr;
     uint64_t events = wanted + heard + NBCOLLI_VERBS_SAID +
-                      (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_QUIET + 2 * NBCOLLI_VERBS_BULK);
+                      (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_QUIET + NBCOLLI_VERBS_BULK);
     e->channel = ibv_create_comp_channel(e->device);
     if (!e->channel || fcntl(e->channel->fd, F_SETFL, fcntl(e->channel->fd, F_GETFL) | O_NONBLOCK) != 0)
         return false;
@@ -221,6 +221,7 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
         ibv_dereg_mr(e->own_mr);
     nbcolli_free(&e->host, e->pool, e->pool_bytes);
     nbcolli_free(&e->host, e->own_slab, e->own_bytes);
+    nbcolli_verbs_forget_all(e);
     if (e->pd)
         ibv_dealloc_pd(e->pd);
     if (e->device)

@@ -15,27 +15,45 @@ static uint32_t nbcolli_verbs_imm(const nbcolli_verbs_end *e, nbcolli_verbs_kind
     return htonl((uint32_t)kind << 30 | owed << 21 | (uint32_t)e->base.rank);
 }
 
+/* What is posted of a message: from where it is, if that goes inline; else from a registered buffer. */
+static struct ibv_send_wr nbcolli_verbs_message(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, struct ibv_sge part[2],
+                                                const nbcoll_header *header, const void *payload, size_t bytes)
+{
+    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_POST),
+                             .sg_list = part,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND_WITH_IMM,
+                             .send_flags = IBV_SEND_SIGNALED};
+
+    if (sizeof *header + bytes <= e->inlines) {
+        part[0] = (struct ibv_sge){(uintptr_t)header, sizeof *header, 0};
+        part[1] = (struct ibv_sge){(uintptr_t)payload, (uint32_t)bytes, 0};
+        wr.num_sge = bytes ? 2 : 1;
+        wr.send_flags |= IBV_SEND_INLINE;
+        e->inlined++;
+        return wr;
+    }
+    memcpy(b->wire, header, sizeof *header);
+    if (bytes)
+        memcpy(b->wire + sizeof *header, payload, bytes);
+    part[0] = (struct ibv_sge){(uintptr_t)b->wire, (uint32_t)(sizeof *header + bytes), b->lkey};
+    return wr;
+}
+
 nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, struct ibv_qp *qp,
-                                 struct ibv_send_wr *before, const nbcoll_header *header, const void *payload,
-                                 size_t bytes, nbcoll_work *work)
+                                 struct ibv_send_wr *before, uint32_t count, const nbcoll_header *header,
+                                 const void *payload, size_t bytes, nbcoll_work *work)
 {
     nbcolli_verbs_buffer *b = p->spare;
+    struct ibv_sge part[2];
     struct ibv_send_wr *bad;
 
     if (!b || !p->credits)
         return NBCOLL_POST_NOT_NOW;
-    memcpy(b->wire, header, sizeof *header);
-    if (bytes)
-        memcpy(b->wire + sizeof *header, payload, bytes);
-    struct ibv_sge part = {(uintptr_t)b->wire, (uint32_t)(sizeof *header + bytes), b->lkey};
-    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_POST),
-                             .sg_list = &part,
-                             .num_sge = 1,
-                             .opcode = IBV_WR_SEND_WITH_IMM,
-                             .send_flags = IBV_SEND_SIGNALED,
-                             .imm_data = nbcolli_verbs_imm(e, NBCOLLI_VERBS_MESSAGE, p->owed)};
+    struct ibv_send_wr wr = nbcolli_verbs_message(e, b, part, header, payload, bytes);
+    wr.imm_data = nbcolli_verbs_imm(e, NBCOLLI_VERBS_MESSAGE, p->owed);
     if (before)
-        before->next = &wr;
+        before[count - 1].next = &wr;
     int refused = ibv_post_send(qp, before ? before : &wr, &bad);
     if (refused) {
         e->error = refused;
@@ -46,7 +64,8 @@ nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, st
     p->owed = 0;
     b->peer = p;
     b->work = work;
-    b->is_notice = before != NULL;
+    b->slots = before ? count + 1 : 0;
+    p->bulk_slots += b->slots;
     work->scratch[0] = (uintptr_t)p;
     work->scratch[1] = (uintptr_t)b;
     return NBCOLL_POST_LENT;
@@ -105,7 +124,7 @@ nbcoll_posted nbcolli_verbs_post(nbcoll_endpoint *ep, int peer, const nbcoll_hea
     case NBCOLLI_VERBS_LOST:
         return NBCOLL_POST_LOST;
     case NBCOLLI_VERBS_CONNECTED:
-        return nbcolli_verbs_send(e, p, p->messages, NULL, header, payload, bytes, work);
+        return nbcolli_verbs_send(e, p, p->messages, NULL, 0, header, payload, bytes, work);
     default:
         return nbcolli_verbs_want(e, p) || e->error == ENOMEM ? NBCOLL_POST_NOT_NOW : NBCOLL_POST_FAILED;
     }
@@ -118,7 +137,7 @@ void nbcolli_verbs_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     nbcolli_verbs_buffer *b = (nbcolli_verbs_buffer *)(uintptr_t)work->scratch[1];
 
-    if (!b || b->work != work || b->is_notice)
+    if (!b || b->work != work || b->slots)
         return;
     b->work = NULL;
     work->status = NBCOLL_ERR_CANCELLED;

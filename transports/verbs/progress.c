@@ -74,13 +74,13 @@ static void nbcolli_verbs_posted(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, 
                                  nbcoll_completions *found)
 {
     nbcolli_verbs_peer *p = b->peer;
-    bool goes_nowhere = p->state == NBCOLLI_VERBS_LEFT && !b->is_notice;
+    bool goes_nowhere = p->state == NBCOLLI_VERBS_LEFT && !b->slots;
 
     if (wc->status != IBV_WC_SUCCESS)
         nbcolli_verbs_failed(e, p, wc);
     if (b->work)
         nbcolli_verbs_give_work(b->work, p, wc->status == IBV_WC_SUCCESS || goes_nowhere, found);
-    p->bulk_posts -= b->is_notice;
+    p->bulk_slots -= b->slots;
     b->work = NULL;
     b->peer = NULL;
     b->next = p->spare;
@@ -111,7 +111,7 @@ static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc
         break;
     case NBCOLLI_VERBS_OF_GET:
         p = (nbcolli_verbs_peer *)(uintptr_t)((nbcoll_work *)at)->scratch[0];
-        p->bulk_posts--;
+        p->bulk_slots -= (uint32_t)((nbcoll_work *)at)->scratch[2];
         if (wc->status != IBV_WC_SUCCESS)
             nbcolli_verbs_failed(e, p, wc);
         nbcolli_verbs_give_work(at, p, wc->status == IBV_WC_SUCCESS, found);

@@ -62,6 +62,11 @@ static const nbcoll_transport nbcolli_verbs_table = {.abi = NBCOLL_ABI,
                                                      .give_up = nbcolli_verbs_give_up,
                                                      .reason = nbcolli_verbs_reason};
 
+bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep)
+{
+    return ep->transport == &nbcolli_verbs_table;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------------------
  */
 
@@ -77,9 +82,11 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
     e->timeout = nbcolli_verbs_or(c->timeout, 16);
     e->retries = nbcolli_verbs_or(c->retries, 6);
     e->probe_ns = nbcolli_verbs_or(c->probe_ms, 1000) * UINT64_C(1000000);
+    e->registrations = c->registrations;
+    e->inlines = NBCOLLI_VERBS_INLINE;
     e->connect_ns = nbcolli_verbs_or(c->connect_ms, 60000) * UINT64_C(1000000);
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
-        e->timeout > 31 || e->retries > 6)
+        e->timeout > 31 || e->retries > 6 || e->registrations > 1024)
         return NBCOLL_ERR_CONFIG;
     /* Of the order of an InfiniBand card's; RoCE's and software's are dearer. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
@@ -109,8 +116,9 @@ nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_
         return NBCOLL_ERR_RANK;
     if (c.host.size && nbcolli_copy_tagged(&draft.host, &c.host, sizeof draft.host) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    size_t ranks = (size_t)c.ranks, peers = nbcolli_lines(sizeof *e), places = peers + ranks * sizeof *e->peer;
-    draft.bytes = places + ranks * sizeof *e->place;
+    size_t ranks = (size_t)c.ranks, peers = nbcolli_lines(sizeof *e), places = peers + ranks * sizeof *e->peer,
+           kept = places + ranks * sizeof *e->place;
+    draft.bytes = kept + draft.registrations * sizeof *e->kept;
     draft.base.rank = c.rank;
     draft.base.ranks = c.ranks;
     e = nbcolli_alloc(&draft.host, draft.bytes, 64);
@@ -119,7 +127,9 @@ nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_
     memset((void *)e, 0, draft.bytes);
     *e = draft;
     e->peer = (nbcolli_verbs_peer *)(void *)((char *)e + peers);
+    e->kept = (nbcolli_verbs_kept *)(void *)((char *)e + kept);
     e->own_last = &e->own_first;
+    atomic_flag_clear_explicit(&e->kept_lock, memory_order_relaxed); /* nobody else has it yet */
     nbcoll_status status = nbcolli_verbs_find(e, &c);
     if (status == NBCOLL_OK)
         status = nbcolli_verbs_equip(e, &place);
@@ -138,7 +148,7 @@ nbcoll_status nbcoll_verbs_meet(nbcoll_endpoint *endpoint, const nbcoll_verbs_ad
 
     if (!endpoint || !all)
         return NBCOLL_ERR_NULL;
-    if (endpoint->transport != &nbcolli_verbs_table || e->place)
+    if (!nbcolli_verbs_is_one(endpoint) || e->place)
         return NBCOLL_ERR_ARGUMENT;
     size_t peers = nbcolli_lines(sizeof *e);
     nbcolli_verbs_place *place =

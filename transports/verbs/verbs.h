@@ -5,6 +5,7 @@
  *     device.c      the device, its port and GID; what an endpoint has of it
  *     connect.c     datagrams by which two ranks connect their queue pairs, and say goodbye where these are not
  *     messages.c    posts, receives, credits
+ *     cache.c       registrations that are kept
  *     bulk.c        registration; gets and puts, on a queue pair of their own
  *     progress.c    completions, deaths, departures, sleeping
  *     verbs.c       opening, the table, closing
@@ -13,16 +14,19 @@
 #define NBCOLLI_VERBS_H
 
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "nbcoll/verbs.h"
+#include "names.h"
 #include "../../src/host/host.h"
 
 #define NBCOLLI_VERBS_MAGIC 0x6e627601u /* raised with every change of addresses, datagrams or immediates */
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
 #define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
 #define NBCOLLI_VERBS_QUIET 8u          /* messages of the transport's own under way to a peer, at most */
-#define NBCOLLI_VERBS_BULK 32u          /* gets and puts under way to a peer, at most */
+#define NBCOLLI_VERBS_BULK 64u          /* pieces of gets and puts under way to a peer, and notices, at most */
+#define NBCOLLI_VERBS_INLINE 220u       /* bytes of a message that goes inline, with its header, at most */
 #define NBCOLLI_VERBS_EXTRA 4u /* receives for a peer beside its credits: two returns of credits, a goodbye, one more  \
                                 */
 
@@ -68,7 +72,7 @@ typedef struct nbcolli_verbs_buffer {
     struct nbcolli_verbs_peer *peer;   /* of one that is sent, or who is to get its credit back; else null */
     nbcoll_work *work;                 /* of one that is sent; null: given back already */
     uint32_t lkey;
-    bool is_notice;                    /* of a put */
+    uint32_t slots;                    /* of a put, whose notice this is: it, and the pieces before it; else 0 */
     _Alignas(64) unsigned char wire[]; /* header, payload; of a datagram 40 bytes of route, and itself */
 } nbcolli_verbs_buffer;
 
@@ -76,8 +80,8 @@ typedef struct nbcolli_verbs_buffer {
 typedef enum nbcolli_verbs_of {
     NBCOLLI_VERBS_OF_RECEIVE,  /* a buffer of the shared receive queue */
     NBCOLLI_VERBS_OF_POST,     /* the buffer of a message, or of the notice of a put */
-    NBCOLLI_VERBS_OF_QUIET,    /* a peer: a message of the transport's own, or the bytes of a put */
-    NBCOLLI_VERBS_OF_GET,      /* a work request; its scratch[0] is the peer */
+    NBCOLLI_VERBS_OF_QUIET,    /* a peer: a message of the transport's own, or bytes that another completion is for */
+    NBCOLLI_VERBS_OF_GET,      /* a work request; its scratch holds the peer, null, and how many pieces it has */
     NBCOLLI_VERBS_OF_DATAGRAM, /* the buffer of one that comes */
     NBCOLLI_VERBS_OF_SAID      /* that of one that was sent */
 } nbcolli_verbs_of;
@@ -113,11 +117,28 @@ typedef struct nbcolli_verbs_peer {
     nbcolli_verbs_buffer *spare; /* for sending */
     uint32_t credits;            /* what may still be sent */
     uint32_t owed;               /* what it may be told that it can send */
-    uint32_t quiet, bulk_posts, unacknowledged;
+    uint32_t quiet, bulk_slots;
     uint64_t heard;                         /* when something that was sent to it was acknowledged, or a probe sent */
     uint64_t asked_at, wait_ns, asks_until; /* connecting: when it was asked, how long till again, and till given up */
     uint32_t error, vendor_error;           /* of the completion that ended it: ibv_wc_status */
 } nbcolli_verbs_peer;
+
+/* ---- registrations -------------------------------------------------------------------------------------------------
+ */
+
+/* One that is kept; mr is null where there is none. */
+typedef struct nbcolli_verbs_kept {
+    uintptr_t at;
+    size_t bytes;
+    struct ibv_mr *mr;
+    int flags;
+    uint32_t users;
+    bool is_stale; /* forgotten while it was in use */
+    uint64_t used; /* the last time, counted in uses of all */
+} nbcolli_verbs_kept;
+
+/* Beside the local key in word[1] of a registration, whose word[0] then is a nbcolli_verbs_kept. */
+#define NBCOLLI_VERBS_IS_KEPT (UINT64_C(1) << 32)
 
 typedef struct nbcolli_verbs_end {
     nbcoll_endpoint base; /* first */
@@ -149,6 +170,10 @@ typedef struct nbcolli_verbs_end {
     uint32_t passes, saying, ends; /* datagrams under way; ends to report */
     bool is_armed, is_stashed;
     struct ibv_wc stashed; /* what arming found */
+    nbcolli_verbs_kept *kept; /* [registrations] */
+    atomic_flag kept_lock; /* held for a look at them, never for a call of the device */
+    uint64_t hits, misses, inlined;
+    uint32_t registrations, inlines; /* inlines: bytes that a message sent inline may have */
     int epoll, timer;
     int error; /* errno of a refused call */
 } nbcolli_verbs_end;
@@ -173,6 +198,11 @@ static inline size_t nbcolli_verbs_stride(size_t wire)
 {
     return nbcolli_lines(sizeof(nbcolli_verbs_buffer) + wire);
 }
+
+/* ---- verbs.c -------------------------------------------------------------------------------------------------------
+ */
+
+bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep);
 
 /* ---- device.c ------------------------------------------------------------------------------------------------------
  */
@@ -215,10 +245,11 @@ nbcoll_posted nbcolli_verbs_post(nbcoll_endpoint *ep, int peer, const nbcoll_hea
                                  size_t bytes, nbcoll_work *work);
 void nbcolli_verbs_cancel(nbcoll_endpoint *ep, nbcoll_work *work);
 
-/* Posts a message of a connected peer on `qp`, with what must be sent before it; NOT_NOW without credit or buffer. */
+/* Posts a message of a connected peer on `qp`, with the `count` work requests that come before it, or null; NOT_NOW
+ * without credit or buffer. */
 nbcoll_posted nbcolli_verbs_send(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, struct ibv_qp *qp,
-                                 struct ibv_send_wr *before, const nbcoll_header *header, const void *payload,
-                                 size_t bytes, nbcoll_work *work);
+                                 struct ibv_send_wr *before, uint32_t count, const nbcoll_header *header,
+                                 const void *payload, size_t bytes, nbcoll_work *work);
 
 /* A message of the transport's own: credits, a goodbye, or (MESSAGE) a probe, which nobody is told of. */
 bool nbcolli_verbs_say(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verbs_kind kind);
@@ -232,6 +263,15 @@ void nbcolli_verbs_receive(nbcolli_verbs_end *e, nbcolli_verbs_buffer *first);
 /* Something has come by a queue pair. */
 void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, const struct ibv_wc *wc,
                         nbcoll_arrival ***last);
+
+/* ---- cache.c -------------------------------------------------------------------------------------------------------
+ */
+
+/* Registers memory for `flags`, or finds that it is; *kept: null, if it is the caller's to deregister. Null: errno. */
+struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, int peer, void *memory, size_t bytes, int flags,
+                                    nbcolli_verbs_kept **kept);
+void nbcolli_verbs_let_go(nbcolli_verbs_end *e, nbcolli_verbs_kept *kept);
+void nbcolli_verbs_forget_all(nbcolli_verbs_end *e);
 
 /* ---- bulk.c --------------------------------------------------------------------------------------------------------
  */

@@ -59,7 +59,7 @@ static nbcoll_context *join(uint16_t port, int rank, nbcoll_comm **comm)
     nbcoll_context *context;
 
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[rank], &end));
-    letters_exchange(port, rank, RANKS, all);
+    letters_exchange(port, rank, RANKS, all, sizeof *all);
     CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end, all));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(context, end, NULL, comm, 30 * SECOND));

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How ranks in two guests learn each other's addresses: rank 0, in the first one, takes a letter of each other rank, and
- * sends all addresses back. Include crew.h first. */
+ * How ranks in two guests learn each other's addresses, or anything else: rank 0, in the first one, takes a letter of
+ * each other rank, and sends all of them back. Include crew.h first. */
 #ifndef TEST_VM_LETTERS_H
 #define TEST_VM_LETTERS_H
 
 #include <arpa/inet.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <nbcoll/verbs.h>
-
-enum { LETTERS_RANKS = 16 };
+enum { LETTERS_RANKS = 16, LETTERS_BYTES = 1024 };
 
 struct letter {
     int rank;
-    nbcoll_verbs_address address;
+    unsigned char text[LETTERS_BYTES];
 };
 
-static inline void letters_collect(const struct sockaddr_in *at, int ranks, nbcoll_verbs_address all[])
+static inline void letters_collect(const struct sockaddr_in *at, int ranks, unsigned char *all, size_t bytes)
 {
     int listening = socket(AF_INET, SOCK_STREAM, 0), from[LETTERS_RANKS] = {0}, on = 1;
+    ssize_t total = (ssize_t)((size_t)ranks * bytes);
     struct letter l;
 
     CHECK(setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
@@ -27,43 +27,44 @@ static inline void letters_collect(const struct sockaddr_in *at, int ranks, nbco
     for (int i = 1; i < ranks; i++) {
         from[i] = accept(listening, NULL, NULL);
         CHECK(recv(from[i], &l, sizeof l, MSG_WAITALL) == sizeof l && l.rank > 0 && l.rank < ranks);
-        all[l.rank] = l.address;
+        memcpy(all + (size_t)l.rank * bytes, l.text, bytes);
     }
     for (int i = 1; i < ranks; i++) {
-        ssize_t bytes = (ssize_t)((size_t)ranks * sizeof *all);
-        CHECK(send(from[i], all, (size_t)bytes, 0) == bytes);
+        CHECK(send(from[i], all, (size_t)total, 0) == total);
         close(from[i]);
     }
     close(listening);
 }
 
-static inline void letters_ask(const struct sockaddr_in *at, int rank, int ranks, nbcoll_verbs_address all[])
+static inline void letters_ask(const struct sockaddr_in *at, int rank, int ranks, unsigned char *all, size_t bytes)
 {
-    ssize_t bytes = (ssize_t)((size_t)ranks * sizeof *all);
-    struct letter l = {rank, all[rank]};
+    ssize_t total = (ssize_t)((size_t)ranks * bytes);
+    struct letter l = {.rank = rank};
     uint64_t until = clock_ns() + 60 * SECOND;
     int fd;
 
+    memcpy(l.text, all + (size_t)rank * bytes, bytes);
     while (fd = socket(AF_INET, SOCK_STREAM, 0), connect(fd, (const struct sockaddr *)at, sizeof *at) != 0) {
         close(fd); /* the other guest may still be starting */
         CHECK(clock_ns() < until);
         usleep(50000);
     }
     CHECK(send(fd, &l, sizeof l, 0) == sizeof l);
-    CHECK(recv(fd, all, (size_t)bytes, MSG_WAITALL) == bytes);
+    CHECK(recv(fd, all, (size_t)total, MSG_WAITALL) == total);
     close(fd);
 }
 
-/* all[rank] is this rank's; returns with those of all. The port is new for each exchange. */
-static inline void letters_exchange(uint16_t port, int rank, int ranks, nbcoll_verbs_address all[])
+/* all[rank * bytes ..) is this rank's; returns with those of all. The port is new for each exchange. */
+static inline void letters_exchange(uint16_t port, int rank, int ranks, void *all, size_t bytes)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
 
+    CHECK(bytes <= LETTERS_BYTES);
     inet_pton(AF_INET, "10.7.0.1", &at.sin_addr);
     if (rank == 0)
-        letters_collect(&at, ranks, all);
+        letters_collect(&at, ranks, all, bytes);
     else
-        letters_ask(&at, rank, ranks, all);
+        letters_ask(&at, rank, ranks, all, bytes);
 }
 
 #endif

@@ -12,9 +12,8 @@
 
 #include <cmocka.h>
 
+#include <nbcoll/cluster.h>
 #include <nbcoll/select.h>
-#include <nbcoll/shm.h>
-#include <nbcoll/verbs.h>
 
 #include "crew.h"
 #include "letters.h"
@@ -24,16 +23,12 @@ enum { NEAR = 2, RANKS = 4, OPERATIONS = 51, MOST = 3000, SMALL = 1000 };
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-static void open_both(int rank, const nbcoll_shm_id *id, nbcoll_endpoint *end[2])
+static nbcoll_status exchange(void *user, const void *mine, void *all, size_t bytes)
 {
-    const nbcoll_shm_config shm = {.size = sizeof shm, .id = *id, .rank = rank % NEAR, .ranks = NEAR};
-    const nbcoll_verbs_config verbs = {.size = sizeof verbs, .rank = rank, .ranks = RANKS};
-    nbcoll_verbs_address all[RANKS];
-
-    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &end[0]));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&verbs, &all[rank], &end[1]));
-    letters_exchange(7777, rank, RANKS, all);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[1], all));
+    int rank = *(const int *)user;
+    memcpy((char *)all + (size_t)rank * bytes, mine, bytes);
+    letters_exchange(7777, rank, RANKS, all, bytes);
+    return NBCOLL_OK;
 }
 
 static void compute(nbcoll_comm *comm, int rank)
@@ -64,13 +59,19 @@ static void live(int near_rank, void *user)
     nbcoll_context *context;
     nbcoll_comm *comm;
 
-    open_both(rank, user, end);
+    const nbcoll_cluster_config cluster = {
+        .size = sizeof cluster, .rank = rank, .ranks = RANKS, .exchange = exchange, .user = &rank};
+    int n = 0;
+
+    (void)user;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_cluster_open(&cluster, end, &n));
+    CHECK(n == 2 && end[0]->ranks == NEAR && end[1]->ranks == RANKS);
     for (int i = 0; i < RULES; i++)
         rules[i] = (nbcoll_rule){.algorithm = nbcoll_algorithm_find(by_nodes[i], "hierarchical"), .below = SMALL};
     config.rules = rules;
     config.rule_count = RULES;
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, 2, end, &config, &comm, 60 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, &config, &comm, 60 * SECOND));
     compute(comm, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
@@ -78,11 +79,9 @@ static void live(int near_rank, void *user)
 
 static void two_guests_are_two_nodes(void **state)
 {
-    static nbcoll_shm_id id;
     const crew c = CREW(1, 1);
     (void)state;
-    assert_int_equal(nbcoll_shm_id_make(&id), NBCOLL_OK);
-    crew_succeeds(&c, live, &id);
+    crew_succeeds(&c, live, NULL);
 }
 
 int main(void)

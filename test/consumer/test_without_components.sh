@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A build that cannot read tuning files has its command, which says so to whoever gives it one; and its package says that
-# the component is missing.
+# the component is missing. One without libibverbs and libpmix still opens the endpoints of ranks on one machine.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$NBCOLL_SOURCE/test/consumer/installed.sh"
 
-installed OFF -DNBCOLL_TUNING=OFF
+installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF
 nbcoll=$work/moved/bin/nbcoll
 for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
     'bench bcast' 'tune bcast --simulate' 'run -n 1 true'; do
@@ -24,7 +24,14 @@ done
 
 tuning=OFF
 by_find_package
-[ ! -e "$packages/nbcoll_tuning.pc" ]
+for component in tuning verbs pmix; do
+    [ ! -e "$packages/nbcoll_$component.pc" ]
+done
+by_pkg_config "$work/program" --static
+runs "$work/program"
+if ldd "$work/program.clustered" | grep 'verbs\|pmix'; then
+    echo "it needs libraries that the build was to do without" && exit 1
+fi
 if cmake -S "$NBCOLL_SOURCE/test/consumer/package" -B "$work/missing" -DCMAKE_PREFIX_PATH="$work/moved" -DTUNING=ON \
     2>"$work/said"; then
     echo "a component that is not there is found" && exit 1

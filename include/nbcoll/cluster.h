@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cluster: the endpoints of ranks on one or many machines, opened together. Ranks on one machine get shared memory
+ * (shm), ranks on several ones that and, for all of them, RDMA devices (verbs): what nbcoll_comm_create_over takes.
+ *
+ *     nbcoll_cluster_config config = {.size = sizeof config, .rank = rank, .ranks = ranks,
+ *                                     .exchange = exchange, .user = user};
+ *     nbcoll_cluster_open(&config, endpoints, &n);
+ *     nbcoll_comm_create_over(context, n, endpoints, NULL, &comm, NBCOLL_FOREVER);
+ *
+ * `exchange` is the host's allgather; that of a scheduler which speaks PMIx (nbcoll_pmix_exchange, pmix.h); or, where
+ * there is neither, nbcoll_tcp_exchange: one rank makes an id, the host brings that to the others (an argument, a file,
+ * a variable), and they find it by TCP:
+ *
+ *     nbcoll_tcp_config config = {.size = sizeof config, .rank = rank, .ranks = ranks};
+ *     nbcoll_tcp_create(&config, &id, &tcp);               on one rank
+ *     nbcoll_tcp_join(&config, &id, &tcp);                 on the others, which got id.text
+ *     ... .exchange = nbcoll_tcp_exchange, .user = tcp ...
+ *     nbcoll_tcp_close(tcp);
+ *
+ * This part of nbcoll is optional: a library of its own (pkg-config: nbcoll_cluster; CMake: the component `cluster`,
+ * target nbcoll::cluster). It has verbs if nbcoll_verbs is built. Its memory comes from the host's hooks, but for what
+ * the C library and libibverbs take. All its calls may block; none takes longer than its timeout but for a few seconds
+ * in which others are told.
+ */
+#include "shm.h"
+#include "transport.h"
+#include "verbs.h"
+
+#ifndef NBCOLL_CLUSTER_H
+#define NBCOLL_CLUSTER_H
+
+#ifdef NBCOLL_PREFIX /* not among the names of every copy */
+#define nbcoll_cluster_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_cluster_open)
+#define nbcoll_tcp_create NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_create)
+#define nbcoll_tcp_join NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_join)
+#define nbcoll_tcp_exchange NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_exchange)
+#define nbcoll_tcp_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_tcp_close)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- endpoints --------------------------------------------------------------------------------------------------- */
+
+/* Cluster flags, the same on all ranks. */
+#define NBCOLL_CLUSTER_NO_VERBS 1u /* do not look for RDMA devices: all ranks are on one machine */
+#define NBCOLL_CLUSTER_NO_SHM 2u   /* no shared memory: RDMA devices also inside a machine */
+
+typedef struct nbcoll_cluster_config {
+    size_t size;
+    int rank, ranks;
+    /* The host's allgather, called once: all[r * bytes ..) becomes rank r's mine[0..bytes). Its errors are returned. */
+    nbcoll_status (*exchange)(void *user, const void *mine, void *all, size_t bytes);
+    void *user;
+    const nbcoll_shm_config *shm;     /* may be null; its id, allgather, rank, ranks, host and timeout are not read */
+    const nbcoll_verbs_config *verbs; /* may be null; its rank, ranks and host are not read */
+    uint64_t timeout;                 /* ns in which the ranks of a machine must have come; 0: a minute */
+    uint64_t part; /* ranks with different ones share no memory, also on one machine: [0] for all of them */
+    uint32_t flags;
+    nbcoll_host host; /* may be all 0; copied */
+} nbcoll_cluster_config;
+
+/* Opens this rank's endpoints: end[0..*n). One, shm, where all ranks are on one machine (and of one `part`, one network
+ * and PID namespace); else two, shm and verbs; with NO_SHM verbs alone. Collective; all ranks get the same *n.
+ *
+ * Errors, with nothing left open. Of the arguments, found here and told nobody: NULL, RANK, CONFIG. On all ranks:
+ * UNSUPPORTED (there are several machines, and a rank has no active RDMA device, or this library has no verbs), LIMIT
+ * (more than NBCOLL_SHM_RANKS ranks on a machine), and what opening verbs said on any rank. Others: MEMORY, those of
+ * nbcoll_shm_open, of nbcoll_verbs_meet, and of the exchange. */
+NBCOLL_API nbcoll_status nbcoll_cluster_open(const nbcoll_cluster_config *config, nbcoll_endpoint *end[2], int *n);
+
+/* ---- an allgather by TCP ----------------------------------------------------------------------------------------- */
+
+/* Names the rank that has made it: the addresses of all its interfaces that are up, a port, and 128 secret bits, as
+ * text of printable characters without blanks. Whoever knows it can take part. */
+typedef struct nbcoll_tcp_id {
+    char text[448];
+} nbcoll_tcp_id;
+
+/* A way to the rank that made the id; or that rank's own listening socket. */
+typedef struct nbcoll_tcp nbcoll_tcp;
+
+typedef struct nbcoll_tcp_config {
+    size_t size;
+    int rank, ranks;
+    uint32_t port;    /* of nbcoll_tcp_create [any] */
+    uint64_t timeout; /* ns that an exchange takes at most [a minute]; NBCOLL_FOREVER */
+    nbcoll_host host; /* may be all 0; copied */
+} nbcoll_tcp_config;
+
+/* Listens, on all interfaces, and says where in *id. The rank that calls it may have any number; it needs a descriptor
+ * for each other rank while an exchange runs. Errors: NULL, CONFIG (size, port), RANK, MEMORY, UNSUPPORTED (the system
+ * gives no random bits), TRANSPORT (it cannot listen there, or has no interface). */
+NBCOLL_API nbcoll_status nbcoll_tcp_create(const nbcoll_tcp_config *config, nbcoll_tcp_id *id, nbcoll_tcp **out);
+
+/* Of the other ranks. Reads the id, and connects to nobody yet. Errors: NULL, CONFIG (size), RANK, MEMORY, ARGUMENT: it
+ * is not an id. */
+NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const nbcoll_tcp_id *id, nbcoll_tcp **out);
+
+/* all[r * bytes ..) becomes rank r's mine[0..bytes), bytes > 0. Collective over the ranks; may be called again. All
+ * addresses of the id are tried at once, and again, until the timeout. Who connects and does not prove that it knows
+ * the secret, or takes more than a few seconds for that, is turned away before anything else of it is read; who listens
+ * where an address leads by chance learns nothing of the secret. What is exchanged travels as it is, not encrypted.
+ * `tcp` is an nbcoll_tcp. Errors: NULL, ARGUMENT (bytes 0), TIMEOUT (not all came), PEER_LOST (the rank that made the
+ * id has ended, or another one while it waited), DUPLICATE (two of the same rank), MISMATCH (ranks or bytes differ, or
+ * one rank has made more exchanges than another), MEMORY, TRANSPORT. After an error the ranks may be out of step:
+ * close. */
+NBCOLL_API nbcoll_status nbcoll_tcp_exchange(void *tcp, const void *mine, void *all, size_t bytes);
+
+/* Null is accepted. */
+NBCOLL_API void nbcoll_tcp_close(nbcoll_tcp *tcp);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
