@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a driver hides: two ranks, as processes, compute on core 0 and call nothing between start and wait. Their
- * drivers run on core 1, asleep when nothing was to do for 20 us, or never (spins); or on core 0, too; or there are
- * none.
+ * drivers run on core 1, asleep when nothing was to do for 20 us, or never (spins); or on core 0, too; or a timer
+ * interrupts them (ticks, by their period); or there are none.
  *
  *     pure      start and wait, with that driver
  *     compute   both ranks compute, and nothing is started
@@ -10,11 +10,13 @@
  *
  * Each is from the first rank's beginning to the last one's end, the least of many rounds in which all take turns: what
  * else runs on the machine only adds. A rank computes for twice the pure time, in which both cores may take part, and
- * for 200 us at least. */
+ * for 200 us at least. At first what a tick costs the computation: one that finds nothing outstanding, and one that
+ * makes a pass in vain. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,13 +28,14 @@
 
 #include "timing.h"
 
-enum { RANKS = 2, ROUNDS = 9, BATCH = 5, SIZES = 4 };
-static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
-#define MOST ((size_t)4 << 20)
+enum { RANKS = 2, ROUNDS = 7, BATCH = 3, SIZES = 3 };
+static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20};
+#define MOST ((size_t)1 << 20)
 #define LEAST_NS 200000
 
-typedef enum place { ELSEWHERE, SPINNING, HERE, NOWHERE, PLACES } place;
-static const char *const places[PLACES] = {"core 1", "spins", "core 0", "none"};
+typedef enum place { ELSEWHERE, SPINNING, HERE, TICKS_50, TICKS_200, TICKS_5000, NOWHERE, PLACES } place;
+static const char *const places[PLACES] = {"core 1", "spins", "core 0", "50 us", "200 us", "1 ms", "none"};
+static const uint64_t periods[PLACES] = {0, 0, 0, 50000, 200000, 1000000, 0}; /* of ticks; 0: none */
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
 
 typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, ALLTOALL, KINDS } kind;
@@ -40,7 +43,7 @@ static const char *const kinds[KINDS] = {"bcast", "reduce", "allreduce", "allgat
 
 /* What the ranks share. */
 typedef struct shared {
-    nbcoll_shm_id id;
+    nbcoll_shm_id id[2];
     atomic_uint here; /* ranks that have come to a meeting, of all meetings */
     double from[RANKS], to[RANKS];
     double loops; /* a ns */
@@ -50,10 +53,10 @@ typedef struct rank {
     shared *s;
     int number;
     unsigned meetings;
-    nbcoll_context *context;
-    nbcoll_comm *comm;
-    nbcoll_driver *driver[NOWHERE];
-    place at; /* of the driver that has the context */
+    nbcoll_context *contexts[2]; /* for any thread, which drivers are given; for one, which ticks interrupt */
+    nbcoll_comm *comms[2], *comm; /* in them; that of the place */
+    nbcoll_driver *driver[TICKS_50];
+    place at;
     char *send, *recv;
 } rank;
 
@@ -73,6 +76,15 @@ static void meet(rank *me)
     unsigned all = ++me->meetings * RANKS;
     for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
         sched_yield();
+}
+
+static volatile unsigned came; /* ticks */
+
+static void on_tick(int number, siginfo_t *info, void *machine)
+{
+    (void)number, (void)machine;
+    nbcoll_tick(info->si_value.sival_ptr);
+    came++;
 }
 
 static uint64_t work(uint64_t loops)
@@ -122,10 +134,15 @@ static double once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
 
 static void go_to(rank *me, place at)
 {
-    if (me->at != NOWHERE)
-        must(nbcoll_driver_remove(me->driver[me->at], me->context));
-    if (at != NOWHERE)
-        must(nbcoll_driver_add(me->driver[at], me->context));
+    if (me->at < TICKS_50)
+        must(nbcoll_driver_remove(me->driver[me->at], me->contexts[0]));
+    else if (periods[me->at])
+        must(nbcoll_tick_stop(me->contexts[1]));
+    if (at < TICKS_50)
+        must(nbcoll_driver_add(me->driver[at], me->contexts[0]));
+    else if (periods[at])
+        must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, periods[at]));
+    me->comm = me->comms[at >= TICKS_50];
     me->at = at;
     struct timespec t = {0, 300000}; /* it takes it over, and sleeps */
     nanosleep(&t, NULL);
@@ -176,16 +193,61 @@ static void measure(rank *me, kind k, size_t bytes)
         fflush(stdout);
 }
 
+/* Rank 0 computes for 20 ms, the least of many times, while rank 1 sleeps: without ticks, with nothing outstanding, and
+ * while an operation waits for rank 1. */
+static void measure_ticks(rank *me)
+{
+    uint64_t loops = (uint64_t)(2e7 * me->s->loops), value;
+    double best[3] = {1e12, 1e12, 1e12};
+    unsigned count[3] = {0};
+    nbcoll_request q;
+
+    for (int i = 0; i < ROUNDS * 3; i++) {
+        int how = i % 3;
+        meet(me);
+        if (me->number == 0) {
+            if (how)
+                must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, periods[TICKS_50]));
+            if (how == 2)
+                must(nbcoll_ibcast(&value, 1, NBCOLL_UINT64, 1, me->comms[1], &q));
+            came = 0;
+            double ns = now();
+            work(loops);
+            ns = now() - ns;
+            if (ns < best[how]) {
+                best[how] = ns;
+                count[how] = came;
+            }
+            if (how)
+                must(nbcoll_tick_stop(me->contexts[1]));
+        } else {
+            struct timespec t = {0, 40000000};
+            nanosleep(&t, NULL);
+            if (how == 2)
+                must(nbcoll_ibcast(&value, 1, NBCOLL_UINT64, 1, me->comms[1], &q));
+        }
+        if (how == 2)
+            must(nbcoll_wait(&q, NBCOLL_FOREVER));
+        meet(me);
+    }
+    for (int how = 1; how < 3 && me->number == 0; how++)
+        printf("a tick that %s takes %.2f us of the computation\n",
+               how == 1 ? "finds nothing outstanding" : "makes a pass in vain",
+               (best[how] - best[0]) / 1e3 / (count[how] ? count[how] : 1));
+    fflush(stdout);
+}
+
 static void open_rank(rank *me)
 {
-    nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id, .rank = me->number, .ranks = RANKS};
-    nbcoll_context_config context = {.size = sizeof context, .flags = NBCOLL_ANY_THREAD};
-    nbcoll_endpoint *ep;
-
-    must(nbcoll_shm_open(&shm, &ep));
-    must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context));
-    must(nbcoll_comm_create(me->context, ep, NULL, &me->comm, NBCOLL_FOREVER));
-    for (int p = 0; p < NOWHERE; p++) {
+    for (int i = 0; i < 2; i++) {
+        nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id[i], .rank = me->number, .ranks = RANKS};
+        nbcoll_context_config context = {.size = sizeof context, .flags = i ? 0 : NBCOLL_ANY_THREAD};
+        nbcoll_endpoint *ep;
+        must(nbcoll_shm_open(&shm, &ep));
+        must(nbcoll_context_create(NBCOLL_ABI, &context, &me->contexts[i]));
+        must(nbcoll_comm_create(me->contexts[i], ep, NULL, &me->comms[i], NBCOLL_FOREVER));
+    }
+    for (int p = 0; p < TICKS_50; p++) {
         int core = p != HERE;
         nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
                                        .spin_ns = p == SPINNING ? UINT64_MAX : core ? 0 : 1};
@@ -201,19 +263,23 @@ static void open_rank(rank *me)
 
 static void run_rank(shared *s, int number)
 {
+    struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
     rank me = {.s = s, .number = number};
 
+    sigaction(SIGRTMIN, &action, NULL);
     open_rank(&me);
+    measure_ticks(&me);
     if (number == 0)
         printf("%-10s %7s  %-7s %9s %9s %9s %9s\n", "operation", "bytes", "driver", "pure, us", "compute", "total",
                "overlap");
     for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < SIZES; i++)
             measure(&me, (kind)k, sizes[i]);
-    for (int p = 0; p < NOWHERE; p++)
+    for (int p = 0; p < TICKS_50; p++)
         must(nbcoll_driver_free(me.driver[p]));
-    while (nbcoll_context_free(me.context) == NBCOLL_ERR_BUSY)
-        ;
+    for (int i = 0; i < 2; i++)
+        while (nbcoll_context_free(me.contexts[i]) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(me.contexts[i]);
 }
 
 int main(void)
@@ -222,7 +288,8 @@ int main(void)
     int is_wrong = 0, how;
 
     bind_to(0);
-    must(nbcoll_shm_id_make(&s->id));
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_shm_id_make(&s->id[i]));
     for (int i = 0; i < 20; i++) {
         double at = now();
         work(1000000);

@@ -156,6 +156,7 @@
 #include "engine/7_calls/several.c"
 #include "engine/7_calls/shrink.c"
 #include "engine/7_calls/start.c"
+#include "engine/7_calls/started.c"
 #include "engine/7_calls/tick.c"
 #include "engine/7_calls/wait.c"
 #include "host/alive.c"

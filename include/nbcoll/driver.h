@@ -132,7 +132,8 @@ NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll
  * operation that waits for a slot) or concerns failures, cancelling and the making of communicators. After the first
  * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. */
 
-#define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period */
+#define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period. A signal costs the program one to some microseconds, in a
+                                    virtual machine tens: with a period of less than that it would do nothing else */
 
 /* Ticks may come from now on. With `signal` not 0 the library makes a timer that sends it to the calling thread, which
  * has to be the one that uses the context, each `period` nanoseconds, with the context as the signal's value; with 0

@@ -310,6 +310,13 @@ typedef struct nbcoll_request {
 NBCOLL_API nbcoll_status nbcoll_test(nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout);
 
+/* Waits until the steps of the lane START (schedule.h) have ended: the levels of a split tree that a rank does itself
+ * before it computes. A start does them as far as it goes without waiting, and leaves the rest to drivers and later
+ * calls; with this after it, it blocks as the calls of Denis et al. do (split.h). An operation that has no such steps,
+ * or has ended, is OK at once, and so is the null request; how it ended test or wait says. Errors: ERR_NULL,
+ * ERR_REQUEST, ERR_BUSY, ERR_TIMEOUT, ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeout);
+
 /* Several requests, which may belong to different contexts of the calling thread. `statuses` may be null; else
  * statuses[i] is what test would have returned for requests[i]. test_all and wait_all return OK when all ended with OK,
  * the first error in array order when all ended, else PENDING or the timeout. any: the first that ended (null and

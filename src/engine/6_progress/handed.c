@@ -88,18 +88,27 @@ static nbcolli_request *nbcolli_reversed(nbcolli_request *newest, uint64_t n)
     return list;
 }
 
-/* Steps of the lane START that a start, which hands over now or has done so, has not come to. */
-static uint32_t nbcolli_steps_left(nbcolli_request *r)
+uint32_t nbcolli_starting_left(const nbcolli_request *r)
 {
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (r->context->serves == NBCOLLI_SERVES_PROGRESS || !r->run) /* a driver takes it; it ended, or has no slot */
-        /* relaxed: the lock orders it */
-        return nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)) ? s->starting : 0;
+    if (!s || !s->starting || !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
+        return 0; /* relaxed: the lock orders it */
+    if (!r->run) /* it has not been taken, or has no slot */
+        return s->starting;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
         left += s->step[i].lane == NBCOLL_LANE_START && r->run->before[i] != NBCOLLI_STEP_OVER;
     return left;
+}
+
+/* The same that a start, which hands over now or has done so, has not come to. */
+static uint32_t nbcolli_steps_left(const nbcolli_request *r)
+{
+    int is_drivers = r->context->serves == NBCOLLI_SERVES_PROGRESS;
+    /* relaxed: the lock orders it */
+    int is_pending = nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed));
+    return is_drivers && is_pending ? r->schedule->starting : nbcolli_starting_left(r);
 }
 
 #define NBCOLLI_START_BYTES 8192 /* that a call copies, combines and sends beside a driver */

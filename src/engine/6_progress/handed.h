@@ -25,6 +25,9 @@ static inline int nbcolli_is_handed(nbcoll_context *c)
     return atomic_load_explicit(&c->handed, memory_order_seq_cst) != NULL; /* after the lock was given back */
 }
 
+/* Steps of the lane START that have not ended. The lock is held. */
+uint32_t nbcolli_starting_left(const nbcolli_request *r);
+
 /* Takes what has been handed over, as far as it goes. The lock is held. */
 void nbcolli_take_handed(nbcoll_context *c);
 

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a driver on the rank's own core takes of its computation, and how soon the operation ends: the benchmark of
+ * uKACC (Nomura et al., section V). Each rank has a core. A broadcast down a chain, in 16 pieces as a graph
+ * (examples/chain), is started on rank 1, and matrices are multiplied, one product after the other, until it has ended;
+ * rank 0 starts it later, so that most of the time there is nothing to do but to wait. Who progresses on rank 1, on its
+ * core:
+ *
+ *     driver    a driver that sleeps till its message comes
+ *     given way the same, and the computation has nice 19
+ *     yields    a driver that never sleeps, but yields
+ *     polls     one that does not yield either, as LibNBC's thread
+ *     ticks     a timer, each 100 us
+ *     manual    nobody: the computation tests after each product. All receives are posted first
+ *
+ *     lost      1 - t(the same products alone) / t(these products)
+ *     ended     from rank 0's start to rank 1's end, over that of manual
+ *
+ * Medians of rounds in which all take turns. openblas, one thread. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
+#include <cblas.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../examples/chain/chain.h"
+#include "nbcoll/driver.h"
+#include "nbcoll/shm.h"
+
+#include "timing.h"
+
+enum { RANKS = 2, ROUNDS = 11, PIECES = 16, SIZES = 3, MATRIX = 96, WAIT_US = 5000, PERIOD_US = 100 };
+static const size_t sizes[SIZES] = {12500, 125000, 1250000}; /* bytes; the paper's */
+
+typedef enum way { DRIVER, GIVEN_WAY, YIELDS, POLLS, TICKS, MANUAL, WAYS } way;
+static const char *const ways[WAYS] = {"driver", "given way", "yields", "polls", "ticks", "manual"};
+
+/* What the ranks share. */
+typedef struct shared {
+    nbcoll_shm_id id[2];
+    atomic_uint here; /* ranks that have come to a meeting, of all meetings */
+    _Atomic double begun, ended;
+} shared;
+
+typedef struct rank {
+    shared *s;
+    int number;
+    unsigned meetings;
+    nbcoll_context *context[2]; /* for any thread, and for one */
+    nbcoll_comm *comm[2];
+    nbcoll_driver *driver[POLLS + 1];
+} rank;
+
+static double a[MATRIX * MATRIX], b[MATRIX * MATRIX], c[MATRIX * MATRIX];
+
+static void meet(rank *me)
+{
+    unsigned all = ++me->meetings * RANKS;
+    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
+        ;
+}
+
+static void multiply(void)
+{
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, MATRIX, MATRIX, MATRIX, 1e-3, a, MATRIX, b, MATRIX, 1, c,
+                MATRIX);
+}
+
+static void on_tick(int number, siginfo_t *info, void *machine)
+{
+    (void)number, (void)machine;
+    nbcoll_tick(info->si_value.sival_ptr);
+}
+
+static void on_done(nbcoll_request request, nbcoll_status status, void *user)
+{
+    (void)request;
+    must(status);
+    atomic_store(&((rank *)user)->s->ended, now());
+}
+
+static void begin(rank *me, way how)
+{
+    if (how <= POLLS)
+        must(nbcoll_driver_add(me->driver[how], me->context[0]));
+    else if (how == TICKS)
+        must(nbcoll_tick_start(me->context[1], SIGRTMIN, PERIOD_US * 1000));
+    setpriority(PRIO_PROCESS, (id_t)gettid(), how == GIVEN_WAY ? 19 : 0);
+}
+
+static void end(rank *me, way how)
+{
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 0);
+    if (how <= POLLS)
+        must(nbcoll_driver_remove(me->driver[how], me->context[0]));
+    else if (how == TICKS)
+        must(nbcoll_tick_stop(me->context[1]));
+}
+
+/* Has it ended? Where others progress it, without a call. */
+static int is_over(nbcoll_request *q, way how)
+{
+    if (how == MANUAL)
+        return nbcoll_test(q) != NBCOLL_PENDING;
+    uint32_t state = __atomic_load_n(&q->at->state, __ATOMIC_ACQUIRE);
+    return state != NBCOLLI_REQUEST_HANDED && state != NBCOLLI_REQUEST_ACTIVE;
+}
+
+/* Rank 1: the share lost, and how long it took from rank 0's start on. */
+static void receive_once(rank *me, nbcoll_schedule *s, void *data, way how, double *lost, double *took)
+{
+    nbcoll_request q;
+    int products = 0;
+
+    atomic_store(&me->s->ended, 0);
+    begin(me, how);
+    meet(me);
+    double from = now();
+    must(nbcoll_schedule_start(s, NULL, data, me->comm[how > POLLS], &q));
+    if (how <= POLLS)
+        must(nbcoll_on_done(q, on_done, me));
+    do {
+        multiply();
+        products++;
+    } while (!is_over(&q, how));
+    double to = now(), ended = atomic_load(&me->s->ended);
+    must(nbcoll_wait(&q, NBCOLL_FOREVER));
+    end(me, how);
+    double alone = now();
+    for (int i = 0; i < products; i++)
+        multiply();
+    alone = now() - alone;
+    meet(me);
+    *lost = 1 - alone / (to - from);
+    *took = (ended > 0 ? ended : to) - atomic_load(&me->s->begun);
+}
+
+static void send_once(rank *me, nbcoll_schedule *s, void *data, way how)
+{
+    meet(me);
+    for (double until = now() + WAIT_US * 1e3; now() < until;)
+        ;
+    nbcoll_request q;
+    atomic_store(&me->s->begun, now());
+    must(nbcoll_schedule_start(s, NULL, data, me->comm[how > POLLS], &q));
+    must(nbcoll_wait(&q, NBCOLL_FOREVER));
+    meet(me);
+}
+
+static void measure(rank *me, size_t bytes)
+{
+    static double lost[WAYS][ROUNDS], took[WAYS][ROUNDS];
+    nbcoll_args args = {.size = sizeof args, .operation = NBCOLL_OPERATION_BCAST, .count = bytes,
+                        .reduction = {NBCOLL_BYTE, NBCOLL_SUM}, .segment = bytes / PIECES};
+    nbcoll_builder_config config = {.size = sizeof config, .rank = me->number, .ranks = RANKS};
+    nbcoll_schedule *s[2]; /* each belongs to a context */
+    void *data = calloc(1, bytes);
+
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_build_schedule(&chain_algorithms[0], &args, &config, &s[i]));
+    for (int i = -1; i < ROUNDS; i++)
+        for (int how = 0; how < WAYS; how++) {
+            int at = i < 0 ? 0 : i;
+            if (me->number == 0)
+                send_once(me, s[how > POLLS], data, (way)how);
+            else
+                receive_once(me, s[how > POLLS], data, (way)how, &lost[how][at], &took[how][at]);
+        }
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_schedule_free(s[i]));
+    free(data);
+    for (int how = 0; how < WAYS && me->number == 1; how++) {
+        qsort(lost[how], ROUNDS, sizeof(double), by_value);
+        qsort(took[how], ROUNDS, sizeof(double), by_value);
+    }
+    for (int how = 0; how < WAYS && me->number == 1; how++)
+        printf("%8zu  %-10s %7.1f%% %9.1f %9.2f\n", bytes, ways[how], 100 * lost[how][ROUNDS / 2],
+               took[how][ROUNDS / 2] / 1e3, took[how][ROUNDS / 2] / took[MANUAL][ROUNDS / 2]);
+    fflush(stdout);
+}
+
+static void pause_not(void *user, uint64_t looks)
+{
+    (void)user, (void)looks;
+}
+
+static void open_rank(rank *me)
+{
+    for (int i = 0; i < 2; i++) {
+        nbcoll_shm_config shm = {.size = sizeof shm, .id = me->s->id[i], .rank = me->number, .ranks = RANKS};
+        nbcoll_context_config context = {.size = sizeof context, .flags = i ? 0 : NBCOLL_ANY_THREAD};
+        nbcoll_endpoint *ep;
+        must(nbcoll_shm_open(&shm, &ep));
+        must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context[i]));
+        must(nbcoll_comm_create(me->context[i], ep, NULL, &me->comm[i], NBCOLL_FOREVER));
+    }
+    for (int how = 0; how <= POLLS && me->number == 1; how++) {
+        int core = 1;
+        nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
+                                       .spin_ns = how == YIELDS ? UINT64_MAX : 1};
+        config.host = (nbcoll_host){.size = sizeof config.host, .pause = how == POLLS ? pause_not : NULL};
+        must(nbcoll_driver_create(&config, &me->driver[how]));
+        must(nbcoll_driver_start(me->driver[how]));
+    }
+}
+
+static void run_rank(shared *s, int number)
+{
+    struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
+    rank me = {.s = s, .number = number};
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(number, &set);
+    sigaction(SIGRTMIN, &action, NULL);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) {
+        perror("core");
+        _exit(1);
+    }
+    for (int i = 0; i < MATRIX * MATRIX; i++)
+        a[i] = b[i] = 1e-3 * i;
+    open_rank(&me);
+    if (number == 1)
+        printf("%8s  %-10s %8s %9s %9s\n", "bytes", "way", "lost", "ended, us", "to manual");
+    for (int i = 0; i < SIZES; i++)
+        measure(&me, sizes[i]);
+    for (int how = 0; how <= POLLS && number == 1; how++)
+        must(nbcoll_driver_free(me.driver[how]));
+    for (int i = 0; i < 2; i++)
+        while (nbcoll_context_free(me.context[i]) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(me.context[i]);
+}
+
+int main(void)
+{
+    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int is_wrong = 0, how;
+
+    for (int i = 0; i < 2; i++)
+        must(nbcoll_shm_id_make(&s->id[i]));
+    for (int r = 0; r < RANKS; r++)
+        if (fork() == 0) {
+            run_rank(s, r);
+            fflush(stdout);
+            _exit(0);
+        }
+    for (int r = 0; r < RANKS; r++)
+        is_wrong |= wait(&how) < 0 || how != 0;
+    return is_wrong;
+}
