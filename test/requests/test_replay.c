@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Small operations that go well again and again are replayed: a start and a wait then do only what cannot be left out
- * (src/engine/6_progress/replay.h). Whatever else is called meanwhile finds the operation as it would be without.
+ * (src/engine/6_progress/replay.h). Whatever else is called meanwhile finds the operation as it would be without. All
+ * of it with operations that are messages, and again with those that are cells.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +17,27 @@
 
 #include "../../src/engine/1_state/context.h"
 #include "nbcoll/loopback.h"
+#include "nbcoll/select.h"
 #include "world.h"
 
-enum { RANKS = 4, WARM = 3, ROUNDS = 3000 };
+enum { RANKS = 4, WARM = 3, ROUNDS = 3000, RULES = 3 };
+
+/* Null: operations are messages, or what the library chooses; else this algorithm's. */
+static const char *by;
+
+/* By that algorithm. */
+static nbcoll_comm_config by_rules(nbcoll_rule rule[RULES])
+{
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+
+    static const nbcoll_operation of[RULES] = {NBCOLL_OPERATION_ALLREDUCE, NBCOLL_OPERATION_BCAST,
+                                               NBCOLL_OPERATION_BARRIER};
+    for (int i = 0; by && i < RULES; i++)
+        rule[i] = (nbcoll_rule){.algorithm = nbcoll_algorithm_find(of[i], by)};
+    comm.rules = rule;
+    comm.rule_count = by ? RULES : 0;
+    return comm;
+}
 
 /* Ranks over loopback, without observers, stepped by one thread. */
 typedef struct scene {
@@ -77,9 +96,11 @@ static void all(scene *s, int round)
 /* With an allreduce that has gone often enough, of persistent requests or of others. */
 static void open_scene(scene *s, int ranks, int persistent, uint32_t slots)
 {
-    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = ranks};
+    nbcoll_loopback_config loopback = {
+        .size = sizeof loopback, .ranks = ranks, .flags = by ? NBCOLL_LOOPBACK_SHARED : 0};
     nbcoll_context_config config = {.size = sizeof config};
-    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_rule rule[RULES];
+    nbcoll_comm_config comm = by_rules(rule);
 
     memset(s, 0, sizeof *s);
     s->ranks = ranks;
@@ -210,7 +231,8 @@ static void whoever_comes_in_finds_it_active(void **state)
                 set(&s, 100);
                 for (int r = 0; r < ranks; r++) {
                     start(&s, r);
-                    if (all_of_them[i] != tests || r == 0) /* a test may end the last one's */
+                    /* a test may end the last one's, of messages; of cells, whatever comes in */
+                    if (by ? r + 1 < ranks : all_of_them[i] != tests || r == 0)
                         all_of_them[i](&s, r);
                 }
                 finish(&s);
@@ -343,8 +365,10 @@ static void a_root_far_ahead_is_caught_up_with(void **state)
 /* Buffers that change from call to call, and schedules that a small cache throws out while their requests are used. */
 static void other_buffers_and_evicted_schedules(void **state)
 {
-    nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2};
-    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_loopback_config loopback = {
+        .size = sizeof loopback, .ranks = 2, .flags = by ? NBCOLL_LOOPBACK_SHARED : 0};
+    nbcoll_rule rule[RULES];
+    nbcoll_comm_config comm = by_rules(rule);
     scene s;
     int32_t in[2][8], out[2][8];
     (void)state;
@@ -426,6 +450,33 @@ static void any_mixture(void **state)
         }
 }
 
+/* Each rank waits for all others, in turn: whoever comes in while some are there and some are not finds it so. */
+static void a_barrier_waits_for_all(void **state)
+{
+    uint64_t seed = 20261123;
+    (void)state;
+    for (int ranks = 2; ranks <= RANKS; ranks++) {
+        scene s;
+        open_scene(&s, ranks, 0, 3);
+        for (int round = 0; round < ROUNDS / ranks; round++) {
+            for (int i = 0, r = (int)(world_random(&seed) % (uint64_t)ranks); i < ranks; i++, r = (r + 1) % ranks) {
+                EXPECT(OK, nbcoll_ibarrier(s.comm[r], &s.q[r]));
+                for (int k = 0; i + 1 < ranks && k < ranks; k++) {
+                    uint64_t what = world_random(&seed) % 8;
+                    if (what == 0)
+                        EXPECT(OK, nbcoll_progress(s.context[k]));
+                    else if (what == 1 && s.q[k].at)
+                        EXPECT(PENDING, nbcoll_test(&s.q[k]));
+                    else if (what == 2 && s.q[k].at)
+                        EXPECT(ERR_TIMEOUT, nbcoll_wait(&s.q[k], 0));
+                }
+            }
+            finish(&s);
+        }
+        close_scene(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +490,9 @@ int main(void)
         cmocka_unit_test(other_buffers_and_evicted_schedules),
         cmocka_unit_test(more_persistent_requests_than_keep_runs),
         cmocka_unit_test(any_mixture),
+        cmocka_unit_test(a_barrier_waits_for_all),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("messages", tests, NULL, NULL);
+    by = "slots";
+    return failed + cmocka_run_group_tests_name("cells", tests, NULL, NULL);
 }

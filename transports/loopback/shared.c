@@ -57,7 +57,13 @@ static void *nbcolli_loopback_map(nbcoll_endpoint *ep, uint64_t at, size_t bytes
 
 static void nbcolli_loopback_shared_wake(nbcoll_endpoint *ep, int peer)
 {
-    nbcolli_loopback_wake(&nbcolli_loopback_end_of(ep)->world->port[peer]);
+    struct nbcolli_loopback_port *port = nbcolli_loopback_end_of(ep)->world->port;
+
+    for (int rank = 0; peer < 0 && rank < ep->ranks; rank++)
+        if (rank != ep->rank)
+            nbcolli_loopback_wake(&port[rank]);
+    if (peer >= 0)
+        nbcolli_loopback_wake(&port[peer]);
 }
 
 const nbcoll_shared nbcolli_loopback_shared = {.size = sizeof nbcolli_loopback_shared,

@@ -54,7 +54,11 @@ void nbcolli_shm_rouse(nbcoll_endpoint *ep, int peer)
 {
     struct nbcolli_shm_end *e = nbcolli_shm_end(ep);
 
-    if (atomic_load(nbcolli_shm_sleepers(e))) /* seq_cst, as the change before it */
+    if (!atomic_load(nbcolli_shm_sleepers(e))) /* seq_cst, as the change before it */
+        return;
+    if (peer < 0)
+        nbcolli_shm_wake_all(e);
+    else
         nbcolli_shm_wake(e, peer);
 }
 

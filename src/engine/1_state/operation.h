@@ -41,7 +41,7 @@ struct nbcolli_op {
     uint32_t channel; /* 1 + it; 0: none */
     uint32_t epoch;   /* the pair's then; of a receive not used */
     uint32_t opened;  /* send: the epoch in which a line has gone; receive: the pair's version when one came. Where that
-                         is the pair's, the channel is open */
+                         is the pair's, the channel is open. Fetch of a brief run: 1 if its part was in a first cell */
     nbcolli_pair *pair;
 
     /* Set back when the run is taken; then progress: the phases of the step. */
@@ -90,9 +90,9 @@ typedef struct nbcolli_move {
     uint32_t kind; /* nbcoll_kind; JOIN: behind the last one */
     uint32_t bytes;
     void *to; /* for the buffers of the request that keeps the run */
-    const void *left, *right;
-    nbcolli_op *op;                  /* of a SEND or RECV */
-    nbcolli_reduce_kernel *combines; /* of a REDUCE */
+    const void *left, *right;        /* FETCH_REDUCE: left is what was there; null, if that is the right operand */
+    nbcolli_op *op;                  /* of a step with a peer, and of an EXPOSE */
+    nbcolli_reduce_kernel *combines; /* of a REDUCE or FETCH_REDUCE */
     nbcoll_step step;
 } nbcolli_move;
 

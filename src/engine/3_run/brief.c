@@ -41,27 +41,29 @@ static __attribute__((noinline)) void nbcolli_brief_receive_slowly(nbcolli_run *
 
 static inline void nbcolli_brief_reduce(nbcolli_run *run, const nbcolli_brief *b, nbcoll_step step)
 {
-    nbcoll_reduction how = run->schedule->step[step].reduction;
-    nbcolli_reduce(how, nbcolli_brief_at(run, b->to, b->to_at), nbcolli_brief_at(run, b->left, b->left_at),
-                   nbcolli_brief_at(run, b->right, b->right_at), b->bytes / nbcolli_packed_size(how.type));
+    nbcolli_reduce_kernel_of(run->schedule->step[step].reduction)(
+        (char *)nbcolli_brief_at(run, b->to, b->to_at), (char *)nbcolli_brief_at(run, b->left, b->left_at),
+        (char *)nbcolli_brief_at(run, b->right, b->right_at), b->bytes);
 }
 
-/* Can the next start replay it: has it gone in lines, and can they be taken? */
+/* Can the next start replay it: has it gone in lines, and can they be taken? Was what it fetched found at a glance, one
+ * part of each owner's? */
 static int nbcolli_brief_can_replay(const nbcolli_run *run)
 {
     for (const nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
         const nbcolli_op *op = m->op;
         if ((m->kind == NBCOLL_SEND && op->opened != op->pair->epoch) ||
-            (m->kind == NBCOLL_RECV && (op->opened != op->pair->version || !op->post.link->lines.take)))
+            (m->kind == NBCOLL_RECV && (op->opened != op->pair->version || !op->post.link->lines.take)) ||
+            ((m->kind == NBCOLL_FETCH || m->kind == NBCOLL_FETCH_REDUCE) && op->opened != 1))
             return 0;
     }
-    return 1;
+    return run->schedule->widest <= 1;
 }
 
 /* The end of a run that nobody keeps. */
 static __attribute__((noinline)) void nbcolli_brief_leave(nbcolli_run *run, nbcolli_request *r)
 {
-    if (!r->kept && !run->schedule->shared && run->schedule->kept < NBCOLLI_KEPT && nbcolli_brief_can_replay(run))
+    if (!r->kept && run->schedule->kept < NBCOLLI_KEPT && nbcolli_brief_can_replay(run))
         nbcolli_run_keep(run, r);
     else
         nbcolli_run_shelve(run);
@@ -100,7 +102,7 @@ static inline void nbcolli_brief_finish(nbcolli_run *run)
 static int nbcolli_brief_fetch(nbcolli_op *op, const nbcolli_brief *b)
 {
     op->phase = NBCOLLI_LOOKING;
-    op->cell = op->vain = 0;
+    op->cell = op->vain = op->opened = 0;
     op->suspect = 0;
     return nbcolli_glance(op, b);
 }

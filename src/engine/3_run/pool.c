@@ -161,14 +161,14 @@ static int nbcolli_run_pack(nbcolli_run *run, const nbcolli_request *r)
 static nbcolli_move nbcolli_run_move(nbcolli_run *run, nbcoll_step step)
 {
     const nbcolli_brief *b = &run->schedule->brief[step];
-    int is_message = b->kind == NBCOLL_SEND || b->kind == NBCOLL_RECV;
+    int combines = b->kind == NBCOLL_REDUCE || b->kind == NBCOLL_FETCH_REDUCE;
 
     return (nbcolli_move){
         .kind = b->kind,
         .bytes = b->bytes,
         .step = step,
-        .op = is_message ? &run->op[b->op] : NULL,
-        .combines = b->kind == NBCOLL_REDUCE ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
+        .op = b->op != UINT32_MAX ? &run->op[b->op] : NULL,
+        .combines = combines ? nbcolli_reduce_kernel_of(run->schedule->step[step].reduction) : NULL,
     };
 }
 
@@ -176,21 +176,33 @@ void nbcolli_run_aim(nbcolli_run *run)
 {
     for (nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
         const nbcolli_brief *b = &run->schedule->brief[m->step];
+        int is_left = run->schedule->step[m->step].side == NBCOLL_LEFT;
         m->to = nbcolli_brief_at(run, b->to, b->to_at);
-        m->left = nbcolli_brief_at(run, b->left, b->left_at);
-        m->right = nbcolli_brief_at(run, b->right, b->right_at);
+        m->left = m->right = NULL;
+        if (b->kind == NBCOLL_FETCH_REDUCE)
+            m->left = is_left ? NULL : m->to;
+        else if (b->kind != NBCOLL_FETCH) { /* which has other things there */
+            m->left = nbcolli_brief_at(run, b->left, b->left_at);
+            m->right = nbcolli_brief_at(run, b->right, b->right_at);
+        }
     }
 }
 
-/* The next step for a replay: of those that wait for no other one any more one that is no receive, if there is any. */
+static int nbcolli_brief_waits(const nbcolli_brief *b)
+{
+    return b->kind == NBCOLL_RECV || b->kind == NBCOLL_FETCH || b->kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* The next step for a replay: of those that wait for no other one any more one that waits for no peer, if there is any.
+ */
 static nbcoll_step nbcolli_run_choose(const nbcoll_schedule *s, const uint32_t *before)
 {
     nbcoll_step chosen = NBCOLL_START;
 
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        if (before[i] == 0 && (s->brief[i].kind != NBCOLL_RECV || chosen == NBCOLL_START)) {
+        if (before[i] == 0 && (!nbcolli_brief_waits(&s->brief[i]) || chosen == NBCOLL_START)) {
             chosen = i;
-            if (s->brief[i].kind != NBCOLL_RECV)
+            if (!nbcolli_brief_waits(&s->brief[i]))
                 break;
         }
     return chosen;
@@ -235,7 +247,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
         op->post.link = comm->peer[v->peer].link;
         op->post.peer = comm->peer[v->peer].address;
     }
-    if (run->is_brief && !s->shared)
+    if (run->is_brief)
         nbcolli_run_order(run);
 }
 

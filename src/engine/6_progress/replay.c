@@ -6,6 +6,7 @@
 #include "../2_wire/control.h"
 #include "../3_run/brief.h"
 #include "../3_run/cells.h"
+#include "../3_run/glance.h"
 #include "../3_run/pool.h"
 #include "../4_comm/requests.h"
 #include "../5_match/ask.h"
@@ -61,13 +62,29 @@ static __attribute__((noinline)) nbcoll_status nbcolli_replay_rests(nbcolli_requ
     return how == NBCOLLI_REPLAY_WAITS ? NBCOLL_AGAIN : NBCOLL_PENDING;
 }
 
-/* A step that needs nobody. */
-static inline void nbcolli_replay_work(const nbcolli_move *m)
+/* An exposure, or the fetches from `m` on; a start does not look for these. Leaves in the run's `at` what follows, or
+ * where it waits or stops. */
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m,
+                                                                     int starts)
 {
-    if (m->kind == NBCOLL_REDUCE)
-        m->combines(m->to, m->left, m->right, m->bytes);
-    else
-        nbcolli_brief_copy(m->to, m->left, m->bytes);
+    nbcolli_run *run = r->kept;
+    int is_other = nbcolli_slot_of(r->comm, r->tag)->failed != 0;
+
+    run->tag = r->tag;
+    run->at = m;
+    if (is_other)
+        return NBCOLLI_REPLAY_STOPS;
+    if (m->kind == NBCOLL_EXPOSE) {
+        int is_shown = nbcolli_glance_show(run, m->step);
+        run->at += is_shown;
+        return is_shown ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
+    }
+    if (starts)
+        return NBCOLLI_REPLAY_WAITS;
+    run->at = nbcolli_glance_in_turn(run, m, &is_other);
+    return is_other ? NBCOLLI_REPLAY_STOPS
+           : run->at->kind == NBCOLL_FETCH || run->at->kind == NBCOLL_FETCH_REDUCE ? NBCOLLI_REPLAY_WAITS
+                                                                                  : NBCOLLI_REPLAY_GOES;
 }
 
 static inline void nbcolli_replay_over(const nbcolli_request *r)
@@ -78,6 +95,11 @@ static inline void nbcolli_replay_over(const nbcolli_request *r)
     /* relaxed: as in nbcolli_operation_over */
     atomic_store_explicit(&comm->ended, atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1,
                           memory_order_relaxed);
+}
+
+static int nbcolli_is_final(const nbcoll_schedule *s, nbcoll_step step)
+{
+    return s->brief[step].kind == NBCOLL_FETCH && !s->brief[step].after_count && !s->before[step];
 }
 
 /* Sets the run to where the replay has brought it, as the general way would have. */
@@ -98,14 +120,17 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     else
         nbcolli_run_rewind(run);
     nbcolli_run_begin(run, r);
+    run->cells = run->parts = 0;
     for (const nbcolli_move *m = run->move; m != run->at; m++) {
         if (m->op)
             m->op->phase = NBCOLLI_SETTLED;
+        run->cells += m->kind == NBCOLL_EXPOSE;
+        run->finals += nbcolli_is_final(s, m->step);
         nbcolli_brief_end(run, m->step, &s->brief[m->step]);
     }
     ready->head = ready->tail = 0;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        if (run->before[i] == 0)
+        if (run->before[i] == 0 && !nbcolli_is_final(s, i))
             run->ready[ready->tail++] = i;
     run->state = NBCOLLI_RUN_ACTIVE;
     nbcolli_slot_of(run->comm, run->tag)->active = run;
@@ -150,8 +175,16 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
             return nbcolli_replay_begins(r, m, NBCOLLI_REPLAY_WAITS);
         else if (m->kind == NBCOLL_JOIN)
             break;
-        else
-            nbcolli_replay_work(m);
+        else if (m->kind == NBCOLL_REDUCE)
+            m->combines(m->to, m->left, m->right, m->bytes);
+        else if (m->kind == NBCOLL_COPY)
+            nbcolli_brief_copy(m->to, m->left, m->bytes);
+        else {
+            nbcolli_replay how = nbcolli_replay_cells(r, m, 1);
+            if (how != NBCOLLI_REPLAY_GOES)
+                return nbcolli_replay_begins(r, r->kept->at, how);
+            m = r->kept->at - 1;
+        }
     nbcolli_replay_over(r);
     r->status = r->outcome = NBCOLL_OK;
     atomic_store_explicit(&r->state, r->persistent ? NBCOLLI_REQUEST_OVER : NBCOLLI_REQUEST_ENDED,
@@ -184,10 +217,19 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
                 return nbcolli_replay_rests(r, m, how);
         } else if (m->kind == NBCOLL_JOIN)
             break;
-        else if (m->kind != NBCOLL_SEND)
-            nbcolli_replay_work(m);
-        else if (!nbcolli_replay_send(m, r->tag))
-            return nbcolli_replay_rests(r, m, NBCOLLI_REPLAY_STOPS);
+        else if (m->kind == NBCOLL_SEND) {
+            if (!nbcolli_replay_send(m, r->tag))
+                return nbcolli_replay_rests(r, m, NBCOLLI_REPLAY_STOPS);
+        } else if (m->kind == NBCOLL_REDUCE)
+            m->combines(m->to, m->left, m->right, m->bytes);
+        else if (m->kind == NBCOLL_COPY)
+            nbcolli_brief_copy(m->to, m->left, m->bytes);
+        else {
+            how = nbcolli_replay_cells(r, m, 0);
+            if (how != NBCOLLI_REPLAY_GOES)
+                return nbcolli_replay_rests(r, r->kept->at, how);
+            m = r->kept->at - 1;
+        }
     nbcolli_replay_over(r);
     r->context->replaying = NULL;
     if (--r->context->till_pass == 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Replays: the way of small operations that go well again and again. What a brief run does is known from its last time:
- * its steps in an order, the channels of its messages both ways, the request that keeps it. While nothing else is
- * outstanding in the context, a start works these steps off up to the first receive, and a wait looks at the one ring
- * from which its line will come, and goes on. Neither counters nor queues nor the slot are touched: to all others such
- * an operation has not been taken over. Whoever enters the context meanwhile first makes it what it would be by the
- * general way, with the same state, and so does whatever cannot go on as the last time.
+ * its steps in an order, the channels of its messages both ways, the request that keeps it; and that what it fetches
+ * stands in the first cell of each owner. While nothing else is outstanding in the context, a start works these steps
+ * off up to the first receive or fetch, and a wait looks at the one ring from which its line will come, or at the cell,
+ * and goes on. Neither counters nor queues are touched, nor the slot but for what an exposure notes of its readers: to
+ * all others such an operation has not been taken over. Whoever enters the context meanwhile first makes it what it
+ * would be by the general way, with the same state, and so does whatever cannot go on as the last time.
  *
- * A receive is waited for in the order of the steps, so others that are ready may have to wait with it; a wait looks
- * only so often before it enters. What comes from others is not seen by a replay: after so many of them a pass is
+ * A receive or fetch is waited for in the order of the steps, so others that are ready may have to wait with it; a wait
+ * looks only so often before it enters. What comes from others is not seen by a replay: after so many of them a pass is
  * made. Only in contexts of one thread. Inline: the look whether one can begin. */
 #ifndef NBCOLLI_ENGINE_PROGRESS_REPLAY_H
 #define NBCOLLI_ENGINE_PROGRESS_REPLAY_H
@@ -15,6 +16,7 @@
 #include "../2_wire/channel.h"
 
 #define NBCOLLI_REPLAY_LOOKS 64u  /* of a wait, before it enters */
+#define NBCOLLI_REPLAY_YIELDS 8u  /* so many, where ranks take turns on a core */
 #define NBCOLLI_REPLAY_PASSES 64u /* replays that end by a line between two passes */
 
 /* Can the start of an inactive request that keeps a run be a replay? With nothing outstanding all slots are free, and

@@ -258,14 +258,21 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
     }
 }
 
-/* After a glance that found nothing: further ones, while spinning is right. PENDING: a call that enters is to see. */
+/* After a glance that found nothing: further ones, while spinning is right, or after yields to the ranks of this core,
+ * for which nothing has to be unfolded. PENDING: a call that enters is to see. */
 static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
 {
-    const nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_context *c = nbcolli_context_of(*request);
+    uint64_t looks = c->crowded ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
     nbcoll_status s = NBCOLL_AGAIN;
 
-    for (uint64_t looks = timeout && !c->crowded && !c->host.pause ? NBCOLLI_REPLAY_LOOKS : 1; looks > 1; looks--) {
-        nbcolli_lock_relax();
+    if (!timeout || c->host.pause || (c->crowded && timeout <= NBCOLLI_ROUND))
+        return NBCOLL_PENDING;
+    for (; looks > 1; looks--) {
+        if (c->crowded)
+            nbcolli_pause(c, looks);
+        else
+            nbcolli_lock_relax();
         s = nbcolli_request_look(request);
         if (s != NBCOLL_AGAIN)
             return s;
