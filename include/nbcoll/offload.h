@@ -35,6 +35,7 @@
  */
 #include "schedule.h"
 #include "show.h"
+#include "verify.h"
 
 #ifndef NBCOLL_OFFLOAD_H
 #define NBCOLL_OFFLOAD_H
@@ -213,6 +214,33 @@ NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
  *
  * Nothing is allocated. The same program gives the same bytes. Errors: ERR_NULL, ERR_CALL (write stopped it). */
 NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbcoll_write *write, void *user);
+
+/* ---- proving --------------------------------------------------------------------------------------------------- */
+
+/* What a program does, as a schedule of its rank, for all readers of schedules: a step for each task, an edge for what
+ * its queues, waits and enables order; eager buffers are scratch memory behind the program's. The caller frees it.
+ * Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_ARGUMENT (the program never ends), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_program_schedule(const nbcoll_program *program, const nbcoll_host *host,
+                                                 nbcoll_schedule **out);
+
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) that the programs of ranks 0..meaning->ranks-1 do what the
+ * schedules do that they were compiled from, whatever the times of their tasks:
+ *
+ *   - nothing of a step begins before all steps that it must follow have ended, as its schedule's edges say;
+ *   - no two queues are one queue pair; each queue is enabled from one management queue, as often as it holds
+ *     something; each completion queue is that of one end of one queue pair, and is consumed, whole, by one queue, so
+ *     that a wait means the messages that it was written for;
+ *   - no message comes before its receive is posted; each long one has its clear-to-send;
+ *   - what the programs do together is proved by nbcoll_verify against `meaning`: every message has its receive, of its
+ *     length; nothing waits for itself; no race; every byte of the result is right.
+ *
+ * Assumed: what verify.h assumes, queue pairs that keep the order, and receives that are posted again as often as
+ * operations use them. `out` and `host` as there. Time and memory grow with the square of the tasks of a rank. Errors:
+ * ERR_NULL, ERR_CONFIG (a size), ERR_RANK (schedules[r] or programs[r] is not of rank r of so many), ERR_ARGUMENT (a
+ * task names what is not there), and those of nbcoll_verify. */
+NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[],
+                                                const nbcoll_program *const programs[], const nbcoll_meaning *meaning,
+                                                const nbcoll_host *host, nbcoll_refutation *out);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,15 @@ extern "C" {
     X(ORDER, "a reduction combines its inputs out of rank order")            /* END, the bytes */                      \
     X(BITS, "two ranks reduce the same elements in different bracketings")   /* END, the bytes; both makers */         \
     X(EARLY, "a rank may end before another has started")                    /* END of the one; START of the other */  \
-    X(TREE, "a reduction is bracketed otherwise than reproducible ones are") /* END, the bytes; their maker */
+    X(TREE, "a reduction is bracketed otherwise than reproducible ones are") /* END, the bytes; their maker */         \
+    /* Of programs (offload.h); the places are steps whose tasks are concerned. */                                     \
+    X(QUEUE, "two branches use one queue pair")                                                                        \
+    X(ENABLED, "not as many are enabled as a queue holds")                                                             \
+    X(SHARED_CQ, "a completion queue is used twice")                                                                   \
+    X(CONSUMED, "not as many entries are waited for as a completion queue gets")                                       \
+    X(NOT_READY, "a message may come before its receive is posted")                                                    \
+    X(UNORDERED, "the second step's tasks may begin before the first step has ended")                                  \
+    X(STUCK, "a queue waits for what only it would let go")
 
 typedef enum nbcoll_flaw {
 #define NBCOLLI_FLAW_ENUM(name, text) NBCOLL_FLAW_##name,

@@ -175,22 +175,31 @@ static nbcoll_status nbcolli_emit_clear(nbcolli_plan *p, const nbcolli_plan_mess
     return status;
 }
 
-static nbcoll_status nbcolli_emit_received(nbcolli_plan *p, const nbcolli_plan_message *m)
+/* The wait for a message, and the receives of an eager one. */
+static nbcoll_status nbcolli_emit_received(nbcolli_plan *p, nbcolli_plan_message *m)
 {
     nbcoll_region whole = nbcolli_plan_view(p, m->step)->write;
     uint32_t management = nbcolli_plan_management(p, m->step), parts = nbcolli_emit_parts(p, m, whole.bytes);
-    int is_bulk = m->queue % 3 == NBCOLL_QUEUE_BULK;
     nbcoll_status status = nbcolli_emit_wait(p, management, m->step, &p->queue[m->queue].receive_cq, parts);
-    if (is_bulk)
+    if (m->queue % 3 == NBCOLL_QUEUE_BULK)
         return status == NBCOLL_OK ? nbcolli_emit_put(p, whole, NBCOLL_NO_QUEUE) : status;
+    m->eager = p->buffers;
     for (uint32_t i = 0; i < parts && status == NBCOLL_OK; i++) {
         nbcoll_task t = nbcolli_emit_new(NBCOLL_TASK_RECV, m->step);
-        nbcoll_region part = nbcolli_emit_part(p, whole, i);
-        t.write = (nbcoll_task_bytes){p->buffers, {{NBCOLL_BUFFER_SCRATCH, 0}, part.bytes}};
+        t.write = (nbcoll_task_bytes){p->buffers++, {{NBCOLL_BUFFER_SCRATCH, 0}, nbcolli_emit_part(p, whole, i).bytes}};
         status = nbcolli_emit_post(p, m->queue, 1, t);
-        if (status == NBCOLL_OK)
-            status = nbcolli_emit_put(p, part, p->buffers++);
     }
+    return status;
+}
+
+/* From now on its region is what came. */
+static nbcoll_status nbcolli_emit_take(nbcolli_plan *p, const nbcolli_plan_message *m)
+{
+    nbcoll_region whole = nbcolli_plan_view(p, m->step)->write;
+    uint32_t parts = nbcolli_emit_parts(p, m, whole.bytes);
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < parts && status == NBCOLL_OK; i++)
+        status = nbcolli_emit_put(p, nbcolli_emit_part(p, whole, i), m->eager + i);
     return status;
 }
 
@@ -215,12 +224,14 @@ static nbcoll_status nbcolli_emit_calc(nbcolli_plan *p, nbcoll_step step)
 
 nbcoll_status nbcolli_plan_emit(nbcolli_plan *p, const nbcolli_plan_event *e)
 {
-    const nbcolli_plan_message *m = e->message == NBCOLL_NO_QUEUE ? NULL : &p->message[e->message];
+    nbcolli_plan_message *m = e->message == NBCOLL_NO_QUEUE ? NULL : &p->message[e->message];
     int is_recv = nbcolli_plan_view(p, e->step)->kind == NBCOLL_RECV;
     if (!m)
         return nbcolli_emit_calc(p, e->step);
     if (e->moment == NBCOLLI_PLAN_GO)
         return is_recv ? nbcolli_emit_clear(p, m) : nbcolli_emit_send(p, m);
+    if (e->moment == NBCOLLI_PLAN_TAKE)
+        return nbcolli_emit_take(p, m);
     if (is_recv)
         return nbcolli_emit_received(p, m);
     return nbcolli_emit_wait(p, nbcolli_plan_management(p, m->step), m->step, &p->queue[m->queue].send_cq, 1);

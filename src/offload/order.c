@@ -7,13 +7,13 @@ static void nbcolli_order_add(nbcolli_plan *p, nbcolli_plan_moment moment, nbcol
 {
     uint32_t tie = message == NBCOLL_NO_QUEUE ? step : message;
     p->event[p->events] = (nbcolli_plan_event){moment, step, message, level};
-    p->order[p->events] = (nbcolli_entry){nbcolli_key(3 * level + (uint32_t)moment, tie), (uint32_t)p->events};
+    p->order[p->events] = (nbcolli_entry){nbcolli_key(4 * level + (uint32_t)moment, tie), (uint32_t)p->events};
     p->events++;
 }
 
 nbcoll_status nbcolli_plan_order(nbcolli_plan *p)
 {
-    size_t most = 2 * (size_t)p->s->steps;
+    size_t most = 2 * (size_t)p->s->steps; /* a message has two at most, all else one */
     p->event = nbcolli_arena_take(&p->c->arena, most, sizeof *p->event);
     p->order = nbcolli_arena_take(&p->c->arena, 2 * most, sizeof *p->order);
     if (!p->event || !p->order)
@@ -25,7 +25,9 @@ nbcoll_status nbcolli_plan_order(nbcolli_plan *p)
             nbcolli_order_add(p, NBCOLLI_PLAN_GO, m->step, i, m->begin);
         if (is_recv)
             nbcolli_order_add(p, NBCOLLI_PLAN_END, m->step, i, nbcolli_plan_met(p, m->step));
-        else if (p->is_awaited[m->step])
+        if (is_recv && m->queue % 3 == NBCOLL_QUEUE_EAGER)
+            nbcolli_order_add(p, NBCOLLI_PLAN_TAKE, m->step, i, nbcolli_plan_done(p, m->step));
+        if (!is_recv && p->is_awaited[m->step])
             nbcolli_order_add(p, NBCOLLI_PLAN_END, m->step, i, nbcolli_plan_done(p, m->step));
     }
     for (nbcoll_step step = NBCOLL_END + 1; step < p->s->steps; step++) {

@@ -11,10 +11,17 @@ typedef struct nbcolli_plan_message {
     nbcoll_step step;
     uint32_t queue; /* its queue pair: three for each connection */
     uint32_t begin; /* the level at which it is enabled, or cleared: not before those that precede it in its queue */
+    uint32_t eager; /* of an eager RECV: its first buffer */
 } nbcolli_plan_message;
 
-/* What happens to a step in a management queue, in the order in which these stand there within a level. */
-typedef enum nbcolli_plan_moment { NBCOLLI_PLAN_GO, NBCOLLI_PLAN_CALC, NBCOLLI_PLAN_END } nbcolli_plan_moment;
+/* What happens to a step in a management queue, in the order in which these stand there within a level. An eager
+ * message may be there (END) before the step may take it (TAKE): others still read what its region held before. */
+typedef enum nbcolli_plan_moment {
+    NBCOLLI_PLAN_GO,
+    NBCOLLI_PLAN_CALC,
+    NBCOLLI_PLAN_END,
+    NBCOLLI_PLAN_TAKE
+} nbcolli_plan_moment;
 
 typedef struct nbcolli_plan_event {
     nbcolli_plan_moment moment;

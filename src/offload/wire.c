@@ -99,7 +99,7 @@ nbcoll_status nbcolli_plan_wire(nbcolli_plan *p)
     for (size_t i = 0; i < n; i++) {
         uint32_t end = (uint32_t)(entry[i].key >> 32), go = nbcolli_plan_go(p, entry[i].value);
         int follows = i && (uint32_t)(entry[i - 1].key >> 32) == end && p->message[i - 1].begin > go;
-        p->message[i] = (nbcolli_plan_message){entry[i].value, end / 2, follows ? p->message[i - 1].begin : go};
+        p->message[i] = (nbcolli_plan_message){entry[i].value, end / 2, follows ? p->message[i - 1].begin : go, 0};
         nbcolli_wire_hold(p, &p->message[i], end % 2);
     }
     return NBCOLL_OK;
