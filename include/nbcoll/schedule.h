@@ -141,7 +141,7 @@ typedef struct nbcoll_part {
     nbcoll_region region;
 } nbcoll_part;
 NBCOLL_API nbcoll_step nbcoll_add_expose(nbcoll_builder *b, size_t n, const nbcoll_part parts[]);
-/* The same bytes for every other rank. */
+/* The same bytes for every other rank, the next one first. */
 NBCOLL_API nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *b, nbcoll_addr at, size_t bytes);
 /* Room for `n` parts, or for `n` things of so many bytes, zeroed: the builder's, and gone when it is finished. Null
  * when it has failed. */

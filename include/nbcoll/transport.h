@@ -273,6 +273,11 @@ typedef struct nbcoll_limits {
      * place, as far as there is room. To be set where a copy into shared memory and one out of it are as fast, or
      * nearly, as a get from another rank's private memory, for which its owner has to wait. 0: no copies. */
     uint32_t shelf;
+    uint32_t copy_ps; /* of a byte that a rank copies itself; gamma_ps is of combining then. 0: as gamma_ps */
+    /* How many ways to other machines the ranks of one share, and what a way takes for each message beside its bytes:
+     * where several ranks send at a time their messages go one after the other. 0: each rank has its own. */
+    uint32_t interfaces;
+    uint32_t gap_ns;
 } nbcoll_limits;
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,

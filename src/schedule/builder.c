@@ -299,11 +299,12 @@ nbcoll_step nbcoll_add_expose_to_all(nbcoll_builder *builder, nbcoll_addr at, si
     if (!nbcolli_builder_enter(b, "nbcoll_add_expose_to_all"))
         return NBCOLL_START;
     nbcoll_part *parts = nbcolli_builder_parts(b, (size_t)b->head.ranks);
-    size_t n = 0;
-    for (int peer = 0; parts && peer < b->head.ranks; peer++)
-        if (peer != b->head.rank)
-            parts[n++] = (nbcoll_part){.peer = peer, .region = nbcoll_span(at, bytes)};
-    return parts ? nbcolli_builder_expose(b, n, parts) : NBCOLL_START;
+    size_t others = (size_t)b->head.ranks - 1;
+    for (size_t i = 0; parts && i < others; i++) { /* the next one first: where they are messages, not all to rank 0 */
+        int peer = (int)(((size_t)b->head.rank + 1 + i) % (size_t)b->head.ranks);
+        parts[i] = (nbcoll_part){.peer = peer, .region = nbcoll_span(at, bytes)};
+    }
+    return parts ? nbcolli_builder_expose(b, others, parts) : NBCOLL_START;
 }
 
 nbcoll_step nbcoll_add_fetch(nbcoll_builder *builder, int peer, nbcoll_addr to, size_t bytes)

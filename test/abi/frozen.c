@@ -723,7 +723,7 @@ OFFSET(nbcoll_lines, size, 0);
 OFFSET(nbcoll_lines, post, 8);
 OFFSET(nbcoll_lines, take, 16);
 
-SIZE(nbcoll_limits, 64);
+SIZE(nbcoll_limits, 80);
 OFFSET(nbcoll_limits, size, 0);
 OFFSET(nbcoll_limits, payload, 8);
 OFFSET(nbcoll_limits, alpha_ns, 16);
@@ -738,6 +738,9 @@ OFFSET(nbcoll_limits, channels, 48);
 OFFSET(nbcoll_limits, receives, 52);
 OFFSET(nbcoll_limits, ranks_per_core, 56);
 OFFSET(nbcoll_limits, shelf, 60);
+OFFSET(nbcoll_limits, copy_ps, 64);
+OFFSET(nbcoll_limits, interfaces, 68);
+OFFSET(nbcoll_limits, gap_ns, 72);
 
 VALUE(NBCOLL_SAFE_POST, 1);
 VALUE(NBCOLL_SAFE_PROGRESS, 2);

@@ -319,6 +319,32 @@ static void the_dearest_price_of_handling_a_byte_is_agreed_on(void **state)
     world_close(&w);
 }
 
+/* Copying costs what handling a byte does where a transport does not say; the fewest interfaces are those shared. */
+static void prices_of_copying_and_shared_interfaces_are_agreed_on(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_request q[3];
+    world w;
+    (void)state;
+    world_open_contexts(&w, 3, NULL, NULL);
+    for (int r = 0; r < 3; r++) {
+        w.endpoint[r]->limits.gamma_ps = 90;
+        w.endpoint[r]->limits.copy_ps = r == 1 ? 0 : 40;
+        w.endpoint[r]->limits.interfaces = (uint32_t[]){2, 0, 4}[r];
+        w.endpoint[r]->limits.gap_ns = 100 * (uint32_t)r;
+    }
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
+    world_finish(&w, 3, q);
+    for (int r = 0; r < 3; r++) {
+        EXPECT(OK, nbcoll_comm_terms(w.comm[r], &terms));
+        assert_int_equal(terms.copy_ps, 90);
+        assert_int_equal(terms.interfaces, 2);
+        assert_int_equal(terms.gap_ns, 200);
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +359,7 @@ int main(void)
         cmocka_unit_test(impossible_rules_are_refused_by_the_call),
         cmocka_unit_test(a_communicator_tells_its_terms),
         cmocka_unit_test(the_dearest_price_of_handling_a_byte_is_agreed_on),
+        cmocka_unit_test(prices_of_copying_and_shared_interfaces_are_agreed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

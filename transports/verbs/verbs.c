@@ -98,7 +98,8 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
                                      .gamma_ps = 100,
                                      .eager_ps = 200,
                                      .put_ns = 3000,
-                                     .key_bytes = 16};
+                                     .key_bytes = 16,
+                                     .interfaces = 1}; /* the device, which the ranks of a machine share */
     return NBCOLL_OK;
 }
 

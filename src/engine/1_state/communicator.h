@@ -118,7 +118,8 @@ typedef struct nbcolli_vote {
     uint32_t abi, address, serial;
     int32_t colour, key;
     uint32_t slots, cells, credits;
-    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps;
+    uint32_t alpha_ns, beta_ps, overhead_ns, get_ns, gamma_ps, eager_ps, copy_ps, gap_ns;
+    uint32_t interfaces; /* 0: not shared */
     uint32_t flags;
     uint32_t shares; /* see 4_comm/terms.h */
     uint32_t rules;  /* their hash: the same in all votes; so are the credits */

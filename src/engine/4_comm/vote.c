@@ -12,6 +12,35 @@ static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
     return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
 }
 
+static void nbcolli_agree_dearest(uint32_t *agreed, uint32_t price)
+{
+    *agreed = *agreed > price ? *agreed : price;
+}
+
+/* The fewest that any ranks share. */
+static uint32_t nbcolli_agree_interfaces(uint32_t a, uint32_t b)
+{
+    return a && b ? (a < b ? a : b) : a | b;
+}
+
+static void nbcolli_agree_prices(nbcolli_vote *a, const nbcolli_vote *v)
+{
+    nbcolli_agree_dearest(&a->alpha_ns, v->alpha_ns);
+    nbcolli_agree_dearest(&a->beta_ps, v->beta_ps);
+    nbcolli_agree_dearest(&a->overhead_ns, v->overhead_ns);
+    nbcolli_agree_dearest(&a->get_ns, v->get_ns);
+    nbcolli_agree_dearest(&a->gamma_ps, v->gamma_ps);
+    nbcolli_agree_dearest(&a->copy_ps, v->copy_ps);
+    nbcolli_agree_dearest(&a->gap_ns, v->gap_ns);
+    nbcolli_agree_dearest(&a->eager_ps, v->eager_ps);
+    nbcolli_agree_dearest(&a->near_alpha_ns, v->near_alpha_ns);
+    nbcolli_agree_dearest(&a->near_beta_ps, v->near_beta_ps);
+    nbcolli_agree_dearest(&a->near_overhead_ns, v->near_overhead_ns);
+    nbcolli_agree_dearest(&a->near_get_ns, v->near_get_ns);
+    nbcolli_agree_dearest(&a->near_eager_ps, v->near_eager_ps);
+    a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
+}
+
 void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
 {
     nbcolli_vote *a = &comm->agreed;
@@ -19,20 +48,10 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     *a = votes[0];
     for (int i = 1; i < n; i++) {
         const nbcolli_vote *v = &votes[i];
+        nbcolli_agree_prices(a, v);
         a->flags = nbcolli_agree_flags(a->flags, v->flags);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
-        a->alpha_ns = v->alpha_ns > a->alpha_ns ? v->alpha_ns : a->alpha_ns;
-        a->beta_ps = v->beta_ps > a->beta_ps ? v->beta_ps : a->beta_ps;
-        a->overhead_ns = v->overhead_ns > a->overhead_ns ? v->overhead_ns : a->overhead_ns;
-        a->get_ns = v->get_ns > a->get_ns ? v->get_ns : a->get_ns;
-        a->gamma_ps = v->gamma_ps > a->gamma_ps ? v->gamma_ps : a->gamma_ps;
-        a->eager_ps = v->eager_ps > a->eager_ps ? v->eager_ps : a->eager_ps;
-        a->near_alpha_ns = v->near_alpha_ns > a->near_alpha_ns ? v->near_alpha_ns : a->near_alpha_ns;
-        a->near_beta_ps = v->near_beta_ps > a->near_beta_ps ? v->near_beta_ps : a->near_beta_ps;
-        a->near_overhead_ns = v->near_overhead_ns > a->near_overhead_ns ? v->near_overhead_ns : a->near_overhead_ns;
-        a->near_get_ns = v->near_get_ns > a->near_get_ns ? v->near_get_ns : a->near_get_ns;
-        a->near_eager_ps = v->near_eager_ps > a->near_eager_ps ? v->near_eager_ps : a->near_eager_ps;
         a->near_eager = v->near_eager < a->near_eager ? v->near_eager : a->near_eager;
         a->shelf = v->shelf < a->shelf ? v->shelf : a->shelf;
         a->large = v->large > a->large ? v->large : a->large;
@@ -45,6 +64,12 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
     comm->config.flags = a->flags;
 }
 
+/* The first that is known. */
+static uint32_t nbcolli_vote_price(uint32_t price, uint32_t other, uint32_t third)
+{
+    return price ? price : other ? other : third;
+}
+
 static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
 {
     size_t least = asked < payload ? asked : payload;
@@ -54,7 +79,7 @@ static uint32_t nbcolli_vote_eager(size_t asked, size_t payload)
 nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation creation, int colour, int key)
 {
     const nbcoll_endpoint *ep = comm->link->endpoint;
-    const nbcoll_limits *near = &comm->link->first->limits;
+    const nbcoll_limits *near = &comm->link->first->limits, *far = &comm->link->limits;
 
     return (nbcolli_vote){.abi = NBCOLL_ABI,
                           .address = (uint32_t)ep->rank,
@@ -65,13 +90,15 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .slots = comm->config.slots,
                           .cells = comm->config.cells,
                           .credits = comm->link->credits,
-                          .alpha_ns = comm->link->limits.alpha_ns,
-                          .beta_ps = comm->link->limits.beta_ps,
-                          .overhead_ns = comm->link->limits.overhead_ns,
-                          .get_ns = comm->link->limits.get_ns,
-                          .eager_ps = comm->link->limits.eager_ps,
-                          .gamma_ps =
-                              comm->link->limits.gamma_ps ? comm->link->limits.gamma_ps : comm->link->limits.beta_ps,
+                          .alpha_ns = far->alpha_ns,
+                          .beta_ps = far->beta_ps,
+                          .overhead_ns = far->overhead_ns,
+                          .get_ns = far->get_ns,
+                          .eager_ps = far->eager_ps,
+                          .gamma_ps = nbcolli_vote_price(far->gamma_ps, far->beta_ps, 0),
+                          .copy_ps = nbcolli_vote_price(far->copy_ps, far->gamma_ps, far->beta_ps),
+                          .gap_ns = far->gap_ns,
+                          .interfaces = far->interfaces,
                           .shelf = (uint32_t)comm->link->first->shelf.bytes,
                           .flags = comm->config.flags,
                           .shares = nbcolli_area_shares(over),
@@ -83,7 +110,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
-                          .eager = nbcolli_vote_eager(comm->config.eager, comm->link->limits.payload),
+                          .eager = nbcolli_vote_eager(comm->config.eager, far->payload),
                           .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
                           .area = nbcolli_area_offer(comm, over->size)};
 }
