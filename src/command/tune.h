@@ -33,6 +33,7 @@ typedef struct tune_point {
     nbcoll_operation operation;
     size_t row, column; /* of the grid: its ranks, its bytes */
     size_t count;       /* elements: of a block, or of the vector */
+    size_t bytes;       /* that these are, as rules count them: not more than the column's */
     char mood;          /* before it was measured */
     size_t times, best;
     tune_time time[BENCH_ENTRIES];

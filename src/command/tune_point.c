@@ -137,7 +137,8 @@ static int take_count(const tune *t, tune_point *p)
     if (p->operation == NBCOLL_OPERATION_BARRIER)
         return p->column == 0;
     p->count = bytes / element;
-    return p->column ? p->count * element >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
+    p->bytes = p->count * element;
+    return p->column ? p->bytes >= tune_border(t->bytes[p->column - 1], bytes) : p->count || !bytes;
 }
 
 static int list_point(tune *t, size_t operation, size_t row, size_t column, size_t counts[])

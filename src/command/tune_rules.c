@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * From times to rules: at each point the winner, where it is faster than the compiled-in choice for sure; neighbouring
- * points with the same one are one rule. What lies between two points belongs to the nearer one, by ratio. */
+ * points with the same one are one rule. What lies between such a point and one without it is not known. It belongs to
+ * the nearer one, by ratio, where the winner of the one is at the other no slower than the compiled-in choice, which may
+ * have changed between them for a reason; else the rule ends at its point. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -78,31 +80,84 @@ static void extend(const tune *t, const winners *w, size_t row, size_t column, s
     }
 }
 
-/* Sizes below the least and above the greatest are like these; numbers of ranks that were not tried have no rule. */
-static nbcoll_rule rule_of(const tune *t, const tune_time *winner, size_t row, size_t column, size_t rows,
-                           size_t columns)
+/* Is the same choice no slower than the compiled-in one at a point of another row or column? Where there is no point,
+ * nothing speaks against it. */
+static int holds_at(const tune *t, const tune_point *p, const nbcoll_choice *same)
 {
-    size_t last = row + rows - 1, end = column + columns;
-    nbcoll_rule rule = command_rule(&winner->choice);
-    rule.fewest = (int)(row ? tune_border(t->ranks[row - 1], t->ranks[row]) : t->ranks[row]);
-    rule.most = (int)(last + 1 < t->rows ? tune_border(t->ranks[last], t->ranks[last + 1]) - 1 : t->ranks[last]);
-    rule.from = column ? tune_border(t->bytes[column - 1], t->bytes[column]) : 0;
-    rule.below = end < t->columns ? tune_border(t->bytes[end - 1], t->bytes[end]) : 0;
-    rule.topology = t->terms[row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
+    if (!p->is_there)
+        return 1;
+    for (size_t i = 0; i < p->times; i++)
+        if (command_same_choice(&p->time[i].choice, same))
+            return !beats(t, &p->time[p->choice[TUNE_COMPILED]], &p->time[i]);
+    return 0;
+}
+
+/* Points that one rule is made for. */
+typedef struct block {
+    size_t operation, row, column, rows, columns;
+} block;
+
+static int holds_in_row(const tune *t, const block *b, size_t row, const nbcoll_choice *same)
+{
+    int holds = 1;
+    for (size_t i = 0; i < b->columns; i++)
+        holds &= holds_at(t, tune_at(t, b->operation, row, b->column + i), same);
+    return holds;
+}
+
+static int holds_in_column(const tune *t, const block *b, size_t column, const nbcoll_choice *same)
+{
+    int holds = 1;
+    for (size_t i = 0; i < b->rows; i++)
+        holds &= holds_at(t, tune_at(t, b->operation, b->row + i, column), same);
+    return holds;
+}
+
+/* What the least of the block's points have, in its first column. */
+static size_t least_bytes(const tune *t, const block *b)
+{
+    size_t least = t->bytes[b->column];
+    for (size_t i = 0; i < b->rows; i++) {
+        const tune_point *p = tune_at(t, b->operation, b->row + i, b->column);
+        least = p->is_there && p->bytes < least ? p->bytes : least;
+    }
+    return least;
+}
+
+/* Sizes below the least and above the greatest are like these; numbers of ranks that were not tried have no rule. */
+static nbcoll_rule rule_of(const tune *t, const tune_time *winner, const block *b)
+{
+    const nbcoll_choice *same = &winner->choice;
+    size_t last = b->row + b->rows - 1, end = b->column + b->columns;
+    nbcoll_rule rule = command_rule(same);
+    rule.fewest = (int)t->ranks[b->row];
+    rule.most = (int)t->ranks[last];
+    if (b->row && holds_in_row(t, b, b->row - 1, same))
+        rule.fewest = (int)tune_border(t->ranks[b->row - 1], t->ranks[b->row]);
+    if (last + 1 < t->rows && holds_in_row(t, b, last + 1, same))
+        rule.most = (int)tune_border(t->ranks[last], t->ranks[last + 1]) - 1;
+    if (b->column)
+        rule.from = holds_in_column(t, b, b->column - 1, same)
+                        ? tune_border(t->bytes[b->column - 1], t->bytes[b->column])
+                        : least_bytes(t, b);
+    if (end < t->columns)
+        rule.below = holds_in_column(t, b, end, same) ? tune_border(t->bytes[end - 1], t->bytes[end])
+                                                      : t->bytes[end - 1] + 1;
+    rule.topology = t->terms[b->row].shared ? NBCOLL_SHARED : NBCOLL_NOT_SHARED;
     return rule;
 }
 
-static void make_rules(tune *t, winners *w)
+static void make_rules(tune *t, size_t operation, winners *w)
 {
-    size_t rows, columns;
     for (size_t row = 0; row < t->rows; row++)
         for (size_t column = 0; column < t->columns; column++) {
+            block b = {.operation = operation, .row = row, .column = column};
             if (!w->at[row][column] || w->is_covered[row][column])
                 continue;
-            extend(t, w, row, column, &rows, &columns);
-            for (size_t i = 0; i < rows * columns; i++)
-                w->is_covered[row + i / columns][column + i % columns] = 1;
-            t->made[t->made_count++] = rule_of(t, w->at[row][column], row, column, rows, columns);
+            extend(t, w, row, column, &b.rows, &b.columns);
+            for (size_t i = 0; i < b.rows * b.columns; i++)
+                w->is_covered[row + i / b.columns][column + i % b.columns] = 1;
+            t->made[t->made_count++] = rule_of(t, w->at[row][column], &b);
         }
 }
 
@@ -122,7 +177,7 @@ int tune_make_rules(tune *t)
     for (size_t o = 0; o < t->operations; o++) {
         winners w = {.is_covered = {{0}}};
         find_winners(t, o, &w);
-        make_rules(t, &w);
+        make_rules(t, o, &w);
     }
     if (t->made_count <= NBCOLL_RULES)
         return tune_choose_made(t);
