@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * From times to rules: at each point the winner, where it is faster than the compiled-in choice for sure; neighbouring
- * points with the same one are one rule. What lies between such a point and one without it is not known. It belongs to
- * the nearer one, by ratio, where the winner of the one is at the other no slower than the compiled-in choice, which may
- * have changed between them for a reason; else the rule ends at its point. */
+ * points with the same one are one rule. What lies between such a point and one without it is not known. It belongs
+ * to the nearer one, by ratio, where the winner of the one is at the other no slower than the compiled-in choice, which
+ * may have changed between them for a reason; else the rule ends at its point. */
 #include <math.h>
 #include <stdlib.h>
 
