@@ -28,6 +28,7 @@
 #include "nbcoll.h"
 
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
+#define nbcoll_affinity_domains NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_affinity_domains)
 #define nbcoll_affinity_find NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_affinity_find)
 #define nbcoll_affinity_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_affinity_free)
 #define nbcoll_affinity_near_name NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_affinity_near_name)
@@ -85,6 +86,15 @@ typedef struct nbcoll_affinity {
  * has none), ERR_MEMORY, ERR_UNSUPPORTED (hwloc cannot read the machine). */
 NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbcoll_affinity_config *config,
                                                nbcoll_affinity **out);
+
+/* Which ranks are near each other: domain[i], with room for all ranks, becomes the number of what rank i's core shares
+ * with others at this level, from L2 to PACKAGE; domains are numbered from 0 by their first ranks. A rank whose core has
+ * none is in one of its own, or, where no core has it, all are in one.
+ *
+ * Domains are to a machine what machines are to a cluster: 1 + domain[i] is the node of rank i for a communicator on one
+ * machine (nbcoll_comm_config.node), whose algorithms by nodes then go by caches or memory; nbcoll_nodes_make makes of
+ * them the table for builders and for the simulator. Any thread. Errors: ERR_NULL, ERR_ARGUMENT (another level). */
+NBCOLL_API nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity, nbcoll_near level, int domain[]);
 
 /* Null is accepted. */
 NBCOLL_API void nbcoll_affinity_free(nbcoll_affinity *affinity);

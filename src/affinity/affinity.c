@@ -19,8 +19,11 @@ typedef struct affinity_result {
     nbcoll_affinity shown; /* first: what the caller frees */
     nbcoll_host host;
     size_t bytes;
+    int *domain; /* [levels][ranks], behind the places */
     nbcoll_rank_place place[];
 } affinity_result;
+
+enum { AFFINITY_LEVELS = NBCOLL_NEAR_PACKAGE - NBCOLL_NEAR_L2 + 1 };
 
 typedef struct affinity_search {
     const nbcoll_affinity_config *config;
@@ -205,6 +208,47 @@ static void affinity_deal(affinity_search *s)
         }
 }
 
+/* What a core has of a level; null: nothing. Its memory has an object beside the tree: the nodeset stands for it. */
+static hwloc_obj_t affinity_above(hwloc_obj_t core, nbcoll_near level)
+{
+    hwloc_obj_type_t type = level == NBCOLL_NEAR_L2   ? HWLOC_OBJ_L2CACHE
+                            : level == NBCOLL_NEAR_L3 ? HWLOC_OBJ_L3CACHE
+                                                      : HWLOC_OBJ_PACKAGE;
+    for (hwloc_obj_t up = core; up; up = up->parent)
+        if (up->type == type)
+            return up;
+    return NULL;
+}
+
+static int affinity_is_beside(hwloc_obj_t a, hwloc_obj_t b, nbcoll_near level)
+{
+    if (a == b)
+        return 1;
+    if (level == NBCOLL_NEAR_NUMA)
+        return hwloc_bitmap_isequal(a->nodeset, b->nodeset);
+    return affinity_above(a, level) && affinity_above(a, level) == affinity_above(b, level);
+}
+
+/* Where no core has a level, all are in one domain. */
+static void affinity_list_domains(affinity_search *s)
+{
+    int ranks = s->config->ranks;
+    for (int level = 0; level < AFFINITY_LEVELS; level++) {
+        int *domain = s->result->domain + (size_t)level * (size_t)ranks, domains = 0, has_any = 0;
+        nbcoll_near near = (nbcoll_near)(NBCOLL_NEAR_L2 + level);
+        for (int rank = 0; rank < ranks; rank++) {
+            hwloc_obj_t core = affinity_find_core(s, s->result->place[rank].rank);
+            int first = 0;
+            while (first < rank && !affinity_is_beside(core, affinity_find_core(s, s->result->place[first].rank), near))
+                first++;
+            domain[rank] = first < rank ? domain[first] : domains++;
+            has_any |= near == NBCOLL_NEAR_NUMA || affinity_above(core, near);
+        }
+        for (int rank = 0; rank < ranks && !has_any; rank++)
+            domain[rank] = 0;
+    }
+}
+
 static void affinity_tell(affinity_search *s)
 {
     nbcoll_affinity *shown = &s->result->shown;
@@ -224,12 +268,14 @@ static void affinity_tell(affinity_search *s)
 
 static nbcoll_status affinity_search_all(affinity_search *s)
 {
-    size_t bytes = sizeof *s->result + (size_t)s->config->ranks * sizeof *s->result->place;
+    size_t ranks = (size_t)s->config->ranks;
+    size_t bytes = sizeof *s->result + ranks * (sizeof *s->result->place + AFFINITY_LEVELS * sizeof(int));
     s->result = nbcolli_alloc(&s->host, bytes, _Alignof(affinity_result));
     if (!s->result)
         return NBCOLL_ERR_MEMORY;
     s->result->host = s->host;
     s->result->bytes = bytes;
+    s->result->domain = (int *)(void *)(s->result->place + ranks);
     nbcoll_status status = affinity_read(s);
     if (status == NBCOLL_OK)
         status = affinity_list_cores(s);
@@ -239,8 +285,10 @@ static nbcoll_status affinity_search_all(affinity_search *s)
         status = affinity_list_idle(s);
     if (status == NBCOLL_OK && s->idles)
         affinity_deal(s);
-    if (status == NBCOLL_OK)
+    if (status == NBCOLL_OK) {
+        affinity_list_domains(s);
         affinity_tell(s);
+    }
     return status;
 }
 
@@ -268,6 +316,19 @@ nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbcoll_affinit
     else if (s.result)
         nbcoll_affinity_free(&s.result->shown);
     return status;
+}
+
+nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity, nbcoll_near level, int domain[])
+{
+    const affinity_result *result = (const affinity_result *)(const void *)affinity;
+
+    if (!affinity || !domain)
+        return NBCOLL_ERR_NULL;
+    if (level < NBCOLL_NEAR_L2 || level > NBCOLL_NEAR_PACKAGE)
+        return NBCOLL_ERR_ARGUMENT;
+    size_t ranks = (size_t)affinity->ranks;
+    memcpy(domain, result->domain + (size_t)(level - NBCOLL_NEAR_L2) * ranks, ranks * sizeof *domain);
+    return NBCOLL_OK;
 }
 
 void nbcoll_affinity_free(nbcoll_affinity *affinity)

@@ -153,9 +153,11 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
         {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
         {"relaxed", no_argument, NULL, 'X'},         {"transport", required_argument, NULL, 'O'},
-        COMMAND_RULE_OPTIONS,
+        COMMAND_NODES_OPTIONS,                       COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
+    if (b->cases.most == 0)
+        b->cases.fewest = b->cases.most = b->cases.placed ? b->cases.placed : 2;
     if (!status && b->cases.most > NBCOLL_SHM_RANKS)
         status = command_refuse(b->self, "--ranks: there are at most %d over shared memory", NBCOLL_SHM_RANKS);
     return status ? status : take_words(b, argc - optind, argv + optind);
@@ -266,6 +268,20 @@ static int check_run(benchmark *b)
     return check_size(b);
 }
 
+/* Calls a function for a run of so many ranks, which are where they are said to be. */
+static int one_run(benchmark *b, int ranks, int (*function)(benchmark *))
+{
+    nbcoll_nodes *nodes;
+    nbcoll_status why = command_nodes(&b->cases, ranks, &nodes);
+    b->plan.ranks = ranks;
+    b->plan.nodes = nodes;
+    if (why != NBCOLL_OK)
+        command_refuse(b->self, "%s", nbcoll_status_text(why));
+    int status = why != NBCOLL_OK ? COMMAND_FAILED : function(b);
+    nbcoll_nodes_free(nodes);
+    return status;
+}
+
 /* Calls a function for each run. */
 static int each_run(benchmark *b, int (*function)(benchmark *))
 {
@@ -275,11 +291,10 @@ static int each_run(benchmark *b, int (*function)(benchmark *))
         status = list_entries(b, b->operation[i]);
         for (int ranks = b->cases.fewest; ranks <= b->cases.most && !status; ranks++)
             for (size_t c = 0; c < (is_barrier ? 1 : b->cases.counts) && !status; c++) {
-                b->plan.ranks = ranks;
                 b->plan.root = bench_has_root(b->operation[i]) ? b->cases.root : 0;
                 b->plan.count = is_barrier ? 0 : b->cases.count[c];
                 b->plan.reduction = b->cases.reduction;
-                status = function(b);
+                status = one_run(b, ranks, function);
             }
     }
     return status;
@@ -346,7 +361,7 @@ static void take_defaults(benchmark *b)
 static int run(const command *self, int argc, char *argv[])
 {
     benchmark b = {.self = self,
-                   .cases = {.fewest = 2, .most = 2, .root = 0, .spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
+                   .cases = {.root = 0, .spread = -1, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}},
                    .plan = {.instances = 1, .tests = 8, .compute = 1},
                    .rules = {.algorithm = "default"},
                    .buffers = 1};
@@ -389,6 +404,8 @@ const command command_bench = {
     "             0.13, X. A host may move the cores: compare only what was measured in one mood\n\n"
     "With more ranks than cores, what one rank computes keeps others from their part: nothing can be hidden then.\n\n"
     "  --ranks A..B      numbers of ranks, or one number (2)\n"
+    "  --nodes NxR, --numbering N\n"
+    "                    nodes that communicators are told of, as in nbcoll sim\n"
     "  --threads         the ranks are threads of one process\n"
     "  --transport FILE  of a shared object that brings one (nbcoll/transport.h), not shared memory\n"
     "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
@@ -398,14 +415,14 @@ const command command_bench = {
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "                    parameters of these algorithms, if they read them\n"
     "  --tuning FILE     rules for default\n"
-    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, if they are read)\n"
+    "  --known           gatherv, scatterv: all ranks promise to pass all counts (always, if read)\n"
     "  --root R          (0)\n"
     "  --count N,...     elements: of one rank's block, or of the vector (2,256,4096,16384,262144)\n"
     "  --type T          their type (FLOAT)\n"
     "  --op O            the reduction (SUM)\n"
     "  --buffers B       reused in each iteration, changing (16 MiB of them in turn), or both (reused)\n"
     "  --instances M     operations in flight at once; all of them are one iteration (1)\n"
-    "  --compute F       the computation takes F times as long as start and wait of the slowest algorithm (1)\n"
+    "  --compute F       of F times the start and wait of the slowest algorithm (1)\n"
     "  --tests N         calls of test inside it (8)\n"
     "  --late US         one rank, in turn, comes so many microseconds late (0)\n"
     "  --noise US        each rank comes late at random, by so many at most (0); seeded\n"
@@ -420,7 +437,6 @@ const command command_bench = {
     "are named, not timed. A row for each form and memory (shared: from nbcoll_mem_alloc) of nbcoll: medians; of the\n"
     "peer furthest ahead, in its fastest form; of the rounds' ratios, with a 95% interval; unavoidable copies;\n"
     "the target.\n\n"
-    "  --ranks, --csv, --json, --plot: as above\n"
     "  --count N,...     floats (2,256,4096,16384,65536,262144,1048576)\n"
     "  --buffers B       reused, changing (8 in turn), or both (reused)\n"
     "  --rounds N        (30) of\n"

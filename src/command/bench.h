@@ -38,6 +38,7 @@ typedef struct bench_plan {
     int ranks, root, are_threads;
     int known;                  /* gatherv, scatterv: the communicator has NBCOLL_COUNTS_KNOWN */
     const command_rules *rules; /* for the choice; not of what is forced */
+    const nbcoll_nodes *nodes;  /* that the communicators are told of; null: one */
     size_t count; /* elements: of a block, or of the vector */
     nbcoll_reduction reduction;
     size_t entries;

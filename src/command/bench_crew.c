@@ -30,12 +30,15 @@ static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **c
 {
     nbcoll_shm_config config = {.size = sizeof config, .id = c->id, .rank = rank, .ranks = c->plan->ranks,
                                 .timeout = TIMEOUT, .quota = c->quota};
+    nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
+    if (c->plan->nodes)
+        named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->nodes, rank);
     nbcoll_transport_open *transport = c->plan->transport;
     nbcoll_status status = transport ? transport(c->id.text, rank, config.ranks, &end) : nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, context);
-    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, NULL, comm, TIMEOUT) : status;
+    return status == NBCOLL_OK ? nbcoll_comm_create(*context, end, &named, comm, TIMEOUT) : status;
 }
 
 static nbcoll_status close_rank(nbcoll_context *context, nbcoll_comm *comm)

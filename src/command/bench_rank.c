@@ -331,7 +331,7 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *s, nbcoll_context
     if (me.number == 0 && nbcoll_comm_terms(comm, &s->terms) == NBCOLL_OK) {
         s->terms.rules = NULL; /* these two: the communicator's, and of another process */
         s->terms.rule_count = 0;
-        s->terms.nodes = NULL; /* all ranks are on one */
+        s->terms.nodes = plan->nodes; /* as does its table */
     }
     nbcoll_status status = prepare(&me, comm);
     if (status == NBCOLL_OK)

@@ -767,13 +767,13 @@ OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
 OFFSET(nbcoll_transport, identify, 120);
 
-SIZE(nbcoll_endpoint, 96);
+SIZE(nbcoll_endpoint, 112);
 OFFSET(nbcoll_endpoint, transport, 0);
 OFFSET(nbcoll_endpoint, rank, 8);
 OFFSET(nbcoll_endpoint, ranks, 12);
 OFFSET(nbcoll_endpoint, owner, 16);
 OFFSET(nbcoll_endpoint, limits, 24);
-OFFSET(nbcoll_endpoint, busy, 88);
+OFFSET(nbcoll_endpoint, busy, 104);
 
 /* ---- verify.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_PLACES, 8);

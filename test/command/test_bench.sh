@@ -47,6 +47,12 @@ prints 'mood: us that a cache line takes .*'
 [ "$(grep -c '^bcast  *slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
 
 # parameters of what is forced
+# the communicator is told of nodes: algorithms by nodes go by them, where they could not be seen otherwise
+succeeds bench bcast --algorithm hierarchical --nodes 2x2 --numbering round-robin --count 3 $tiny
+grep -q '^bcast  *hierarchical  *4 ' "$work/out" || fail "not four ranks by nodes"
+succeeds bench allreduce --algorithm default,hierarchical --nodes 2,1 --count 9 $tiny
+refuses "nbcoll bench: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '2y'" bench bcast --nodes 2y
+
 succeeds bench bcast --algorithm tree_pipelined --count 100 --segment 100 --arity 2 $tiny
 
 # CSV: as many fields in each line as it has titles

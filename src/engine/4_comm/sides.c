@@ -7,6 +7,7 @@
 #include "../2_wire/channel.h"
 #include "../../host/host.h"
 #include "../../schedule/nodes.h"
+#include "../../schedule/sort.h"
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
@@ -27,7 +28,8 @@ nbcoll_status nbcolli_ballot_open(nbcoll_comm *comm)
 {
     if (!nbcolli_sides(comm))
         return NBCOLL_OK;
-    comm->ballot_bytes = (size_t)comm->size * nbcolli_ballot_record(comm);
+    size_t sorted = 2 * (size_t)nbcolli_sides(comm) * sizeof(nbcolli_entry); /* nbcolli_sides_sort */
+    comm->ballot_bytes = (size_t)comm->size * (nbcolli_ballot_record(comm) + sorted);
     comm->ballot = nbcolli_alloc(&comm->context->host, comm->ballot_bytes, 64);
     return comm->ballot ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
@@ -41,7 +43,7 @@ void nbcolli_ballot_free(nbcoll_comm *comm)
 
 static unsigned char *nbcolli_record_of(const nbcoll_comm *comm, int rank)
 {
-    return comm->ballot + (size_t)rank * (comm->ballot_bytes / (size_t)comm->size);
+    return comm->ballot + (size_t)rank * nbcolli_ballot_record(comm);
 }
 
 static nbcolli_side *nbcolli_sides_of(const nbcoll_comm *comm, int rank)
@@ -76,23 +78,69 @@ static int nbcolli_side_is(const nbcolli_side *a, const nbcolli_side *b)
     return a->identity[0] == b->identity[0] && a->identity[1] == b->identity[1];
 }
 
-/* Is it an endpoint of ranks of this communicator, each of which has it once, and nobody else? */
-static int nbcolli_side_is_sound(const nbcoll_comm *comm, int rank, int side)
+/* The side with this number, all sides of a rank counted before those of the next one. */
+static const nbcolli_side *nbcolli_side_at(const nbcoll_comm *comm, uint32_t number)
 {
-    const nbcolli_side *mine = &nbcolli_sides_of(comm, rank)[side];
-    uint32_t found = 0;
+    uint32_t n = (uint32_t)nbcolli_sides(comm);
+    return &nbcolli_sides_of(comm, (int)(number / n))[number % n];
+}
 
-    for (int other = 0; other < comm->size; other++)
-        for (int i = 0; i < nbcolli_sides(comm); i++) {
-            const nbcolli_side *theirs = &nbcolli_sides_of(comm, other)[i];
-            if (!nbcolli_side_is(mine, theirs))
-                continue;
-            found++;
-            int is_twice = other == rank ? i != side : theirs->address == mine->address;
-            if (is_twice || theirs->ranks != mine->ranks || theirs->credits != mine->credits)
-                return 0;
-        }
-    return found == mine->ranks && mine->address < mine->ranks;
+/* The numbers of all sides: those of one endpoint together, by address. Sorting keeps the order of equals. */
+static const nbcolli_entry *nbcolli_sides_sort(const nbcoll_comm *comm)
+{
+    size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
+    nbcolli_entry *e = (nbcolli_entry *)(void *)nbcolli_record_of(comm, comm->size);
+
+    for (size_t i = 0; i < n; i++)
+        e[i] = (nbcolli_entry){.key = nbcolli_side_at(comm, (uint32_t)i)->address, .value = (uint32_t)i};
+    nbcolli_sort(e, e + n, n);
+    for (int word = 0; word < 2; word++) {
+        for (size_t i = 0; i < n; i++)
+            e[i].key = nbcolli_side_at(comm, e[i].value)->identity[word];
+        nbcolli_sort(e, e + n, n);
+    }
+    return e;
+}
+
+/* How many of these, from the first on, are of one endpoint. */
+static size_t nbcolli_sides_of_one(const nbcoll_comm *comm, const nbcolli_entry *e, size_t n)
+{
+    size_t i = 1;
+    while (i < n && nbcolli_side_is(nbcolli_side_at(comm, e[0].value), nbcolli_side_at(comm, e[i].value)))
+        i++;
+    return i;
+}
+
+/* Has it as many ranks as it says, each at its place and with the same credits, and does none name it twice? */
+static int nbcolli_side_is_sound(const nbcoll_comm *comm, const nbcolli_entry *e, size_t n)
+{
+    const nbcolli_side *first = nbcolli_side_at(comm, e[0].value);
+    uint32_t sides = (uint32_t)nbcolli_sides(comm);
+    int is_sound = first->ranks == n;
+
+    for (size_t i = 0; i < n && is_sound; i++) {
+        const nbcolli_side *one = nbcolli_side_at(comm, e[i].value);
+        is_sound = one->address == i && one->ranks == n && one->credits == first->credits;
+        for (uint32_t k = e[i].value / sides * sides; k < e[i].value; k++) /* of the same rank */
+            is_sound &= !nbcolli_side_is(one, nbcolli_side_at(comm, k));
+    }
+    return is_sound;
+}
+
+/* The first side of an endpoint that is not one of ranks of this communicator, each of which has it once, and of nobody
+ * else; UINT32_MAX: there is none. */
+static uint32_t nbcolli_sides_unsound(const nbcoll_comm *comm, const nbcolli_entry *e)
+{
+    size_t n = (size_t)comm->size * (size_t)nbcolli_sides(comm);
+    uint32_t worst = UINT32_MAX;
+
+    for (size_t of_one; n; e += of_one, n -= of_one) {
+        of_one = nbcolli_sides_of_one(comm, e, n);
+        if (!nbcolli_side_is_sound(comm, e, of_one))
+            for (size_t i = 0; i < of_one; i++)
+                worst = e[i].value < worst ? e[i].value : worst;
+    }
+    return worst;
 }
 
 /* The lower one's first side that the other one has, too, and where in that one's list; -1: there is none. */
@@ -142,24 +190,33 @@ static void nbcolli_sides_choose(nbcoll_comm *comm, int rank)
     peer->revoke = NULL;
 }
 
-/* Who has an endpoint in common with somebody on a node is on it. */
-static void nbcolli_sides_make_nodes(nbcoll_comm *comm)
+/* The lowest rank that is known to be on the node. */
+static uint64_t nbcolli_sides_lowest(nbcolli_vote *votes, uint64_t rank)
 {
+    while (votes[rank].node != rank) {
+        votes[rank].node = votes[votes[rank].node].node;
+        rank = votes[rank].node;
+    }
+    return rank;
+}
+
+/* Who has an endpoint in common with somebody on a node is on it. */
+static void nbcolli_sides_make_nodes(nbcoll_comm *comm, const nbcolli_entry *e)
+{
+    uint32_t sides = (uint32_t)nbcolli_sides(comm);
+    size_t n = (size_t)comm->size * sides;
     nbcolli_vote *votes = comm->votes;
-    int moved, unused;
 
     for (int rank = 0; rank < comm->size; rank++)
         votes[rank].node = (uint64_t)rank;
-    do {
-        moved = 0;
-        for (int rank = 1; rank < comm->size; rank++)
-            for (int other = 0; other < rank; other++)
-                if (votes[rank].node != votes[other].node && nbcolli_side_common(comm, other, rank, &unused) >= 0) {
-                    uint64_t lower = votes[rank].node < votes[other].node ? votes[rank].node : votes[other].node;
-                    votes[rank].node = votes[other].node = lower;
-                    moved = 1;
-                }
-    } while (moved);
+    for (size_t i = 1; i < n; i++) {
+        uint64_t a = nbcolli_sides_lowest(votes, e[i - 1].value / sides);
+        uint64_t b = nbcolli_sides_lowest(votes, e[i].value / sides);
+        if (nbcolli_side_is(nbcolli_side_at(comm, e[i - 1].value), nbcolli_side_at(comm, e[i].value)))
+            votes[a > b ? a : b].node = a < b ? a : b;
+    }
+    for (int rank = 0; rank < comm->size; rank++)
+        votes[rank].node = nbcolli_sides_lowest(votes, (uint64_t)rank);
 }
 
 static void nbcolli_sides_log(const nbcoll_comm *comm, int rank, int side)
@@ -180,18 +237,18 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 {
     if (!comm->ballot)
         return NBCOLL_OK;
-    for (int rank = 0; rank < comm->size; rank++)
-        for (int side = 0; side < nbcolli_sides(comm); side++)
-            if (!nbcolli_side_is_sound(comm, rank, side)) {
-                nbcolli_sides_log(comm, rank, side);
-                return NBCOLL_ERR_MISMATCH;
-            }
+    const nbcolli_entry *sorted = nbcolli_sides_sort(comm);
+    uint32_t unsound = nbcolli_sides_unsound(comm, sorted), sides = (uint32_t)nbcolli_sides(comm);
+    if (unsound != UINT32_MAX) {
+        nbcolli_sides_log(comm, (int)(unsound / sides), (int)(unsound % sides));
+        return NBCOLL_ERR_MISMATCH;
+    }
     nbcolli_channels_forget(comm); /* those of the vote */
     nbcolli_sides_know_members(comm);
     for (int rank = 0; rank < comm->size; rank++)
         nbcolli_sides_choose(comm, rank);
     if (!comm->votes[0].node)
-        nbcolli_sides_make_nodes(comm);
+        nbcolli_sides_make_nodes(comm, sorted);
     return NBCOLL_OK;
 }
 
