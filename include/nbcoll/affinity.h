@@ -88,12 +88,12 @@ NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbc
                                                nbcoll_affinity **out);
 
 /* Which ranks are near each other: domain[i], with room for all ranks, becomes the number of what rank i's core shares
- * with others at this level, from L2 to PACKAGE; domains are numbered from 0 by their first ranks. A rank whose core has
- * none is in one of its own, or, where no core has it, all are in one.
+ * with others at this level, from L2 to PACKAGE; domains are numbered from 0 by their first ranks. A rank whose core
+ * has none is in one of its own, or, where no core has it, all are in one.
  *
- * Domains are to a machine what machines are to a cluster: 1 + domain[i] is the node of rank i for a communicator on one
- * machine (nbcoll_comm_config.node), whose algorithms by nodes then go by caches or memory; nbcoll_nodes_make makes of
- * them the table for builders and for the simulator. Any thread. Errors: ERR_NULL, ERR_ARGUMENT (another level). */
+ * Domains are to a machine what machines are to a cluster: 1 + domain[i] is the node of rank i for a communicator on
+ * one machine (nbcoll_comm_config.node), whose algorithms by nodes then go by caches or memory; nbcoll_nodes_make makes
+ * of them the table for builders and for the simulator. Any thread. Errors: ERR_NULL, ERR_ARGUMENT (another level). */
 NBCOLL_API nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity, nbcoll_near level, int domain[]);
 
 /* Null is accepted. */

@@ -92,7 +92,8 @@ static uint64_t time_of(const char *algorithm, nbcoll_nodes *nodes, const nbcoll
     play p = {nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, algorithm),
               {.size = sizeof p.at, .operation = NBCOLL_OPERATION_ALLGATHER, .ranks = nodes->ranks, .count = 128,
                .reduction = {NBCOLL_DOUBLE, NBCOLL_SUM}, .known = 1, .node = NBCOLL_CASE_BY_NODE, .nodes = nodes}};
-    nbcoll_sim_config config = {.size = sizeof config, .ranks = nodes->ranks, .seed = 1, .model = model, .nodes = nodes};
+    nbcoll_sim_config config = {
+        .size = sizeof config, .ranks = nodes->ranks, .seed = 1, .model = model, .nodes = nodes};
     nbcoll_sim_result result = {.size = sizeof result};
     assert_int_equal(nbcoll_simulate(&config, build, &p, &result), NBCOLL_OK);
     return result.last;
