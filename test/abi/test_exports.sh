@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The shared library exports the names of src/nbcoll.map, no more and no fewer, all of them public; and the map lists
-# every public function.
+# The shared library exports the names of src/nbcoll.map, no more and no fewer, all of them public and with the version
+# of the ABI; and the map lists every public function.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +10,11 @@ map=$NBCOLL_SOURCE/src/nbcoll.map
 
 "$CC" -w -O0 -fPIC -fvisibility=hidden -shared -I"$NBCOLL_SOURCE/include" $with \
     -Wl,--no-undefined -Wl,--version-script="$map" "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/libnbcoll.so"
-nm -D --defined-only "$work/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort >"$work/exported"
+nm -D --defined-only --with-symbol-versions "$work/libnbcoll.so" | awk '$2 == "T" { print $3 }' >"$work/versioned"
+abi=$(sed -n 's/^#define NBCOLL_ABI \([0-9]*\).*/\1/p' "$NBCOLL_SOURCE/include/nbcoll/nbcoll.h")
+[ -z "$(grep -v "^nbcoll_[a-z0-9_]*@@NBCOLL_$abi\$" "$work/versioned")" ]
+nm -D --defined-only --without-symbol-versions "$work/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
+    LC_ALL=C sort >"$work/exported"
 sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$map" >"$work/listed"
 diff "$work/listed" "$work/exported"
 

@@ -20,9 +20,29 @@ abi=$(sed -n 's/^#define NBCOLL_ABI \([0-9]*\)u$/\1/p' "$NBCOLL_SOURCE/include/n
 readelf -d "$library/libnbcoll.so" | grep "soname: \[libnbcoll.so.$abi\]"
 sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$work/listed"
 [ $tuning = OFF ] || [ "$(nm -D --defined-only "$library/libnbcoll_tuning.so" | awk '{ print $3 }' | LC_ALL=C sort |
-    tr '\n' ' ')" = 'nbcoll_tuning_free nbcoll_tuning_read ' ]
+    tr '\n' ' ')" = 'nbcoll_tuning_free nbcoll_tuning_read nbcoll_tuning_read_with ' ]
 [ $affinity = OFF ] || [ "$(nm -D --defined-only "$library/libnbcoll_affinity.so" | awk '{ print $3 }' |
     LC_ALL=C sort | tr '\n' ' ')" = 'nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
-nm -D --defined-only "$library/libnbcoll.so" | awk '{ print $3 }' | LC_ALL=C sort | diff "$work/listed" -
+nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
+    LC_ALL=C sort | diff "$work/listed" -
+
+# Beside the static one, in one build, with pages, examples and completion; and gone again.
+cmake -S "$NBCOLL_SOURCE" -B "$work/both" -DBUILD_SHARED_LIBS=ON -DNBCOLL_STATIC_TOO=ON -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_INSTALL_PREFIX="$work/usr" -DCMAKE_BUILD_TYPE=Debug -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_TESTS=OFF
+cmake --build "$work/both" --target install
+library=$(dirname "$(find "$work/usr" -name libnbcoll.so)")
+[ -f "$library/libnbcoll.a" ]
+export PKG_CONFIG_PATH="$library/pkgconfig"
+# shellcheck disable=SC2046
+"$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $(pkg-config --cflags nbcoll) "$library/libnbcoll.a"
+"$work/static"
+for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
+    doc/nbcoll/tutorial.md doc/nbcoll/pictures/binomial.svg doc/nbcoll/examples/hello/main.c \
+    bash-completion/completions/nbcoll zsh/site-functions/_nbcoll; do
+    [ -s "$work/usr/share/$file" ] || { echo "$file is not installed" && exit 1; }
+done
+[ -f "$(pkg-config --variable=examples nbcoll)/own_transport/socket.c" ]
+cmake --build "$work/both" --target uninstall
+[ -z "$(find "$work/usr" ! -type d)" ] || { echo "still there:" && find "$work/usr" ! -type d && exit 1; }

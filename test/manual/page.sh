@@ -2,7 +2,7 @@
 #
 # Read by the tests of pages that have listings and commands: installs nbcoll where the page's commands find it.
 #
-#   ```c         a file, whose name is the first word of the comment in its first line
+#   ```c, ```cpp  a file, whose name is the first word of the comment in its first line
 #   ```console   commands after "$ ", each with what it prints
 #   ![](pictures/NAME.svg)   is the same as NAME.svg that the commands have drawn
 set -eu
@@ -22,7 +22,7 @@ take_apart()
     rm -rf "$work/page" "$work/commands"
     mkdir "$work/page"
     awk -v folder="$work/page/" -v commands="$work/commands" '
-        /^```c$/ { is_listing = 1; file = ""; next }
+        /^```c(pp)?$/ { is_listing = 1; file = ""; next }
         /^```console$/ { is_console = 1; next }
         /^```$/ { is_listing = is_console = 0; next }
         is_listing && file == "" { file = $2; sub(/:$/, "", file); file = folder file }
