@@ -28,9 +28,9 @@
 
 #include "timing.h"
 
-enum { RANKS = 2, ROUNDS = 7, BATCH = 3, SIZES = 3 };
-static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20};
-#define MOST ((size_t)1 << 20)
+enum { RANKS = 2, ROUNDS = 7, BATCH = 3, SIZES = 4 };
+static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
+#define MOST ((size_t)4 << 20)
 #define LEAST_NS 200000
 
 typedef enum place { ELSEWHERE, SPINNING, HERE, TICKS_50, TICKS_200, TICKS_5000, NOWHERE, PLACES } place;

@@ -88,6 +88,8 @@ typedef struct nbcoll_sim_model {
     uint32_t interfaces;             /* of a node, to others, that its ranks share; 0: each rank has its own */
     uint64_t tick, tick_cost;        /* ns: a timer enters the library of a rank that computes, at each multiple of
                                         `tick`, as a test does, and takes that of the computation; 0: there is none */
+    uint32_t pool;                   /* 1: the progress cores of a node work for all its ranks, each for whoever comes
+                                        when it is free; 0: each rank has one, which it may share with others */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */

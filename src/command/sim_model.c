@@ -32,6 +32,7 @@ static const struct model_name {
     MODEL_COUNT("progress", progress),
     {"cell", offsetof(nbcoll_sim_model, cell), UINT32_MAX, 4},
     {"lanes", offsetof(nbcoll_sim_model, lanes), 1, 4},
+    {"pool", offsetof(nbcoll_sim_model, pool), 1, 4},
     MODEL_TIME("wake", wake),
     MODEL_TIME("unexpected", unexpected),
     MODEL_PRICE("unexpected_byte", unexpected_byte),

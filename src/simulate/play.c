@@ -17,12 +17,28 @@ static nbcolli_actor nbcolli_play_actor(const nbcolli_sim *s, const nbcolli_node
     return s->model.progress && !(s->model.lanes && is_own) ? NBCOLLI_DRIVER : NBCOLLI_RANK;
 }
 
-static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank, nbcolli_actor actor)
+/* Of the progress cores from `first` on the one that is free at `t` and has been busy last, so that others stay free
+ * for what comes with an earlier time; or the first that will be free. */
+static uint64_t nbcolli_play_pooled(const nbcolli_sim *s, uint64_t first, uint64_t t)
+{
+    uint64_t best = first;
+    for (uint64_t core = first + 1; core < first + s->model.progress; core++) {
+        uint64_t mine = s->core[core], its = s->core[best];
+        if (mine <= t ? its > t || mine > its : mine < its)
+            best = core;
+    }
+    return best;
+}
+
+/* The core on which an actor works that can begin at `t`. */
+static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank, nbcolli_actor actor, uint64_t t)
 {
     if (actor == NBCOLLI_RANK)
         return nbcolli_compute_core(s, rank);
-    return (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + s->workers +
-           nbcolli_sim_place(s, rank) % s->model.progress;
+    uint64_t first = (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + s->workers;
+    if (s->model.pool)
+        return nbcolli_play_pooled(s, first, t);
+    return first + nbcolli_sim_place(s, rank) % s->model.progress;
 }
 
 /* When an actor that can go on at `t` does: a rank when it is inside the library. */
@@ -30,7 +46,7 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
 {
     const nbcolli_player *p = &s->player[rank];
     if (actor == NBCOLLI_DRIVER) /* one that has nothing to do sleeps */
-        return t <= s->core[nbcolli_play_core(s, rank, actor)] ? t : t + s->model.wake;
+        return t <= s->core[nbcolli_play_core(s, rank, actor, t)] ? t : t + s->model.wake;
     if (t <= p->base || t >= p->until)
         return t;
     uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
@@ -46,10 +62,10 @@ static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint
     uint32_t rank = nbcolli_rank_of(s, run);
     nbcolli_actor actor = nbcolli_play_actor(s, n);
     nbcolli_player *p = &s->player[rank];
-    uint64_t core = nbcolli_play_core(s, rank, actor);
     if (n->lane == NBCOLL_LANE_START) /* what the start has left begins after it */
         t = nbcolli_later(t, p->last[NBCOLLI_RANK]);
     uint64_t begin = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, p->last[actor]));
+    uint64_t core = nbcolli_play_core(s, rank, actor, begin);
     uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
     if (actor == NBCOLLI_RANK && begin < p->until) {
         p->until += end - begin;

@@ -33,7 +33,7 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
         return NBCOLL_ERR_RANK;
     if ((unsigned)n->phase > NBCOLL_SIM_RANDOM || (unsigned)c->arrival.pattern > NBCOLL_SIM_SCATTERED ||
         n->share > 1000 || (n->period && n->length >= n->period) ||
-        m->lanes > 1 || (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress))
+        m->lanes > 1 || m->pool > 1 || (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress))
         return NBCOLL_ERR_ARGUMENT;
     return nbcolli_simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
