@@ -3,9 +3,10 @@
 #
 # sh compare.sh NBCOLL LINESCAN [--json] [arguments for linescan]
 #
-# Runs linescan three ways on the same text and prints their times beside each other: one rank that reads and counts
-# everything; four processes that wait in each scatter; four processes with up to 16 scatters in flight. The totals of
-# the three must be the same. With --json: one object with the two runs' objects, and nothing else, on standard output.
+# Runs linescan four ways on the same text and prints their times beside each other: one rank that reads and counts
+# everything; four processes that wait in each scatter; four processes with up to 16 scatters in flight; and these with
+# drivers, threads that progress the scatters. The totals of the four must be the same. With --json: one object with the
+# three runs' objects, and nothing else, on standard output.
 set -eu
 nbcoll=$1 linescan=$2 ranks=4 json=no
 shift 2
@@ -38,12 +39,15 @@ totals() {
 
 scan nonblocking "$@" # which compares its totals with the sequential ones
 scan blocking --blocking --no-check "$@"
-if [ "$(totals nonblocking)" != "$(totals blocking)" ]; then
+scan driver --driver --no-check "$@"
+for name in blocking driver; do
+    [ "$(totals nonblocking)" = "$(totals $name)" ] && continue
     echo "compare: the totals differ" >&2
     exit 3
-fi
+done
 if [ $json = yes ]; then
-    printf '{\n"nonblocking": %s,\n"blocking": %s\n}\n' "$(cat "$work/nonblocking")" "$(cat "$work/blocking")"
+    printf '{\n"nonblocking": %s,\n"blocking": %s,\n"driver": %s\n}\n' "$(cat "$work/nonblocking")" \
+        "$(cat "$work/blocking")" "$(cat "$work/driver")"
     exit 0
 fi
 
@@ -62,8 +66,9 @@ echo
 row "one rank, one thing after another" "$alone"
 row "$ranks ranks, scattering with the blocking call" "$(field blocking seconds)"
 row "$ranks ranks, up to $(field nonblocking concurrent) scatters in flight" "$(field nonblocking seconds)"
+row "$ranks ranks, the same, with drivers" "$(field driver seconds)"
 echo
 most=$(nproc)
 [ "$most" -le $ranks ] || most=$ranks
-echo "All three have the same totals. Rank 0 decompresses, all ranks count. $ranks ranks on $(nproc) processors can be at" \
-    "most $most times as fast as one."
+echo "All four have the same totals. Rank 0 decompresses, all ranks count. $ranks ranks on $(nproc) processors can be" \
+    "at most $most times as fast as one."

@@ -16,5 +16,5 @@ int main(int argc, char **argv)
     options o;
     options_parse(&o, argc, argv);
     interrupt_catch();
-    return ranks_run(o.ranks, scan_main, &o);
+    return ranks_run(o.ranks, o.driver, scan_main, &o);
 }

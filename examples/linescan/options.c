@@ -26,6 +26,7 @@ static const char usage[] =
     "  --ranks N         ranks, as threads, 1 to 64 (4); not under `nbcoll run -n N`, where they are N processes\n"
     "  --concurrent N    nonblocking scatters in flight, 1 to 16 (16)\n"
     "  --blocking        scatter with the blocking call: one at a time, whatever --concurrent says\n"
+    "  --driver          a thread of each rank progresses the scatters while it counts\n"
     "  --grams N         bytes of the longest sequences, 0 to 8; 0: none are counted (3)\n"
     "  --work N          dummy operations a line, not in the sequential pass (0)\n"
     "  --buffer BYTES    of a rank and scatter, 64 to 16777216, a multiple of 8 (524288)\n"
@@ -62,12 +63,13 @@ static void refuse(const char *why)
     exit(EXIT_USAGE);
 }
 
-enum { RANKS = 1, CONCURRENT, BLOCKING, GRAMS, WORK, BUFFER, NO_CHECK, JSON, HELP };
+enum { RANKS = 1, CONCURRENT, BLOCKING, DRIVER, GRAMS, WORK, BUFFER, NO_CHECK, JSON, HELP };
 
 static const struct option names[] = {
     {"ranks", required_argument, NULL, RANKS},
     {"concurrent", required_argument, NULL, CONCURRENT},
     {"blocking", no_argument, NULL, BLOCKING},
+    {"driver", no_argument, NULL, DRIVER},
     {"grams", required_argument, NULL, GRAMS},
     {"work", required_argument, NULL, WORK},
     {"buffer", required_argument, NULL, BUFFER},
@@ -90,6 +92,9 @@ static void apply(options *o, int which, const char *value)
         break;
     case BLOCKING:
         o->blocking = true;
+        break;
+    case DRIVER:
+        o->driver = true;
         break;
     case GRAMS:
         o->grams = (unsigned)number("grams", value, 0, GRAMS_MOST);

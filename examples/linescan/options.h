@@ -22,6 +22,7 @@ typedef struct options {
     int ranks;      /* as threads, unless this process was launched as one of several */
     int concurrent; /* scatters in flight; 1 with `blocking` */
     bool blocking;
+    bool driver;   /* of each rank: a thread that progresses the scatters */
     uint64_t work; /* dummy operations a line */
     unsigned grams; /* bytes of the longest sequence that is counted */
     size_t buffer; /* bytes of one rank's block, its head included */

@@ -5,6 +5,7 @@
 #include "ranks.h"
 #include "options.h"
 
+#include <nbcoll/driver.h>
 #include <nbcoll/launch.h>
 #include <nbcoll/loopback.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 typedef struct member {
     nbcoll_loopback *world;
     int rank;
+    bool driven;
     rank_main *body;
     const void *user;
     int result;
@@ -29,13 +31,21 @@ void must(nbcoll_status status, const char *what)
 }
 
 /* The life of a rank, whatever its endpoint is made of. */
-static int live(nbcoll_endpoint *endpoint, rank_main *body, const void *user)
+static int live(nbcoll_endpoint *endpoint, bool driven, rank_main *body, const void *user)
 {
+    nbcoll_context_config config = {.size = sizeof config, .flags = driven ? NBCOLL_ANY_THREAD : 0};
     nbcoll_context *context = NULL;
     nbcoll_comm *comm = NULL;
-    must(nbcoll_context_create(NBCOLL_ABI, NULL, &context), "context");
+    nbcoll_driver *driver = NULL;
+    must(nbcoll_context_create(NBCOLL_ABI, &config, &context), "context");
     must(nbcoll_comm_create(context, endpoint, NULL, &comm, JOIN_TIMEOUT), "communicator");
+    if (driven) {
+        must(nbcoll_driver_create(NULL, &driver), "driver");
+        must(nbcoll_driver_add(driver, context), "driver");
+        must(nbcoll_driver_start(driver), "driver");
+    }
     int result = body(context, comm, user);
+    must(nbcoll_driver_free(driver), "driver");
     nbcoll_status status;
     while ((status = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY) /* the last messages are on their way */
         must(nbcoll_progress(context), "end");
@@ -48,11 +58,11 @@ static void *run(void *argument)
     member *m = argument;
     nbcoll_endpoint *endpoint = NULL;
     must(nbcoll_loopback_open(m->world, m->rank, &endpoint), "endpoint");
-    m->result = live(endpoint, m->body, m->user);
+    m->result = live(endpoint, m->driven, m->body, m->user);
     return NULL;
 }
 
-static int run_threads(int count, rank_main *body, const void *user)
+static int run_threads(int count, bool driven, rank_main *body, const void *user)
 {
     nbcoll_loopback *world = NULL;
     nbcoll_loopback_config config = {.size = sizeof config, .ranks = count};
@@ -61,7 +71,7 @@ static int run_threads(int count, rank_main *body, const void *user)
     if (!all)
         fatal("ranks", "no memory");
     for (int i = count - 1; i >= 0; i--) {
-        all[i] = (member){.world = world, .rank = i, .body = body, .user = user};
+        all[i] = (member){.world = world, .rank = i, .driven = driven, .body = body, .user = user};
         int error = i > 0 ? pthread_create(&all[i].thread, NULL, run, &all[i]) : 0;
         if (error)
             fatal("thread", strerror(error));
@@ -81,11 +91,11 @@ bool ranks_are_launched(void)
     return nbcoll_launch_read(&config) != NBCOLL_ERR_LAUNCH;
 }
 
-int ranks_run(int count, rank_main *body, const void *user)
+int ranks_run(int count, bool driven, rank_main *body, const void *user)
 {
     nbcoll_endpoint *endpoint = NULL;
     if (!ranks_are_launched())
-        return run_threads(count, body, user);
+        return run_threads(count, driven, body, user);
     must(nbcoll_launch_open(&endpoint), "endpoint");
-    return live(endpoint, body, user);
+    return live(endpoint, driven, body, user);
 }

@@ -16,8 +16,9 @@ typedef int rank_main(nbcoll_context *context, nbcoll_comm *comm, const void *us
 bool ranks_are_launched(void);
 
 /* Runs body on `count` ranks as threads and returns what it returned on rank 0, which is the caller; or, in a process
- * that was launched as one of several ranks, runs it as that rank and returns what it returned. */
-int ranks_run(int count, rank_main *body, const void *user);
+ * that was launched as one of several ranks, runs it as that rank and returns what it returned. `driven`: each rank has
+ * a driver, a thread that progresses its context. */
+int ranks_run(int count, bool driven, rank_main *body, const void *user);
 
 /* Ends the whole job when a call of the library failed. */
 void must(nbcoll_status status, const char *what);

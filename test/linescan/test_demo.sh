@@ -22,6 +22,6 @@ export PATH
 sh tree/examples/demo.sh text.gz >out 2>err || fail "status $?: $(cat err)"
 grep -q '^the output of cmake' err || fail "the build was not seen: $(cat err)"
 grep -q 'the output of' out && fail "output of the build among the times: $(cat out)"
-[ "$(grep -c 'times as fast$' out)" -eq 3 ] || fail "not three times: $(cat out)"
+[ "$(grep -c 'times as fast$' out)" -eq 4 ] || fail "not four times: $(cat out)"
 sh tree/examples/demo.sh --json text.gz >out 2>err || fail "status $?: $(cat err)"
 [ "$(head -c 1 out)$(tail -n 1 out)" = '{}' ] || fail "not one object: $(cat out)"

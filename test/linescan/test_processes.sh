@@ -6,7 +6,7 @@
 text 1 4000 20 >a
 text 2 100 9 | gzip >b.gz
 for ranks in 1 2 4; do
-    for how in --blocking '--concurrent 1' '--concurrent 16'; do
+    for how in --blocking '--concurrent 1' '--concurrent 16' --driver; do
         status=0
         # shellcheck disable=SC2086
         "$NBCOLL_BINARY/nbcoll" run -n $ranks "$linescan" --json --buffer 4096 $how a b.gz >out 2>err || status=$?
