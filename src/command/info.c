@@ -86,8 +86,12 @@ static json_t *collect(int ranks)
     json_object_set_new(all, "vectors", features());
     json_object_set_new(all, "copy_paths", info_paths());
     json_object_set_new(all, "cells", info_cells());
-    if (ranks)
+    json_object_set_new(all, "machine", info_machine());
+    json_object_set_new(all, "prices", info_prices());
+    if (ranks) {
         json_object_set_new(all, "places", info_places(ranks));
+        json_object_set_new(all, "bind", info_bindings(ranks));
+    }
     return all;
 }
 
@@ -161,7 +165,10 @@ static void print_all(json_t *all)
     json_object_foreach(json_object_get(all, "copy_paths"), name, value)
         print_path(name, value);
     print_cells(json_object_get(all, "cells"));
+    info_print_machine(json_object_get(all, "machine"));
+    info_print_prices(json_object_get(all, "prices"));
     print_places(json_object_get(all, "places"));
+    info_print_bindings(json_object_get(all, "bind"));
 }
 
 static int print_catalogue(const command *self)
@@ -218,12 +225,13 @@ const command command_info = {
     "reductions, transports, and the vector instructions of this processor that reductions use. Then the best copy\n"
     "path of shared memory, found by trial between two threads and between two processes: by reference,\n"
     "process_vm_readv, pieces that both copy through shared memory, or fragments that travel as messages; whether all\n"
-    "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Last, what the cells of a\n"
+    "read memory of nbcoll_mem_alloc in place; and why a path is not a better one. Then what the cells of a\n"
     "communicator take of each rank's shared memory, by the number of ranks: a communicator for which one has no room\n"
-    "left works by messages alone.\n\n"
+    "left works by messages alone. Last, cores and caches of the machine, and what the transports' messages cost.\n\n"
     "  --json            one object\n"
     "  --ranks N         also where N ranks would run, scattered over the cores that may be used, and where the\n"
-    "                    drivers of their progress: on the cores between, dealt evenly, nearest first\n"
+    "                    drivers of their progress: on the cores between, dealt evenly, nearest first; and where\n"
+    "                    --bind puts them\n"
     "  --algorithms      the catalogue: of each algorithm its idea, its source, what it costs 8 ranks, who sends to\n"
     "                    whom, and when it is chosen; a page of Markdown\n",
     run,

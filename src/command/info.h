@@ -24,6 +24,21 @@ json_t *info_cells(void);
  * share). Or one with "why" alone. */
 json_t *info_places(int ranks);
 
+/* The machine, as hwloc sees it: an object with "packages", "memories" (NUMA nodes), "cores", "processors", and
+ * "caches", an array of objects with "level", "count", "bytes" and "processors" (that share one). Empty in a build
+ * without hwloc. */
+json_t *info_machine(void);
+void info_print_machine(const json_t *machine);
+
+/* Where --bind core, scatter and l3 put so many ranks: of each a list, empty where it is not known, of processors. */
+json_t *info_bindings(int ranks);
+void info_print_bindings(const json_t *all);
+
+/* What ends of shm and loopback, of one rank, name as prices: an array of objects with "transport", "payload" and
+ * members named as in nbcoll_limits. */
+json_t *info_prices(void);
+void info_print_prices(const json_t *all);
+
 /* What ideas.awk finds in the source of an algorithm. The list ends with a null name. */
 typedef struct info_idea {
     const char *operation, *name, *idea, *source;

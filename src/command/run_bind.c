@@ -109,6 +109,19 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     return COMMAND_FAILED;
 }
 
+int run_bind_look(const char *where, int ranks, run_binding **out)
+{
+    run_binding *b = *out = calloc(1, sizeof *b);
+    int error = b ? find_places(b, where, ranks) : ENOMEM;
+    return error ? error : b->places ? 0 : ENODEV;
+}
+
+const char *run_bind_text(const run_binding *b, int rank, char *text, size_t room)
+{
+    hwloc_bitmap_list_snprintf(text, room, b->place[rank % b->places]);
+    return text;
+}
+
 int run_bind_here(const run_binding *b, int rank)
 {
     return b && hwloc_set_cpubind(b->topology, b->place[rank % b->places], HWLOC_CPUBIND_THREAD) < 0 ? errno : 0;
@@ -135,6 +148,22 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     if (!where || strcmp(where, "none") == 0)
         return 0;
     return command_refuse(self, "--bind %s: this build is without hwloc and knows only --bind none", where);
+}
+
+int run_bind_look(const char *where, int ranks, run_binding **out)
+{
+    (void)where;
+    (void)ranks;
+    *out = NULL;
+    return ENOTSUP;
+}
+
+const char *run_bind_text(const run_binding *binding, int rank, char *text, size_t room)
+{
+    (void)binding;
+    (void)rank;
+    (void)room;
+    return text;
 }
 
 int run_bind_here(const run_binding *binding, int rank)

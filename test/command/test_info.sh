@@ -10,6 +10,12 @@ if ! grep -qx 'places: this build is without nbcoll_affinity' "$work/out"; then
     prints 'places: 2 ranks on 4 cores: 2 idle for drivers, 1 on each'
     prints 'rank 0       on processor 0, its driver on 1: they share the L3 cache'
     prints 'rank 1       on processor 2, its driver on 3: they share the L3 cache'
+    prints 'the machine: 0 packages, 1 memories, 4 cores, 4 processors'
+    grep -Eqx 'L3 caches    2 of [0-9]+ KiB, each for 2 processors' "$work/out" || fail "no L3 caches"
+    prints 'processors of the ranks, in turn, by --bind:'
+    prints 'core         0 1'
+    prints 'scatter      0 2'
+    prints 'l3           0-1 2-3'
     succeeds info --ranks 4
     prints 'places: 4 ranks on 4 cores: no core to spare, drivers run where their ranks do'
     prints 'rank 3       on processor 3'
@@ -26,6 +32,7 @@ prints 'how large data moves over shared memory, by trial:'
 prints 'threads      by reference'
 grep -Eq '^processes    (pieces or process_vm_readv|pieces|fragments), since: .' "$work/out" || fail "no path between processes"
 prints 'mem_alloc    in place'
+grep -Eqx 'shm +alpha [1-9][0-9]* ns, overhead [0-9]+ ns, beta [1-9][0-9]* ps, gamma .* ns;' "$work/out" || fail "no prices"
 prints 'cells of a communicator, by default, in the shared memory of each rank:'
 grep -Eq '^ 64 ranks +[0-9]+ bytes; the quota of 1048576 has room for 1[0-9] communicators' "$work/out" ||
     fail "no cells of 64 ranks"

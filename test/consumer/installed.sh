@@ -12,6 +12,7 @@ installed()
         -DNBCOLL_TESTS=OFF "$@"
     cmake --build "$work/build"
     cmake --install "$work/build"
+    cp "$work/build/install_manifest.txt" "$work/manifest"
     rm -r "$work/build"
     mv "$work/first" "$work/moved"
     packages=$(dirname "$(find "$work/moved" -name nbcoll.pc)")

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$NBCOLL_SOURCE/test/consumer/installed.sh"
 
-installed ON
+installed ON -DNBCOLL_STATIC_TOO=ON
 by_find_package
 by_pkg_config "$work/program"
 LD_LIBRARY_PATH=$library runs "$work/program"
@@ -29,20 +29,15 @@ nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2
     LC_ALL=C sort | diff "$work/listed" -
 
 # Beside the static one, in one build, with pages, examples and completion; and gone again.
-cmake -S "$NBCOLL_SOURCE" -B "$work/both" -DBUILD_SHARED_LIBS=ON -DNBCOLL_STATIC_TOO=ON -DCMAKE_C_COMPILER="$CC" \
-    -DCMAKE_INSTALL_PREFIX="$work/usr" -DCMAKE_BUILD_TYPE=Debug -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_TESTS=OFF
-cmake --build "$work/both" --target install
-library=$(dirname "$(find "$work/usr" -name libnbcoll.so)")
-[ -f "$library/libnbcoll.a" ]
-export PKG_CONFIG_PATH="$library/pkgconfig"
-# shellcheck disable=SC2046
-"$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $(pkg-config --cflags nbcoll) "$library/libnbcoll.a"
+# shellcheck disable=SC2086
+"$CC" "$NBCOLL_SOURCE/test/consumer/program.c" -o "$work/static" $cflags "$library/libnbcoll.a"
 "$work/static"
 for file in man/man1/nbcoll-verify.1 man/man3/nbcoll_select.h.3 man/man7/nbcoll.7 doc/nbcoll/html/select.h.html \
     doc/nbcoll/tutorial.md doc/nbcoll/pictures/binomial.svg doc/nbcoll/examples/hello/main.c \
     bash-completion/completions/nbcoll zsh/site-functions/_nbcoll; do
-    [ -s "$work/usr/share/$file" ] || { echo "$file is not installed" && exit 1; }
+    [ -s "$work/moved/share/$file" ] || { echo "$file is not installed" && exit 1; }
 done
-[ -f "$(pkg-config --variable=examples nbcoll)/own_transport/socket.c" ]
-cmake --build "$work/both" --target uninstall
-[ -z "$(find "$work/usr" ! -type d)" ] || { echo "still there:" && find "$work/usr" ! -type d && exit 1; }
+[ -f "$(PKG_CONFIG_PATH=$packages pkg-config --variable=examples nbcoll)/own_transport/socket.c" ]
+mv "$work/moved" "$work/first"
+cmake -D manifest="$work/manifest" -P "$NBCOLL_SOURCE/pkgconfig/uninstall.cmake"
+[ -z "$(find "$work/first" ! -type d)" ] || { echo "still there:" && find "$work/first" ! -type d && exit 1; }

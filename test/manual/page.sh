@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Read by the tests of pages that have listings and commands: installs nbcoll where the page's commands find it.
+# Read by the tests of pages that have listings and commands.
 #
 #   ```c, ```cpp  a file, whose name is the first word of the comment in its first line
-#   ```console   commands after "$ ", each with what it prints
+#   ```console    commands after "$ ", each with what it prints
 #   ![](pictures/NAME.svg)   is the same as NAME.svg that the commands have drawn
 set -eu
-[ -x "$NBCOLL_BINARY/nbcoll" ] || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cmake --install "$NBCOLL_BINARY" --prefix "$work/usr" >/dev/null
-PATH=$work/usr/bin:$PATH
-PKG_CONFIG_PATH=$(dirname "$(find "$work/usr" -name nbcoll.pc)")
-LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
-export PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+# use prefix: the page's commands find the nbcoll that is installed there.
+use()
+{
+    PATH=$1/bin:$PATH
+    PKG_CONFIG_PATH=$(dirname "$(find "$1" -name nbcoll.pc)")
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+    export PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+}
 
 # The page's files and commands into $work/page and $work/commands, what it says that they print into $work/wanted.
 take_apart()
@@ -32,15 +34,24 @@ take_apart()
     [ -s "$work/commands" ] || { echo "no commands"; exit 1; }
 }
 
+# timed command: runs it, and says how many seconds it took.
+timed()
+{
+    began=$(date +%s%N)
+    sh -c "$1" </dev/null >"$work/said" 2>&1 || failed=$?
+    awk -v ns=$(($(date +%s%N) - began)) -v command="$1" 'BEGIN { printf "%6.1f s  %s\n", ns / 1e9, command }'
+}
+
 # follow page
 follow()
 {
     take_apart "$1"
     cd "$work/page"
+    : >"$work/printed"
     while read -r line; do
-        echo "\$ $line"
-        sh -c "$line" </dev/null 2>&1 || :
-    done <"$work/commands" >"$work/printed"
+        timed "$line"
+        { echo "\$ $line" && cat "$work/said"; } >>"$work/printed"
+    done <"$work/commands"
     diff -u "$work/wanted" "$work/printed" || { echo "$1: the commands print something else"; exit 1; }
     sed -n 's|.*(\(docs/\)\{0,1\}pictures/\(.*\)\.svg).*|\2|p' "$1" >"$work/pictures"
     while read -r name; do
