@@ -165,6 +165,9 @@
 #include "host/sleep.c"
 #include "host/status.c"
 #include "host/word.c"
+#include "offload/agent.c"
+#include "offload/agent_line.c"
+#include "offload/agent_run.c"
 #include "offload/branch.c"
 #include "offload/emit.c"
 #include "offload/level.c"
@@ -236,6 +239,7 @@
 #if NBCOLL_WITH_LOOPBACK
 #include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"
+#include "../transports/loopback/offload.c"
 #include "../transports/loopback/shared.c"
 #endif
 

@@ -242,6 +242,58 @@ NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const sch
                                                 const nbcoll_program *const programs[], const nbcoll_meaning *meaning,
                                                 const nbcoll_host *host, nbcoll_refutation *out);
 
+/* ---- executing ------------------------------------------------------------------------------------------------- */
+
+/* An agent executes the programs of one rank over the optional group of a transport's that has queue pairs
+ * (nbcoll_offload in transport.h): it is told where the wait of a program's management queue has come to, and does what
+ * stands behind it; of what arrives it looks at nothing, so it may combine, and never decides. It is a thing to be
+ * called: by a thread of the host's own, so that the rank may do what it likes, or by the rank itself. */
+typedef struct nbcoll_agent nbcoll_agent;
+typedef struct nbcoll_program_run nbcoll_program_run;
+
+/* The same on all ranks, but for the host. */
+typedef struct nbcoll_agent_config {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null; copied */
+    size_t eager;            /* bytes of an eager buffer, as in the programs; 0: 4096 */
+    uint32_t depth;          /* eager buffers of a connection, and messages each way on one of its queue pairs, that a
+                                program may have; 0: 64 */
+    uint32_t in_flight;      /* programs at a time; others wait in order; 0: 1 */
+} nbcoll_agent_config;
+
+/* Opens an agent over an endpoint, which must outlive it; others may use that, too, and a context own it. It takes
+ * queue pairs as programs first need them, with receives posted in eager buffers, and keeps them. Errors: ERR_NULL,
+ * ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs, or lends no memory that is not registered),
+ * ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
+
+/* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
+ * not been reported). */
+NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
+
+/* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in
+ * the same order. Program and buffers stay as they are until the run has ended. Another thread may be in
+ * nbcoll_agent_progress, none in another start. Errors: ERR_NULL, ERR_RANK (it is not for this rank of so many),
+ * ERR_BUFFER (null, and the program touches it), ERR_CONFIG (other eager buffers), ERR_LIMIT (more messages on a queue
+ * pair than `depth`), ERR_PEER_LOST, ERR_CANCELLED, ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any
+ * of them nothing is posted. */
+NBCOLL_API nbcoll_status nbcoll_agent_start(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
+                                            void *recv, nbcoll_program_run **out);
+
+/* Does all that can be done now: posts what has been started, and goes on where messages have come. One thread at a
+ * time. 1: something was done; 0: nothing. Null is accepted. */
+NBCOLL_API int nbcoll_agent_progress(nbcoll_agent *agent);
+
+/* Has the run ended? Makes the copies of its end, so it belongs to the rank. By any one thread; not NBCOLL_PENDING: the
+ * run is gone. OK, or ERR_PEER_LOST (a peer has closed a queue pair that the program needed), ERR_CANCELLED,
+ * ERR_TRANSPORT, ERR_LIMIT, ERR_MEMORY: then the agent has failed, its queue pairs are closed, so that no peer can
+ * touch memory of its programs any more, and peers that need it learn of it. ERR_NULL. */
+NBCOLL_API nbcoll_status nbcoll_agent_test(nbcoll_program_run *run);
+
+/* Ends all programs, those half way too: with the next progress the queue pairs are closed. Any thread. Errors:
+ * ERR_NULL. */
+NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
+
 #ifdef __cplusplus
 }
 #endif

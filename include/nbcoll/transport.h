@@ -234,6 +234,55 @@ typedef struct nbcoll_lines {
     int32_t (*take)(nbcoll_endpoint *ep, int peer, uint32_t channel, uint64_t turn, void *to, size_t bytes);
 } nbcoll_lines;
 
+/* ---- programs (optional group) --------------------------------------------------------------------------------- */
+
+typedef struct nbcoll_queue_pair nbcoll_queue_pair;             /* the transport's own */
+typedef struct nbcoll_completion_queue nbcoll_completion_queue; /* likewise */
+
+/* What is posted to a queue pair. */
+typedef enum nbcoll_posting_kind { NBCOLL_POSTING_SEND, NBCOLL_POSTING_RECEIVE, NBCOLL_POSTING_WAIT }
+    nbcoll_posting_kind;
+
+typedef struct nbcoll_posting {
+    nbcoll_posting_kind kind;
+    int signal;                         /* SEND: its end is an entry of the send queue's completion queue */
+    void *memory;                       /* SEND: read, RECEIVE: written, until it has ended or the pair is closed */
+    size_t bytes;                       /* RECEIVE: room; what comes may be shorter. 0: no memory */
+    const nbcoll_registration *local;   /* LOCAL_END, covers it; null with NBCOLL_BULK_ANY_LOCAL, or no bytes */
+    nbcoll_completion_queue *completions; /* WAIT: in a send queue: holds back what stands behind it until there are */
+    uint32_t count;                     /* so many entries, and consumes them; else 0 */
+} nbcoll_posting;
+
+typedef struct nbcoll_queue_config {
+    size_t size;
+    int peer;
+    uint32_t number; /* which of the pairs with this peer; both ends open it under the same number */
+    uint32_t depth;  /* sends and waits, and receives, that may be posted and not ended */
+    uint32_t held;   /* 1: sends are held, 2: receives, until they are enabled */
+    nbcoll_completion_queue *sent, *received; /* or null */
+} nbcoll_queue_config;
+
+/* Queue pairs and completion queues, for programs (offload.h). On a pair sends meet receives in the order of both. A
+ * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. Whoever executes programs
+ * calls these, from one thread at a time, which may be another one than the core's. */
+typedef struct nbcoll_offload {
+    size_t size;
+    /* Room for so many entries. ERR_MEMORY. */
+    nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
+    /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already). */
+    nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
+    /* ERR_LIMIT: the queue is full. */
+    nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
+    /* Lets go of so many more held sends, with the waits before each, or receives, posted already or not. */
+    void (*enable)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives);
+    /* OK: there were so many entries, which are consumed. PENDING: not yet. ERR_PEER_LOST: there will not be, since the
+     * peer has closed its end. ERR_TRANSPORT: a message did not fit its receive. */
+    nbcoll_status (*wait)(nbcoll_endpoint *ep, nbcoll_completion_queue *completions, uint32_t count);
+    /* Closes either (the other one null); pairs before their completion queues. From the return on no memory of this
+     * rank's that was posted there is touched. */
+    void (*close)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
+} nbcoll_offload;
+
 /* ---- promises and prices --------------------------------------------------------------------------------------- */
 
 /* Promises, and a cost model (Hockney with overhead), in the units given.
@@ -339,6 +388,7 @@ typedef struct nbcoll_transport {
      * a communicator over several endpoints (nbcoll_comm_create_over) see which of them have one in common. Without it
      * an endpoint can only be the last one there. */
     void (*identify)(nbcoll_endpoint *ep, uint64_t out[2]);
+    const nbcoll_offload *offload; /* optional group; the core does not use it, wrappers do not hand it on */
 } nbcoll_transport;
 
 /* The head of every endpoint: filled by the transport's open function, then constant. */

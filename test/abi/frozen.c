@@ -748,7 +748,7 @@ VALUE(NBCOLL_SAFE_CANCEL, 4);
 VALUE(NBCOLL_SAFE_BULK, 8);
 VALUE(NBCOLL_SAFE_WAKE, 16);
 VALUE(NBCOLL_SAFE_LINES, 32);
-SIZE(nbcoll_transport, 128);
+SIZE(nbcoll_transport, 136);
 OFFSET(nbcoll_transport, abi, 0);
 OFFSET(nbcoll_transport, size, 4);
 OFFSET(nbcoll_transport, name, 8);
@@ -766,6 +766,38 @@ OFFSET(nbcoll_transport, peer_limits, 96);
 OFFSET(nbcoll_transport, reason, 104);
 OFFSET(nbcoll_transport, signal_safe, 112);
 OFFSET(nbcoll_transport, identify, 120);
+OFFSET(nbcoll_transport, offload, 128);
+
+VALUE(NBCOLL_POSTING_SEND, 0);
+VALUE(NBCOLL_POSTING_RECEIVE, 1);
+VALUE(NBCOLL_POSTING_WAIT, 2);
+
+SIZE(nbcoll_posting, 48);
+OFFSET(nbcoll_posting, kind, 0);
+OFFSET(nbcoll_posting, signal, 4);
+OFFSET(nbcoll_posting, memory, 8);
+OFFSET(nbcoll_posting, bytes, 16);
+OFFSET(nbcoll_posting, local, 24);
+OFFSET(nbcoll_posting, completions, 32);
+OFFSET(nbcoll_posting, count, 40);
+
+SIZE(nbcoll_queue_config, 40);
+OFFSET(nbcoll_queue_config, size, 0);
+OFFSET(nbcoll_queue_config, peer, 8);
+OFFSET(nbcoll_queue_config, number, 12);
+OFFSET(nbcoll_queue_config, depth, 16);
+OFFSET(nbcoll_queue_config, held, 20);
+OFFSET(nbcoll_queue_config, sent, 24);
+OFFSET(nbcoll_queue_config, received, 32);
+
+SIZE(nbcoll_offload, 56);
+OFFSET(nbcoll_offload, size, 0);
+OFFSET(nbcoll_offload, open_cq, 8);
+OFFSET(nbcoll_offload, open_queue, 16);
+OFFSET(nbcoll_offload, post, 24);
+OFFSET(nbcoll_offload, enable, 32);
+OFFSET(nbcoll_offload, wait, 40);
+OFFSET(nbcoll_offload, close, 48);
 
 SIZE(nbcoll_endpoint, 112);
 OFFSET(nbcoll_endpoint, transport, 0);
@@ -965,6 +997,13 @@ OFFSET(nbcoll_program_info, eager, 72);
 OFFSET(nbcoll_program_info, threshold, 80);
 OFFSET(nbcoll_program_info, extent, 88);
 OFFSET(nbcoll_program_info, fingerprint, 112);
+
+SIZE(nbcoll_agent_config, 32);
+OFFSET(nbcoll_agent_config, size, 0);
+OFFSET(nbcoll_agent_config, host, 8);
+OFFSET(nbcoll_agent_config, eager, 16);
+OFFSET(nbcoll_agent_config, depth, 24);
+OFFSET(nbcoll_agent_config, in_flight, 28);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

@@ -463,6 +463,7 @@ static const nbcoll_lines nbcolli_loopback_lines = {sizeof nbcolli_loopback_line
         .bulk = bulk_group, .wakeup = &nbcolli_loopback_wakeup, .shared = shared_group,                                \
         .abandon = nbcolli_loopback_abandon, .give_up = nbcolli_loopback_give_up, .lines = &nbcolli_loopback_lines,    \
         .reason = nbcolli_loopback_reason, .identify = nbcolli_loopback_identify,                                      \
+        .offload = &nbcolli_loopback_offload,                                                                          \
         .signal_safe = NBCOLL_SAFE_PROGRESS | NBCOLL_SAFE_CANCEL | NBCOLL_SAFE_WAKE                                    \
     }
 
@@ -507,6 +508,8 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         w->identity[1] = (uint64_t)getpid();
     }
     w->config = c;
+    w->pairs = NULL;
+    atomic_init(&w->pairs_locked, 0);
     w->memory = memory;
     w->config.host = &w->memory;
     atomic_init(&w->departed, 0);
@@ -594,6 +597,7 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }
+    nbcolli_loopback_pairs_free(w);
     nbcolli_free(&memory, w, nbcolli_loopback_bytes(w->config.ranks, w->stride));
     return NBCOLL_OK;
 }

@@ -6,6 +6,7 @@
  *     loopback.c    messages, lines, sleeping; the table; worlds and endpoints
  *     bulk.c        gets and puts
  *     shared.c      memory for the cells
+ *     offload.c     queue pairs
  */
 #ifndef NBCOLLI_LOOPBACK_H
 #define NBCOLLI_LOOPBACK_H
@@ -61,6 +62,8 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     uint64_t identity[2];  /* random */
+    struct nbcoll_queue_pair *pairs; /* of all ranks; under the lock */
+    _Atomic int pairs_locked;
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
     _Atomic unsigned char *between; /* [ranks][ranks]: loopback_between, in the first one's memory; behind `common` */
@@ -154,6 +157,11 @@ extern const nbcoll_bulk nbcolli_loopback_bulk, nbcolli_loopback_bulk_puts; /* t
 void nbcolli_loopback_give_up(nbcoll_endpoint *ep, int peer);
 /* Copies as much of a deferred get or put as this progress has left: NOT_NOW if that is not all. */
 nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work *work);
+
+/* offload.c */
+extern const nbcoll_offload nbcolli_loopback_offload;
+/* Frees all that have stayed, with the world. */
+void nbcolli_loopback_pairs_free(nbcoll_loopback *w);
 
 /* shared.c */
 extern const nbcoll_shared nbcolli_loopback_shared;

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Agents: runs that are started, in order, and their ends. */
+#include "agent.h"
+
+static nbcoll_status nbcolli_agent_group(nbcoll_agent *a)
+{
+    const nbcoll_transport *t = a->ep->transport;
+    const nbcoll_offload *group =
+        t->size >= offsetof(nbcoll_transport, offload) + sizeof t->offload ? t->offload : NULL;
+    if (!group || !t->bulk || !(t->bulk->flags & NBCOLL_BULK_ANY_LOCAL))
+        return NBCOLL_ERR_UNSUPPORTED;
+    memcpy(&a->call, group, group->size < sizeof a->call ? group->size : sizeof a->call);
+    if (!a->call.open_cq || !a->call.open_queue || !a->call.post || !a->call.enable || !a->call.wait || !a->call.close)
+        return NBCOLL_ERR_UNSUPPORTED;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out)
+{
+    nbcoll_agent made = {.ep = ep};
+    if (!ep || !config || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_copy_tagged(&made.config, config, sizeof made.config);
+    if (status == NBCOLL_OK && made.config.host && made.config.host->size)
+        status = nbcolli_copy_tagged(&made.host, made.config.host, sizeof made.host);
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_group(&made);
+    if (status != NBCOLL_OK)
+        return status;
+    made.config.eager = made.config.eager ? made.config.eager : 4096;
+    made.config.depth = made.config.depth ? made.config.depth : 64;
+    made.config.in_flight = made.config.in_flight ? made.config.in_flight : 1;
+    nbcoll_agent *a = nbcolli_alloc(&made.host, sizeof *a, 64);
+    if (!a)
+        return NBCOLL_ERR_MEMORY;
+    memcpy(a, &made, sizeof *a);
+    a->runs_end = &a->runs;
+    atomic_init(&a->handed, NULL);
+    atomic_init(&a->open, 0);
+    atomic_init(&a->is_cancelled, 0);
+    atomic_init(&a->failed, NBCOLL_OK);
+    *out = a;
+    return NBCOLL_OK;
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
+                                         const void *recv)
+{
+    if (p->info.rank != a->ep->rank || p->info.ranks != a->ep->ranks)
+        return NBCOLL_ERR_RANK;
+    if ((!send && p->info.extent[NBCOLL_BUFFER_SEND]) || (!recv && p->info.extent[NBCOLL_BUFFER_RECV]))
+        return NBCOLL_ERR_BUFFER;
+    if (p->info.eager != a->config.eager)
+        return NBCOLL_ERR_CONFIG;
+    for (uint32_t i = 0; i < p->info.queues - p->info.management; i++) {
+        const nbcoll_queue_view *q = &p->queue[i];
+        uint32_t most = q->kind == NBCOLL_QUEUE_BULK ? 2 * a->config.depth : a->config.depth; /* with their waits */
+        if (q->send_count > most || q->receive_count > a->config.depth)
+            return NBCOLL_ERR_LIMIT;
+    }
+    return (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* told early, or by the run */
+}
+
+static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_program *p)
+{
+    size_t head = nbcolli_lines(sizeof(nbcoll_program_run)), eager = nbcolli_lines(p->info.buffers * sizeof(char *));
+    size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
+           at = nbcolli_lines(p->info.queues * sizeof(uint32_t));
+    size_t bytes = head + eager + lines + at + p->info.extent[NBCOLL_BUFFER_SCRATCH];
+    char *block = nbcolli_alloc(&a->host, bytes, 64);
+    if (!block)
+        return NULL;
+    memset(block, 0, bytes - p->info.extent[NBCOLL_BUFFER_SCRATCH]);
+    nbcoll_program_run *r = (nbcoll_program_run *)(void *)block;
+    r->agent = a;
+    r->p = p;
+    r->pairs = p->info.queues - p->info.management;
+    r->bytes = bytes;
+    r->eager = (char **)(void *)(block + head);
+    r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
+    r->at = (uint32_t *)(void *)(block + head + eager + lines);
+    r->base[NBCOLL_BUFFER_SCRATCH] = block + head + eager + lines + at;
+    r->status = NBCOLL_PENDING;
+    atomic_init(&r->state, NBCOLLI_AGENT_WAITING);
+    return r;
+}
+
+nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                 nbcoll_program_run **out)
+{
+    if (!a || !program || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_agent_check(a, program, send, recv);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcoll_program_run *r = nbcolli_agent_run_new(a, program);
+    if (!r)
+        return NBCOLL_ERR_MEMORY;
+    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)send; /* only read */
+    r->base[NBCOLL_BUFFER_RECV] = recv;
+    r->set = (uint32_t)(a->started++ % a->config.in_flight);
+    atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
+    *out = r;
+    r->next = atomic_load_explicit(&a->handed, memory_order_relaxed); /* compared below */
+    /* release: whoever takes it sees all of it */
+    while (!atomic_compare_exchange_weak_explicit(&a->handed, &r->next, r, memory_order_release, memory_order_relaxed))
+        ;
+    return NBCOLL_OK;
+}
+
+/* ---- progress -------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_agent_take_handed(nbcoll_agent *a)
+{
+    /* acquire: what was written before it was handed over */
+    nbcoll_program_run *last = atomic_exchange_explicit(&a->handed, NULL, memory_order_acquire), *first = NULL;
+    while (last) {
+        nbcoll_program_run *before = last->next;
+        last->next = first;
+        first = last;
+        last = before;
+    }
+    *a->runs_end = first;
+    while (*a->runs_end)
+        a->runs_end = &(*a->runs_end)->next;
+}
+
+static void nbcolli_agent_end(nbcoll_program_run *r, nbcoll_status status)
+{
+    r->status = status;
+    atomic_store_explicit(&r->state, NBCOLLI_AGENT_ENDED, memory_order_release); /* shows the rank all that came */
+}
+
+/* From now on nobody touches memory of any program. */
+static void nbcolli_agent_fail(nbcoll_agent *a, nbcoll_status status)
+{
+    atomic_store_explicit(&a->failed, status, memory_order_relaxed);
+    nbcolli_agent_lines_close(a);
+}
+
+/* Is an earlier run of the same set still there? */
+static int nbcolli_agent_must_wait(const nbcoll_agent *a, const nbcoll_program_run *r)
+{
+    for (const nbcoll_program_run *before = a->runs; before != r; before = before->next)
+        if (before->set == r->set)
+            return 1;
+    return 0;
+}
+
+static int nbcolli_agent_advance(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    nbcoll_status status = (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed);
+    int state = atomic_load_explicit(&r->state, memory_order_relaxed), moved = 0; /* the agent's, or not looked at */
+    if (state > NBCOLLI_AGENT_RUNNING ||
+        (status == NBCOLL_OK && state == NBCOLLI_AGENT_WAITING && nbcolli_agent_must_wait(a, r)))
+        return 0;
+    if (status == NBCOLL_OK && state == NBCOLLI_AGENT_WAITING) {
+        status = nbcolli_agent_begin(a, r);
+        atomic_store_explicit(&r->state, NBCOLLI_AGENT_RUNNING, memory_order_relaxed); /* still the agent's */
+        moved = 1;
+    }
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_go_on(a, r, &moved);
+    if (status == NBCOLL_PENDING)
+        return moved;
+    if (status != NBCOLL_OK)
+        nbcolli_agent_fail(a, status);
+    nbcolli_agent_end(r, status);
+    return 1;
+}
+
+/* Frees what has been reported, and makes room for those that come after. */
+static int nbcolli_agent_sweep(nbcoll_agent *a)
+{
+    int moved = 0;
+    for (nbcoll_program_run **at = &a->runs; *at;) {
+        nbcoll_program_run *r = *at;
+        /* acquire: the rank has made its copies */
+        if (atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_AGENT_REPORTED) {
+            at = &r->next;
+            continue;
+        }
+        if (r->status == NBCOLL_OK && atomic_load_explicit(&a->failed, memory_order_relaxed) == NBCOLL_OK) {
+            nbcoll_status status = nbcolli_agent_recycle(a, r);
+            if (status != NBCOLL_OK)
+                nbcolli_agent_fail(a, status);
+        }
+        *at = r->next;
+        if (a->runs_end == &r->next)
+            a->runs_end = at;
+        nbcolli_free(&a->host, r, r->bytes);
+        moved = 1;
+    }
+    return moved;
+}
+
+int nbcoll_agent_progress(nbcoll_agent *a)
+{
+    if (!a)
+        return 0;
+    nbcolli_agent_take_handed(a);
+    int moved = nbcolli_agent_sweep(a);
+    if (atomic_load_explicit(&a->is_cancelled, memory_order_relaxed) && /* a wish */
+        atomic_load_explicit(&a->failed, memory_order_relaxed) == NBCOLL_OK)
+        nbcolli_agent_fail(a, NBCOLL_ERR_CANCELLED);
+    for (nbcoll_program_run *r = a->runs; r; r = r->next)
+        moved |= nbcolli_agent_advance(a, r);
+    return moved;
+}
+
+nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
+{
+    if (!r)
+        return NBCOLL_ERR_NULL;
+    /* acquire: what has come */
+    if (atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_AGENT_ENDED)
+        return NBCOLL_PENDING;
+    nbcoll_status status = r->status;
+    for (uint32_t i = 0; i < r->p->info.copies && status == NBCOLL_OK; i++)
+        nbcolli_agent_calc(r, &r->p->copy[i]);
+    nbcoll_agent *a = r->agent;
+    atomic_store_explicit(&r->state, NBCOLLI_AGENT_REPORTED, memory_order_release); /* the copies are made; r is gone */
+    atomic_fetch_sub_explicit(&a->open, 1, memory_order_release);
+    return status;
+}
+
+nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
+{
+    if (!a)
+        return NBCOLL_ERR_NULL;
+    atomic_store_explicit(&a->is_cancelled, 1, memory_order_relaxed); /* a wish */
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
+{
+    if (!a)
+        return NBCOLL_OK;
+    if (atomic_load_explicit(&a->open, memory_order_acquire)) /* all runs are seen as reported */
+        return NBCOLL_ERR_BUSY;
+    nbcolli_agent_lines_close(a);
+    atomic_store_explicit(&a->failed, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
+    nbcolli_agent_take_handed(a);
+    nbcolli_agent_sweep(a);
+    nbcoll_host host = a->host;
+    nbcolli_free(&host, a, sizeof *a);
+    return NBCOLL_OK;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The agent: what its parts share. Private to this folder. */
+#ifndef NBCOLLI_OFFLOAD_AGENT_H
+#define NBCOLLI_OFFLOAD_AGENT_H
+
+#include <stdatomic.h>
+
+#include "nbcoll/transport.h"
+#include "offload.h"
+
+/* A queue pair that it keeps. */
+typedef struct nbcolli_agent_line {
+    struct nbcolli_agent_line *next;
+    nbcoll_queue_kind kind;
+    int peer;
+    nbcoll_direction direction;
+    uint32_t set; /* one for each program in flight */
+    nbcoll_queue_pair *pair;
+    nbcoll_completion_queue *sent, *received;
+    char *memory;    /* [depth] eager buffers, or null */
+    uint64_t posted; /* receives in advance: the i-th has buffer i modulo depth */
+    uint64_t taken;  /* of them, by programs */
+} nbcolli_agent_line;
+
+/* WAITING and RUNNING: the agent's. ENDED: the rank's, by nbcoll_agent_test. REPORTED: the agent's again. */
+typedef enum nbcolli_agent_state {
+    NBCOLLI_AGENT_WAITING,
+    NBCOLLI_AGENT_RUNNING,
+    NBCOLLI_AGENT_ENDED,
+    NBCOLLI_AGENT_REPORTED
+} nbcolli_agent_state;
+
+/* One block of memory, but for the scratch memory behind it. */
+struct nbcoll_program_run {
+    struct nbcoll_program_run *next; /* the one started before; in the agent's list the one after */
+    nbcoll_agent *agent;
+    const nbcoll_program *p;
+    size_t bytes;
+    char *base[3];             /* send, receive, scratch */
+    char **eager;              /* [p->info.buffers] */
+    nbcolli_agent_line **line; /* [p->info.queues] */
+    uint32_t *at;              /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
+    uint32_t set, pairs;           /* of the lines, the first so many are there */
+    nbcoll_status status;
+    _Atomic int state; /* nbcolli_agent_state */
+};
+
+struct nbcoll_agent {
+    nbcoll_host host;
+    nbcoll_agent_config config; /* defaults filled in */
+    nbcoll_endpoint *ep;
+    nbcoll_offload call;
+    nbcolli_agent_line *lines;
+    nbcoll_program_run *runs, **runs_end; /* in order */
+    uint64_t started;                     /* the starter's */
+    _Atomic(nbcoll_program_run *) handed; /* started, the last one first */
+    atomic_int open;                      /* runs whose end has not been reported */
+    atomic_int is_cancelled;
+    _Atomic int failed; /* why, or OK */
+};
+
+/* agent_line.c */
+/* The line of a queue, opened if it is the first time. */
+nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q, uint32_t set,
+                                    nbcolli_agent_line **out);
+/* Posts receives in advance until there are `depth` that no program has taken. */
+nbcoll_status nbcolli_agent_line_fill(nbcoll_agent *a, nbcolli_agent_line *line);
+void nbcolli_agent_lines_close(nbcoll_agent *a);
+
+/* agent_run.c */
+/* Posts all of a program. */
+nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r);
+/* Goes on with it. OK: it has ended; NBCOLL_PENDING; or an error. *moved: something was done. */
+nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *moved);
+/* Takes up its receives again. */
+nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r);
+void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A program while an agent executes it. */
+#include "../reduce/reduce.h"
+#include "agent.h"
+
+static void *nbcolli_agent_place(const nbcoll_program_run *r, const nbcoll_task_bytes *b)
+{
+    if (!b->region.bytes)
+        return NULL;
+    return (b->eager != NBCOLL_NO_QUEUE ? r->eager[b->eager] : r->base[b->region.at.buffer]) + b->region.at.offset;
+}
+
+void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
+{
+    size_t bytes = t->write.region.bytes;
+    void *to = nbcolli_agent_place(r, &t->write), *left = nbcolli_agent_place(r, &t->read[0]);
+    if (t->read[1].region.bytes)
+        nbcolli_reduce(t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
+                       bytes / nbcolli_packed_size(t->reduction.type));
+    else
+        memcpy(to, left, bytes);
+}
+
+/* ---- posting --------------------------------------------------------------------------------------------------- */
+
+/* Receives that are not posted in advance; and which buffers those have that are. */
+static nbcoll_status nbcolli_agent_post_receives(nbcoll_agent *a, nbcoll_program_run *r, uint32_t queue)
+{
+    const nbcoll_queue_view *q = &r->p->queue[queue];
+    nbcolli_agent_line *line = r->line[queue];
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < q->receive_count && status == NBCOLL_OK; i++) {
+        const nbcoll_task_bytes *to = &q->receives[i].write;
+        if (q->kind == NBCOLL_QUEUE_BULK) {
+            nbcoll_posting p = {
+                .kind = NBCOLL_POSTING_RECEIVE, .memory = nbcolli_agent_place(r, to), .bytes = to->region.bytes};
+            status = a->call.post(a->ep, line->pair, &p);
+            continue;
+        }
+        if (to->eager != NBCOLL_NO_QUEUE)
+            r->eager[to->eager] = line->memory + line->taken % a->config.depth * a->config.eager;
+        line->taken++;
+    }
+    if (status == NBCOLL_OK && q->kind == NBCOLL_QUEUE_BULK && !(q->held & NBCOLL_HOLDS_RECEIVES))
+        a->call.enable(a->ep, line->pair, 0, q->receive_count);
+    return status;
+}
+
+/* The last SEND of a queue, or as many as there are tasks. */
+static uint32_t nbcolli_agent_last_send(const nbcoll_queue_view *q)
+{
+    uint32_t last = q->send_count;
+    while (last > 0 && q->sends[last - 1].kind != NBCOLL_TASK_SEND)
+        last--;
+    return last ? last - 1 : q->send_count;
+}
+
+/* The last send is signalled in any case, so that its end is seen. */
+static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_run *r, uint32_t queue)
+{
+    const nbcoll_queue_view *q = &r->p->queue[queue];
+    nbcolli_agent_line *line = r->line[queue];
+    nbcoll_status status = NBCOLL_OK;
+    uint32_t sends = 0, last = nbcolli_agent_last_send(q);
+    for (uint32_t i = 0; i < q->send_count && status == NBCOLL_OK; i++) {
+        const nbcoll_task *t = &q->sends[i];
+        nbcoll_posting p = {.kind = NBCOLL_POSTING_WAIT, .count = t->count};
+        if (t->kind == NBCOLL_TASK_WAIT) /* for what its own connection clears */
+            for (uint32_t k = 0; k < r->p->info.queues; k++)
+                p.completions = r->p->queue[k].receive_cq == t->cq ? r->line[k]->received : p.completions;
+        else
+            p = (nbcoll_posting){.kind = NBCOLL_POSTING_SEND,
+                                 .signal = t->signal || i == last,
+                                 .memory = nbcolli_agent_place(r, &t->read[0]),
+                                 .bytes = t->read[0].region.bytes};
+        sends += t->kind == NBCOLL_TASK_SEND;
+        status = a->call.post(a->ep, line->pair, &p);
+    }
+    if (status == NBCOLL_OK && !(q->held & NBCOLL_HOLDS_SENDS))
+        a->call.enable(a->ep, line->pair, sends, 0);
+    return status;
+}
+
+nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    uint32_t pairs = r->p->info.queues - r->p->info.management;
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
+        status = nbcolli_agent_line_of(a, &r->p->queue[i], r->set, &r->line[i]);
+    for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
+        status = nbcolli_agent_post_receives(a, r, i);
+    for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
+        status = nbcolli_agent_post_sends(a, r, i);
+    return status;
+}
+
+/* ---- going on -------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_agent_wait(nbcoll_agent *a, nbcoll_program_run *r, const nbcoll_task *t)
+{
+    for (uint32_t i = 0; i < r->p->info.queues; i++) {
+        const nbcoll_queue_view *q = &r->p->queue[i];
+        if (q->receive_cq == t->cq)
+            return a->call.wait(a->ep, r->line[i]->received, t->count);
+        if (q->send_cq == t->cq)
+            return a->call.wait(a->ep, r->line[i]->sent, t->count);
+    }
+    return NBCOLL_ERR_ARGUMENT;
+}
+
+static nbcoll_status nbcolli_agent_task(nbcoll_agent *a, nbcoll_program_run *r, const nbcoll_task *t)
+{
+    switch (t->kind) {
+    case NBCOLL_TASK_WAIT:
+        return nbcolli_agent_wait(a, r, t);
+    case NBCOLL_TASK_SEND_ENABLE:
+        a->call.enable(a->ep, r->line[t->queue]->pair, t->count, 0);
+        return NBCOLL_OK;
+    case NBCOLL_TASK_RECEIVE_ENABLE:
+        a->call.enable(a->ep, r->line[t->queue]->pair, 0, t->count);
+        return NBCOLL_OK;
+    default:
+        nbcolli_agent_calc(r, t);
+        return NBCOLL_OK;
+    }
+}
+
+/* Have all sends of a queue ended? The last one's entry is the program's to consume if it is signalled there. */
+static nbcoll_status nbcolli_agent_drain(nbcoll_agent *a, nbcoll_program_run *r, uint32_t queue)
+{
+    const nbcoll_queue_view *q = &r->p->queue[queue];
+    uint32_t last = nbcolli_agent_last_send(q);
+    nbcoll_status status = NBCOLL_OK;
+    if (!r->at[queue] && last < q->send_count && !q->sends[last].signal)
+        status = a->call.wait(a->ep, r->line[queue]->sent, 1);
+    r->at[queue] |= status == NBCOLL_OK;
+    return status;
+}
+
+nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *moved)
+{
+    uint32_t queues = r->p->info.queues, pairs = queues - r->p->info.management;
+    int is_through = 1;
+    for (uint32_t i = pairs; i < queues; i++) {
+        const nbcoll_queue_view *q = &r->p->queue[i];
+        for (; r->at[i] < q->send_count; r->at[i]++, *moved = 1) {
+            nbcoll_status status = nbcolli_agent_task(a, r, &q->sends[r->at[i]]);
+            if (status == NBCOLL_PENDING)
+                break;
+            if (status != NBCOLL_OK)
+                return status;
+        }
+        is_through &= r->at[i] == q->send_count;
+    }
+    for (uint32_t i = 0; i < pairs && is_through; i++) {
+        nbcoll_status status = nbcolli_agent_drain(a, r, i);
+        if (status != NBCOLL_OK)
+            return status;
+    }
+    return is_through ? NBCOLL_OK : NBCOLL_PENDING;
+}
+
+nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < r->pairs && status == NBCOLL_OK; i++) /* the program may be gone */
+        status = nbcolli_agent_line_fill(a, r->line[i]);
+    return status;
+}

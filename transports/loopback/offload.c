@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Queue pairs of loopback ranks: a send is copied by whoever brings together what it waited for. One lock of the world
+ * covers all of them.
+ */
+#include "world.h"
+
+struct nbcoll_completion_queue {
+    uint64_t entries;                /* not consumed */
+    struct nbcoll_queue_pair *waits; /* the pair whose send queue waits for it last */
+    nbcoll_status status;            /* why there will not be more */
+};
+
+struct nbcolli_loopback_queue {
+    nbcoll_posting *place; /* [depth] */
+    uint64_t head, tail;   /* [head, tail) are posted */
+    uint64_t done, enabled;
+    int is_held;
+    nbcoll_completion_queue *completions;
+};
+
+struct nbcoll_queue_pair {
+    struct nbcoll_queue_pair *next, *mate, *next_ready;
+    int rank, peer, is_ready;
+    int has_met, is_closed; /* closed before its peer opened it: it stays, so that the peer learns of it */
+    uint32_t number, depth;
+    struct nbcolli_loopback_queue send, receive;
+};
+
+static void nbcolli_loopback_offload_lock(nbcoll_loopback *w)
+{
+    for (uint64_t looks = 1; atomic_exchange_explicit(&w->pairs_locked, 1, memory_order_acquire); looks++)
+        if (w->memory.pause) /* acquire: sees what the last holder did */
+            w->memory.pause(w->memory.user, looks);
+}
+
+static void nbcolli_loopback_offload_unlock(nbcoll_loopback *w)
+{
+    atomic_store_explicit(&w->pairs_locked, 0, memory_order_release); /* shows it to the next */
+}
+
+static size_t nbcolli_loopback_pair_bytes(uint32_t depth)
+{
+    return sizeof(nbcoll_queue_pair) + 2 * (size_t)depth * sizeof(nbcoll_posting);
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_loopback_pair_ready(nbcoll_queue_pair **ready, nbcoll_queue_pair *pair)
+{
+    if (!pair || pair->is_ready)
+        return;
+    pair->is_ready = 1;
+    pair->next_ready = *ready;
+    *ready = pair;
+}
+
+static void nbcolli_loopback_count(nbcoll_queue_pair **ready, nbcoll_completion_queue *c)
+{
+    if (!c)
+        return;
+    c->entries++;
+    nbcolli_loopback_pair_ready(ready, c->waits);
+}
+
+static bool nbcolli_loopback_may_go(const struct nbcolli_loopback_queue *q)
+{
+    return q->head != q->tail && (!q->is_held || q->done < q->enabled);
+}
+
+static nbcoll_posting *nbcolli_loopback_next(const nbcoll_queue_pair *pair, const struct nbcolli_loopback_queue *q)
+{
+    return &q->place[q->head % pair->depth];
+}
+
+/* A send meets its receive. */
+static bool nbcolli_loopback_meet(nbcoll_queue_pair **ready, nbcoll_queue_pair *pair, const nbcoll_posting *send)
+{
+    nbcoll_queue_pair *mate = pair->mate;
+    if (!mate || !nbcolli_loopback_may_go(&mate->receive))
+        return false;
+    const nbcoll_posting *receive = nbcolli_loopback_next(mate, &mate->receive);
+    if (send->bytes > receive->bytes) {
+        if (mate->receive.completions)
+            mate->receive.completions->status = NBCOLL_ERR_TRANSPORT;
+        return false;
+    }
+    if (send->bytes)
+        memcpy(receive->memory, send->memory, send->bytes);
+    mate->receive.head++;
+    mate->receive.done++;
+    nbcolli_loopback_count(ready, mate->receive.completions);
+    pair->send.done++;
+    if (send->signal)
+        nbcolli_loopback_count(ready, pair->send.completions);
+    return true;
+}
+
+static bool nbcolli_loopback_waited(nbcoll_queue_pair *pair, const nbcoll_posting *wait)
+{
+    wait->completions->waits = pair;
+    if (wait->completions->entries < wait->count)
+        return false;
+    wait->completions->entries -= wait->count;
+    return true;
+}
+
+static void nbcolli_loopback_pair_advance(nbcoll_queue_pair *pair)
+{
+    nbcoll_queue_pair *ready = NULL;
+    for (nbcolli_loopback_pair_ready(&ready, pair); ready;) {
+        pair = ready;
+        ready = pair->next_ready;
+        pair->is_ready = 0;
+        while (nbcolli_loopback_may_go(&pair->send)) {
+            const nbcoll_posting *p = nbcolli_loopback_next(pair, &pair->send);
+            bool moved = p->kind == NBCOLL_POSTING_WAIT ? nbcolli_loopback_waited(pair, p)
+                                                        : nbcolli_loopback_meet(&ready, pair, p);
+            if (!moved)
+                break;
+            pair->send.head++;
+        }
+    }
+}
+
+/* ---- the group ------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_loopback_open_cq(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    (void)depth; /* it counts */
+    *out = nbcolli_alloc(&w->memory, sizeof **out, NBCOLLI_LOOPBACK_LINE);
+    if (!*out)
+        return NBCOLL_ERR_MEMORY;
+    **out = (nbcoll_completion_queue){.status = NBCOLL_PENDING};
+    return NBCOLL_OK;
+}
+
+static void nbcolli_loopback_pair_free(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+{
+    nbcolli_free(&w->memory, pair, nbcolli_loopback_pair_bytes(pair->depth));
+}
+
+static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+{
+    nbcoll_queue_pair **at = &w->pairs;
+    while (*at != pair)
+        at = &(*at)->next;
+    *at = pair->next;
+}
+
+/* What has not come yet never will. */
+static void nbcolli_loopback_pair_lose(const nbcoll_queue_pair *pair)
+{
+    if (pair->send.completions)
+        pair->send.completions->status = NBCOLL_ERR_PEER_LOST;
+    if (pair->receive.completions)
+        pair->receive.completions->status = NBCOLL_ERR_PEER_LOST;
+}
+
+static nbcoll_queue_pair *nbcolli_loopback_pair_find(nbcoll_loopback *w, int rank, int peer, uint32_t number)
+{
+    nbcoll_queue_pair *p = w->pairs;
+    while (p && (p->number != number || p->rank != rank || p->peer != peer))
+        p = p->next;
+    return p;
+}
+
+/* Enters a pair into the world's list. False: the rank has it already. */
+static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+{
+    nbcoll_queue_pair *old = nbcolli_loopback_pair_find(w, pair->rank, pair->peer, pair->number);
+    nbcoll_queue_pair *mate = nbcolli_loopback_pair_find(w, pair->peer, pair->rank, pair->number);
+    if (old && !old->is_closed)
+        return false;
+    if (old) {
+        nbcolli_loopback_pair_leave(w, old);
+        nbcolli_loopback_pair_free(w, old);
+    }
+    if (mate && mate->is_closed)
+        nbcolli_loopback_pair_lose(pair);
+    else if (mate && !mate->mate) {
+        pair->mate = mate;
+        mate->mate = pair;
+        pair->has_met = mate->has_met = 1;
+    }
+    pair->next = w->pairs;
+    w->pairs = pair;
+    return true;
+}
+
+static nbcoll_status nbcolli_loopback_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config,
+                                                 nbcoll_queue_pair **out)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    if (config->peer < 0 || config->peer >= ep->ranks || config->peer == ep->rank)
+        return NBCOLL_ERR_RANK;
+    nbcoll_queue_pair *pair =
+        nbcolli_alloc(&w->memory, nbcolli_loopback_pair_bytes(config->depth), NBCOLLI_LOOPBACK_LINE);
+    if (!pair)
+        return NBCOLL_ERR_MEMORY;
+    nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
+    *pair = (nbcoll_queue_pair){
+        .rank = ep->rank,
+        .peer = config->peer,
+        .number = config->number,
+        .depth = config->depth,
+        .send = {.place = place, .is_held = (config->held & 1) != 0, .completions = config->sent},
+        .receive = {
+            .place = place + config->depth, .is_held = (config->held & 2) != 0, .completions = config->received}};
+    nbcolli_loopback_offload_lock(w);
+    bool is_new = nbcolli_loopback_pair_enter(w, pair);
+    if (pair->mate)
+        nbcolli_loopback_pair_advance(pair->mate);
+    nbcolli_loopback_offload_unlock(w);
+    if (!is_new)
+        nbcolli_loopback_pair_free(w, pair);
+    *out = is_new ? pair : NULL;
+    return is_new ? NBCOLL_OK : NBCOLL_ERR_DUPLICATE;
+}
+
+static nbcoll_status nbcolli_loopback_post_to(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *p)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    nbcolli_loopback_offload_lock(w);
+    struct nbcolli_loopback_queue *q = p->kind == NBCOLL_POSTING_RECEIVE ? &pair->receive : &pair->send;
+    bool has_room = q->tail - q->head < pair->depth;
+    if (has_room) {
+        q->place[q->tail++ % pair->depth] = *p;
+        nbcoll_queue_pair *sender = p->kind == NBCOLL_POSTING_RECEIVE ? pair->mate : pair;
+        if (sender)
+            nbcolli_loopback_pair_advance(sender);
+    }
+    nbcolli_loopback_offload_unlock(w);
+    return has_room ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
+}
+
+static void nbcolli_loopback_enable(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    nbcolli_loopback_offload_lock(w);
+    pair->send.enabled += sends;
+    pair->receive.enabled += receives;
+    nbcolli_loopback_pair_advance(pair);
+    if (pair->mate && receives)
+        nbcolli_loopback_pair_advance(pair->mate);
+    nbcolli_loopback_offload_unlock(w);
+}
+
+static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completion_queue *c, uint32_t count)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    nbcolli_loopback_offload_lock(w);
+    nbcoll_status status = c->entries >= count ? NBCOLL_OK : c->status;
+    if (status == NBCOLL_OK)
+        c->entries -= count;
+    nbcolli_loopback_offload_unlock(w);
+    return status;
+}
+
+/* Nobody is to wake it. */
+static void nbcolli_loopback_pair_forget(const nbcoll_queue_pair *pair)
+{
+    for (uint64_t i = 0; i < pair->send.tail && i < pair->depth; i++) {
+        const nbcoll_posting *p = &pair->send.place[i];
+        if (p->kind == NBCOLL_POSTING_WAIT && p->completions->waits == pair)
+            p->completions->waits = NULL;
+    }
+}
+
+static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *c)
+{
+    nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    nbcolli_free(&w->memory, c, sizeof *c);
+    if (!pair)
+        return;
+    nbcolli_loopback_offload_lock(w);
+    nbcolli_loopback_pair_forget(pair);
+    if (pair->mate) {
+        nbcolli_loopback_pair_lose(pair->mate);
+        pair->mate->mate = NULL;
+        pair->mate = NULL;
+    }
+    int stays = !pair->has_met;
+    pair->is_closed = 1;
+    if (!stays)
+        nbcolli_loopback_pair_leave(w, pair);
+    nbcolli_loopback_offload_unlock(w);
+    if (!stays)
+        nbcolli_loopback_pair_free(w, pair);
+}
+
+void nbcolli_loopback_pairs_free(nbcoll_loopback *w)
+{
+    while (w->pairs) {
+        nbcoll_queue_pair *pair = w->pairs;
+        w->pairs = pair->next;
+        nbcolli_loopback_pair_free(w, pair);
+    }
+}
+
+const nbcoll_offload nbcolli_loopback_offload = {.size = sizeof nbcolli_loopback_offload,
+                                                 .open_cq = nbcolli_loopback_open_cq,
+                                                 .open_queue = nbcolli_loopback_open_queue,
+                                                 .post = nbcolli_loopback_post_to,
+                                                 .enable = nbcolli_loopback_enable,
+                                                 .wait = nbcolli_loopback_wait,
+                                                 .close = nbcolli_loopback_close_queue};
