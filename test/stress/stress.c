@@ -31,6 +31,7 @@ void stress_make(stress *s, uint64_t seed)
     printf("seed %llu\n", (unsigned long long)seed);
     fflush(stdout);
     s->seed = seed;
+    s->operations = STRESS_OPERATIONS;
     s->limits = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
     s->credits = NBCOLL_CREDITS;
     if (world_random(&random) % 2) { /* small ones, so that small data crosses them */
@@ -48,10 +49,15 @@ void stress_make(stress *s, uint64_t seed)
 
 static void want(const rank *me, nbcoll_status s, const char *what)
 {
+    nbcoll_failure failure = {0};
+    char text[300] = "";
+
     if (s == NBCOLL_OK)
         return;
-    fprintf(stderr, "seed %llu, rank %d: %s: %s\n", (unsigned long long)me->stress->seed, me->rank, what,
-            nbcoll_status_name(s));
+    if (nbcoll_last_failure(me->context, &failure) == NBCOLL_OK)
+        nbcoll_failure_text(&failure, text, sizeof text);
+    fprintf(stderr, "seed %llu, rank %d: %s: %s; %s\n", (unsigned long long)me->stress->seed, me->rank, what,
+            nbcoll_status_name(s), text);
     watch_dump(&me->watch, stderr);
     abort();
 }
@@ -76,7 +82,7 @@ static void check(rank *me, int k)
 static int pick(rank *me, int first)
 {
     int comm = (int)(world_random(&me->random) % STRESS_COMMS);
-    for (int k = first; k < first + WINDOW && k < STRESS_OPERATIONS; k++)
+    for (int k = first; k < first + WINDOW && k < me->stress->operations; k++)
         if (!me->started[k] && me->stress->comm[k] == comm)
             return k;
     return -1;
@@ -89,7 +95,7 @@ static void collect(rank *me, int first)
     int which[WINDOW];
     size_t n = 0, at;
 
-    for (int k = first; k < first + WINDOW && k < STRESS_OPERATIONS; k++)
+    for (int k = first; k < first + WINDOW && k < me->stress->operations; k++)
         if (me->started[k] && !me->ended[k]) {
             which[n] = k;
             active[n++] = me->request[k];
@@ -132,13 +138,13 @@ void stress_run(const stress *s, int number, nbcoll_endpoint *ep)
 
     *me = (rank){.stress = s, .rank = number, .random = s->seed * 31 + (uint64_t)number};
     open_comms(me, ep);
-    for (int first = 0; first < STRESS_OPERATIONS;) {
+    for (int first = 0; first < s->operations;) {
         int before = first, k = pick(me, first);
         if (k >= 0)
             start(me, k);
         else
             collect(me, first);
-        while (first < STRESS_OPERATIONS && me->ended[first])
+        while (first < s->operations && me->ended[first])
             first++;
         if (first > before)
             progress = time(NULL);

@@ -15,6 +15,7 @@ typedef struct stress {
     uint64_t seed;
     nbcoll_comm_config limits;
     uint32_t credits;
+    int operations; /* so many of these; may be lowered */
     operation operation[STRESS_OPERATIONS];
     int comm[STRESS_OPERATIONS]; /* of each */
 } stress;

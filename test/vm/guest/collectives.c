@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives over verbs, of ranks that are processes: all seventeen, with random arguments, of 2 to 8 ranks; and what
- * the others are told of one that is killed, or leaves. Runs in a guest.
+ * Collectives over verbs, of ranks that are processes: all seventeen, with random arguments, of 2 to 8 ranks, one after
+ * the other and many at once; and what the others are told of one that is killed, or leaves. Runs in a guest.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include "board.h"
 #include "crew.h"
 #include "operation.h"
+#include "../../stress/stress.h"
 
 enum { TIMEOUT = 15, VICTIM = 1, TOLD_MS = 2000 }; /* the device sends again after 134 ms, six times */
 
@@ -86,6 +87,42 @@ static void every_collective_has_its_values(void **state)
     }
 }
 
+/* ---- stress ------------------------------------------------------------------------------------------------------ */
+
+typedef struct strain {
+    board board;
+    nbcoll_verbs_config config;
+    stress stress;
+} strain;
+
+static void endure(int rank, void *user)
+{
+    strain *s = user;
+    nbcoll_verbs_config config = s->config;
+
+    config.rank = rank;
+    nbcoll_endpoint *endpoint = board_open(&s->board, &config);
+    CHECK(endpoint);
+    stress_run(&s->stress, rank, endpoint);
+}
+
+static void many_operations_at_once_have_their_values(void **state)
+{
+    static const nbcoll_verbs_config moods[] = {{.registrations = 32}, {.credits = 2, .payload = 256}};
+    const crew c = CREW(1, 1, 1, 1, 1, 1, 1, 1);
+
+    (void)state;
+    for (uint64_t seed = 0; seed < sizeof moods / sizeof moods[0]; seed++) {
+        strain *s = shared_memory(sizeof *s);
+        s->config = moods[seed];
+        s->config.size = sizeof s->config;
+        s->config.ranks = STRESS_RANKS;
+        stress_make(&s->stress, seed);
+        s->stress.operations = 100;
+        crew_succeeds(&c, endure, s);
+    }
+}
+
 /* ---- who ends ---------------------------------------------------------------------------------------------------- */
 
 static void wait_for_one_that_ends(int rank, void *user)
@@ -133,12 +170,15 @@ static void a_rank_that_is_killed_is_named_to_who_waits_for_it(void **state)
         assert_int_equal(status[i], i == VICTIM ? SIGKILL : 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_collective_has_its_values),
+        cmocka_unit_test(many_operations_at_once_have_their_values),
         cmocka_unit_test(a_rank_that_leaves_is_named_to_who_waits_for_it),
         cmocka_unit_test(a_rank_that_is_killed_is_named_to_who_waits_for_it),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
