@@ -174,7 +174,7 @@ static void nbcolli_sides_know_members(nbcoll_comm *comm)
 
 static void nbcolli_sides_choose(nbcoll_comm *comm, int rank)
 {
-    int is_lower = comm->rank <= rank, of_higher;
+    int is_lower = comm->rank <= rank, of_higher = -1;
     int of_lower = nbcolli_side_common(comm, is_lower ? comm->rank : rank, is_lower ? rank : comm->rank, &of_higher);
     nbcolli_link *link = comm->link->first;
     nbcolli_peer *peer = &comm->peer[rank];
