@@ -87,6 +87,7 @@
 #include "algorithms/reduce_scatter_hierarchical.c"
 #include "algorithms/reduce_scatter_ring.c"
 #include "algorithms/reduce_slots.c"
+#include "algorithms/scan_hierarchical.c"
 #include "algorithms/scan_linear.c"
 #include "algorithms/scan_recursive_doubling.c"
 #include "algorithms/scatter_slots.c"

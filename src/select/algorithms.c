@@ -138,9 +138,11 @@
     X(SCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                                 \
     X(SCAN, scan_linear, linear, 0)                                                                                    \
     X(SCAN, combine_flat, flat, 0)                                                                                     \
+    X(SCAN, scan_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                                \
     X(EXSCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                               \
     X(EXSCAN, exscan_linear, linear, 0)                                                                                \
-    X(EXSCAN, combine_flat, flat, 0)
+    X(EXSCAN, combine_flat, flat, 0)                                                                                   \
+    X(EXSCAN, scan_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)
 
 /* The list with its flags: their short names are parameters above. */
 #define NBCOLLI_ALGORITHMS(X)                                                                                          \

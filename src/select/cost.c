@@ -135,12 +135,14 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(ALLREDUCE, hierarchical_ordered, nbcolli_cost_nodes_allreduce(c))                                                \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER)                                                \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER_BLOCK)                                          \
-    X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 2) * C(n))                               \
+    X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 0) - (P > 2) * C(n))                               \
     X(SCAN, linear, B(n) + nbcolli_cost_hops(c, n, n))                                                                 \
     X(SCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n))                                     \
-    X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 1) - (P > 1) * 2 * C(n))                         \
+    X(SCAN, hierarchical, nbcolli_cost_nodes_scan(c))                                                                  \
+    X(EXSCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 0) - (P > 1) * 2 * C(n))                         \
     X(EXSCAN, linear, nbcolli_cost_hops(c, n, n) - (P > 1) * C(n))                                                     \
-    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n) - (P > 1) * C(n))
+    X(EXSCAN, flat, nbcolli_cost_train(c, P - 1, n, 1, 0, c->node) + (P - 1) * C(n) - (P > 1) * C(n))                  \
+    X(EXSCAN, hierarchical, nbcolli_cost_nodes_scan(c))
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
     NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_COPIES, NBCOLLI_COST_COMBINES,     \

@@ -117,5 +117,6 @@ nbcolli_cost_time nbcolli_cost_nodes_reduce(const nbcolli_cost_call *c);
 nbcolli_cost_time nbcolli_cost_nodes_allreduce(const nbcolli_cost_call *c);
 nbcolli_cost_time nbcolli_cost_nodes_reduce_scatter(const nbcolli_cost_call *c, int is_ordered);
 nbcolli_cost_time nbcolli_cost_nodes_alltoall(const nbcolli_cost_call *c);
+nbcolli_cost_time nbcolli_cost_nodes_scan(const nbcolli_cost_call *c);
 
 #endif

@@ -182,3 +182,13 @@ nbcolli_cost_time nbcolli_cost_nodes_alltoall(const nbcolli_cost_call *c)
            m * own * own * c->copy + own * (row * c->copy + c->ranks * c->inside.overhead / 4) +
            nbcolli_cost_nodes_show(&part, row, (own - 1) * row);
 }
+
+/* The last rank of a node combines most, and then waits for the nodes below. */
+nbcolli_cost_time nbcolli_cost_nodes_scan(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call leaders = nbcolli_cost_leaders(c, c->bytes), part = nbcolli_cost_part(c);
+    uint64_t n = c->bytes, rounds = (uint64_t)nbcoll_rounds((int)leaders.ranks);
+    return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma +
+           nbcolli_cost_rounds(&leaders, rounds, n, 2 * n, 0) - 2 * n * c->gamma + /* the exclusive scan's */
+           nbcolli_cost_nodes_show(&part, n, n) + n * c->gamma;
+}
