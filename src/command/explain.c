@@ -10,6 +10,7 @@
 
 #include "catalogue.h"
 #include "json.h"
+#include "programs.h"
 #include "rules.h"
 
 /* The options that are numbers of the terms, in this order. */
@@ -23,7 +24,7 @@ typedef struct question {
     command_rules rules;
     const char *given[EXPLAIN_NUMBERS]; /* null: not given */
     uint32_t flags;
-    int has_json;
+    int has_json, is_offloaded; /* --program: is it? */
     json_t *calls;         /* null unless --json */
     unsigned long answers; /* printed */
 } question;
@@ -70,6 +71,8 @@ static int take_option(void *user, int option, const char *value)
         q->flags |= NBCOLL_REPRODUCIBLE;
     else if (option == 'j')
         q->has_json = 1;
+    else if (option == 'P')
+        q->is_offloaded = 1;
     else if (option >= EXPLAIN_ALPHA)
         status = take_number(q, option, value);
     else if ((status = command_rules_take(q->self, &q->rules, option, value)) == 1)
@@ -96,6 +99,7 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"eager", required_argument, NULL, EXPLAIN_EAGER},
         {"large", required_argument, NULL, EXPLAIN_LARGE},
         {"json", no_argument, NULL, 'j'},
+        {"program", no_argument, NULL, 'P'},
         COMMAND_NODES_OPTIONS,
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0},
@@ -167,6 +171,25 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
 }
 
 /* A call: equal blocks, also where their counts are given. */
+/* Could a card or an agent run it? */
+static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
+{
+    nbcoll_refusal why;
+    nbcoll_case c = *at;
+    nbcoll_program *program = NULL;
+    nbcoll_program_info info = {.size = sizeof info};
+    command_set_parameters(&c, choice);
+    nbcoll_status status = command_programs(q->self, choice->algorithm, &c, 0, 1, &program, &why);
+    if (nbcoll_program_query(program, &info) == NBCOLL_OK)
+        printf("        as a program: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32
+               " eager buffers\n",
+               info.tasks, info.queue_pairs, info.buffers);
+    else
+        printf("        not as a program: %s\n",
+               why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
+    nbcoll_program_free(program);
+}
+
 static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
 {
     char name[COMMAND_NAME];
@@ -187,6 +210,8 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
         printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
     printf("%7d %12zu %14zu  %-32s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes,
            command_algorithm_text(&chosen.choice, name), nbcoll_reason_name(chosen.choice.reason), chosen.why);
+    if (q->is_offloaded)
+        print_program(q, at, &chosen.choice);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
         print_costs(&terms, &a);
     return NBCOLL_OK;
@@ -275,6 +300,7 @@ const command command_explain = {
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "  --tuning FILE     the rules of a tuning file\n"
+    "  --program         also, whether a network card or an agent could run it, or why not\n"
     "  --json            one object instead of the table\n",
     run,
     ":",

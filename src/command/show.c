@@ -8,6 +8,7 @@
 
 #include <nbcoll/show.h>
 
+#include "programs.h"
 #include "rules.h"
 #include "show_svg.h"
 
@@ -16,7 +17,7 @@ typedef struct picture {
     command_cases cases;
     command_rules rules;
     int first, last; /* ranks to show; last < 0: all */
-    int dot, has_rank;
+    int dot, has_rank, is_program;
     const char *svg; /* a file, or null */
     command_chosen chosen;
 } picture;
@@ -48,6 +49,8 @@ static int take_option(void *user, int option, const char *value)
         return take_rank(p, value);
     else if (option == 'V')
         p->svg = value;
+    else if (option == 'P')
+        p->is_program = 1;
     else if (option == 'f')
         return take_format(p, value);
     else {
@@ -71,6 +74,8 @@ static int check(const command *self, picture *p)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
     if (p->last >= c->most)
         return command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
+    if (p->is_program && (p->dot || p->svg))
+        return command_refuse(self, "--program is text");
     if (p->last < 0) {
         p->first = 0;
         p->last = c->most - 1;
@@ -97,6 +102,7 @@ static int take_arguments(picture *p, int argc, char *argv[])
         {"all", no_argument, NULL, 'a'},
         {"format", required_argument, NULL, 'f'},
         {"svg", required_argument, NULL, 'V'},
+        {"program", no_argument, NULL, 'P'},
         {NULL, 0, NULL, 0},
     };
     int status = command_take_options(p->self, argc, argv, options, take_option, p);
@@ -175,6 +181,28 @@ static nbcoll_status draw(const picture *p, nbcoll_case *c)
     return status;
 }
 
+/* The same ranks as programs. */
+static int print_programs(const picture *p, nbcoll_case *c)
+{
+    int n = p->last - p->first + 1;
+    nbcoll_program **programs = calloc((size_t)n, sizeof *programs);
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_status status = programs ? command_nodes(&p->cases, c->ranks, &nodes) : NBCOLL_ERR_MEMORY;
+    c->nodes = nodes;
+    if (!status)
+        status = command_programs(p->self, p->cases.algorithm, c, p->first, n, programs, &why);
+    if (status)
+        command_refuse(p->self, "%s", why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
+    for (int i = 0; i < n && !status; i++)
+        status = nbcoll_show_program(programs[i], command_write, stdout);
+    for (int i = 0; programs && i < n; i++)
+        nbcoll_program_free(programs[i]);
+    free(programs);
+    nbcoll_nodes_free(nodes);
+    return status ? COMMAND_FAILED : COMMAND_OK;
+}
+
 static int show(picture *p)
 {
     nbcoll_case c = command_case(&p->cases, p->cases.algorithm);
@@ -185,6 +213,8 @@ static int show(picture *p)
     status = choose(p, &c);
     if (!status && p->svg)
         return draw_rounds(p, &c);
+    if (!status && p->is_program)
+        return print_programs(p, &c);
     if (!status)
         status = draw(p, &c);
     if (!status)
@@ -219,6 +249,8 @@ const command command_show = {
     "                    receiving\n" COMMAND_BLOCKS_HELP COMMAND_NODES_HELP COMMAND_RULES_HELP
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n"
+    "  --program         instead, what a network card or an agent would be given for it: the tasks of queue pairs and\n"
+    "                    management queues; or why it cannot be offloaded\n"
     "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
     "                    with --rank, of what that rank has a part in\n",
     run,

@@ -90,3 +90,9 @@ refuses "nbcoll explain: --op BAND: FLOAT has no such reduction" explain reduce 
 refuses "nbcoll explain: $work/none: it cannot be opened" explain bcast --ranks 4 --tuning "$work/none"
 echo 'ring =' >>"$work/rules"
 refuses "nbcoll explain: $work/rules:6: bcast has no algorithm 'ring'" explain bcast --ranks 4 --tuning "$work/rules"
+
+# whether a card or an agent could run it, or why not
+succeeds explain bcast --ranks 8 --count 10 --program
+grep -q '  as a program: of rank 0 14 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program"
+succeeds explain alltoallv --ranks 8 --count 10 --program
+grep -q '  not as a program: .*its blocks get their lengths only when it starts$' "$work/out" || fail "no reason"

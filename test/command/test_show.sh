@@ -85,3 +85,9 @@ while read -r operation algorithms; do
         succeeds show "$operation" "$algorithm" --ranks 5 --all --native --format dot
     done
 done <"$work/algorithms"
+
+# what a card would be given, and why it is not given something
+same show_program.txt show allgather recursive_doubling --ranks 4 --count 1024 --in-place --program
+run show alltoallv flat --ranks 3 --program
+[ "$status" -ne 0 ] || fail "a program of bound blocks"
+grep -q 'rank 0, step 2: its blocks get their lengths only when it starts' "$work/err" || fail "no reason"

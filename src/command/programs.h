@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Programs of an algorithm, for the commands that show and explain them. */
+#ifndef COMMAND_PROGRAMS_H
+#define COMMAND_PROGRAMS_H
+
+#include <nbcoll/offload.h>
+
+#include "command.h"
+
+/* Compiles a case: the programs of ranks first..first + count - 1, to be freed. *why: as nbcoll_compile says. */
+nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c, int first,
+                               int count, nbcoll_program *out[], nbcoll_refusal *why);
+
+#endif
