@@ -19,6 +19,8 @@ static nbcoll_posted nbcolli_wrapper_post(nbcoll_endpoint *ep, int peer, const n
 static void nbcolli_wrapper_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 {
     nbcolli_wrapper *w = nbcolli_wrapper_of(ep);
+    w->inner->patient = ep->patient;
+    ep->patient = 0;
     w->call.progress(w->inner, found);
     ep->busy = w->inner->busy;
 }

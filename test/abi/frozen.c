@@ -806,6 +806,7 @@ OFFSET(nbcoll_endpoint, ranks, 12);
 OFFSET(nbcoll_endpoint, owner, 16);
 OFFSET(nbcoll_endpoint, limits, 24);
 OFFSET(nbcoll_endpoint, busy, 104);
+OFFSET(nbcoll_endpoint, patient, 108);
 
 /* ---- verify.h ---------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_PLACES, 8);

@@ -3,7 +3,8 @@
  * Bulk data: a copy from a thread of this process; from another one by pieces of the segment (pieces.c), or by
  * process_vm_readv, where a trial at the opening has shown that it works in both directions (containers, Yama and
  * capabilities decide, and only a trial tells). Which of them is the receiver's choice, by size. From one progress to
- * the next NBCOLL_PASS_BYTES are copied; what is beyond goes on in the next progress, by turns.
+ * the next NBCOLL_PASS_BYTES are copied, more where the caller waits (`patient` of the endpoint); what is beyond goes on
+ * in the next progress, by turns.
  *
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another
@@ -210,7 +211,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
     bool by_pieces = !there.here && p->pieces && (!p->cma || (bytes >= e->by_pieces && bytes < e->by_cma));
     if (p->gone != NBCOLLI_SHM_HERE)
         return NBCOLL_POST_LOST;
-    if (!by_pieces && bytes <= NBCOLL_PASS_BYTES - e->copied)
+    if (!by_pieces && bytes <= e->most - e->copied)
         return nbcolli_shm_copy(e, peer, there, to, bytes);
     work->scratch[NBCOLLI_SHM_GET_WHO] = (uint64_t)peer | (uint64_t)there.here << NBCOLLI_SHM_GET_HERE |
                                      (uint64_t)by_pieces << NBCOLLI_SHM_GET_PIECES;
@@ -226,7 +227,7 @@ static nbcoll_posted nbcolli_shm_bulk_get(nbcoll_endpoint *ep, int peer, const n
 /* A piece of a get, as large as this progress has left: DONE if that was the rest. */
 static nbcoll_posted nbcolli_shm_copy_on(struct nbcolli_shm_end *e, nbcoll_work *work)
 {
-    size_t left = NBCOLL_PASS_BYTES - e->copied;
+    size_t left = e->most - e->copied;
     size_t bytes = work->scratch[NBCOLLI_SHM_GET_LEFT] < left ? work->scratch[NBCOLLI_SHM_GET_LEFT] : left;
     struct nbcolli_shm_there there = {work->scratch[NBCOLLI_SHM_GET_FROM],
                                       work->scratch[NBCOLLI_SHM_GET_WHO] >> NBCOLLI_SHM_GET_HERE & 1};
@@ -267,12 +268,12 @@ void nbcolli_shm_copy_some(struct nbcolli_shm_end *e)
     nbcolli_shm_clear(&e->gets);
     e->was_short = e->short_of_windows;
     e->short_of_windows = false;
-    while (next && e->copied < NBCOLL_PASS_BYTES) {
+    while (next && e->copied < e->most) {
         nbcoll_work *work = next;
         next = work->next;
         nbcolli_shm_get_on(e, work);
     }
-    e->gets_more = (next || e->gets.first) && e->copied >= NBCOLL_PASS_BYTES;
+    e->gets_more = (next || e->gets.first) && e->copied >= e->most;
     if (!next)
         return;
     /* those that had no turn come first in the next progress */

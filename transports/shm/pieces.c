@@ -201,7 +201,7 @@ static int nbcolli_shm_pieces_take(struct nbcolli_shm_end *e, struct nbcolli_shm
     if (written - t->read > places)
         return -1;
     t->written = written;
-    while (t->read < written && t->read < t->end && e->copied < NBCOLL_PASS_BYTES) {
+    while (t->read < written && t->read < t->end && e->copied < e->most) {
         size_t bytes = nbcolli_shm_span(t, t->read, t->read + 1);
         const unsigned char *from = nbcolli_shm_window_data(h, e->base.rank, i) + t->read % places * t->piece;
         memcpy((unsigned char *)(uintptr_t)t->work->scratch[NBCOLLI_SHM_GET_TO] + t->read * t->piece, from, bytes);
@@ -247,7 +247,7 @@ static nbcoll_posted nbcolli_shm_pieces_wait(struct nbcolli_shm_end *e, struct n
         return NBCOLL_POST_DONE;
     }
     if (p->cma && now - t->since >= e->patience * nbcolli_shm_turns(e)) {
-        uint64_t most = (NBCOLL_PASS_BYTES - e->copied) / t->piece;
+        uint64_t most = (e->most - e->copied) / t->piece;
         t->own = 2 * t->own;
         return nbcolli_shm_pieces_own(e, t, t->own < most ? t->own : most ? most : 1);
     }
@@ -280,7 +280,7 @@ nbcoll_posted nbcolli_shm_pieces_go_on(struct nbcolli_shm_end *e, nbcoll_work *w
     if (taken > 0) {
         t->since = 0;
         t->own = 1;
-    } else if (e->copied < NBCOLL_PASS_BYTES)
+    } else if (e->copied < e->most)
         posted = nbcolli_shm_pieces_wait(e, t);
     if (posted != NBCOLL_POST_DONE || !t->work || t->read < t->end)
         return posted == NBCOLL_POST_DONE ? NBCOLL_POST_NOT_NOW : posted;

@@ -65,6 +65,8 @@ static void nbcolli_shm_end_progress(nbcoll_endpoint *ep, nbcoll_completions *fo
         nbcolli_shm_forget_refusals(e);
     nbcolli_shm_deliver(e, found);
     e->copied = 0;
+    e->most = ep->patient ? NBCOLLI_SHM_PATIENT_BYTES : NBCOLL_PASS_BYTES;
+    ep->patient = 0;
     if (e->gets.first)
         nbcolli_shm_copy_some(e);
     nbcolli_shm_serve(e);
@@ -351,6 +353,7 @@ static nbcoll_status nbcolli_shm_end_make(const struct nbcolli_shm_boot *b, stru
     e->host = *b->host;
     e->pid = getpid();
     e->flags = c->flags;
+    e->most = NBCOLL_PASS_BYTES;
     nbcolli_shm_stores_open(&e->stores);
     nbcolli_shm_clear(&e->gets);
     nbcolli_shm_clear(&e->finished);

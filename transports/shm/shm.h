@@ -35,6 +35,7 @@
 #define NBCOLLI_SHM_ARRIVALS 64 /* at most, of one progress: messages, and as many lines */
 #define NBCOLLI_SHM_POLLED 8    /* senders whose rings a progress looks at without having heard of them */
 #define NBCOLLI_SHM_CHANNELS 65536u
+#define NBCOLLI_SHM_PATIENT_BYTES ((size_t)1 << 20) /* in place of NBCOLL_PASS_BYTES, of a caller who waits */
 #define NBCOLLI_SHM_WINDOWS 8     /* at most, of one receiver's pool */
 #define NBCOLLI_SHM_RANK_WORDS (NBCOLL_SHM_RANKS / 64)
 
@@ -249,6 +250,7 @@ struct nbcolli_shm_end {
     uint64_t looked;  /* when we last looked for deaths */
     uint64_t looks;   /* begun by anyone, when we last thought of looking at the locks */
     size_t copied;    /* bytes of gets, in this progress and since */
+    size_t most;      /* of these */
     bool gets_more, serves_more; /* but for the bytes of a progress: of base.busy */
     struct nbcolli_shm_works gets, finished;
     size_t meets_from; /* bytes from which on owner and receiver together are faster than pieces alone */

@@ -64,7 +64,8 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
 }
 
 /* Is there something to do at once, for which the last pass had no bytes left? A rank that copies keeps its core until
- * it is done: ranks that take turns on a core would otherwise all be slowed down by each other's copies. */
+ * it is done: ranks that take turns on a core would otherwise all be slowed down by each other's copies. Transports may
+ * do more of it in a progress then, since nobody waits for its end. */
 static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -73,8 +74,10 @@ static int nbcolli_has_more(nbcoll_context *const c[], size_t n)
         if (c[i]->delayed)
             return 1;
         for (const nbcolli_link *link = c[i]->links; link; link = link->next)
-            if (link->endpoint->busy)
+            if (link->endpoint->busy) {
+                link->endpoint->patient = 1;
                 return 1;
+            }
     }
     return 0;
 }
