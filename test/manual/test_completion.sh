@@ -12,14 +12,14 @@ touch a.tuning
 in_bash()
 {
     bash -c '. "$1"; shift; COMP_WORDS=(nbcoll "$@"); COMP_CWORD=$#; _nbcoll; printf "%s\n" "${COMPREPLY[@]}"' \
-        bash "$NBCOLL_SOURCE/completion/nbcoll.bash" "$@"
+        bash "$NBCOLL_SOURCE/src/command/completion/nbcoll.bash" "$@"
 }
 in_zsh()
 {
     zsh -f -c 'file=$1; shift; words=(nbcoll "$@"); CURRENT=$#words; word=$words[-1]
         compadd() { shift; print -l -- ${(M)@:#${word}*} }
         _files() { print -l -- ${word}*(N) }
-        . $file' zsh "$NBCOLL_SOURCE/completion/_nbcoll" "$@"
+        . $file' zsh "$NBCOLL_SOURCE/src/command/completion/_nbcoll" "$@"
 }
 shells=bash
 command -v zsh >/dev/null && shells="bash zsh"

@@ -3,8 +3,8 @@
  * Bulk data: a copy from a thread of this process; from another one by pieces of the segment (pieces.c), or by
  * process_vm_readv, where a trial at the opening has shown that it works in both directions (containers, Yama and
  * capabilities decide, and only a trial tells). Which of them is the receiver's choice, by size. From one progress to
- * the next NBCOLL_PASS_BYTES are copied, more where the caller waits (`patient` of the endpoint); what is beyond goes on
- * in the next progress, by turns.
+ * the next NBCOLL_PASS_BYTES are copied, more where the caller waits (`patient` of the endpoint); what is beyond goes
+ * on in the next progress, by turns.
  *
  * Each call of process_vm_readv reads the token of the peer's process, too. One call reads one address space: with the
  * right token it was that of the rank that has joined, and not what its process has become by exec, nor another

@@ -5,8 +5,8 @@
  * it is cheaper to leave the lines there. Which of both a machine is may change while a program runs, since a virtual
  * one's cores are moved. So it is measured all the time: after each 4 MiB, and more often at first, a few copies are
  * made both ways, in turn, and what was faster by a tenth is taken from then on. The copy alone is timed: in 1300
- * comparisons by scatters on a machine of both kinds its verdict was that of the whole transfers. Where cores are so far
- * apart that the reader's part weighs more it may not be: docs/performance.md has the figures.
+ * comparisons by scatters on a machine of both kinds its verdict was that of the whole transfers. Where cores are so
+ * far apart that the reader's part weighs more it may not be: docs/performance.md has the figures.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
