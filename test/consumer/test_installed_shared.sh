@@ -22,7 +22,8 @@ sed -n 's/^ *\(nbcoll_[a-z0-9_]*\);$/\1/p' "$NBCOLL_SOURCE/src/nbcoll.map" >"$wo
 [ $tuning = OFF ] || [ "$(nm -D --defined-only "$library/libnbcoll_tuning.so" | awk '{ print $3 }' | LC_ALL=C sort |
     tr '\n' ' ')" = 'nbcoll_tuning_free nbcoll_tuning_read nbcoll_tuning_read_with ' ]
 [ $affinity = OFF ] || [ "$(nm -D --defined-only "$library/libnbcoll_affinity.so" | awk '{ print $3 }' |
-    LC_ALL=C sort | tr '\n' ' ')" = 'nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
+    LC_ALL=C sort | tr '\n' ' ')" = \
+    'nbcoll_affinity_domains nbcoll_affinity_find nbcoll_affinity_free nbcoll_affinity_near_name ' ]
 [ "$(nm -D --defined-only "$library/libnbcoll_conformance.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')" = \
     'nbcoll_conformance_print nbcoll_conformance_run ' ]
 nm -D --defined-only --without-symbol-versions "$library/libnbcoll.so" | awk '$2 != "A" { print $3 }' |
