@@ -6,9 +6,9 @@
 # Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and counts the words
 # and the short sequences of bytes in compressed text four ways: by one rank, by 4 processes with the blocking scatter,
 # by 4 with the nonblocking one, and by these with drivers; the times are printed beside each other
-# (examples/linescan/compare.sh). The text is /usr/share/doc, or, where images come without documentation, that of some Debian packages, which are unpacked
-# into build/text and not installed. What it runs and what that prints goes to standard error, the times (--json: one
-# object) to standard output.
+# (examples/linescan/compare.sh). The text is /usr/share/doc, or, where images come without documentation, that of some
+# Debian packages, which are unpacked into build/text and not installed. What it runs and what that prints goes to
+# standard error, the times (--json: one object) to standard output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
