@@ -124,7 +124,7 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *c, size_t n,
 {
     if (n > 1 || w->at != c)
         nbcolli_waiter_end(w);
-    if (sleeps && w->at == c)
+    if (sleeps && w->at == c && !nbcolli_driven_has_steps(c)) /* else its holder is about to leave the lock */
         nbcolli_sleep_beside(w, c, n, left);
     else {
         if (n == 1 && !w->helps && !w->slept)
