@@ -176,12 +176,13 @@ void nbcolli_run_aim(nbcolli_run *run)
 {
     for (nbcolli_move *m = run->move; m->kind != NBCOLL_JOIN; m++) {
         const nbcolli_brief *b = &run->schedule->brief[m->step];
-        int is_left = run->schedule->step[m->step].side == NBCOLL_LEFT;
+        m->left = m->right = m->to = NULL;
+        if (b->kind == NBCOLL_EXPOSE) /* it is shown by its brief step, which has other things there; so have fetches */
+            continue;
         m->to = nbcolli_brief_at(run, b->to, b->to_at);
-        m->left = m->right = NULL;
         if (b->kind == NBCOLL_FETCH_REDUCE)
-            m->left = is_left ? NULL : m->to;
-        else if (b->kind != NBCOLL_FETCH) { /* which has other things there */
+            m->left = run->schedule->step[m->step].side == NBCOLL_LEFT ? NULL : m->to;
+        else if (b->kind != NBCOLL_FETCH) {
             m->left = nbcolli_brief_at(run, b->left, b->left_at);
             m->right = nbcolli_brief_at(run, b->right, b->right_at);
         }
