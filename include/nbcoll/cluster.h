@@ -105,8 +105,8 @@ NBCOLL_API nbcoll_status nbcoll_tcp_join(const nbcoll_tcp_config *config, const 
  * where an address leads by chance learns nothing of the secret. What is exchanged travels as it is, not encrypted.
  * `tcp` is an nbcoll_tcp. Errors: NULL, ARGUMENT (bytes 0), TIMEOUT (not all came), PEER_LOST (the rank that made the
  * id has ended, or another one while it waited), DUPLICATE (two of the same rank), MISMATCH (ranks or bytes differ, or
- * one rank has made more exchanges than another), MEMORY, TRANSPORT. After an error the ranks may be out of step:
- * close. */
+ * one rank has made more exchanges than another), MEMORY, TRANSPORT. Ranks that come when others have got an error find
+ * PEER_LOST or TIMEOUT. After an error the ranks may be out of step: close. */
 NBCOLL_API nbcoll_status nbcoll_tcp_exchange(void *tcp, const void *mine, void *all, size_t bytes);
 
 /* Null is accepted. */

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -76,15 +75,13 @@ static void a_progress_copies_more_for_one_who_waits(void **state)
     struct plan *p = shared_memory(sizeof *p);
     (void)state;
     p->id = fresh_id();
-    p->from = malloc(BYTES);
-    p->to = malloc(BYTES);
+    p->from = shared_memory(BYTES);
+    p->to = shared_memory(BYTES);
     for (size_t i = 0; i < BYTES; i++)
         p->from[i] = (unsigned char)(i * 2654435761u >> 24);
     crew_succeeds(&threads, take_part, p);
     assert_int_equal(p->progresses[0], BYTES / NBCOLL_PASS_BYTES);
     assert_int_equal(p->progresses[1], BYTES / (1 << 20));
-    free(p->from);
-    free(p->to);
 }
 
 int main(void)
