@@ -197,10 +197,10 @@ int main(int argc, char **argv)
     }
     if (status == NBCOLL_OK)
         status = run(&c, pieces);
-    if (status == NBCOLL_ERR_ARGUMENT && c.rank == 0)
-        fprintf(stderr, "fft: N is a multiple of ranks times PIECES, at most 1024\n");
-    else if (status != NBCOLL_OK && status != NBCOLL_ERR_ARGUMENT)
-        fprintf(stderr, "fft: %s\n", nbcoll_status_text(status));
+    if (status != NBCOLL_OK) /* each rank, since the first one that fails ends all */
+        fprintf(stderr, "fft: %s\n", status == NBCOLL_ERR_ARGUMENT
+                                         ? "N is a multiple of ranks times PIECES, at most 1024"
+                                         : nbcoll_status_text(status));
     while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
         nbcoll_progress(context); /* the last message is not yet on its way */
     return status != NBCOLL_OK;
