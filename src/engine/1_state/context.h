@@ -26,10 +26,11 @@ typedef struct nbcolli_tested {
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
     timer_t timer;
-    /* looked_at and passes_left at the last arming; 0: the sleep is over. Till the next pass, which changes one of
-     * them, the program is about to sleep. */
-    uint64_t armed_at;
+    /* The program has armed; looked_at and passes_left then. Till the next pass, which changes one of them, or till the
+     * sleep is over, it is about to sleep. */
+    int is_armed;
     uint32_t armed;
+    uint64_t armed_at;
     int is_under_way;     /* what is inside is a tick */
     uint64_t ended, took; /* ns: when the last one ended, and how long that was */
 } nbcolli_ticks;

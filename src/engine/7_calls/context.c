@@ -214,6 +214,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
             return s;
     }
     if (!nbcolli_look_at_all(c) && !c->delayed) { /* [SLEEP] the second look of the sleeper's bargain */
+        c->ticks.is_armed = 1;
         c->ticks.armed_at = c->looked_at;
         c->ticks.armed = c->passes_left;
         return NBCOLL_OK;

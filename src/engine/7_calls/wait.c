@@ -47,7 +47,7 @@ static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longe
         sched_yield();
     for (size_t i = 0; i < armed; i++)
         if (c[i]->ticks.are_on) /* of one thread */
-            c[i]->ticks.armed_at = 0;
+            c[i]->ticks.is_armed = 0;
 }
 
 /* Were the last few yields in vain? A system that does not tell a thread's switches is taken for one that switches. */
