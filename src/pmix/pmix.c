@@ -71,11 +71,11 @@ nbcoll_status nbcoll_pmix_create(const nbcoll_pmix_config *config, int *rank, in
     nbcoll_status status = nbcolli_pmix_settle(&p, config);
     if (status != NBCOLL_OK)
         return status;
-    *out = nbcolli_alloc(&p.host, sizeof p, _Alignof(nbcoll_pmix));
-    if (!*out)
+    nbcoll_pmix *made = nbcolli_alloc(&p.host, sizeof p, _Alignof(nbcoll_pmix));
+    if (!made)
         return NBCOLL_ERR_MEMORY;
     if (PMIx_Init(&p.me, NULL, 0) != PMIX_SUCCESS) {
-        nbcolli_free(&p.host, *out, sizeof p);
+        nbcolli_free(&p.host, made, sizeof p);
         return NBCOLL_ERR_LAUNCH;
     }
     pmix_proc_t all = nbcolli_pmix_rank(&p, PMIX_RANK_WILDCARD);
@@ -83,11 +83,12 @@ nbcoll_status nbcoll_pmix_create(const nbcoll_pmix_config *config, int *rank, in
         p.ranks = size->data.uint32;
     if (size)
         PMIX_VALUE_RELEASE(size);
-    **out = p;
+    *made = p;
     if (p.ranks == 0 || p.ranks > INT32_MAX || p.me.rank >= p.ranks) {
-        nbcoll_pmix_close(*out);
+        nbcoll_pmix_close(made);
         return NBCOLL_ERR_TRANSPORT;
     }
+    *out = made;
     *rank = (int)p.me.rank;
     *ranks = (int)p.ranks;
     return NBCOLL_OK;

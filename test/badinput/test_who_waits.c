@@ -247,7 +247,9 @@ static void what_was_started_alike_ends_well(void **state)
 
 /* ---- schedules of a program's own ------------------------------------------------------------------------------ */
 
-static nbcoll_schedule *own_schedule(int rank, int receives, uint32_t fingerprint)
+enum { IDLES, SENDS, RECEIVES };
+
+static nbcoll_schedule *own_schedule(int rank, int does, uint32_t fingerprint)
 {
     nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 2};
     nbcoll_schedule *s = NULL;
@@ -255,8 +257,10 @@ static nbcoll_schedule *own_schedule(int rank, int receives, uint32_t fingerprin
 
     EXPECT(OK, nbcoll_builder_open(&config, &b));
     nbcoll_set_fingerprint(b, fingerprint);
-    if (receives)
+    if (does == RECEIVES)
         nbcoll_add_recv(b, 1 - rank, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+    if (does == SENDS)
+        nbcoll_add_send(b, 1 - rank, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 4);
     EXPECT(OK, nbcoll_builder_finish(b, &s));
     return s;
 }
@@ -264,7 +268,7 @@ static nbcoll_schedule *own_schedule(int rank, int receives, uint32_t fingerprin
 /* Rank 0 waits for rank 1, which has ended `ahead` operations, none of which sends. */
 static nbcoll_status wait_for_one_that_has_ended(uint32_t fingerprint, int ahead)
 {
-    nbcoll_schedule *receiver = own_schedule(0, 1, fingerprint), *idle = own_schedule(1, 0, fingerprint);
+    nbcoll_schedule *receiver = own_schedule(0, RECEIVES, fingerprint), *idle = own_schedule(1, IDLES, fingerprint);
     nbcoll_request q, other;
     nbcoll_status status;
     scene s;
@@ -314,6 +318,70 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
         EXPECT(ERR_MISMATCH, status);
         world_close(&s.w);
     }
+}
+
+/* ---- messages under way ---------------------------------------------------------------------------------------- */
+
+/* The transport of a rank to which nothing is delivered for a while. */
+static const nbcoll_transport *loopback;
+static int is_held;
+
+static void held_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
+{
+    if (!is_held)
+        loopback->progress(ep, found);
+}
+
+/* Two ranks that share memory; what is sent to rank 0 can be held. */
+static void scene_open_held(scene *s)
+{
+    static nbcoll_transport held;
+    nbcoll_loopback_config config = world_variant(WORLD_SHARED, 5);
+    nbcoll_request q[2];
+
+    *s = (scene){.clock = 1, .silent = -1, .config = {.size = sizeof s->config,
+                 .host = {.size = sizeof s->config.host, .user = s, .now = clock_now, .pause = pause_for}}};
+    world_open_contexts(&s->w, 2, &config, &s->config);
+    loopback = s->w.endpoint[0]->transport;
+    held = *loopback;
+    held.progress = held_progress;
+    s->w.endpoint[0]->transport = &held;
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_icreate(s->w.context[r], s->w.endpoint[r], NULL, &s->w.comm[r], &q[r]));
+    world_finish(&s->w, 2, q);
+}
+
+/* Rank 1 shares memory: rank 0 reads there that it has ended the operation, and has started so many since that it no
+ * longer knows which one that was, or knows a schedule without a fingerprint. */
+static void what_an_ended_rank_has_sent_may_be_under_way(void **state)
+{
+    (void)state;
+    for (uint32_t fingerprint = 0; fingerprint < 2; fingerprint++)
+        for (int later = 0; later <= 40; later += 40) {
+            nbcoll_schedule *schedule[] = {own_schedule(0, RECEIVES, fingerprint), own_schedule(1, SENDS, fingerprint),
+                                           own_schedule(1, IDLES, fingerprint)};
+            nbcoll_request q, other;
+            nbcoll_status status;
+            scene s;
+
+            scene_open_held(&s);
+            is_held = 1;
+            for (int i = 0; i <= later; i++) {
+                EXPECT(OK, nbcoll_schedule_start(schedule[i ? 2 : 1], small[1], NULL, s.w.comm[1], &other));
+                EXPECT(OK, nbcoll_test(&other));
+            }
+            EXPECT(OK, nbcoll_schedule_start(schedule[0], NULL, small[0], s.w.comm[0], &q));
+            for (int ms = 0; ms < 10 * LIMIT; ms++) {
+                pass(&s);
+                EXPECT(PENDING, nbcoll_test(&q));
+            }
+            is_held = 0;
+            settle(&s, 1, &q, &status, LIMIT);
+            EXPECT(OK, status);
+            for (int i = 0; i < 3; i++)
+                nbcoll_schedule_free(schedule[i]);
+            world_close(&s.w);
+        }
 }
 
 /* ---- late ranks ------------------------------------------------------------------------------------------------ */
@@ -492,6 +560,7 @@ int main(void)
         cmocka_unit_test(all_that_have_not_ended_learn_of_a_difference_within_200_ms),
         cmocka_unit_test(what_was_started_alike_ends_well),
         cmocka_unit_test(a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has),
+        cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(a_late_rank_is_no_mismatch_and_the_deadline_names_it),
         cmocka_unit_test(a_silent_rank_is_named_as_silent),

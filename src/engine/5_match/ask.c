@@ -331,7 +331,9 @@ static int nbcolli_look_after(nbcolli_run *run)
         nbcolli_rank_place p = nbcolli_has_cells_of(comm, rank) ? nbcolli_place_by_words(comm, rank, tag)
                                                                 : (nbcolli_rank_place){NBCOLL_POSITION_UNKNOWN, 0, 0};
         nbcolli_told *told = &comm->told[rank];
-        if (p.position != NBCOLL_POSITION_UNKNOWN)
+        /* Words pass by messages that are under way: of an end that no fingerprint tells it is asked, behind them. */
+        int is_doubtful = p.position == NBCOLL_POSITION_ENDED && !(p.is_known && p.fingerprint);
+        if (p.position != NBCOLL_POSITION_UNKNOWN && !is_doubtful)
             nbcolli_ask_judge(run, rank, tag, &p);
         else {
             wants = 1;
