@@ -8,85 +8,33 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "mortal.h"
 #include "ranks.h"
 
-enum { RANKS = 5, ROUNDS = 12, ROUNDS_FULL = 500, COUNT = 3000 };
+enum { RANKS = 5, ROUNDS = 12, ROUNDS_FULL = 500 };
 
 struct plan {
     nbcoll_shm_config config;
-    uint64_t seed;
     atomic_int joined;
     uint64_t left[RANKS]; /* looks, or operations, until the rank dies; 0: it does not */
 };
 
-static void die(void)
-{
-    kill(getpid(), SIGKILL);
-}
-
-static void may_die(uint64_t *left)
-{
-    if (*left && --*left == 0)
-        die();
-}
-
-static nbcoll_status finish(nbcoll_request *q, uint64_t *left)
-{
-    uint64_t begin = clock_ns();
-    nbcoll_status s;
-    while ((s = nbcoll_test(q)) == NBCOLL_PENDING) {
-        CHECK(clock_ns() - begin < 20 * SECOND);
-        may_die(left);
-    }
-    return s;
-}
-
-/* Sums until all that shall die have died. */
 static void work_and_shrink(int rank, void *user)
 {
     struct plan *p = user;
     nbcoll_shm_config config = p->config;
-    uint64_t left = p->left[rank];
-    int deaths = 0, survivors = 0;
-    int64_t *sum = malloc(COUNT * sizeof *sum);
-    nbcoll_request q;
     member m;
 
     config.rank = rank;
     member_join(&m, &config, NULL);
     for (atomic_fetch_add(&p->joined, 1); atomic_load(&p->joined) < RANKS; sched_yield())
         CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
-    for (int r = 0; r < RANKS; r++) {
-        deaths += p->left[r] > 0;
-        survivors |= (p->left[r] == 0) << r;
-    }
-    for (nbcoll_comm *comm = m.comm; nbcoll_comm_size(comm) > RANKS - deaths;) {
-        for (int i = 0; i < COUNT; i++)
-            sum[i] = INT64_C(1) << rank;
-        nbcoll_status s = nbcoll_iallreduce(NBCOLL_IN_PLACE, sum, COUNT, NBCOLL_INT64, NBCOLL_SUM, comm, &q);
-        s = s == NBCOLL_OK ? finish(&q, &left) : s;
-        if (s == NBCOLL_OK) {
-            CHECK((sum[0] & survivors) == survivors && sum[COUNT - 1] == sum[0]);
-            CHECK(__builtin_popcountll((unsigned long long)sum[0]) == nbcoll_comm_size(comm));
-            may_die(&left);
-            continue;
-        }
-        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
-        nbcoll_comm *old = comm;
-        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_ishrink(old, &comm, &q));
-        CHECK_STATUS(NBCOLL_OK, finish(&q, &left));
-        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(old));
-    }
+    mortal_work(m.comm, p->left);
     member_leave(&m);
-    free(sum);
 }
 
 static void the_living_go_on_without_the_dead(void **state)

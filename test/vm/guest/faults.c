@@ -8,16 +8,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "board.h"
 #include "crew.h"
+#include "mortal.h"
 
 /* The device sends again after 134 ms, six times; a rank that was never heard of is asked for 500 ms. */
-enum { TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 500, TOLD_MS = 2000, RANKS = 4, COUNT = 3000 };
+enum { TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 500, TOLD_MS = 2000, RANKS = 4 };
 
 static const nbcoll_verbs_config settings = {.size = sizeof settings,
                                              .timeout = TIMEOUT,
@@ -200,56 +200,15 @@ static void a_rank_that_was_never_heard_of_is_lost(void **state)
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
 
-static void may_die(uint64_t *left)
-{
-    if (*left && --*left == 0)
-        kill(getpid(), SIGKILL);
-}
-
-static nbcoll_status finish(nbcoll_request *q, uint64_t *left)
-{
-    uint64_t begin = clock_ns();
-    nbcoll_status s;
-    while ((s = nbcoll_test(q)) == NBCOLL_PENDING) {
-        CHECK(clock_ns() - begin < 20 * SECOND);
-        may_die(left);
-    }
-    return s;
-}
-
-/* Sums until all that shall die have died. */
 static void work_and_shrink(int rank, void *user)
 {
     plan *p = user;
-    uint64_t left = p->left[rank];
-    int deaths = 0;
-    int64_t *sum = malloc(COUNT * sizeof *sum);
-    nbcoll_request q;
     member m;
 
     CHECK_STATUS(NBCOLL_OK, join(rank, p, &m));
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 30 * SECOND));
-    for (int r = 0; r < RANKS; r++)
-        deaths += p->left[r] > 0;
-    for (nbcoll_comm *comm = m.comm; nbcoll_comm_size(comm) > RANKS - deaths;) {
-        for (int i = 0; i < COUNT; i++)
-            sum[i] = INT64_C(1) << rank;
-        nbcoll_status s = nbcoll_iallreduce(NBCOLL_IN_PLACE, sum, COUNT, NBCOLL_INT64, NBCOLL_SUM, comm, &q);
-        s = s == NBCOLL_OK ? finish(&q, &left) : s;
-        if (s == NBCOLL_OK) {
-            CHECK(sum[COUNT - 1] == sum[0]);
-            CHECK(__builtin_popcountll((unsigned long long)sum[0]) == nbcoll_comm_size(comm));
-            may_die(&left);
-            continue;
-        }
-        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
-        nbcoll_comm *old = comm;
-        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_ishrink(old, &comm, &q));
-        CHECK_STATUS(NBCOLL_OK, finish(&q, &left));
-        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(old));
-    }
+    mortal_work(m.comm, p->left);
     leave(&m);
-    free(sum);
 }
 
 static void the_living_go_on_without_the_dead(void **state)
