@@ -6,9 +6,10 @@
 # Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and counts the words
 # and the short sequences of bytes in compressed text four ways: by one rank, by 4 processes with the blocking scatter,
 # by 4 with the nonblocking one, and by these with drivers; the times are printed beside each other
-# (examples/linescan/compare.sh). The text is /usr/share/doc, or, where images come without documentation, that of some
-# Debian packages, which are unpacked into build/text and not installed. What it runs and what that prints goes to
-# standard error, the times (--json: one object) to standard output.
+# (examples/linescan/compare.sh). Then 4 processes sort a hash of each line, waiting for their histograms, and moving
+# keys meanwhile (examples/radixsort; not with --json). The text is /usr/share/doc, or, where images come without
+# documentation, that of some Debian packages, which are unpacked into build/text and not installed. What it runs and
+# what that prints goes to standard error, the times (--json: one object) to standard output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -59,7 +60,7 @@ fetch_text() {
 install_missing
 run cmake -S "$root" -B "$root/build/demo" -DCMAKE_BUILD_TYPE=Release \
     -DNBCOLL_TESTS=OFF -DNBCOLL_BENCH=OFF -DNBCOLL_COMMAND=ON
-run cmake --build "$root/build/demo" --target linescan nbcoll_command --parallel "$(nproc)"
+run cmake --build "$root/build/demo" --target linescan radixsort nbcoll_command --parallel "$(nproc)"
 
 json=
 if [ "${1-}" = --json ]; then
@@ -78,3 +79,13 @@ if [ $named = no ] && [ "$(text_below /usr/share/doc)" -lt 4000000 ]; then
 fi
 sh "$root/examples/linescan/compare.sh" "$root/build/demo/nbcoll" "$root/build/demo/examples/linescan/linescan" \
     $json "$@"
+[ -z "$json" ] || exit 0
+
+# The same text; linescan's arguments are no concern of radixsort.
+for argument; do
+    shift
+    [ ! -e "$argument" ] || set -- "$@" "$argument"
+done
+[ $# -gt 0 ] || set -- /usr/share/doc
+echo
+"$root/build/demo/nbcoll" run -n 4 "$root/build/demo/examples/radixsort/radixsort" "$@"

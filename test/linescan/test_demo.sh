@@ -11,6 +11,7 @@ cp "$NBCOLL_SOURCE/examples/demo.sh" tree/examples
 ln -s "$NBCOLL_SOURCE/examples/linescan" tree/examples/linescan
 ln -s "$NBCOLL_BINARY/nbcoll" tree/build/demo/nbcoll
 ln -s "$NBCOLL_BINARY/examples/linescan" tree/build/demo/examples/linescan
+ln -s "$NBCOLL_BINARY/examples/radixsort" tree/build/demo/examples/radixsort
 for command in cmake apt-get; do
     printf '#!/bin/sh\necho the output of %s\n' $command >bin/$command
 done
@@ -23,5 +24,6 @@ sh tree/examples/demo.sh text.gz >out 2>err || fail "status $?: $(cat err)"
 grep -q '^the output of cmake' err || fail "the build was not seen: $(cat err)"
 grep -q 'the output of' out && fail "output of the build among the times: $(cat out)"
 [ "$(grep -c 'times as fast$' out)" -eq 4 ] || fail "not four times: $(cat out)"
+[ "$(grep -c 'histograms .* ms, as by one sort$' out)" -eq 2 ] || fail "not sorted twice: $(cat out)"
 sh tree/examples/demo.sh --json text.gz >out 2>err || fail "status $?: $(cat err)"
 [ "$(head -c 1 out)$(tail -n 1 out)" = '{}' ] || fail "not one object: $(cat out)"
