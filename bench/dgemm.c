@@ -26,13 +26,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../examples/chain/chain.h"
 #include "nbcoll/driver.h"
 #include "nbcoll/shm.h"
 
+#include "processes.h"
 #include "timing.h"
 
 enum { RANKS = 2, ROUNDS = 11, PIECES = 16, SIZES = 3, MATRIX = 96, WAIT_US = 5000, PERIOD_US = 100 };
@@ -210,8 +210,9 @@ static void open_rank(rank *me)
     }
 }
 
-static void run_rank(shared *s, int number)
+static void run_rank(void *memory, int number)
 {
+    shared *s = memory;
     struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
     rank me = {.s = s, .number = number};
     cpu_set_t set;
@@ -240,17 +241,8 @@ static void run_rank(shared *s, int number)
 int main(void)
 {
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int is_wrong = 0, how;
 
     for (int i = 0; i < 2; i++)
         must(nbcoll_shm_id_make(&s->id[i]));
-    for (int r = 0; r < RANKS; r++)
-        if (fork() == 0) {
-            run_rank(s, r);
-            fflush(stdout);
-            _exit(0);
-        }
-    for (int r = 0; r < RANKS; r++)
-        is_wrong |= wait(&how) < 0 || how != 0;
-    return is_wrong;
+    return run_ranks(RANKS, run_rank, s);
 }

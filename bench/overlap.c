@@ -20,12 +20,12 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nbcoll/driver.h"
 #include "nbcoll/shm.h"
 
+#include "processes.h"
 #include "timing.h"
 
 enum { RANKS = 2, ROUNDS = 7, BATCH = 3, SIZES = 4 };
@@ -261,8 +261,9 @@ static void open_rank(rank *me)
     memset(me->recv, 0, MOST);
 }
 
-static void run_rank(shared *s, int number)
+static void run_rank(void *memory, int number)
 {
+    shared *s = memory;
     struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART};
     rank me = {.s = s, .number = number};
 
@@ -285,7 +286,6 @@ static void run_rank(shared *s, int number)
 int main(void)
 {
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int is_wrong = 0, how;
 
     bind_to(0);
     for (int i = 0; i < 2; i++)
@@ -296,13 +296,5 @@ int main(void)
         double loops = 1e6 / (now() - at);
         s->loops = loops > s->loops ? loops : s->loops;
     }
-    for (int r = 0; r < RANKS; r++)
-        if (fork() == 0) {
-            run_rank(s, r);
-            fflush(stdout);
-            _exit(0);
-        }
-    for (int r = 0; r < RANKS; r++)
-        is_wrong |= wait(&how) < 0 || how != 0;
-    return is_wrong;
+    return run_ranks(RANKS, run_rank, s);
 }

@@ -20,12 +20,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nbcoll/driver.h"
 #include "nbcoll/shm.h"
 
+#include "processes.h"
 #include "timing.h"
 
 enum { RANKS = 2, ROUNDS = 20, EACH = 25, GAP_US = 1500 };
@@ -161,8 +161,9 @@ static void receive_all(shared *s, nbcoll_context *context, nbcoll_comm *comm)
     must(nbcoll_driver_free(driver));
 }
 
-static void run_rank(shared *s, int rank)
+static void run_rank(void *memory, int rank)
 {
+    shared *s = memory;
     nbcoll_shm_config shm = {.size = sizeof shm, .id = s->id, .rank = rank, .ranks = RANKS};
     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
     nbcoll_context *context;
@@ -185,16 +186,7 @@ static void run_rank(shared *s, int rank)
 int main(void)
 {
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int is_wrong = 0, how;
 
     must(nbcoll_shm_id_make(&s->id));
-    for (int r = 0; r < RANKS; r++)
-        if (fork() == 0) {
-            run_rank(s, r);
-            fflush(stdout);
-            _exit(0);
-        }
-    for (int r = 0; r < RANKS; r++)
-        is_wrong |= wait(&how) < 0 || how != 0;
-    return is_wrong;
+    return run_ranks(RANKS, run_rank, s);
 }
