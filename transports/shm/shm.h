@@ -227,10 +227,10 @@ struct nbcolli_shm_transfer {
 /* How an owner stores what another core reads (stores.c). */
 struct nbcolli_shm_stores {
     bool past;         /* past the cache */
-    uint32_t tries;    /* copies so far of the look under way */
+    uint32_t tries;    /* beginnings so far of the look under way */
     size_t until;      /* bytes to be copied before the next look */
     size_t apart;      /* and before the one after it */
-    uint64_t least[2]; /* ns a byte, << 16, of the look's copies: plain, past the cache */
+    uint64_t least[2]; /* ns a byte, << 16, of the look's beginnings: plain, past the cache */
 };
 
 struct nbcolli_shm_end {
@@ -427,8 +427,9 @@ bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* stores.c */
 void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
-/* How the next copy of so many bytes is to be made. True: what it took is to be told. */
-bool nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
+/* How the beginning of the next copy of so many bytes is to be stored, whose bytes this returns: what that took is to be
+ * told. The rest, or all where it returns 0, is stored as `past` of `s` then says. */
+size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
 /* Copies to memory that `reader` will read, and may have read; -1: several ranks. */
 void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes);

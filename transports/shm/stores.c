@@ -3,10 +3,11 @@
  * Copies to memory that another core has just read: plainly, or by stores past the cache, which need not fetch the
  * lines from that core first. Where the cores are far apart that is the larger half of a copy; where they share a cache
  * it is cheaper to leave the lines there. Which of both a machine is may change while a program runs, since a virtual
- * one's cores are moved. So it is measured all the time: after each 4 MiB, and more often at first, a few copies are
- * made both ways, in turn, and what was faster by a tenth is taken from then on. The copy alone is timed: in 1300
- * comparisons by scatters on a machine of both kinds its verdict was that of the whole transfers. Where cores are so
- * far apart that the reader's part weighs more it may not be: docs/performance.md has the figures.
+ * one's cores are moved. So it is measured all the time: after each 4 MiB, and more often at first, the beginnings of
+ * a few copies are made both ways, in turn, and what was faster by a tenth is taken from then on. Only beginnings: where
+ * cores are far apart a large copy takes six times as long in the wrong way, and what looking costs is to be little. The
+ * copy alone is timed: in 1300 comparisons by scatters on a machine of both kinds its verdict was that of the whole
+ * transfers.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -15,6 +16,7 @@
 #include "shm.h"
 
 #define NBCOLLI_SHM_STORES_LEAST 4096u             /* bytes of a copy that tells something */
+#define NBCOLLI_SHM_STORES_BEGINNING 16384u        /* of one are timed */
 #define NBCOLLI_SHM_STORES_FIRST ((size_t)1 << 18) /* bytes between the first two looks; then twice as many, to */
 #define NBCOLLI_SHM_STORES_MOST ((size_t)1 << 22)
 #define NBCOLLI_SHM_STORES_TRIES 6 /* copies of a look: three each way, so that a disturbed one does not count */
@@ -25,17 +27,17 @@ void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s)
         .past = true, .apart = NBCOLLI_SHM_STORES_FIRST, .least = {UINT64_MAX, UINT64_MAX}};
 }
 
-bool nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past)
+size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past)
 {
     *past = s->past;
     if (s->until > bytes) {
         s->until -= bytes;
-        return false;
+        return 0;
     }
     if (bytes < NBCOLLI_SHM_STORES_LEAST)
-        return false;
+        return 0;
     *past = s->past == (s->tries % 2 != 0);
-    return true;
+    return bytes < NBCOLLI_SHM_STORES_BEGINNING ? bytes : NBCOLLI_SHM_STORES_BEGINNING;
 }
 
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns)
@@ -74,15 +76,25 @@ static void nbcolli_shm_store(unsigned char *to, const unsigned char *from, size
     memcpy(to + done, from + done, bytes - done);
 }
 
+/* Stores the beginning of a copy as it is to be, and times it. Returns its bytes. */
+static size_t nbcolli_shm_store_timed(struct nbcolli_shm_end *e, void *to, const void *from, size_t bytes)
+{
+    bool past;
+    size_t beginning = nbcolli_shm_stores_look(&e->stores, bytes, &past);
+
+    if (!beginning)
+        return 0;
+    uint64_t start = nbcolli_now(&e->host);
+    nbcolli_shm_store(to, from, beginning, past);
+    nbcolli_shm_stores_took(&e->stores, past, beginning, nbcolli_now(&e->host) - start);
+    return beginning;
+}
+
 void nbcolli_shm_copy_in(struct nbcolli_shm_end *e, int reader, void *to, const void *from, size_t bytes)
 {
-    bool past = false, beside = reader >= 0 && e->peer[reader].beside;
+    bool beside = reader >= 0 && e->peer[reader].beside;
+    size_t done = beside ? 0 : nbcolli_shm_store_timed(e, to, from, bytes);
 
-    if (beside || !nbcolli_shm_stores_look(&e->stores, bytes, &past)) {
-        nbcolli_shm_store(to, from, bytes, past);
-        return;
-    }
-    uint64_t start = nbcolli_now(&e->host);
-    nbcolli_shm_store(to, from, bytes, past);
-    nbcolli_shm_stores_took(&e->stores, past, bytes, nbcolli_now(&e->host) - start);
+    nbcolli_shm_store((unsigned char *)to + done, (const unsigned char *)from + done, bytes - done,
+                      e->stores.past && !beside);
 }
