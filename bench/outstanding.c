@@ -2,9 +2,12 @@
  * What others cost: with 1, 100 and 10000 outstanding operations of one communicator, by messages and by cells, and
  * with as many communicators of one operation each: a pass that finds nothing, and then each operation's wait, in turn
  * and in one wait for all during which one operation ends a pass; a look of a wait for any that finds nothing; and the
- * release of a persistent request, in the order in which they were made. One thread steps both ranks. */
+ * release of a persistent request, in the order in which they were made. One thread steps both ranks. With "any" or
+ * "some" and a number: only as many operations, and as many waits for any or some of them, each behind the start of the
+ * root; for callgrind, which is to collect in measured_turn (requests/test_in_turn.sh). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nbcoll/loopback.h"
 #include "nbcoll/select.h"
@@ -148,10 +151,39 @@ static void measure(const char *what, int n, int comms, uint32_t flags)
     close_ranks(&r);
 }
 
-int main(void)
+static __attribute__((noinline)) void measured_turn(ranks *r, int is_some, size_t indices[])
+{
+    size_t ended;
+
+    if (is_some)
+        must(nbcoll_wait_some((size_t)r->n, r->request, &ended, indices, NULL, NBCOLL_FOREVER));
+    else
+        must(nbcoll_wait_any((size_t)r->n, r->request, indices, NBCOLL_FOREVER));
+}
+
+static void wait_in_turn(int n, int is_some)
+{
+    static ranks r;
+    static size_t indices[MOST];
+
+    open_ranks(&r, n, 1, 0);
+    start_all(&r);
+    for (int i = 0; i < n; i++) {
+        send_next(&r);
+        measured_turn(&r, is_some, indices);
+    }
+    close_ranks(&r);
+}
+
+int main(int argc, char **argv)
 {
     static const int outstanding[] = {1, 100, MOST};
+    int n = argc == 3 ? atoi(argv[2]) : 0;
 
+    if (n > 0 && n <= MOST) {
+        wait_in_turn(n, !strcmp(argv[1], "some"));
+        return 0;
+    }
     for (int i = 0; i < 3; i++)
         measure("operations of a communicator", outstanding[i], 1, 0);
     for (int i = 0; i < 3; i++)

@@ -209,7 +209,7 @@ static void a_wait_for_all_waits_for_what_a_callback_starts_again(void **state)
 
 /* ---- waiting for the first --------------------------------------------------------------------------------------- */
 
-enum { WAITED = 6, LATE = 37 };
+enum { WAITED = 12, LATE = 37 };
 
 /* Rank 1 waits; rank 0 takes part in the next of its operations at this look, and no earlier. */
 typedef struct late {

@@ -22,6 +22,19 @@ typedef struct nbcolli_tested {
     uint64_t looks;                 /* at it */
 } nbcolli_tested;
 
+#define NBCOLLI_ENDS 64u
+#define NBCOLLI_ENDS_LEAST 8u /* requests of an array that is noted */
+#define NBCOLLI_NOTES_ENDS (1u << 31) /* a flag of the context: ends are noted. Calls and progress, of one thread */
+
+/* The array that nbcoll_wait_any or nbcoll_wait_some saw last, where all that were active were this context's, and what
+ * has ended since: so they need not look at all of it each time. */
+typedef struct nbcolli_ends {
+    const nbcoll_request *requests; /* null: none */
+    size_t n, left;                 /* of those active, or ended, that have not been taken: perhaps more */
+    uint32_t noted, taken;
+    nbcolli_request *request[NBCOLLI_ENDS]; /* the last ones of those noted. They never move */
+} nbcolli_ends;
+
 /* Ticks of a timer that interrupts the program (6_progress/tick.h): calls write this, ticks the last three. */
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
@@ -110,10 +123,18 @@ struct nbcoll_context {
     nbcoll_failure failure;
 
     nbcolli_tested tested; /* nbcoll_test_all, in a context of one thread */
+    nbcolli_ends ends;     /* calls and progress, in a context of one thread */
 
     nbcolli_driven driven; /* in a context of any threads */
     nbcolli_ticks ticks;   /* in a context of one thread */
 };
+
+/* A request has ended. */
+static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
+{
+    if (c->flags & NBCOLLI_NOTES_ENDS)
+        c->ends.request[c->ends.noted++ % NBCOLLI_ENDS] = r;
+}
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */
 static inline int nbcolli_is_forked(const nbcoll_context *c)

@@ -187,31 +187,145 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
     return nbcolli_take_all(n, requests, statuses);
 }
 
-/* Looks until one has ended, or none is active: 1; or the time is over: 0. A look at all is made, too, when the number
- * of those in vain has doubled. */
-static int nbcolli_wait_first(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[], uint64_t timeout)
+/* ---- the first of an array that was seen before ------------------------------------------------------------------ */
+
+/* In vain: the first number of looks after which all are looked at. Meanwhile others may have come into the array. */
+#define NBCOLLI_ENDS_LOOKS 16u
+
+/* The context that has noted the array, and knows of some that are left; or null. Which context that is a request says:
+ * those at the ends of the array are asked first, since programs take from one of them. */
+static nbcoll_context *nbcolli_context_of_ends(size_t n, const nbcoll_request requests[])
+{
+    for (size_t i = 0; i < n; i++) {
+        nbcoll_context *c = nbcolli_context_of(requests[i % 2 ? i / 2 : n - 1 - i / 2]);
+        if (c)
+            return c->ends.requests == requests && c->ends.n == n && !c->replaying && !nbcolli_is_forked(c)
+                       ? c
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* Has it ended, and has nobody been told? */
+static int nbcolli_is_to_tell(nbcoll_request request)
+{
+    const nbcolli_request *r = nbcolli_entry_of(request);
+    return r && nbcolli_is_of(r, request.generation) &&
+           nbcolli_is_unreported(atomic_load_explicit(&r->state, memory_order_relaxed)); /* of one thread */
+}
+
+/* Notes the array after a look at all of it: where each is, and those that have ended already. Returns its context, or
+ * null: there are several, or too few requests, or the first one is in error. */
+static nbcoll_context *nbcolli_note_array(const nbcolli_several_sight *v, size_t n, const nbcoll_request requests[])
+{
+    nbcoll_context *c = v->first < n ? nbcolli_context_of(requests[v->first]) : v->contexts ? v->context[0] : NULL;
+    uint32_t ended = 0;
+
+    if (!c || n < NBCOLLI_ENDS_LEAST || n > UINT32_MAX || c->flags & NBCOLL_ANY_THREAD || v->contexts > 1 ||
+        (v->contexts && v->context[0] != c) || (v->first < n && !nbcolli_is_to_tell(requests[v->first])))
+        return NULL;
+    c->flags |= NBCOLLI_NOTES_ENDS;
+    c->ends.requests = requests;
+    c->ends.n = n;
+    c->ends.noted = c->ends.taken = 0;
+    for (size_t i = 0; i < n; i++) {
+        nbcolli_request *r = nbcolli_entry_of(requests[i]);
+        if (!r || r->context != c || !nbcolli_is_of(r, requests[i].generation))
+            continue;
+        r->place = (uint32_t)i;
+        if (nbcolli_is_to_tell(requests[i]) && ended++ < NBCOLLI_ENDS)
+            nbcolli_note_end(c, r);
+    }
+    c->ends.left = ended > NBCOLLI_ENDS ? NBCOLLI_ENDS : v->active + ended; /* then all are looked at again */
+    return c;
+}
+
+/* The place of the next one that has ended since the array was noted; n: there is none, `n + 1`: all are to be looked
+ * at. */
+static size_t nbcolli_next_end(nbcoll_context *c, size_t n, const nbcoll_request requests[])
+{
+    nbcolli_ends *e = &c->ends;
+
+    if (e->requests != requests || e->n != n || e->noted - e->taken > NBCOLLI_ENDS)
+        return n + 1; /* a callback has waited for others; or too many have ended */
+    if (e->taken == e->noted)
+        return n;
+    const nbcolli_request *r = e->request[e->taken % NBCOLLI_ENDS];
+    size_t place = r->place;
+    if (place >= n || nbcolli_entry_of(requests[place]) != r || !nbcolli_is_to_tell(requests[place]))
+        return n + 1;
+    e->taken++;
+    if (--e->left == 0) {
+        c->flags &= ~NBCOLLI_NOTES_ENDS;
+        e->requests = NULL;
+    }
+    return place;
+}
+
+/* ---- waiting for the first --------------------------------------------------------------------------------------- */
+
+/* Of an array that `c` has noted: 1 if v->first has ended, 0 if nothing has, or -1: all are to be looked at. */
+static int nbcolli_look_at_ends(nbcolli_several_sight *v, nbcoll_context *c, size_t n, const nbcoll_request requests[])
+{
+    v->first = nbcolli_next_end(c, n, requests);
+    if (v->first == n) {
+        nbcoll_progress(c);
+        v->first = nbcolli_next_end(c, n, requests);
+    }
+    v->active = c->ends.left;
+    v->contexts = 1;
+    v->context[0] = c;
+    return v->first < n ? 1 : v->first == n ? 0 : -1;
+}
+
+/* Looks at all, and notes the array: its context, or null. */
+static nbcoll_context *nbcolli_look_and_note(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[],
+                                             const nbcolli_waiter *w)
+{
+    nbcolli_several_look(v, n, requests, w);
+    nbcoll_context *c = nbcolli_note_array(v, n, requests);
+    if (c && v->first < n)
+        v->first = nbcolli_next_end(c, n, requests);
+    return c;
+}
+
+/* Looks until one has ended, or none is active: 1; or the time is over: 0. `noted`: the context whose `ends` know those
+ * that have ended beside it, or null. A look at all is made, too, when the number of those in vain has doubled. */
+static int nbcolli_wait_first(nbcolli_several_sight *v, size_t n, const nbcoll_request requests[], uint64_t timeout,
+                              nbcoll_context **noted)
 {
     nbcolli_waiter w = {0};
+    nbcoll_context *c = nbcolli_context_of_ends(n, requests);
+    int looked = 0;
 
     for (uint64_t looks = 0;; looks++) {
-        if (!(looks & (looks - 1)) || nbcolli_may_have_ended(v))
-            nbcolli_several_look(v, n, requests, &w);
+        int found = c && ((looks & (looks - 1)) || looks < NBCOLLI_ENDS_LOOKS) ? nbcolli_look_at_ends(v, c, n, requests)
+                                                                               : -1;
+        if (found < 0 && (c || !(looks & (looks - 1)) || nbcolli_may_have_ended(v))) {
+            c = nbcolli_look_and_note(v, n, requests, &w);
+            looked = 1;
+        }
+        *noted = c;
         if (v->first < n || !v->active) {
             nbcolli_waiter_end(&w);
             return 1;
         }
-        if (!nbcolli_pause_after(v, &w, timeout))
-            return 0;
+        if (!nbcolli_pause_after(v, &w, timeout)) {
+            if (!looked)
+                *noted = nbcolli_look_and_note(v, n, requests, NULL);
+            return v->first < n;
+        }
     }
 }
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)
 {
     nbcolli_several_sight v;
+    nbcoll_context *noted;
 
     if (!index || (!requests && n))
         return NBCOLL_ERR_NULL;
-    int in_time = nbcolli_wait_first(&v, n, requests, timeout);
+    int in_time = nbcolli_wait_first(&v, n, requests, timeout, &noted);
     *index = v.first;
     if (v.first < n)
         return nbcoll_test(&requests[v.first]);
@@ -240,15 +354,51 @@ static nbcoll_status nbcolli_take_some(size_t n, nbcoll_request requests[], size
     return first;
 }
 
+static nbcoll_status nbcolli_take_places(size_t ended, const size_t indices[], nbcoll_request requests[])
+{
+    nbcoll_status first = NBCOLL_OK;
+
+    for (size_t i = 0; i < ended; i++) {
+        nbcoll_status s = nbcoll_test(&requests[indices[i]]);
+        if (first == NBCOLL_OK)
+            first = s;
+    }
+    return first;
+}
+
+/* Those that have ended besides the one at `first`, in rising order, into `indices`. Returns how many there are with it;
+ * 0: all are to be looked at. */
+static size_t nbcolli_ended_places(nbcoll_context *c, size_t n, const nbcoll_request requests[], size_t first,
+                                   size_t indices[])
+{
+    size_t ended = 0;
+
+    for (size_t place = first; place < n; place = nbcolli_next_end(c, n, requests)) {
+        size_t at = ended;
+        while (at > 0 && indices[at - 1] > place)
+            at--;
+        if (at > 0 && indices[at - 1] == place)
+            continue; /* it has been tested, started again and has ended again */
+        memmove(&indices[at + 1], &indices[at], (ended - at) * sizeof *indices);
+        indices[at] = place;
+        ended++;
+    }
+    return c->ends.requests && c->ends.taken == c->ends.noted ? ended : 0;
+}
+
 nbcoll_status nbcoll_wait_some(size_t n, nbcoll_request requests[], size_t *ended, size_t indices[],
                                nbcoll_status statuses[], uint64_t timeout)
 {
     nbcolli_several_sight v;
+    nbcoll_context *noted;
 
     if (!ended || ((!requests || !indices) && n))
         return NBCOLL_ERR_NULL;
-    if (nbcolli_wait_first(&v, n, requests, timeout))
-        return nbcolli_take_some(n, requests, ended, indices, statuses);
+    if (nbcolli_wait_first(&v, n, requests, timeout, &noted)) {
+        *ended = noted && !statuses && v.first < n ? nbcolli_ended_places(noted, n, requests, v.first, indices) : 0;
+        return *ended ? nbcolli_take_places(*ended, indices, requests)
+                      : nbcolli_take_some(n, requests, ended, indices, statuses);
+    }
     *ended = 0;
     nbcolli_several_tell(n, requests, statuses);
     return NBCOLL_ERR_TIMEOUT;
