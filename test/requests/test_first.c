@@ -124,9 +124,9 @@ static int wait_once(array *a, uint64_t timeout)
     static nbcoll_status statuses[MOST];
     size_t ended = 1;
     int how = below(a, 3);
-    nbcoll_status s = how == 0 ? nbcoll_wait_any((size_t)a->n, a->request, indices, timeout)
-                               : nbcoll_wait_some((size_t)a->n, a->request, &ended, indices,
-                                                  how == 1 ? NULL : statuses, timeout);
+    nbcoll_status s =
+        how == 0 ? nbcoll_wait_any((size_t)a->n, a->request, indices, timeout)
+                 : nbcoll_wait_some((size_t)a->n, a->request, &ended, indices, how == 1 ? NULL : statuses, timeout);
 
     if (s == NBCOLL_ERR_TIMEOUT)
         return 0;
@@ -209,11 +209,52 @@ static void what_has_ended_before_it_came_into_the_array_is_found(void **state)
     close_array(&a);
 }
 
+static void send_operation(array *a, int i)
+{
+    EXPECT(OK, nbcoll_ibarrier(a->comm[0][i], &a->root[i]));
+    a->sent[i] = 1;
+    for (int k = 0; k < 4; k++) {
+        nbcoll_progress(a->w.context[0]);
+        nbcoll_progress(a->w.context[1]);
+    }
+}
+
+static void what_has_ended_twice_is_told_once(void **state)
+{
+    static array a;
+    size_t index, ended, indices[20];
+
+    (void)state;
+    open_array(&a, 20, 1);
+    for (int i = 0; i < a.n; i++)
+        start_at(&a, i, i);
+    EXPECT(ERR_TIMEOUT, nbcoll_wait_any(20, a.request, &index, 0));
+    send_operation(&a, 6);
+    EXPECT(OK, nbcoll_test(&a.request[6]));
+    world_finish(&a.w, 1, &a.root[6]);
+    EXPECT(OK, nbcoll_start(&a.request[6])); /* which is persistent */
+    send_operation(&a, 6);
+    send_operation(&a, 3);
+    EXPECT(OK, nbcoll_wait_some(20, a.request, &ended, indices, NULL, 0));
+    assert_int_equal(ended, 2);
+    assert_int_equal(indices[0], 3);
+    assert_int_equal(indices[1], 6);
+    took(&a, 3);
+    took(&a, 6);
+    while (a.active > 0) {
+        send_some(&a, 20);
+        while (wait_once(&a, 0))
+            ;
+    }
+    close_array(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_done_with_the_array_all_that_end_are_found),
         cmocka_unit_test(what_has_ended_before_it_came_into_the_array_is_found),
+        cmocka_unit_test(what_has_ended_twice_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ typedef struct nbcolli_tested {
 } nbcolli_tested;
 
 #define NBCOLLI_ENDS 64u
-#define NBCOLLI_ENDS_LEAST 8u /* requests of an array that is noted */
+#define NBCOLLI_ENDS_LEAST 8u         /* requests of an array that is noted */
 #define NBCOLLI_NOTES_ENDS (1u << 31) /* a flag of the context: ends are noted. Calls and progress, of one thread */
 
 /* The array that nbcoll_wait_any or nbcoll_wait_some saw last, where all that were active were this context's, and what

@@ -199,9 +199,7 @@ static nbcoll_context *nbcolli_context_of_ends(size_t n, const nbcoll_request re
     for (size_t i = 0; i < n; i++) {
         nbcoll_context *c = nbcolli_context_of(requests[i % 2 ? i / 2 : n - 1 - i / 2]);
         if (c)
-            return c->ends.requests == requests && c->ends.n == n && !c->replaying && !nbcolli_is_forked(c)
-                       ? c
-                       : NULL;
+            return c->ends.requests == requests && c->ends.n == n && !c->replaying && !nbcolli_is_forked(c) ? c : NULL;
     }
     return NULL;
 }
@@ -299,8 +297,8 @@ static int nbcolli_wait_first(nbcolli_several_sight *v, size_t n, const nbcoll_r
     int looked = 0;
 
     for (uint64_t looks = 0;; looks++) {
-        int found = c && ((looks & (looks - 1)) || looks < NBCOLLI_ENDS_LOOKS) ? nbcolli_look_at_ends(v, c, n, requests)
-                                                                               : -1;
+        int found =
+            c && ((looks & (looks - 1)) || looks < NBCOLLI_ENDS_LOOKS) ? nbcolli_look_at_ends(v, c, n, requests) : -1;
         if (found < 0 && (c || !(looks & (looks - 1)) || nbcolli_may_have_ended(v))) {
             c = nbcolli_look_and_note(v, n, requests, &w);
             looked = 1;
@@ -366,8 +364,8 @@ static nbcoll_status nbcolli_take_places(size_t ended, const size_t indices[], n
     return first;
 }
 
-/* Those that have ended besides the one at `first`, in rising order, into `indices`. Returns how many there are with it;
- * 0: all are to be looked at. */
+/* Those that have ended besides the one at `first`, in rising order, into `indices`. Returns how many there are with
+ * it; 0: all are to be looked at. */
 static size_t nbcolli_ended_places(nbcoll_context *c, size_t n, const nbcoll_request requests[], size_t first,
                                    size_t indices[])
 {
