@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/engine/1_state/context.h"
 #include "native.h"
 #include "world.h"
 
@@ -96,6 +97,39 @@ static void without_room_memory_is_lent(void **state)
     EXPECT(PENDING, nbcoll_test(&c[3].q[0]));
     end(&w, w.comm, &c[3], ROOM + 1, 5);
     world_close(&w);
+}
+
+/* Where the last copy of rank 0 lies. */
+static size_t last_place(const world *w)
+{
+    const nbcolli_shelf *s = &w->context[0]->links->shelf;
+    return s->one[(s->first + s->count + NBCOLLI_SHELVED - 1) % NBCOLLI_SHELVED].begin;
+}
+
+/* The cache of who has read one may still hold its lines; ranks that share a core share that cache. */
+static void small_copies_go_round_where_ranks_have_cores_of_their_own(void **state)
+{
+    static cast c;
+    (void)state;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        world w;
+        open_world(&w, SHELF);
+        w.context[0]->crowded = crowded;
+        size_t apart = 0, most = 0, before = last_place(&w);
+        for (int round = 0; round < 1000; round++) {
+            start(w.comm, &c, 0, BYTES, round % 100);
+            end(&w, w.comm, &c, BYTES, round % 100);
+            apart += last_place(&w) != before;
+            before = last_place(&w);
+            most = before > most ? before : most;
+        }
+        assert_int_equal(apart, crowded ? 0 : 999); /* the first one lies where nothing has lain */
+        assert_true(crowded ? most == 0 : most > (1u << 20) && most < (2u << 20));
+        start(w.comm, &c, 0, LARGE, 1);
+        end(&w, w.comm, &c, LARGE, 1);
+        assert_int_equal(last_place(&w), 0);
+        world_close(&w);
+    }
 }
 
 static void duplicate(world *w, nbcoll_comm *comm[])
@@ -305,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_owner_needs_no_reader),
         cmocka_unit_test(without_room_memory_is_lent),
+        cmocka_unit_test(small_copies_go_round_where_ranks_have_cores_of_their_own),
         cmocka_unit_test(a_freed_communicator_keeps_its_place_until_all_have_left),
         cmocka_unit_test(the_owner_may_leave_before_readers_come),
         cmocka_unit_test(a_large_copy_takes_several_passes),

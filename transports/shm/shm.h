@@ -427,8 +427,8 @@ bool nbcolli_shm_large_can_go_on(struct nbcolli_shm_end *e);
 
 /* stores.c */
 void nbcolli_shm_stores_open(struct nbcolli_shm_stores *s);
-/* How the beginning of the next copy of so many bytes is to be stored, whose bytes this returns: what that took is to be
- * told. The rest, or all where it returns 0, is stored as `past` of `s` then says. */
+/* How the beginning of the next copy of so many bytes is to be stored, whose bytes this returns: what that took is to
+ * be told. The rest, or all where it returns 0, is stored as `past` of `s` then says. */
 size_t nbcolli_shm_stores_look(struct nbcolli_shm_stores *s, size_t bytes, bool *past);
 void nbcolli_shm_stores_took(struct nbcolli_shm_stores *s, bool past, size_t bytes, uint64_t ns);
 /* Copies to memory that `reader` will read, and may have read; -1: several ranks. */

@@ -4,10 +4,10 @@
  * lines from that core first. Where the cores are far apart that is the larger half of a copy; where they share a cache
  * it is cheaper to leave the lines there. Which of both a machine is may change while a program runs, since a virtual
  * one's cores are moved. So it is measured all the time: after each 4 MiB, and more often at first, the beginnings of
- * a few copies are made both ways, in turn, and what was faster by a tenth is taken from then on. Only beginnings: where
- * cores are far apart a large copy takes six times as long in the wrong way, and what looking costs is to be little. The
- * copy alone is timed: in 1300 comparisons by scatters on a machine of both kinds its verdict was that of the whole
- * transfers.
+ * a few copies are made both ways, in turn, and what was faster by a tenth is taken from then on. Only beginnings:
+ * where cores are far apart a large copy takes six times as long in the wrong way, and what looking costs is to be
+ * little. The copy alone is timed: in 1300 comparisons by scatters on a machine of both kinds its verdict was that of
+ * the whole transfers.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>

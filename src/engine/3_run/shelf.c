@@ -47,11 +47,25 @@ void nbcolli_shelf_close(nbcolli_link *link)
         link->shared.release(link->endpoint, link->shelf.at);
 }
 
+/* On an empty shelf: behind the last copy, so that the cache of who read that holds others when it is overwritten,
+ * where a shared cache still has these. Large copies are beyond such a cache by themselves; and ranks that take turns
+ * on a core find in its cache what another one has just stored. */
+#define NBCOLLI_SHELF_ROUND ((size_t)2 << 20)
+static size_t nbcolli_shelf_next(const nbcolli_shelf *s, size_t bytes, int crowded)
+{
+    size_t last = s->one[(s->first + NBCOLLI_SHELVED - 1) % NBCOLLI_SHELVED].end;
+    int is_large = bytes > NBCOLLI_SHELF_ROUND / 8;
+
+    if (bytes > s->bytes)
+        return SIZE_MAX;
+    return crowded || is_large || last + bytes > NBCOLLI_SHELF_ROUND || last + bytes > s->bytes ? 0 : last;
+}
+
 /* Where so many bytes are free behind the last ones; SIZE_MAX: nowhere. */
-static size_t nbcolli_shelf_room(const nbcolli_shelf *s, size_t bytes)
+static size_t nbcolli_shelf_room(const nbcolli_shelf *s, size_t bytes, int crowded)
 {
     if (!s->count)
-        return bytes <= s->bytes ? 0 : SIZE_MAX;
+        return nbcolli_shelf_next(s, bytes, crowded);
     size_t begin = s->one[s->first].begin, end = s->one[(s->first + s->count - 1) % NBCOLLI_SHELVED].end;
     if (s->count == NBCOLLI_SHELVED)
         return SIZE_MAX;
@@ -105,7 +119,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
         nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
         return;
     nbcolli_shelf_clear(link);
-    size_t begin = nbcolli_shelf_room(s, bytes);
+    size_t begin = nbcolli_shelf_room(s, bytes, run->comm->context->crowded);
     if (begin == SIZE_MAX)
         return;
     s->one[(s->first + s->count++) % NBCOLLI_SHELVED] =
