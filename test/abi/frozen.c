@@ -18,6 +18,7 @@
 #include <nbcoll/verify.h>
 #include <nbcoll/show.h>
 #include <nbcoll/offload.h>
+#include <nbcoll/relay.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/trace.h>
 #include <nbcoll/fault.h>
@@ -1005,6 +1006,63 @@ OFFSET(nbcoll_agent_config, host, 8);
 OFFSET(nbcoll_agent_config, eager, 16);
 OFFSET(nbcoll_agent_config, depth, 24);
 OFFSET(nbcoll_agent_config, in_flight, 28);
+
+/* ---- relay.h ----------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_WIRING_DIRECT, 0);
+VALUE(NBCOLL_WIRING_RING, 1);
+VALUE(NBCOLL_WIRING_EXCHANGE, 2);
+VALUE(NBCOLL_WIRING_BRUCK, 3);
+VALUE(NBCOLL_WIRING_CAYLEY, 4);
+VALUE(NBCOLL_WIRING_COUNT, 5);
+VALUE(NBCOLL_RELAY_FLAW_NONE, 0);
+VALUE(NBCOLL_RELAY_FLAW_END, 1);
+VALUE(NBCOLL_RELAY_FLAW_ONE_END, 2);
+VALUE(NBCOLL_RELAY_FLAW_DOUBLED, 3);
+VALUE(NBCOLL_RELAY_FLAW_CREDITS, 4);
+VALUE(NBCOLL_RELAY_FLAW_MISSED, 5);
+VALUE(NBCOLL_RELAY_FLAW_TWICE, 6);
+VALUE(NBCOLL_RELAY_FLAW_CIRCLE, 7);
+VALUE(NBCOLL_RELAY_FLAW_STORE, 8);
+VALUE(NBCOLL_RELAY_FLAW_PROMISE, 9);
+VALUE(NBCOLL_RELAY_FLAW_STUCK, 10);
+VALUE(NBCOLL_RELAY_FLAW_COUNT, 11);
+
+SIZE(nbcoll_relay_end, 12);
+OFFSET(nbcoll_relay_end, rank, 0);
+OFFSET(nbcoll_relay_end, relay, 4);
+OFFSET(nbcoll_relay_end, origins, 8);
+
+SIZE(nbcoll_relay, 24);
+OFFSET(nbcoll_relay, sources, 0);
+OFFSET(nbcoll_relay, destinations, 4);
+OFFSET(nbcoll_relay, source, 8);
+OFFSET(nbcoll_relay, destination, 16);
+
+SIZE(nbcoll_wiring, 40);
+OFFSET(nbcoll_wiring, size, 0);
+OFFSET(nbcoll_wiring, name, 8);
+OFFSET(nbcoll_wiring, rank, 16);
+OFFSET(nbcoll_wiring, ranks, 20);
+OFFSET(nbcoll_wiring, relays, 24);
+OFFSET(nbcoll_wiring, connections, 28);
+OFFSET(nbcoll_wiring, relay, 32);
+
+SIZE(nbcoll_relay_refutation, 224);
+OFFSET(nbcoll_relay_refutation, size, 0);
+OFFSET(nbcoll_relay_refutation, flaw, 8);
+OFFSET(nbcoll_relay_refutation, rank, 12);
+OFFSET(nbcoll_relay_refutation, relay, 16);
+OFFSET(nbcoll_relay_refutation, origin, 20);
+OFFSET(nbcoll_relay_refutation, text, 24);
+
+SIZE(nbcoll_relay_play, 48);
+OFFSET(nbcoll_relay_play, size, 0);
+OFFSET(nbcoll_relay_play, host, 8);
+OFFSET(nbcoll_relay_play, at_once, 16);
+OFFSET(nbcoll_relay_play, fragments, 20);
+OFFSET(nbcoll_relay_play, operations, 24);
+OFFSET(nbcoll_relay_play, started, 32);
+OFFSET(nbcoll_relay_play, seed, 40);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receive-store-replicate: who passes what on to whom, so that a rank which is late holds up nobody but those who need
+ * its own data.
+ *
+ * A *relay* receives what comes by any of its connections, stores it, and sends it on by all others of its own, at
+ * once, again and again: a standing schedule of one RECV and k SENDs which re-arms when they end. It never looks into
+ * what it passes on, and does not ask whether its rank has started the operation. A *wiring* is data: the relays of one
+ * rank, and to which relays of other ranks they are joined. Relay 0 of a rank has no sources: what the rank itself
+ * contributes goes out there. Each block of each rank comes to each other rank exactly once, by one way; that is an
+ * allgather, and if one rank only contributes, a broadcast.
+ *
+ *     nbcoll_wiring *mine;
+ *     if (nbcoll_wiring_make(NBCOLL_WIRING_BRUCK, 2, 9, 0, NULL, &mine) == NBCOLL_OK)
+ *         nbcoll_show_wiring(mine, to_file, stdout);     table 5.2 of the thesis
+ *     nbcoll_wiring_free(mine);
+ *
+ * Blocks travel in *fragments* of one size, each by itself. With F operations at a time, of at most f fragments a
+ * block:
+ *
+ *   store        a rank that has not started an operation keeps what has come of it. F f fragments of each other rank
+ *                are all that can be there: F f (P - 1) on P ranks, each once
+ *   credits      a connection by which the blocks of n ranks come has F f n credits, each the right to one fragment. It
+ *                goes back when the fragment is copied out here and sent on. Who has none waits, and keeps what it
+ * holds window       a rank contributes to operation t when all of operation t - F has come to it. Else a rank that is
+ *                ahead would fill the store of one that is late, and others would find no room there
+ *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all
+ *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts
+ *
+ * Connections are as many however many operations there are at a time.
+ *
+ * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
+ * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes
+ * cannot know where the ring ends.
+ *
+ * All functions are pure but for memory; any thread may call them. A wiring is immutable.
+ */
+#include "nbcoll.h"
+#include "show.h"
+
+#ifndef NBCOLL_RELAY_H
+#define NBCOLL_RELAY_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- wirings --------------------------------------------------------------------------------------------------- */
+
+/* Append-only: X(name, as it is printed). With R rounds of k ports, base k + 1:
+ *
+ *   DIRECT     each rank to all others: 2 (P - 1) connections
+ *   RING       each to the next one, a relay for each hop: 2 (P - 1)
+ *   EXCHANGE   standard exchange without concatenation: a relay for each round, whose partners differ in one digit
+ *   BRUCK      likewise, but partners are at a distance: k R (R + 1) connections where P is a power of k + 1
+ *   CAYLEY     the tree of allgather/cayley, where a rank has at most k + 1 neighbours: of c of them, c^2 outgoing
+ *
+ * Where P is no power of k + 1, in EXCHANGE and BRUCK as many groups take part as are a digit times a power: each is
+ * one rank or two, of which the first one stands for both. */
+#define NBCOLL_WIRING_LIST(X)                                                                                          \
+    X(DIRECT, "direct") X(RING, "ring") X(EXCHANGE, "exchange") X(BRUCK, "bruck") X(CAYLEY, "cayley")
+typedef enum nbcoll_wiring_kind {
+#define NBCOLLI_WIRING_ENUM(name, text) NBCOLL_WIRING_##name,
+    NBCOLL_WIRING_LIST(NBCOLLI_WIRING_ENUM)
+#undef NBCOLLI_WIRING_ENUM
+        NBCOLL_WIRING_COUNT
+} nbcoll_wiring_kind;
+
+/* "direct", ...; "?" for an unknown one. */
+NBCOLL_API const char *nbcoll_wiring_name(nbcoll_wiring_kind kind);
+
+/* One end of a connection names the other one. */
+typedef struct nbcoll_relay_end {
+    int rank;
+    uint32_t relay;   /* of that rank */
+    uint32_t origins; /* blocks of so many ranks travel by it in each operation: that, F and f make its credits */
+} nbcoll_relay_end;
+
+typedef struct nbcoll_relay {
+    uint32_t sources, destinations;
+    const nbcoll_relay_end *source, *destination; /* by rank, then relay */
+} nbcoll_relay;
+
+/* The relays of one rank. A host may fill in its own, with arrays that are its own, too. */
+typedef struct nbcoll_wiring {
+    size_t size;
+    const char *name;
+    int rank, ranks;
+    uint32_t relays;
+    uint32_t connections; /* sources and destinations of all relays */
+    const nbcoll_relay *relay;
+} nbcoll_wiring;
+
+/* The wiring of one rank; `ports`: k, 0: 2. The caller frees it by nbcoll_wiring_free. `host`: for memory; may be null.
+ * Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_RANK (ranks < 1, or no such rank), ERR_ARGUMENT (no such kind),
+ * ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank,
+                                            const nbcoll_host *host, nbcoll_wiring **out);
+
+/* Of what nbcoll_wiring_make has made. Null is accepted. */
+NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
+
+/* A wiring as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.
+ *
+ *     wiring bruck: rank 0 of 9, 3 relays, 12 connections
+ *     relay 0: from nobody to 1_1 2_1 3_2 6_2
+ *     relay 1: from 7_0 8_0 to 3_2 6_2
+ *     relay 2: from 3_0 3_1 6_0 6_1 to nobody
+ *
+ * Nothing is allocated. Errors: ERR_NULL, ERR_CONFIG (the wiring's size), ERR_CALL (write stopped it). */
+NBCOLL_API nbcoll_status nbcoll_show_wiring(const nbcoll_wiring *wiring, nbcoll_write *write, void *user);
+
+/* ---- proving --------------------------------------------------------------------------------------------------- */
+
+/* Append-only: what may be wrong with wirings. */
+#define NBCOLL_RELAY_FLAW_LIST(X)                                                                                      \
+    X(NONE, "proved")                                                                                                  \
+    X(END, "a connection ends at no relay, at its own rank, or at relay 0, which has no sources")                      \
+    X(ONE_END, "a connection has one end only")                                                                        \
+    X(DOUBLED, "two connections join the same relays")                                                                 \
+    X(CREDITS, "the two ends of a connection, or what travels by it, differ in the number of blocks")                  \
+    X(MISSED, "a block does not come to a rank")                                                                       \
+    X(TWICE, "a block comes to a rank more than once, or back to its own")                                             \
+    X(CIRCLE, "relays that are full wait for each other in a circle")                                                  \
+    X(STORE, "more is in a store than there are credits for")                                                          \
+    X(PROMISE, "a fragment of the promised operations does not come while a rank is late")                             \
+    X(STUCK, "a fragment does not come though all ranks have started")
+typedef enum nbcoll_relay_flaw {
+#define NBCOLLI_RELAY_FLAW_ENUM(name, text) NBCOLL_RELAY_FLAW_##name,
+    NBCOLL_RELAY_FLAW_LIST(NBCOLLI_RELAY_FLAW_ENUM)
+#undef NBCOLLI_RELAY_FLAW_ENUM
+        NBCOLL_RELAY_FLAW_COUNT
+} nbcoll_relay_flaw;
+
+/* "TWICE", and the text. Never null; any value is accepted. */
+NBCOLL_API const char *nbcoll_relay_flaw_name(nbcoll_relay_flaw flaw);
+NBCOLL_API const char *nbcoll_relay_flaw_text(nbcoll_relay_flaw flaw);
+
+typedef struct nbcoll_relay_refutation {
+    size_t size;
+    nbcoll_relay_flaw flaw;
+    int rank;       /* where it shows */
+    uint32_t relay; /* of that rank, or 0 */
+    int origin;     /* whose block, or -1 */
+    char text[200]; /* one line */
+} nbcoll_relay_refutation;
+
+/* Proves (NBCOLL_OK) or refutes (NBCOLL_ERR_VERIFY) the wirings of ranks 0..ranks-1:
+ *
+ *   - each connection has its two ends, which agree on its credits, and no two join the same relays;
+ *   - each block of each rank comes to each other rank exactly once, and as many by each connection as that says;
+ *   - no relay waits for itself over others, however full they are: whoever is at an end of all connections can always
+ *     go on, so that holding back is no deadlock.
+ *
+ * Whether ranks have started does not matter to relays, so this holds for any of them. `host`: for memory, may be null;
+ * `out` may be null. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1; wirings[r] is not that of rank r of so
+ * many), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_verify_wirings(const nbcoll_wiring *const wirings[], int ranks, const nbcoll_host *host,
+                                               nbcoll_relay_refutation *out);
+
+/* Operations that are played over wirings, whatever is wrong with these. */
+typedef struct nbcoll_relay_play {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null */
+    uint32_t at_once;        /* F, at least 1 */
+    uint32_t fragments;      /* f, at least 1, of each block of each operation */
+    uint32_t operations;     /* in all, at least 1 */
+    const uint32_t *started; /* [ranks]: how many of them each rank has started at first, no more than there are */
+    uint64_t seed;           /* of the order in which fragments come; those of a connection keep theirs */
+} nbcoll_relay_play;
+
+/* Plays until nothing moves, with stores, credits and window as above; looks whether the promise is kept; then all
+ * ranks start all operations, and all must come. What goes wrong first is told (NBCOLL_ERR_VERIFY). Memory grows with
+ * connections times fragments. Errors: ERR_NULL, ERR_CONFIG (a size; a number of the play), ERR_RANK (as above),
+ * ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
+                                             const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

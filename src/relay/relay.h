@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays: how wirings are written down, and refuted. */
+#ifndef NBCOLLI_RELAY_H
+#define NBCOLLI_RELAY_H
+
+#include "nbcoll/relay.h"
+#include "../host/host.h"
+
+/* A wiring being written, twice: first it is counted, then filled in. Of a relay, all sources come first. */
+typedef struct nbcolli_wirer {
+    int rank, ranks;
+    int64_t ports;
+    uint32_t relays, ends;
+    nbcoll_relay *relay; /* null: it is counted */
+    nbcoll_relay_end *end;
+} nbcolli_wirer;
+
+typedef void nbcolli_wire(nbcolli_wirer *w);
+
+/* Begins the next relay; joins it to the one that is named. */
+void nbcolli_relay_next(nbcolli_wirer *w);
+void nbcolli_relay_from(nbcolli_wirer *w, int rank, uint32_t relay, uint32_t origins);
+void nbcolli_relay_to(nbcolli_wirer *w, int rank, uint32_t relay, uint32_t origins);
+
+nbcolli_wire nbcolli_wire_direct, nbcolli_wire_ring, nbcolli_wire_exchange, nbcolli_wire_bruck, nbcolli_wire_cayley;
+
+/* Are these the wirings of so many ranks? */
+nbcoll_status nbcolli_wirings_check(const nbcoll_wiring *const wirings[], int ranks);
+
+/* Notes the flaw; ERR_VERIFY. `origin`: or -1. */
+nbcoll_status nbcolli_relay_refute(nbcoll_relay_refutation *out, nbcoll_relay_flaw flaw, const nbcoll_wiring *at,
+                                   uint32_t relay, int origin);
+
+/* The end at that relay of `wiring` that names relay `of` of `rank`; null: there is none. */
+const nbcoll_relay_end *nbcolli_relay_source(const nbcoll_wiring *wiring, uint32_t relay, int rank, uint32_t of);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Wirings: making, and as text. */
+#include "../show/print.h"
+#include "relay.h"
+
+#define NBCOLLI_WIRING_PORTS 2
+
+const char *nbcoll_wiring_name(nbcoll_wiring_kind kind)
+{
+    static const char *const names[] = {
+#define NBCOLLI_WIRING_NAME(name, text) text,
+        NBCOLL_WIRING_LIST(NBCOLLI_WIRING_NAME)
+#undef NBCOLLI_WIRING_NAME
+    };
+    return (unsigned)kind < NBCOLL_WIRING_COUNT ? names[kind] : "?";
+}
+
+/* ---- made ------------------------------------------------------------------------------------------------------ */
+
+/* What a caller gets, in one block with its relays and their ends. */
+typedef struct nbcolli_wiring {
+    nbcoll_wiring made;
+    nbcoll_host host;
+    size_t memory;
+} nbcolli_wiring;
+
+nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank, const nbcoll_host *host,
+                                 nbcoll_wiring **out)
+{
+    static nbcolli_wire *const wire[] = {nbcolli_wire_direct, nbcolli_wire_ring, nbcolli_wire_exchange,
+                                         nbcolli_wire_bruck, nbcolli_wire_cayley};
+    nbcoll_host own = {.size = sizeof own};
+
+    if (!out)
+        return NBCOLL_ERR_NULL;
+    if (host && nbcolli_copy_tagged(&own, host, sizeof own) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (ranks < 1 || rank < 0 || rank >= ranks)
+        return NBCOLL_ERR_RANK;
+    if ((unsigned)kind >= NBCOLL_WIRING_COUNT)
+        return NBCOLL_ERR_ARGUMENT;
+    nbcolli_wirer w = {.rank = rank, .ranks = ranks, .ports = ports ? ports : NBCOLLI_WIRING_PORTS};
+    wire[kind](&w);
+    size_t head = nbcolli_lines(sizeof(nbcolli_wiring)), relays = nbcolli_lines(w.relays * sizeof *w.relay);
+    size_t bytes = head + relays + w.ends * sizeof *w.end;
+    nbcolli_wiring *made = nbcolli_alloc(&own, bytes, 64);
+    if (!made)
+        return NBCOLL_ERR_MEMORY;
+    w.relay = (nbcoll_relay *)(void *)((char *)made + head);
+    w.end = (nbcoll_relay_end *)(void *)((char *)made + head + relays);
+    w.relays = w.ends = 0;
+    wire[kind](&w);
+    *made = (nbcolli_wiring){
+        {sizeof made->made, nbcoll_wiring_name(kind), rank, ranks, w.relays, w.ends, w.relay}, own, bytes};
+    *out = &made->made;
+    return NBCOLL_OK;
+}
+
+void nbcoll_wiring_free(nbcoll_wiring *wiring)
+{
+    if (!wiring)
+        return;
+    nbcolli_wiring *made = (nbcolli_wiring *)(void *)wiring; /* it begins so */
+    nbcoll_host host = made->host;
+    nbcolli_free(&host, made, made->memory);
+}
+
+/* ---- as text --------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_show_ends(nbcolli_printer *p, const char *word, const nbcoll_relay_end *end, uint32_t count)
+{
+    nbcolli_print(p, " %s%s", word, count ? "" : " nobody");
+    for (uint32_t i = 0; i < count && !p->is_stopped; i++)
+        nbcolli_print(p, " %d_%lu", end[i].rank, (unsigned long)end[i].relay);
+}
+
+nbcoll_status nbcoll_show_wiring(const nbcoll_wiring *wiring, nbcoll_write *write, void *user)
+{
+    if (!wiring || !write)
+        return NBCOLL_ERR_NULL;
+    if (wiring->size < sizeof *wiring)
+        return NBCOLL_ERR_CONFIG;
+    nbcolli_printer p = {.write = write, .user = user};
+    nbcolli_print(&p, "wiring ");
+    nbcolli_print_name(&p, wiring->name, 0);
+    nbcolli_print(&p, ": rank %d of %d, %lu relays, %lu connections\n", wiring->rank, wiring->ranks,
+                  (unsigned long)wiring->relays, (unsigned long)wiring->connections);
+    for (uint32_t i = 0; i < wiring->relays && !p.is_stopped; i++) {
+        const nbcoll_relay *relay = &wiring->relay[i];
+        nbcolli_print(&p, "relay %lu:", (unsigned long)i);
+        nbcolli_show_ends(&p, "from", relay->source, relay->sources);
+        nbcolli_show_ends(&p, "to", relay->destination, relay->destinations);
+        nbcolli_print(&p, "\n");
+    }
+    return nbcolli_print_end(&p);
+}

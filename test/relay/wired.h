@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The wirings of all ranks, and copies of them that a test may spoil. */
+#ifndef TEST_RELAY_WIRED_H
+#define TEST_RELAY_WIRED_H
+
+#include "nbcoll/relay.h"
+
+enum { WIRED_MOST = 128 };
+
+typedef struct wired {
+    int ranks;
+    nbcoll_wiring *made[WIRED_MOST];
+    const nbcoll_wiring *wiring[WIRED_MOST];
+    nbcoll_relay_refutation why;
+} wired;
+
+/* Fails the test if they cannot be made. */
+void wired_open(wired *p, nbcoll_wiring_kind kind, unsigned ports, int ranks);
+void wired_close(wired *p);
+
+/* The destinations (or sources) of a relay, to be spoiled, and how many there are. */
+nbcoll_relay_end *wired_ends(wired *p, int rank, uint32_t relay, int is_source, uint32_t **count);
+
+#endif
