@@ -275,6 +275,8 @@
 #include "../transports/verbs/connect.c"
 #include "../transports/verbs/device.c"
 #include "../transports/verbs/messages.c"
+#include "../transports/verbs/pairs.c"
+#include "../transports/verbs/programs.c"
 #include "../transports/verbs/progress.c"
 #include "../transports/verbs/verbs.c"
 #endif

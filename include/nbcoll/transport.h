@@ -248,7 +248,8 @@ typedef struct nbcoll_posting {
     int signal;                         /* SEND: its end is an entry of the send queue's completion queue */
     void *memory;                       /* SEND: read, RECEIVE: written, until it has ended or the pair is closed */
     size_t bytes;                       /* RECEIVE: room; what comes may be shorter. 0: no memory */
-    const nbcoll_registration *local;   /* LOCAL_END, covers it; null with NBCOLL_BULK_ANY_LOCAL, or no bytes */
+    const nbcoll_registration *local;   /* LOCAL_END, covers it; read by the call; null with NBCOLL_BULK_ANY_LOCAL, or
+                                           no bytes */
     nbcoll_completion_queue *completions; /* WAIT: in a send queue: holds back what stands behind it until there are */
     uint32_t count;                     /* so many entries, and consumes them; else 0 */
 } nbcoll_posting;
@@ -264,14 +265,15 @@ typedef struct nbcoll_queue_config {
 
 /* Queue pairs and completion queues, for programs (offload.h). On a pair sends meet receives in the order of both. A
  * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. Whoever executes programs
- * calls these, from one thread at a time, which may be another one than the core's. */
+ * calls these, from one thread at a time, which may be another one than the core's; and, where local ends must be
+ * registered, register_memory with LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
 typedef struct nbcoll_offload {
     size_t size;
     /* Room for so many entries. ERR_MEMORY. */
     nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
-    /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already). */
+    /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_TRANSPORT (the device refused). */
     nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
-    /* ERR_LIMIT: the queue is full. */
+    /* ERR_LIMIT: the queue is full, or the message longer than the device can send. */
     nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
     /* Lets go of so many more held sends, with the waits before each, or receives, posted already or not. */
     void (*enable)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives);

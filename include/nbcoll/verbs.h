@@ -65,7 +65,7 @@ typedef struct nbcoll_verbs_config {
 
 /* Where a rank is found. To be copied as bytes; it means nothing to the host. */
 typedef struct nbcoll_verbs_address {
-    uint64_t word[6];
+    uint64_t word[7];
 } nbcoll_verbs_address;
 
 /* Opens the device. *mine is to reach all ranks; before nbcoll_verbs_meet the endpoint can only be closed. From any

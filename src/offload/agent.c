@@ -7,8 +7,9 @@ static nbcoll_status nbcolli_agent_group(nbcoll_agent *a)
     const nbcoll_transport *t = a->ep->transport;
     const nbcoll_offload *group =
         t->size >= offsetof(nbcoll_transport, offload) + sizeof t->offload ? t->offload : NULL;
-    if (!group || !t->bulk || !(t->bulk->flags & NBCOLL_BULK_ANY_LOCAL))
+    if (!group || !t->bulk)
         return NBCOLL_ERR_UNSUPPORTED;
+    a->memory = t->bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : t->bulk;
     memcpy(&a->call, group, group->size < sizeof a->call ? group->size : sizeof a->call);
     if (!a->call.open_cq || !a->call.open_queue || !a->call.post || !a->call.enable || !a->call.wait || !a->call.close)
         return NBCOLL_ERR_UNSUPPORTED;
@@ -65,7 +66,8 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
 
 static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_program *p)
 {
-    size_t head = nbcolli_lines(sizeof(nbcoll_program_run)), eager = nbcolli_lines(p->info.buffers * sizeof(char *));
+    size_t head = nbcolli_lines(sizeof(nbcoll_program_run)), 
+           eager = nbcolli_lines(p->info.buffers * sizeof(nbcolli_agent_buffer));
     size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
            at = nbcolli_lines(p->info.queues * sizeof(uint32_t));
     size_t bytes = head + eager + lines + at + p->info.extent[NBCOLL_BUFFER_SCRATCH];
@@ -78,7 +80,7 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->p = p;
     r->pairs = p->info.queues - p->info.management;
     r->bytes = bytes;
-    r->eager = (char **)(void *)(block + head);
+    r->eager = (nbcolli_agent_buffer *)(void *)(block + head);
     r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
     r->at = (uint32_t *)(void *)(block + head + eager + lines);
     r->base[NBCOLL_BUFFER_SCRATCH] = block + head + eager + lines + at;
@@ -129,6 +131,7 @@ static void nbcolli_agent_take_handed(nbcoll_agent *a)
 
 static void nbcolli_agent_end(nbcoll_program_run *r, nbcoll_status status)
 {
+    nbcolli_agent_deregister(r->agent, r);
     r->status = status;
     atomic_store_explicit(&r->state, NBCOLLI_AGENT_ENDED, memory_order_release); /* shows the rank all that came */
 }
@@ -137,7 +140,7 @@ static void nbcolli_agent_end(nbcoll_program_run *r, nbcoll_status status)
 static void nbcolli_agent_fail(nbcoll_agent *a, nbcoll_status status)
 {
     atomic_store_explicit(&a->failed, status, memory_order_relaxed);
-    nbcolli_agent_lines_close(a);
+    nbcolli_agent_pairs_close(a); /* what has ended, and is not copied yet, stays in its buffers */
 }
 
 /* Is an earlier run of the same set still there? */

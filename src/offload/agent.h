@@ -18,9 +18,17 @@ typedef struct nbcolli_agent_line {
     nbcoll_queue_pair *pair;
     nbcoll_completion_queue *sent, *received;
     char *memory;    /* [depth] eager buffers, or null */
+    nbcoll_registration registered; /* of these, if it is */
+    int is_registered;
     uint64_t posted; /* receives in advance: the i-th has buffer i modulo depth */
     uint64_t taken;  /* of them, by programs */
 } nbcolli_agent_line;
+
+/* Where an eager buffer of a program lies. */
+typedef struct nbcolli_agent_buffer {
+    char *at;
+    const nbcolli_agent_line *line;
+} nbcolli_agent_buffer;
 
 /* WAITING and RUNNING: the agent's. ENDED: the rank's, by nbcoll_agent_test. REPORTED: the agent's again. */
 typedef enum nbcolli_agent_state {
@@ -37,7 +45,9 @@ struct nbcoll_program_run {
     const nbcoll_program *p;
     size_t bytes;
     char *base[3];             /* send, receive, scratch */
-    char **eager;              /* [p->info.buffers] */
+    nbcoll_registration registered[3]; /* of these, where memory is to be registered */
+    uint32_t registrations;            /* so many of them there are, or are needless */
+    nbcolli_agent_buffer *eager;       /* [p->info.buffers] */
     nbcolli_agent_line **line; /* [p->info.queues] */
     uint32_t *at;              /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
     uint32_t set, pairs;           /* of the lines, the first so many are there */
@@ -50,6 +60,7 @@ struct nbcoll_agent {
     nbcoll_agent_config config; /* defaults filled in */
     nbcoll_endpoint *ep;
     nbcoll_offload call;
+    const nbcoll_bulk *memory; /* registers it; null: that is needless */
     nbcolli_agent_line *lines;
     nbcoll_program_run *runs, **runs_end; /* in order */
     uint64_t started;                     /* the starter's */
@@ -65,11 +76,15 @@ nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q,
                                     nbcolli_agent_line **out);
 /* Posts receives in advance until there are `depth` that no program has taken. */
 nbcoll_status nbcolli_agent_line_fill(nbcoll_agent *a, nbcolli_agent_line *line);
+/* Closes the queue pairs: what came stays where it is. And all of the lines. */
+void nbcolli_agent_pairs_close(nbcoll_agent *a);
 void nbcolli_agent_lines_close(nbcoll_agent *a);
 
 /* agent_run.c */
 /* Posts all of a program. */
 nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r);
+/* Ends the registrations of its buffers. */
+void nbcolli_agent_deregister(nbcoll_agent *a, nbcoll_program_run *r);
 /* Goes on with it. OK: it has ended; NBCOLL_PENDING; or an error. *moved: something was done. */
 nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *moved);
 /* Takes up its receives again. */

@@ -15,11 +15,13 @@ static size_t nbcolli_agent_memory(const nbcoll_agent *a, nbcoll_queue_kind kind
     return kind == NBCOLL_QUEUE_EAGER ? a->config.depth * a->config.eager : 0;
 }
 
-static void nbcolli_agent_line_close(nbcoll_agent *a, nbcolli_agent_line *line)
+void nbcolli_agent_pairs_close(nbcoll_agent *a)
 {
-    if (line->pair)
-        a->call.close(a->ep, line->pair, NULL);
-    line->pair = NULL;
+    for (nbcolli_agent_line *line = a->lines; line; line = line->next) {
+        if (line->pair)
+            a->call.close(a->ep, line->pair, NULL);
+        line->pair = NULL;
+    }
 }
 
 static void nbcolli_agent_line_free(nbcoll_agent *a, nbcolli_agent_line *line)
@@ -28,14 +30,15 @@ static void nbcolli_agent_line_free(nbcoll_agent *a, nbcolli_agent_line *line)
         a->call.close(a->ep, NULL, line->sent);
     if (line->received)
         a->call.close(a->ep, NULL, line->received);
+    if (line->is_registered && a->memory->deregister_memory)
+        a->memory->deregister_memory(a->ep, &line->registered);
     nbcolli_free(&a->host, line->memory, nbcolli_agent_memory(a, line->kind));
     nbcolli_free(&a->host, line, sizeof *line);
 }
 
 void nbcolli_agent_lines_close(nbcoll_agent *a)
 {
-    for (nbcolli_agent_line *line = a->lines; line; line = line->next)
-        nbcolli_agent_line_close(a, line);
+    nbcolli_agent_pairs_close(a);
     while (a->lines) {
         nbcolli_agent_line *line = a->lines;
         a->lines = line->next;
@@ -53,6 +56,7 @@ nbcoll_status nbcolli_agent_line_fill(nbcoll_agent *a, nbcolli_agent_line *line)
         if (line->memory) {
             p.memory = line->memory + line->posted % a->config.depth * a->config.eager;
             p.bytes = a->config.eager;
+            p.local = line->is_registered ? &line->registered : NULL;
         }
         status = a->call.post(a->ep, line->pair, &p);
     }
@@ -70,7 +74,12 @@ static nbcoll_status nbcolli_agent_line_open(nbcoll_agent *a, nbcolli_agent_line
                                   .held = held};
     if (bytes && !(line->memory = nbcolli_alloc(&a->host, bytes, 64)))
         return NBCOLL_ERR_MEMORY;
-    nbcoll_status status = a->call.open_cq(a->ep, config.depth, &line->sent);
+    nbcoll_status status = NBCOLL_OK;
+    if (bytes && a->memory)
+        status = a->memory->register_memory(a->ep, -1, line->memory, bytes, NBCOLL_LOCAL_END, &line->registered);
+    line->is_registered = bytes && a->memory && status == NBCOLL_OK;
+    if (status == NBCOLL_OK)
+        status = a->call.open_cq(a->ep, config.depth, &line->sent);
     if (status == NBCOLL_OK)
         status = a->call.open_cq(a->ep, config.depth, &line->received);
     config.sent = line->sent;

@@ -7,7 +7,15 @@ static void *nbcolli_agent_place(const nbcoll_program_run *r, const nbcoll_task_
 {
     if (!b->region.bytes)
         return NULL;
-    return (b->eager != NBCOLL_NO_QUEUE ? r->eager[b->eager] : r->base[b->region.at.buffer]) + b->region.at.offset;
+    return (b->eager != NBCOLL_NO_QUEUE ? r->eager[b->eager].at : r->base[b->region.at.buffer]) + b->region.at.offset;
+}
+
+/* What covers it; null where nothing has to. */
+static const nbcoll_registration *nbcolli_agent_local(const nbcoll_program_run *r, const nbcoll_task_bytes *b)
+{
+    if (!b->region.bytes || !r->agent->memory)
+        return NULL;
+    return b->eager != NBCOLL_NO_QUEUE ? &r->eager[b->eager].line->registered : &r->registered[b->region.at.buffer];
 }
 
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
@@ -32,13 +40,16 @@ static nbcoll_status nbcolli_agent_post_receives(nbcoll_agent *a, nbcoll_program
     for (uint32_t i = 0; i < q->receive_count && status == NBCOLL_OK; i++) {
         const nbcoll_task_bytes *to = &q->receives[i].write;
         if (q->kind == NBCOLL_QUEUE_BULK) {
-            nbcoll_posting p = {
-                .kind = NBCOLL_POSTING_RECEIVE, .memory = nbcolli_agent_place(r, to), .bytes = to->region.bytes};
+            nbcoll_posting p = {.kind = NBCOLL_POSTING_RECEIVE,
+                                .memory = nbcolli_agent_place(r, to),
+                                .bytes = to->region.bytes,
+                                .local = nbcolli_agent_local(r, to)};
             status = a->call.post(a->ep, line->pair, &p);
             continue;
         }
         if (to->eager != NBCOLL_NO_QUEUE)
-            r->eager[to->eager] = line->memory + line->taken % a->config.depth * a->config.eager;
+            r->eager[to->eager] =
+                (nbcolli_agent_buffer){line->memory + line->taken % a->config.depth * a->config.eager, line};
         line->taken++;
     }
     if (status == NBCOLL_OK && q->kind == NBCOLL_QUEUE_BULK && !(q->held & NBCOLL_HOLDS_RECEIVES))
@@ -72,7 +83,8 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
             p = (nbcoll_posting){.kind = NBCOLL_POSTING_SEND,
                                  .signal = t->signal || i == last,
                                  .memory = nbcolli_agent_place(r, &t->read[0]),
-                                 .bytes = t->read[0].region.bytes};
+                                 .bytes = t->read[0].region.bytes,
+                                 .local = nbcolli_agent_local(r, &t->read[0])};
         sends += t->kind == NBCOLL_TASK_SEND;
         status = a->call.post(a->ep, line->pair, &p);
     }
@@ -81,10 +93,29 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
     return status;
 }
 
+static nbcoll_status nbcolli_agent_register(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (; a->memory && r->registrations < 3 && status == NBCOLL_OK; r->registrations += status == NBCOLL_OK) {
+        uint32_t i = r->registrations;
+        size_t bytes = r->p->info.extent[i];
+        if (bytes)
+            status = a->memory->register_memory(a->ep, -1, r->base[i], bytes, NBCOLL_LOCAL_END, &r->registered[i]);
+    }
+    return status;
+}
+
+void nbcolli_agent_deregister(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    while (r->registrations > 0)
+        if (r->p->info.extent[--r->registrations] && a->memory->deregister_memory)
+            a->memory->deregister_memory(a->ep, &r->registered[r->registrations]);
+}
+
 nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r)
 {
     uint32_t pairs = r->p->info.queues - r->p->info.management;
-    nbcoll_status status = NBCOLL_OK;
+    nbcoll_status status = nbcolli_agent_register(a, r);
     for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)
         status = nbcolli_agent_line_of(a, &r->p->queue[i], r->set, &r->line[i]);
     for (uint32_t i = 0; i < pairs && status == NBCOLL_OK; i++)

@@ -227,6 +227,27 @@ static void a_program_cancelled_half_way_ends_and_nothing_is_written_afterwards(
     compiled_close(&p);
 }
 
+/* Its values lie in eager buffers until the rank asks for them. */
+static void a_program_that_has_ended_keeps_its_values_when_its_agent_is_cancelled(void **state)
+{
+    nbcoll_status statuses[MOST];
+    scene s;
+    compiled p;
+    (void)state;
+    scene_open(&s, 2, 4096, 1);
+    start_bcast(&s, &p, 1, NULL);
+    for (int turn = 0; turn < 50; turn++)
+        for (int rank = 0; rank < 2; rank++)
+            nbcoll_agent_progress(s.agent[rank]);
+    EXPECT(OK, nbcoll_agent_cancel(s.agent[1]));
+    nbcoll_agent_progress(s.agent[1]);
+    scene_finish(&s, 1, statuses);
+    assert_int_equal(statuses[1], NBCOLL_OK);
+    assert_int_equal(data[1][0], 1);
+    scene_close(&s);
+    compiled_close(&p);
+}
+
 static void an_agent_is_not_closed_before_its_runs_are_reported(void **state)
 {
     nbcoll_status statuses[MOST];
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(programs_of_one_in_flight_follow_each_other),
         cmocka_unit_test(programs_of_several_in_flight_do_not_mix),
         cmocka_unit_test(a_program_cancelled_half_way_ends_and_nothing_is_written_afterwards),
+        cmocka_unit_test(a_program_that_has_ended_keeps_its_values_when_its_agent_is_cancelled),
         cmocka_unit_test(an_agent_is_not_closed_before_its_runs_are_reported),
         cmocka_unit_test(a_peer_that_closes_its_queue_pairs_is_lost),
         cmocka_unit_test(what_cannot_be_posted_is_refused_at_the_start),

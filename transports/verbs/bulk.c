@@ -36,7 +36,8 @@ static nbcoll_status nbcolli_verbs_register(nbcoll_endpoint *ep, int peer, void 
     if (!mr && !(access & NBCOLL_PEER_WRITES))
         mr = nbcolli_verbs_memory(e, peer, memory, bytes, flags, &kept);
     if (!mr) {
-        e->error = errno;
+        if (peer >= 0) /* else it may be another thread's than the core's */
+            e->error = errno;
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
     }
     *out = (nbcoll_registration){.word = {(uintptr_t)mr, mr->lkey}};

@@ -29,8 +29,7 @@ static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, uint32_t sends, i
     return NULL;
 }
 
-/* To where the peer's is. */
-static struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank)
+struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank)
 {
     const nbcolli_verbs_place *place = &e->place[rank];
     struct ibv_ah_attr way = {.dlid = place->lid, .port_num = e->port};
@@ -41,7 +40,7 @@ static struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank
     return way;
 }
 
-static bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
+bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
 {
     uint32_t mtu = e->place[rank].mtu, own = (uint32_t)e->port_attr.active_mtu;
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_RTR,

@@ -103,8 +103,7 @@ nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, si
     return first;
 }
 
-/* Takes `count` from the front of a list. */
-static nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count)
+nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count)
 {
     nbcolli_verbs_buffer *first = *list, *last = first;
     while (--count)
@@ -136,23 +135,21 @@ static bool nbcolli_verbs_queues(nbcolli_verbs_end *e, uint32_t heard)
     return e->srq != NULL;
 }
 
-static bool nbcolli_verbs_datagrams(nbcolli_verbs_end *e, uint32_t heard)
+struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard)
 {
-    struct ibv_qp_init_attr how = {.send_cq = e->cq,
-                                   .recv_cq = e->cq,
-                                   .qp_type = IBV_QPT_UD,
-                                   .sq_sig_all = 1,
-                                   .cap = {NBCOLLI_VERBS_SAID, heard, 1, 1, 0}};
+    struct ibv_qp_init_attr how = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD, .sq_sig_all = 1, .cap = {said, heard, 1, 1, 0}};
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qkey = NBCOLLI_VERBS_MAGIC & 0x7fffffffu};
+    struct ibv_qp *qp = ibv_create_qp(e->pd, &how);
+    bool is_ready = qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0;
 
-    e->datagrams = ibv_create_qp(e->pd, &how);
-    if (!e->datagrams || ibv_modify_qp(e->datagrams, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
-        return false;
     to.qp_state = IBV_QPS_RTR;
-    if (ibv_modify_qp(e->datagrams, &to, IBV_QP_STATE))
-        return false;
+    is_ready = is_ready && ibv_modify_qp(qp, &to, IBV_QP_STATE) == 0;
     to.qp_state = IBV_QPS_RTS;
-    return ibv_modify_qp(e->datagrams, &to, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0;
+    is_ready = is_ready && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0;
+    if (qp && !is_ready)
+        ibv_destroy_qp(qp);
+    return is_ready ? qp : NULL;
 }
 
 static bool nbcolli_verbs_sleeper(nbcolli_verbs_end *e)
@@ -171,7 +168,8 @@ nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *min
 
     heard = heard < 1024 ? heard : 1024;
     e->pd = ibv_alloc_pd(e->device);
-    if (!e->pd || !nbcolli_verbs_queues(e, heard) || !nbcolli_verbs_datagrams(e, heard) || !nbcolli_verbs_sleeper(e))
+    if (!e->pd || !nbcolli_verbs_queues(e, heard) || !nbcolli_verbs_sleeper(e) ||
+        !(e->datagrams = nbcolli_verbs_hear(e, e->cq, NBCOLLI_VERBS_SAID, heard)) || !nbcolli_verbs_prepare(e))
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
     size_t small = NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_datagram);
     nbcolli_verbs_buffer *all =
@@ -193,7 +191,8 @@ nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *min
                                   .credits = (uint16_t)e->credits,
                                   .payload = e->payload,
                                   .mtu = (uint32_t)e->port_attr.active_mtu,
-                                  .nonce = e->nonce};
+                                  .nonce = e->nonce,
+                                  .programs = e->programs.datagrams->qp_num};
     return ibv_query_gid(e->device, e->port, e->gid_index, &mine->gid) == 0 ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
@@ -202,6 +201,7 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
 {
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known)
         nbcolli_verbs_disconnect(e, p);
+    nbcolli_verbs_unprepare(e);
     if (e->datagrams)
         ibv_destroy_qp(e->datagrams);
     if (e->srq)

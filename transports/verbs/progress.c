@@ -19,6 +19,7 @@ void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_ver
     if (p->state == NBCOLLI_VERBS_LEFT || p->state == NBCOLLI_VERBS_LOST)
         return;
     p->state = state;
+    atomic_store_explicit(&p->is_gone, true, memory_order_relaxed); /* a word of its own */
     e->ends++;
     if (p->messages)
         ibv_modify_qp(p->messages, &to, IBV_QP_STATE);
@@ -123,6 +124,9 @@ static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc
         ((nbcolli_verbs_buffer *)at)->next = e->said;
         e->said = at;
         e->saying--;
+        break;
+    case NBCOLLI_VERBS_OF_SEND:
+    case NBCOLLI_VERBS_OF_SIGNALLED: /* never come into this queue */
         break;
     }
 }

@@ -60,7 +60,8 @@ static const nbcoll_transport nbcolli_verbs_table = {.abi = NBCOLL_ABI,
                                                      .wakeup = &nbcolli_verbs_wakeup,
                                                      .abandon = nbcolli_verbs_abandon,
                                                      .give_up = nbcolli_verbs_give_up,
-                                                     .reason = nbcolli_verbs_reason};
+                                                     .reason = nbcolli_verbs_reason,
+                                                     .offload = &nbcolli_verbs_offload};
 
 bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep)
 {

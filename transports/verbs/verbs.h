@@ -8,6 +8,8 @@
  *     cache.c       registrations that are kept
  *     bulk.c        registration; gets and puts, on a queue pair of their own
  *     progress.c    completions, deaths, departures, sleeping
+ *     pairs.c       queue pairs for programs, and how they are connected
+ *     programs.c    what is posted to them
  *     verbs.c       opening, the table, closing
  */
 #ifndef NBCOLLI_VERBS_H
@@ -40,6 +42,8 @@ typedef struct nbcolli_verbs_place {
     uint32_t payload, mtu;
     uint64_t nonce; /* of this endpoint: what comes from another one is not read */
     union ibv_gid gid;
+    uint32_t programs; /* takes datagrams about queue pairs of programs */
+    uint32_t unused;
 } nbcolli_verbs_place;
 
 _Static_assert(sizeof(nbcolli_verbs_place) == sizeof(nbcoll_verbs_address), "an address holds a place");
@@ -72,9 +76,83 @@ typedef struct nbcolli_verbs_buffer {
     struct nbcolli_verbs_peer *peer;   /* of one that is sent, or who is to get its credit back; else null */
     nbcoll_work *work;                 /* of one that is sent; null: given back already */
     uint32_t lkey;
+    struct ibv_ah *route;              /* of an offer that is sent */
     uint32_t slots;                    /* of a put, whose notice this is: it, and the pieces before it; else 0 */
     _Alignas(64) unsigned char wire[]; /* header, payload; of a datagram 40 bytes of route, and itself */
 } nbcolli_verbs_buffer;
+
+/* ---- programs ------------------------------------------------------------------------------------------------------
+ */
+
+/* A datagram about a pair of queues for programs. */
+typedef struct nbcolli_verbs_offer {
+    uint64_t nonce;  /* the sender's */
+    uint64_t serial; /* of its pair: a pair that is opened again has another one */
+    uint64_t at;     /* its nbcolli_verbs_told */
+    uint32_t rank, number, qpn, rkey;
+    uint16_t word; /* nbcolli_verbs_word */
+    uint8_t knows_yours, knows_done; /* as in nbcolli_verbs_datagram */
+    uint32_t unused;
+} nbcolli_verbs_offer;
+
+/* What the devices write and read of a pair, in registered memory: how many receives there have been. */
+typedef struct nbcolli_verbs_told {
+    _Atomic uint64_t theirs; /* the peer's: so much may be sent in all */
+    uint64_t ours;           /* written there */
+} nbcolli_verbs_told;
+
+/* A ring of what is posted; [given, posted) the device has not got yet. */
+typedef struct nbcolli_verbs_line {
+    nbcoll_posting *place; /* [depth] */
+    uint64_t posted, given, ended;
+    uint64_t enabled, gone; /* sends, or receives: let go, and given to the device */
+    bool is_held;
+    nbcoll_completion_queue *completions;
+} nbcolli_verbs_line;
+
+struct nbcoll_completion_queue {
+    uint64_t entries;     /* not consumed */
+    nbcoll_status status; /* why there will not be more */
+};
+
+struct nbcoll_queue_pair {
+    struct nbcoll_queue_pair *next;
+    int peer;
+    uint32_t number, depth;
+    uint64_t serial, its_serial;
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    nbcolli_verbs_told *told;
+    uint64_t its_at;
+    uint32_t its_rkey;
+    bool knows_its, may_send, is_over;
+    uint32_t telling;                  /* writes of told->ours under way */
+    uint64_t asked_at, wait_ns, heard; /* as of nbcolli_verbs_peer */
+    nbcolli_verbs_line send, receive;
+};
+
+/* News of a pair that its peer has closed before this rank opened it. */
+typedef struct nbcolli_verbs_closed {
+    struct nbcolli_verbs_closed *next;
+    int peer;
+    uint32_t number;
+    uint64_t serial;
+} nbcolli_verbs_closed;
+
+/* What belongs to who executes programs, in a thread of its own. */
+typedef struct nbcolli_verbs_programs {
+    struct ibv_cq *cq; /* of the datagrams; each pair has one */
+    struct ibv_qp *datagrams;
+    void *pool;
+    size_t pool_bytes;
+    struct ibv_mr *mr;
+    nbcolli_verbs_buffer *said; /* free ones */
+    uint32_t saying;
+    nbcoll_queue_pair *pairs;
+    nbcolli_verbs_closed *closed;
+    uint64_t serial;
+} nbcolli_verbs_programs;
 
 /* What a completion is of: the lowest bits of its wr_id, the rest is an address. */
 typedef enum nbcolli_verbs_of {
@@ -83,7 +161,9 @@ typedef enum nbcolli_verbs_of {
     NBCOLLI_VERBS_OF_QUIET,    /* a peer: a message of the transport's own, or bytes that another completion is for */
     NBCOLLI_VERBS_OF_GET,      /* a work request; its scratch holds the peer, null, and how many pieces it has */
     NBCOLLI_VERBS_OF_DATAGRAM, /* the buffer of one that comes */
-    NBCOLLI_VERBS_OF_SAID      /* that of one that was sent */
+    NBCOLLI_VERBS_OF_SAID,     /* that of one that was sent */
+    NBCOLLI_VERBS_OF_SEND,     /* of a program: a pair; one that is no entry of a completion queue */
+    NBCOLLI_VERBS_OF_SIGNALLED /* one that is */
 } nbcolli_verbs_of;
 
 /* ---- ranks ---------------------------------------------------------------------------------------------------------
@@ -121,6 +201,7 @@ typedef struct nbcolli_verbs_peer {
     uint64_t heard;                         /* when something that was sent to it was acknowledged, or a probe sent */
     uint64_t asked_at, wait_ns, asks_until; /* connecting: when it was asked, how long till again, and till given up */
     uint32_t error, vendor_error;           /* of the completion that ended it: ibv_wc_status */
+    atomic_bool is_gone;                    /* LEFT or LOST, for who executes programs */
 } nbcolli_verbs_peer;
 
 /* ---- registrations -------------------------------------------------------------------------------------------------
@@ -176,6 +257,7 @@ typedef struct nbcolli_verbs_end {
     uint32_t registrations, inlines; /* inlines: bytes that a message sent inline may have */
     int epoll, timer;
     int error; /* errno of a refused call */
+    nbcolli_verbs_programs programs;
 } nbcolli_verbs_end;
 
 static inline nbcolli_verbs_end *nbcolli_verbs_end_of(nbcoll_endpoint *ep)
@@ -211,6 +293,12 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine);
 void nbcolli_verbs_strip(nbcolli_verbs_end *e);
 
+/* A queue pair of datagrams, ready for use; null: errno. */
+struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard);
+
+/* Takes `count` from the front of a list. */
+nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count);
+
 /* Registered memory cut into `count` buffers of `wire` bytes, linked; null without memory. */
 nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, size_t wire, void **slab, size_t *bytes,
                                         struct ibv_mr **mr);
@@ -237,6 +325,12 @@ uint64_t nbcolli_verbs_ask_again(nbcolli_verbs_end *e, uint64_t now);
 void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e);
 void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer);
 void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
+
+/* To where the peer's device is. */
+struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank);
+
+/* Joins a queue pair to the one of that number of a rank: it can receive, and send. */
+bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs);
 
 /* ---- messages.c ----------------------------------------------------------------------------------------------------
  */
@@ -290,5 +384,33 @@ void nbcolli_verbs_over(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_ver
 
 /* Waits until what was said is acknowledged, at the end of the endpoint. */
 void nbcolli_verbs_flush(nbcolli_verbs_end *e);
+
+/* ---- pairs.c -------------------------------------------------------------------------------------------------------
+ */
+
+/* What an endpoint has for programs, before any is there; false: errno. And its end, with the pairs that are left. */
+bool nbcolli_verbs_prepare(nbcolli_verbs_end *e);
+void nbcolli_verbs_unprepare(nbcolli_verbs_end *e);
+
+/* The group's. */
+nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
+void nbcolli_verbs_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
+
+/* Hears what peers say of pairs, and asks again. */
+void nbcolli_verbs_hear_offers(nbcolli_verbs_end *e);
+
+/* ---- programs.c ----------------------------------------------------------------------------------------------------
+ */
+
+extern const nbcoll_offload nbcolli_verbs_offload;
+
+/* What the device has ended of a pair. */
+void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
+
+/* Gives the device what may go, and tells the peer of new receives. */
+void nbcolli_verbs_pair_advance(nbcoll_queue_pair *pair);
+
+/* Nothing will come any more, for that reason. */
+void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why);
 
 #endif

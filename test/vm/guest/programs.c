@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Programs over verbs, of ranks that are processes, each with an agent that is a thread: the golden barrier, allgathers
+ * of eager and of long messages, one rank far ahead of the others, and what the others are told of one that is killed.
+ * No receiver is ever not ready: the device does not send again for that. Runs in a guest.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <nbcoll/offload.h>
+
+#include "board.h"
+#include "crew.h"
+
+enum { RANKS = 4, EAGER = 64, DEPTH = 8, TIMES = 12, TOLD_MS = 2000, VICTIM = 1 };
+
+typedef struct plan {
+    board board;
+    nbcoll_case what;
+    const char *algorithm;
+    size_t threshold;
+    int in_flight;
+    atomic_int late, ahead, done;
+} plan;
+
+typedef struct member {
+    nbcoll_endpoint *end;
+    nbcoll_agent *agent;
+    nbcoll_program *program;
+    pthread_t thread;
+    atomic_bool is_over;
+} member;
+
+static void *be_agent(void *user)
+{
+    member *m = user;
+    while (!atomic_load(&m->is_over))
+        if (!nbcoll_agent_progress(m->agent))
+            sched_yield();
+    return NULL;
+}
+
+static nbcoll_program *compile(const plan *p, int rank)
+{
+    nbcoll_program_config config = {
+        .size = sizeof config, .eager = EAGER, .threshold = p->threshold, .in_flight = (uint32_t)p->in_flight};
+    nbcoll_schedule *schedule[RANKS];
+    nbcoll_program *program;
+
+    for (int r = 0; r < RANKS; r++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_build_case(nbcoll_algorithm_find(p->what.operation, p->algorithm), &p->what, r,
+                                                  NULL, &schedule[r]));
+    CHECK_STATUS(NBCOLL_OK,
+                 nbcoll_compile((const nbcoll_schedule *const *)schedule, RANKS, &config, rank, 1, &program, NULL));
+    for (int r = 0; r < RANKS; r++)
+        nbcoll_schedule_free(schedule[r]);
+    return program;
+}
+
+static void join(member *m, int rank, plan *p)
+{
+    const nbcoll_verbs_config config = {
+        .size = sizeof config, .rank = rank, .ranks = RANKS, .timeout = 15, .probe_ms = 200};
+    const nbcoll_agent_config agent = {
+        .size = sizeof agent, .eager = EAGER, .depth = DEPTH, .in_flight = (uint32_t)p->in_flight};
+
+    m->end = board_open(&p->board, &config);
+    CHECK(m->end);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(m->end, &agent, &m->agent));
+    m->program = compile(p, rank);
+    atomic_init(&m->is_over, false);
+    CHECK(pthread_create(&m->thread, NULL, be_agent, m) == 0);
+}
+
+static void leave(member *m)
+{
+    atomic_store(&m->is_over, true);
+    pthread_join(m->thread, NULL);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    nbcoll_program_free(m->program);
+    nbcoll_endpoint_close(m->end);
+}
+
+static nbcoll_status end_of(nbcoll_program_run *run)
+{
+    nbcoll_status status;
+    uint64_t since = clock_ns();
+
+    while ((status = nbcoll_agent_test(run)) == NBCOLL_PENDING) {
+        CHECK(clock_ns() - since < 60 * SECOND);
+        sched_yield();
+    }
+    return status;
+}
+
+/* All are there before the first one leaves, which closes queue pairs. */
+static void await_all(plan *p)
+{
+    uint64_t since = clock_ns();
+    for (atomic_fetch_add(&p->done, 1); atomic_load(&p->done) < RANKS; sched_yield())
+        CHECK(clock_ns() - since < 60 * SECOND);
+}
+
+static void run(plan what, rank_main *main)
+{
+    const crew c = CREW(1, 1, 1, 1);
+    plan *p = shared_memory(sizeof *p);
+
+    *p = what;
+    p->in_flight = p->in_flight ? p->in_flight : 1;
+    crew_succeeds(&c, main, p);
+    assert_false(a_queue_pair_is_left());
+}
+
+static nbcoll_case case_of(nbcoll_operation operation, size_t count)
+{
+    return (nbcoll_case){.size = sizeof(nbcoll_case),
+                         .operation = operation,
+                         .ranks = RANKS,
+                         .count = count,
+                         .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
+}
+
+/* ---- what they do ------------------------------------------------------------------------------------------------ */
+
+/* Rank 3 comes late each time, which nobody leaves before. */
+static void meet_again_and_again(int rank, void *user)
+{
+    plan *p = user;
+    nbcoll_program_run *r;
+    member m;
+
+    join(&m, rank, p);
+    for (int i = 0; i < TIMES; i++) {
+        if (rank == RANKS - 1) {
+            usleep(1000);
+            atomic_store(&p->late, i + 1);
+        }
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+        CHECK_STATUS(NBCOLL_OK, end_of(r));
+        CHECK(atomic_load(&p->late) > i);
+    }
+    await_all(p);
+    leave(&m);
+}
+
+static void the_barrier_of_the_table_holds_back_every_rank(void **state)
+{
+    (void)state;
+    run((plan){.what = case_of(NBCOLL_OPERATION_BARRIER, 0), .algorithm = "recursive_doubling"}, meet_again_and_again);
+}
+
+static void gather_all(int rank, void *user)
+{
+    plan *p = user;
+    size_t count = p->what.count;
+    int32_t *send = malloc(count * sizeof *send), *recv = malloc(RANKS * count * sizeof *recv);
+    nbcoll_program_run *r;
+    member m;
+
+    join(&m, rank, p);
+    for (int i = 0; i < TIMES; i++) {
+        for (size_t k = 0; k < count; k++)
+            send[k] = (int32_t)k + 1000 * rank + i;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, send, recv, &r));
+        CHECK_STATUS(NBCOLL_OK, end_of(r));
+        for (size_t k = 0; k < RANKS * count; k++)
+            CHECK(recv[k] == (int32_t)(k % count) + 1000 * (int32_t)(k / count) + i);
+    }
+    await_all(p);
+    leave(&m);
+    free(send);
+    free(recv);
+}
+
+static void allgathers_have_their_values_eager_and_long(void **state)
+{
+    (void)state;
+    run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 30), .algorithm = "bruck", .threshold = 2048}, gather_all);
+    run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 5000), .algorithm = "ring", .threshold = 100}, gather_all);
+}
+
+/* The root starts all at once, many more than its peers have receives for, before they start any. */
+static void run_ahead(int rank, void *user)
+{
+    plan *p = user;
+    nbcoll_program_run *r[TIMES];
+    int32_t data[TIMES][60];
+    member m;
+
+    join(&m, rank, p);
+    for (int i = 0; i < TIMES; i++)
+        for (int k = 0; k < 60; k++)
+            data[i][k] = rank ? -1 : i + k;
+    while (rank && !atomic_load(&p->ahead))
+        sched_yield();
+    for (int i = 0; i < TIMES; i++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, data[i], &r[i]));
+    if (rank == 0) {
+        usleep(50000);
+        atomic_store(&p->ahead, 1);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        CHECK_STATUS(NBCOLL_OK, end_of(r[i]));
+        for (int k = 0; k < 60; k++)
+            CHECK(data[i][k] == i + k);
+    }
+    await_all(p);
+    leave(&m);
+}
+
+static void a_root_that_is_far_ahead_waits_for_receives(void **state)
+{
+    (void)state;
+    run((plan){.what = case_of(NBCOLL_OPERATION_BCAST, 60), .algorithm = "flat", .threshold = 2048, .in_flight = 2},
+        run_ahead);
+}
+
+/* ---- who ends ---------------------------------------------------------------------------------------------------- */
+
+static void lose_one(int rank, void *user)
+{
+    plan *p = user;
+    nbcoll_program_run *r;
+    member m;
+
+    join(&m, rank, p);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+    CHECK_STATUS(NBCOLL_OK, end_of(r));
+    await_all(p);
+    if (rank == VICTIM)
+        kill(getpid(), SIGKILL);
+    uint64_t since = clock_ns();
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, NULL, NULL, &r));
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, end_of(r));
+    printf("rank %d: told after %u ms\n", rank, (unsigned)((clock_ns() - since) / 1000000));
+    CHECK((clock_ns() - since) / 1000000 < TOLD_MS);
+    leave(&m);
+}
+
+static void a_rank_that_is_killed_ends_the_programs_that_need_it(void **state)
+{
+    const crew c = CREW(1, 1, 1, 1);
+    plan *p = shared_memory(sizeof *p);
+    int status[RANKS];
+
+    (void)state;
+    *p = (plan){.what = case_of(NBCOLL_OPERATION_BARRIER, 0), .algorithm = "recursive_doubling", .in_flight = 1};
+    assert_true(crew_run(&c, lose_one, p, status));
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(status[i], i == VICTIM ? SIGKILL : 0);
+    assert_false(a_queue_pair_is_left());
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_barrier_of_the_table_holds_back_every_rank),
+        cmocka_unit_test(allgathers_have_their_values_eager_and_long),
+        cmocka_unit_test(a_root_that_is_far_ahead_waits_for_receives),
+        cmocka_unit_test(a_rank_that_is_killed_ends_the_programs_that_need_it),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

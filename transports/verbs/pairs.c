@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Queue pairs for programs, and how two ranks join theirs: as connect.c does it, but by datagrams of their own, since
+ * another thread executes programs than progresses. Nobody is asked in vain for ever: an agent's program is ended by
+ * its host, and a rank that the endpoint has found to be gone has no pairs any more. See verbs.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "verbs.h"
+
+#define NBCOLLI_VERBS_OFFERS 16u /* datagrams under way */
+
+static const uint64_t nbcolli_verbs_first_offer = 20000000; /* then asked again, twice as late, up to half a second */
+
+/* ---- datagrams --------------------------------------------------------------------------------------------------- */
+
+/* The buffer of one that has come, for the next one. */
+static void nbcolli_verbs_await_offer(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b)
+{
+    struct ibv_sge part = {(uintptr_t)b->wire, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer), b->lkey};
+    struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_DATAGRAM),
+                             .sg_list = &part,
+                             .num_sge = 1},
+                       *bad;
+    ibv_post_recv(e->programs.datagrams, &wr, &bad);
+}
+
+bool nbcolli_verbs_prepare(nbcolli_verbs_end *e)
+{
+    nbcolli_verbs_programs *g = &e->programs;
+    uint32_t heard = 4 * (uint32_t)e->base.ranks < 64 ? 64 : 4 * (uint32_t)e->base.ranks;
+
+    heard = heard < 1024 ? heard : 1024;
+    g->cq = ibv_create_cq(e->device, (int)(heard + NBCOLLI_VERBS_OFFERS), NULL, NULL, 0);
+    g->datagrams = g->cq ? nbcolli_verbs_hear(e, g->cq, NBCOLLI_VERBS_OFFERS, heard) : NULL;
+    nbcolli_verbs_buffer *all = NULL;
+    if (g->datagrams)
+        all = nbcolli_verbs_cut(e, heard + NBCOLLI_VERBS_OFFERS, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer),
+                                &g->pool, &g->pool_bytes, &g->mr);
+    if (!all)
+        return false;
+    g->said = nbcolli_verbs_split(&all, NBCOLLI_VERBS_OFFERS);
+    while (all) {
+        nbcolli_verbs_buffer *one = all;
+        all = all->next;
+        nbcolli_verbs_await_offer(e, one);
+    }
+    return true;
+}
+
+/* What cannot be said now is said again, or asked for; but for a goodbye, which is news for who asks in vain. */
+static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pair *pair, nbcolli_verbs_word word)
+{
+    nbcolli_verbs_programs *g = &e->programs;
+    nbcolli_verbs_buffer *b = g->said;
+    struct ibv_ah_attr way = nbcolli_verbs_way(e, pair->peer);
+    struct ibv_ah *route = b ? ibv_create_ah(e->pd, &way) : NULL;
+    nbcolli_verbs_offer o = {.nonce = e->nonce,
+                             .serial = pair->serial,
+                             .at = (uintptr_t)pair->told,
+                             .rank = (uint32_t)e->base.rank,
+                             .number = pair->number,
+                             .qpn = pair->qp->qp_num,
+                             .rkey = pair->mr->rkey,
+                             .word = (uint16_t)word,
+                             .knows_yours = pair->knows_its,
+                             .knows_done = pair->may_send};
+
+    if (!route)
+        return;
+    memcpy(b->wire, &o, sizeof o);
+    struct ibv_sge part = {(uintptr_t)b->wire, sizeof o, b->lkey};
+    struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(b, NBCOLLI_VERBS_OF_SAID),
+                             .sg_list = &part,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.ud = {route, e->place[pair->peer].programs, NBCOLLI_VERBS_MAGIC & 0x7fffffffu}},
+                       *bad;
+    if (ibv_post_send(g->datagrams, &wr, &bad) != 0) {
+        ibv_destroy_ah(route);
+        return;
+    }
+    b->route = route;
+    g->said = b->next;
+    g->saying++;
+}
+
+/* ---- hearing ----------------------------------------------------------------------------------------------------- */
+
+static nbcoll_queue_pair *nbcolli_verbs_pair_of(const nbcolli_verbs_end *e, int peer, uint32_t number)
+{
+    nbcoll_queue_pair *pair = e->programs.pairs;
+    while (pair && (pair->peer != peer || pair->number != number))
+        pair = pair->next;
+    return pair;
+}
+
+/* The news of a pair that was closed before it was opened here, or null. */
+static nbcolli_verbs_closed **nbcolli_verbs_closed_of(nbcolli_verbs_end *e, int peer, uint32_t number)
+{
+    nbcolli_verbs_closed **at = &e->programs.closed;
+    while (*at && ((*at)->peer != peer || (*at)->number != number))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Returns whether there was such news; it is gone now. */
+static bool nbcolli_verbs_forget_closed(nbcolli_verbs_end *e, int peer, uint32_t number)
+{
+    nbcolli_verbs_closed **at = nbcolli_verbs_closed_of(e, peer, number), *was = *at;
+
+    if (!was)
+        return false;
+    *at = was->next;
+    nbcolli_free(&e->host, was, sizeof *was);
+    return true;
+}
+
+static void nbcolli_verbs_heard_closed(nbcolli_verbs_end *e, const nbcolli_verbs_offer *o)
+{
+    nbcoll_queue_pair *pair = nbcolli_verbs_pair_of(e, (int)o->rank, o->number);
+
+    if (pair && (!pair->knows_its || pair->its_serial == o->serial)) {
+        nbcolli_verbs_pair_poll(e, pair); /* what was sent before */
+        nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
+    }
+    if (pair || o->knows_yours) /* or this rank has had it, and closed it */
+        return;
+    nbcolli_verbs_closed *new = *nbcolli_verbs_closed_of(e, (int)o->rank, o->number);
+    if (!new && (new = nbcolli_alloc(&e->host, sizeof *new, 64))) {
+        *new = (nbcolli_verbs_closed){.next = e->programs.closed, .peer = (int)o->rank, .number = o->number};
+        e->programs.closed = new;
+    }
+    if (new)
+        new->serial = o->serial;
+}
+
+static void nbcolli_verbs_heard_offer(nbcolli_verbs_end *e, const nbcolli_verbs_offer *o)
+{
+    const nbcolli_verbs_closed *closed = *nbcolli_verbs_closed_of(e, (int)o->rank, o->number);
+    nbcoll_queue_pair *pair = nbcolli_verbs_pair_of(e, (int)o->rank, o->number);
+
+    if (closed && closed->serial < o->serial)
+        nbcolli_verbs_forget_closed(e, (int)o->rank, o->number);
+    if (!pair || pair->is_over)
+        return;
+    if (pair->knows_its && pair->its_serial != o->serial) { /* has closed it, and opened it again */
+        if (o->serial > pair->its_serial)
+            nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
+        return;
+    }
+    if (!pair->knows_its && !nbcolli_verbs_join(e, pair->peer, pair->qp, o->qpn)) {
+        nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_TRANSPORT);
+        return;
+    }
+    pair->knows_its = true;
+    pair->its_serial = o->serial;
+    pair->its_at = o->at;
+    pair->its_rkey = o->rkey;
+    if (o->knows_yours)
+        pair->may_send = true;
+    if (!o->knows_done)
+        nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_CONNECT);
+}
+
+static void nbcolli_verbs_hear_one(nbcolli_verbs_end *e, nbcolli_verbs_buffer *b, uint32_t bytes)
+{
+    nbcolli_verbs_offer o = {0};
+
+    if (bytes == NBCOLLI_VERBS_ROUTE + sizeof o)
+        memcpy(&o, b->wire + NBCOLLI_VERBS_ROUTE, sizeof o);
+    nbcolli_verbs_await_offer(e, b);
+    if (!o.nonce || !e->place || o.rank >= (uint32_t)e->base.ranks || o.nonce != e->place[o.rank].nonce)
+        return;
+    if (o.word == NBCOLLI_VERBS_CONNECT)
+        nbcolli_verbs_heard_offer(e, &o);
+    else
+        nbcolli_verbs_heard_closed(e, &o);
+}
+
+static void nbcolli_verbs_poll_offers(nbcolli_verbs_end *e)
+{
+    struct ibv_wc wc;
+
+    while (ibv_poll_cq(e->programs.cq, 1, &wc) > 0) {
+        nbcolli_verbs_buffer *b = nbcolli_verbs_at(wc.wr_id);
+        if ((wc.wr_id & 7) == NBCOLLI_VERBS_OF_DATAGRAM) {
+            nbcolli_verbs_hear_one(e, b, wc.status == IBV_WC_SUCCESS ? wc.byte_len : 0);
+            continue;
+        }
+        ibv_destroy_ah(b->route);
+        b->next = e->programs.said;
+        e->programs.said = b;
+        e->programs.saying--;
+    }
+}
+
+void nbcolli_verbs_hear_offers(nbcolli_verbs_end *e)
+{
+    uint64_t now = nbcolli_now(&e->host);
+
+    nbcolli_verbs_poll_offers(e);
+    for (nbcoll_queue_pair *pair = e->programs.pairs; pair; pair = pair->next) {
+        if (pair->may_send || pair->is_over || now - pair->asked_at < pair->wait_ns)
+            continue;
+        pair->asked_at = now;
+        pair->wait_ns = 2 * pair->wait_ns < 500000000 ? 2 * pair->wait_ns : 500000000;
+        nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_CONNECT);
+    }
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static size_t nbcolli_verbs_pair_bytes(uint32_t depth)
+{
+    return nbcolli_lines(sizeof(nbcolli_verbs_told)) + sizeof(nbcoll_queue_pair) +
+           2 * (size_t)depth * sizeof(nbcoll_posting);
+}
+
+static void nbcolli_verbs_pair_free(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+{
+    if (pair->qp)
+        ibv_destroy_qp(pair->qp);
+    if (pair->cq)
+        ibv_destroy_cq(pair->cq);
+    if (pair->mr)
+        ibv_dereg_mr(pair->mr);
+    nbcolli_free(&e->host, pair->told, nbcolli_verbs_pair_bytes(pair->depth));
+}
+
+/* The block of a pair begins with what devices write and read. */
+static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbcoll_queue_config *c)
+{
+    size_t head = nbcolli_lines(sizeof(nbcolli_verbs_told));
+    char *block = nbcolli_alloc(&e->host, nbcolli_verbs_pair_bytes(c->depth), 64);
+
+    if (!block)
+        return NULL;
+    memset(block, 0, head);
+    nbcoll_queue_pair *pair = (nbcoll_queue_pair *)(void *)(block + head);
+    nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
+    *pair = (nbcoll_queue_pair){
+        .peer = c->peer,
+        .number = c->number,
+        .depth = c->depth,
+        .serial = ++e->programs.serial,
+        .told = (nbcolli_verbs_told *)(void *)block,
+        .wait_ns = nbcolli_verbs_first_offer,
+        .send = {.place = place, .is_held = (c->held & 1) != 0, .completions = c->sent},
+        .receive = {.place = place + c->depth, .is_held = (c->held & 2) != 0, .completions = c->received}};
+    return pair;
+}
+
+/* Each send, each receive, and what is told of it may be under way at once. */
+static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+{
+    int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    uint32_t sends = 2 * pair->depth + 2 * NBCOLLI_VERBS_QUIET;
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+
+    pair->cq = ibv_create_cq(e->device, (int)(sends + pair->depth), NULL, NULL, 0);
+    struct ibv_qp_init_attr how = {
+        .send_cq = pair->cq, .recv_cq = pair->cq, .qp_type = IBV_QPT_RC, .cap = {sends, pair->depth, 1, 1, 0}};
+    pair->qp = pair->cq ? ibv_create_qp(e->pd, &how) : NULL;
+    pair->mr = pair->qp ? ibv_reg_mr(e->pd, pair->told, sizeof *pair->told, access) : NULL;
+    return pair->mr &&
+           ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
+}
+
+nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
+{
+    nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+
+    *out = NULL;
+    if (config->peer < 0 || config->peer >= ep->ranks || config->peer == ep->rank)
+        return NBCOLL_ERR_RANK;
+    if (!e->place || !config->depth)
+        return NBCOLL_ERR_TRANSPORT;
+    if (nbcolli_verbs_pair_of(e, config->peer, config->number))
+        return NBCOLL_ERR_DUPLICATE;
+    nbcoll_queue_pair *pair = nbcolli_verbs_pair_new(e, config);
+    if (!pair)
+        return NBCOLL_ERR_MEMORY;
+    if (!nbcolli_verbs_pair_equip(e, pair)) {
+        nbcoll_status status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
+        nbcolli_verbs_pair_free(e, pair);
+        return status;
+    }
+    pair->next = e->programs.pairs;
+    e->programs.pairs = pair;
+    if (nbcolli_verbs_forget_closed(e, pair->peer, pair->number))
+        nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
+    *out = pair;
+    return NBCOLL_OK;
+}
+
+/* The device touches nothing of a queue pair that is destroyed. */
+void nbcolli_verbs_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions)
+{
+    nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+
+    nbcolli_free(&e->host, completions, sizeof *completions);
+    if (!pair)
+        return;
+    nbcoll_queue_pair **at = &e->programs.pairs;
+    while (*at != pair)
+        at = &(*at)->next;
+    *at = pair->next;
+    nbcolli_verbs_poll_offers(e);
+    nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_GOODBYE);
+    nbcolli_verbs_pair_free(e, pair);
+}
+
+void nbcolli_verbs_unprepare(nbcolli_verbs_end *e)
+{
+    nbcolli_verbs_programs *g = &e->programs;
+
+    while (g->pairs) {
+        nbcoll_queue_pair *pair = g->pairs;
+        g->pairs = pair->next;
+        nbcolli_verbs_pair_free(e, pair);
+    }
+    while (g->closed)
+        nbcolli_verbs_forget_closed(e, g->closed->peer, g->closed->number);
+    for (uint64_t until = nbcolli_now(&e->host) + 1000000000; g->saying && nbcolli_now(&e->host) < until;)
+        nbcolli_verbs_poll_offers(e); /* no peer is needed for that */
+    if (g->datagrams)
+        ibv_destroy_qp(g->datagrams);
+    if (g->cq)
+        ibv_destroy_cq(g->cq);
+    if (g->mr)
+        ibv_dereg_mr(g->mr);
+    nbcolli_free(&e->host, g->pool, g->pool_bytes);
+}
