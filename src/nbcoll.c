@@ -211,6 +211,7 @@
 #include "show/dot.c"
 #include "show/print.c"
 #include "show/text.c"
+#include "simulate/contend.c"
 #include "simulate/events.c"
 #include "simulate/noise.c"
 #include "simulate/play.c"

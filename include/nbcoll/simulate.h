@@ -90,6 +90,9 @@ typedef struct nbcoll_sim_model {
                                         `tick`, as a test does, and takes that of the computation; 0: there is none */
     uint32_t pool;                   /* 1: the progress cores of a node work for all its ranks, each for whoever comes
                                         when it is free; 0: each rank has one, which it may share with others */
+    uint64_t contention;             /* ns of a progress core before each piece of work that takes time, for each other
+                                        rank that shares it and has steps for it under way: drivers that are gathered
+                                        on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */

@@ -27,7 +27,7 @@ typedef struct simulation {
     nbcoll_sim_model model;
     const char *chrome, *svg; /* files, or null */
     const char *model_name, *noise_name, *arrival_name;
-    int has_json;
+    int has_json, fixed_cores; /* of --fixed-work, or 0 */
     json_t *results;          /* null unless --json */
     command_bar bar;
     double shown;             /* of the case at work, as much as the bar has */
@@ -60,6 +60,15 @@ static int take_ranks(simulation *s, const char *value)
     int status = command_take_number(s->self, "ranks", value, 1, MOST_RANKS, &ranks);
     if (!status)
         s->cases.fewest = s->cases.most = (int)ranks;
+    return status;
+}
+
+static int take_fixed(simulation *s, const char *value)
+{
+    unsigned long long cores;
+    int status = command_take_number(s->self, "fixed-work", value, 2, 4096, &cores);
+    if (!status)
+        s->fixed_cores = s->cases.fewest = s->cases.most = (int)cores;
     return status;
 }
 
@@ -128,6 +137,8 @@ static int take_option(void *user, int option, const char *value)
     case 'L':
         s->is_lowered = 1;
         return 0;
+    case 'F':
+        return take_fixed(s, value);
     case 's':
         return take_seed(s, value);
     case 'j':
@@ -155,22 +166,39 @@ static int check(simulation *s)
         return command_refuse(s->self, "--model: no core of a node is left to compute");
     if (s->has_program && (s->compute || s->test_every))
         return command_refuse(s->self, "--program says what is computed, not --compute or --test-every");
+    if (s->fixed_cores && (!s->cases.algorithm || !(s->cases.algorithm->flags & NBCOLL_ALGORITHM_SPLIT)))
+        return command_refuse(s->self, "--fixed-work takes an algorithm whose tree can be split, like binomial");
+    if (s->fixed_cores && (s->has_program || s->compute || s->test_every || s->cases.placement.rooms || s->chrome ||
+                           s->svg || s->cases.counts != 1 || s->cases.most != s->fixed_cores))
+        return command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws "
+                                       "nothing");
     return 0;
 }
 
 static int take_arguments(simulation *s, int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
-        {"count", required_argument, NULL, 'c'},     {"type", required_argument, NULL, 't'},
-        {"op", required_argument, NULL, 'o'},        {"in-place", optional_argument, NULL, 'i'},
-        {"blocks", required_argument, NULL, 'b'},    COMMAND_RULE_OPTIONS,
-        {"model", required_argument, NULL, 'm'},     {"noise", required_argument, NULL, 'N'},
-        {"arrival", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'C'},
-        {"test-every", required_argument, NULL, 'T'}, {"seed", required_argument, NULL, 's'},
-        {"program", required_argument, NULL, 'P'},   {"lowered", no_argument, NULL, 'L'},
-        {"json", no_argument, NULL, 'j'},            {"chrome", required_argument, NULL, 'R'},
-        {"svg", required_argument, NULL, 'V'},       COMMAND_NODES_OPTIONS,
+        {"ranks", required_argument, NULL, 'p'},
+        {"root", required_argument, NULL, 'r'},
+        {"count", required_argument, NULL, 'c'},
+        {"type", required_argument, NULL, 't'},
+        {"op", required_argument, NULL, 'o'},
+        {"in-place", optional_argument, NULL, 'i'},
+        {"blocks", required_argument, NULL, 'b'},
+        COMMAND_RULE_OPTIONS,
+        {"model", required_argument, NULL, 'm'},
+        {"noise", required_argument, NULL, 'N'},
+        {"arrival", required_argument, NULL, 'a'},
+        {"compute", required_argument, NULL, 'C'},
+        {"test-every", required_argument, NULL, 'T'},
+        {"seed", required_argument, NULL, 's'},
+        {"program", required_argument, NULL, 'P'},
+        {"lowered", no_argument, NULL, 'L'},
+        {"fixed-work", required_argument, NULL, 'F'},
+        {"json", no_argument, NULL, 'j'},
+        {"chrome", required_argument, NULL, 'R'},
+        {"svg", required_argument, NULL, 'V'},
+        COMMAND_NODES_OPTIONS,
         {NULL, 0, NULL, 0},
     };
     int status = command_take_options(s->self, argc, argv, options, take_option, s);
@@ -400,6 +428,22 @@ static void set_program(simulation *s)
     s->config.program = (nbcoll_sim_program){p->action, p->actions};
 }
 
+/* The benchmark of a fixed work. */
+static int simulate_fixed(simulation *s)
+{
+    nbcoll_case at = case_of(s, s->cases.algorithm, s->cases.count[0]);
+    sim_fixed fixed = {s->self, s->cases.algorithm, &at, &s->config, s->fixed_cores};
+    s->config.operations = 1;
+    s->config.progress = NULL;
+    s->results = s->has_json ? json_array() : NULL;
+    int status = sim_fixed_work(&fixed, s->results);
+    if (s->has_json && !status)
+        print_results(s);
+    else
+        json_decref(s->results);
+    return status;
+}
+
 static int simulate_all(simulation *s)
 {
     s->config.ranks = s->timeline.ranks = s->cases.most;
@@ -454,7 +498,7 @@ static int run(const command *self, int argc, char *argv[])
     if (!status)
         status = for_each(&s, 1);
     if (!status)
-        status = simulate_all(&s);
+        status = s.fixed_cores ? simulate_fixed(&s) : simulate_all(&s);
     nbcoll_nodes_free(s.nodes);
     command_rules_free(&s.rules);
     return status;
@@ -483,7 +527,8 @@ const command command_sim = {
     "                    ns: inside.latency .o_send .o_recv .gap, between.latency ... .gap, step; picoseconds a\n"
     "                    byte: inside.byte, between.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
     "                    progress (cores), wake (ns that one needs that sleeps), pool (1: they work for all ranks\n"
-    "                    of a node), lanes (1: they leave to a rank what is its own), cell (bytes of its largest\n"
+    "                    of a node), contention (ns before each work, for each other rank on it), lanes (1: they leave "
+    "to a rank what is its own), cell (bytes of its largest\n"
     "                    exposure), interfaces (to other nodes, that ranks share; 0: each has one), unexpected\n"
     "                    (ns) and unexpected_byte (ps a byte) of a message that comes too early, tick and\n"
     "                    tick_cost (ns) of a timer that enters the library of a rank that computes.\n"
@@ -500,6 +545,9 @@ const command command_sim = {
     "                    second being how often it tests; start [OPERATION [ALGORITHM]], without words what the\n"
     "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
     "                    start, or all. At the end it waits for all. A TIME is a number and ns, us, ms or s\n"
+    "  --fixed-work C    a table instead, of an algorithm whose tree can be split: all ranks together compute what C\n"
+    "                    of them do while the operation blocks them; fewer, from C / 2 on, are on a core each, and\n"
+    "                    the other cores are the drivers'. Blocking, and with S = 0 to 3 levels the ranks' own\n"
     "  --seed N          of all that is random (1)\n"
     "  --json            one object instead of the table, with all figures; times in ns\n"
     "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"

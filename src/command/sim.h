@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
@@ -34,6 +36,20 @@ typedef struct sim_program {
 
 /* A program, which the help of the command describes. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_program(const command *self, const char *value, sim_program *out);
+
+/* The benchmark of Denis et al. (nbcoll/split.h): a computation that all `cores` ranks do in as long as the operation
+ * blocks them; fewer ranks do the same work between start and wait, and leave their cores to drivers. */
+typedef struct sim_fixed {
+    const command *self;
+    const nbcoll_algorithm *algorithm; /* of a tree that can be split */
+    const nbcoll_case *at;
+    const nbcoll_sim_config *config; /* with its model */
+    int cores;
+} sim_fixed;
+
+/* From half of the cores on: a row of the table for each number of ranks, or into `rows` unless it is null. 0, or
+ * COMMAND_FAILED after naming what is wrong. */
+int sim_fixed_work(const sim_fixed *given, json_t *rows);
 
 /* All that happened. */
 typedef struct sim_timeline {

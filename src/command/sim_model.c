@@ -39,6 +39,7 @@ static const struct model_name {
     MODEL_COUNT("interfaces", interfaces),
     MODEL_TIME("tick", tick),
     MODEL_TIME("tick_cost", tick_cost),
+    MODEL_TIME("contention", contention),
 };
 
 static const struct model_name *find(const char *name)

@@ -35,10 +35,8 @@ static uint64_t nbcolli_play_core(const nbcolli_sim *s, uint32_t rank, nbcolli_a
 {
     if (actor == NBCOLLI_RANK)
         return nbcolli_compute_core(s, rank);
-    uint64_t first = (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + s->workers;
-    if (s->model.pool)
-        return nbcolli_play_pooled(s, first, t);
-    return first + nbcolli_sim_place(s, rank) % s->model.progress;
+    uint64_t core = nbcolli_progress_core(s, rank);
+    return s->model.pool ? nbcolli_play_pooled(s, core, t) : core;
 }
 
 /* When an actor that can go on at `t` does: a rank when it is inside the library. */
@@ -66,7 +64,8 @@ static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint
         t = nbcolli_later(t, p->last[NBCOLLI_RANK]);
     uint64_t begin = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, p->last[actor]));
     uint64_t core = nbcolli_play_core(s, rank, actor, begin);
-    uint64_t start = nbcolli_later(begin, s->core[core]), end = nbcolli_noise_end(&s->config, core, start, work);
+    uint64_t lost = actor == NBCOLLI_DRIVER && work ? nbcolli_contend_cost(s, rank) : 0;
+    uint64_t start = nbcolli_later(begin, s->core[core]) + lost, end = nbcolli_noise_end(&s->config, core, start, work);
     if (actor == NBCOLLI_RANK && begin < p->until) {
         p->until += end - begin;
         p->base = end;
@@ -174,6 +173,7 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
     uint64_t end = s->player[nbcolli_rank_of(s, run)].last[actor];
     nbcoll_status status = NBCOLL_OK;
     r->left--;
+    nbcolli_contend_ended(s, run, n);
     s->result.rounds = depth > s->result.rounds ? depth : s->result.rounds;
     for (uint32_t i = n->after_count; i--;) { /* the last one first, so that the first is on top */
         uint32_t next = r->shape->edge[n->after + i];
@@ -359,6 +359,7 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
     nbcoll_status status = NBCOLL_OK;
     r->is_started = 1;
     s->is_starting = 1;
+    nbcolli_contend_start(s, run);
     for (int actor = NBCOLLI_RANK; actor <= NBCOLLI_DRIVER; actor++)
         p->last[actor] = nbcolli_later(p->last[actor], t);
     if (s->result.rank)

@@ -13,11 +13,10 @@ static int nbcolli_simulate_link(const nbcoll_sim_link *l)
 static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
     if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
-        m->wake > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
+        m->wake > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
         m->tick > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
-        m->interfaces > NBCOLLI_SIMULATE_NODE ||
-        m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS || m->node > NBCOLLI_SIMULATE_NODE ||
-        m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
+        m->interfaces > NBCOLLI_SIMULATE_NODE || m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS ||
+        m->node > NBCOLLI_SIMULATE_NODE || m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
         c->noise.period > NBCOLL_SIM_MOST_NS || c->arrival.spread > NBCOLL_SIM_MOST_NS ||
         (uint64_t)c->ranks * c->operations > UINT32_MAX)
         return 0;
@@ -133,11 +132,12 @@ static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
         for (uint32_t k = 0; k < r->shape->nodes; k++)
             next++->before = r->shape->node[k].before;
     }
-    return NBCOLL_OK;
+    return nbcolli_contend_open(s);
 }
 
 static void nbcolli_simulate_close(nbcolli_sim *s)
 {
+    nbcolli_contend_close(s);
     nbcolli_shapes_free(&s->shapes);
     nbcolli_queue_free(&s->queue);
     nbcolli_purse_give(&s->purse, s->states, s->nodes, sizeof *s->states);

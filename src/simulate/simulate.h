@@ -127,7 +127,8 @@ static inline uint64_t nbcolli_price(uint64_t n, uint64_t ps)
     return n / 1000 * ps + n % 1000 * ps / 1000;
 }
 
-/* ---- tell.c, play.c, program.c, events.c ------------------------------------------------------------------------ */
+/* ---- tell.c, play.c, contend.c, program.c, events.c
+ * -------------------------------------------------------------------- */
 
 /* A node of a run as it stands. */
 typedef struct nbcolli_standing {
@@ -163,6 +164,13 @@ typedef struct nbcolli_player {
     uint32_t starts;        /* operations */
 } nbcolli_player;
 
+/* Who shares progress cores; null where that costs nothing. */
+typedef struct nbcolli_contenders {
+    uint32_t *steps; /* [runs]: that have not ended, and are not the rank's own */
+    uint32_t *runs;  /* [ranks]: under way, with such steps */
+    uint32_t *ranks; /* [cores]: with such runs, at their progress core; of a pool, at its first */
+} nbcolli_contenders;
+
 typedef struct nbcolli_sim {
     nbcolli_purse purse;
     nbcoll_sim_config config;
@@ -177,6 +185,7 @@ typedef struct nbcolli_sim {
     uint32_t runs;
     nbcolli_standing *states; /* [nodes] of all runs */
     uint64_t nodes;
+    nbcolli_contenders contenders;
     uint64_t *core;         /* [cores]: when each is free */
     uint64_t cores;
     uint32_t node, node_cores, workers; /* ranks of the largest node, cores of each, and those that compute */
@@ -238,6 +247,15 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
 /* Starts an operation. */
 nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t);
 
+/* Contention for progress cores, where the model has any: memory for it, and what each run has for them; */
+nbcoll_status nbcolli_contend_open(nbcolli_sim *s);
+void nbcolli_contend_close(nbcolli_sim *s);
+/* a run begins, or a step of it has ended; */
+void nbcolli_contend_start(nbcolli_sim *s, uint32_t run);
+void nbcolli_contend_ended(nbcolli_sim *s, uint32_t run, const nbcolli_node *n);
+/* ns that a progress core loses to the other ranks' drivers before it works for this one. */
+uint64_t nbcolli_contend_cost(const nbcolli_sim *s, uint32_t rank);
+
 /* Are programs right? */
 nbcoll_status nbcolli_programs_check(const nbcoll_sim_config *c);
 /* Lets all ranks begin. */
@@ -261,6 +279,13 @@ static inline uint32_t nbcolli_sim_place(const nbcolli_sim *s, uint32_t rank)
 static inline uint32_t nbcolli_sim_room(const nbcolli_sim *s, uint32_t node)
 {
     return s->config.nodes ? (uint32_t)nbcoll_node_size(s->config.nodes, (int)node) : s->node;
+}
+
+/* The progress core that a rank has by its place; of a pool, the first. */
+static inline uint64_t nbcolli_progress_core(const nbcolli_sim *s, uint32_t rank)
+{
+    uint64_t first = (uint64_t)nbcolli_sim_node(s, rank) * s->node_cores + s->workers;
+    return s->model.pool ? first : first + nbcolli_sim_place(s, rank) % s->model.progress;
 }
 
 /* The core that computes for a rank. */

@@ -1230,7 +1230,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 200);
+SIZE(nbcoll_sim_model, 208);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -1250,6 +1250,7 @@ OFFSET(nbcoll_sim_model, interfaces, 168);
 OFFSET(nbcoll_sim_model, tick, 176);
 OFFSET(nbcoll_sim_model, tick_cost, 184);
 OFFSET(nbcoll_sim_model, pool, 192);
+OFFSET(nbcoll_sim_model, contention, 200);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);

@@ -100,6 +100,20 @@ waited "start;start;wait 1;compute 1us test 100ns" 3.500
 succeeds sim barrier dissemination --ranks 4 --program "start allreduce ring; compute 3us; start" --json
 grep -q '"messages": 32' "$work/out" || fail "24 messages of the ring and 8 of the barrier"
 
+# a fixed work: all ranks compute what four do while the operation blocks them, 2 us; three ranks take 8/3, two 4
+printf 'inside.o_send 1000\ncontention 60\n' >"$work/model"
+succeeds sim bcast binomial --fixed-work 4 --model "$work/model"
+[ "$(sed 1d "$work/out" | awk '{print $1, $2, $3, $4, $5, $6, $9}')" = "2 2 4.0 5.0 4.0 5.0 0
+3 1 2.7 4.7 2.7 3.7 0" ] || fail "a fixed work: $(cat "$work/out")"
+succeeds sim bcast binomial --fixed-work 4 --model "$work/model" --json
+grep -q '"blocking": 4666' "$work/out" || fail "a fixed work as JSON"
+for bad in "flat --fixed-work 4" "binomial --fixed-work 1" "binomial --fixed-work 4 --compute 1" \
+    "binomial --fixed-work 4 --ranks 3"; do
+    # shellcheck disable=SC2086
+    run sim bcast $bad
+    [ "$status" -eq 2 ] || fail "bcast $bad: $status"
+done
+
 # a place that cannot be written
 run sim bcast binomial --svg "$work/none/svg"
 [ "$status" -eq 3 ] || fail "no such place"

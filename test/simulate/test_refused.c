@@ -56,6 +56,7 @@ static void bad_configurations(void **state)
     REFUSED(s.model.tick = s.model.tick_cost = 5, ARGUMENT);
     REFUSED(s.model.tick = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.wake = NBCOLL_SIM_MOST_NS + 1, LIMIT);
+    REFUSED(s.model.contention = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.between.latency = NBCOLL_SIM_MOST_NS + 1, LIMIT);
     REFUSED(s.model.inside.byte = NBCOLL_SIM_MOST_PS + 1, LIMIT);
     REFUSED(s.model.node = 65537, LIMIT);
