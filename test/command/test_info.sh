@@ -19,6 +19,15 @@ if ! grep -qx 'places: this build is without nbcoll_affinity' "$work/out"; then
     succeeds info --ranks 4
     prints 'places: 4 ranks on 4 cores: no core to spare, drivers run where their ranks do'
     prints 'rank 3       on processor 3'
+    # and of one as it was recorded
+    unset HWLOC_SYNTHETIC
+    HWLOC_XMLFILE=$(dirname "$0")/../affinity/epyc_7451.xml
+    export HWLOC_XMLFILE
+    succeeds info --ranks 38
+    prints 'places: 38 ranks on 48 cores: 10 idle for drivers, 3 or 4 on each'
+    prints 'rank 37      on processor 46, its driver on 47: they share the L3 cache'
+    prints 'the machine: 2 packages, 8 memories, 48 cores, 96 processors'
+    unset HWLOC_XMLFILE
 fi
 unset HWLOC_SYNTHETIC
 refuses "nbcoll info: --ranks takes a number, 1..4096, not '0'" info --ranks 0
