@@ -9,7 +9,7 @@
  *     nbcoll_verbs_meet(endpoint, all);
  *     nbcoll_comm_create(context, endpoint, NULL, &comm, NBCOLL_FOREVER);
  *
- * Queue pairs (RC) are connected when a pair of ranks first talks: with their buffers they take about 150 KB for each
+ * Queue pairs (RC) are connected when a pair of ranks first talks: with their buffers they take about 155 KB for each
  * peer that a rank uses. The entries of its completion queue and of its shared receive queue are those for all ranks.
  * Small messages go into receives that all peers share, as many as credits allow to be under way, so that a receiver is
  * always ready; large data is read (get) or written (put) by the device, on a queue pair of its own. A waiting rank can
@@ -42,20 +42,28 @@ extern "C" {
 typedef struct nbcoll_verbs_config {
     size_t size;
     int rank, ranks;
-    const char *device; /* its name, as ibv_devices lists it [the first one with an active port] */
-    uint32_t port;      /* [the device's first active one] */
+    /* Its name, as ibv_devices lists it [the first one with an active port]; or up to four of them, separated by
+     * commas, each with a port or not: "mlx5_0,mlx5_1", "mlx5_0:1,mlx5_0:2". Then these are the ranks' rails: the pairs
+     * of ranks are dealt over them, so that a rank talks to as many others over each. The i-th ones of all ranks must
+     * reach each other, and there must be as many on all ranks. */
+    const char *device;
+    uint32_t port; /* of a device that is named without [its first active one] */
     /* Entry + 1 of the port's table of GIDs, for RoCE [the first RoCE v2 one with an IPv4 address, else the first
      * RoCE v2 one, else the first one]. Not used over InfiniBand without routers. */
     uint32_t gid_index;
     uint32_t credits;  /* messages under way from one rank to another, 2 to 128 [16] */
-    uint32_t payload;  /* limits.payload, a multiple of 8 from 256 to 65536 [4096] */
+    uint32_t payload;  /* of a buffer for a message, a multiple of 8 from 256 to 65536 [4096]: limits.payload is at most
+                          that, and less where large data is cheaper */
     uint32_t timeout;  /* of the device, 1 to 31: it sends again after 4.096 us * 2^timeout [16: 268 ms] */
     uint32_t retries;  /* as often as it does that before a peer is lost, 1 to 6 (7 is for ever on some devices) [6] */
     uint32_t probe_ms; /* a connected peer that nothing was sent to is probed so often, while this rank progresses or
                           sleeps [1000] */
-    uint32_t connect_ms; /* so long a rank that does not answer is asked to connect, then it is lost. Only a rank that
-                            progresses answers [60000] */
-    nbcoll_host host;    /* its alloc, free and now */
+    uint32_t connect_ms; /* so long a rank that does not answer is asked to connect, then it is lost [as long as a call
+                            waits for it]. Only a rank that progresses answers: one that computes for minutes before
+                            its first operation is not lost. So by itself the transport takes nobody for dead that it
+                            has never heard of; the deadline of a call ends its wait, and with NBCOLL_FOREVER, which
+                            asks for no end, only this does */
+    nbcoll_host host;    /* its alloc, free and now; called by who executes programs (offload.h), too */
     /* So many pieces of memory, up to 1024, stay registered when an operation has used them, for the next one [none].
      * The ranks' may differ. Then the host must say nbcoll_verbs_forget before it gives such memory back to the system
      * (munmap, mremap, brk; free may do so): the device would go on with what lay there. Needless for memory of
@@ -65,7 +73,7 @@ typedef struct nbcoll_verbs_config {
 
 /* Where a rank is found. To be copied as bytes; it means nothing to the host. */
 typedef struct nbcoll_verbs_address {
-    uint64_t word[7];
+    uint64_t word[18];
 } nbcoll_verbs_address;
 
 /* Opens the device. *mine is to reach all ranks; before nbcoll_verbs_meet the endpoint can only be closed. From any
@@ -74,10 +82,12 @@ typedef struct nbcoll_verbs_address {
 NBCOLL_API nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_address *mine,
                                            nbcoll_endpoint **out);
 
-/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. Does
- * not wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors,
- * with nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address,
- * or its credits, payload or number of ranks differ from this rank's. */
+/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. From
+ * then on its limits hold the prices of the devices, which each rank has measured when it opened (a few messages to
+ * itself), the dearest of all ranks: so all ranks have the same, and get or put, and send eagerly, alike. Does not wait
+ * for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors, with
+ * nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address,
+ * or its credits, payload, rails or number of ranks differ from this rank's. */
 NBCOLL_API nbcoll_status nbcoll_verbs_meet(nbcoll_endpoint *endpoint, const nbcoll_verbs_address all[]);
 
 /* Ends what is kept registered of [memory, memory + bytes), also in part; of what an operation still uses, when that

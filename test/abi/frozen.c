@@ -596,7 +596,7 @@ OFFSET(nbcoll_verbs_config, connect_ms, 52);
 OFFSET(nbcoll_verbs_config, host, 56);
 OFFSET(nbcoll_verbs_config, registrations, 120);
 
-SIZE(nbcoll_verbs_address, 56);
+SIZE(nbcoll_verbs_address, 144);
 OFFSET(nbcoll_verbs_address, word, 0);
 
 SIZE(nbcoll_verbs_count, 56);

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# guest.sh [--cores N] [--guests N] [--vanishes] [--limit SECONDS] [--with PATH]... PROGRAM [ARGUMENT...]: runs a program in a
-# virtual machine that has a real RDMA stack, over a device made of software (rxe), and ends with its status. What it
-# prints comes out here. The kernel is Debian's, fetched once to build/vm of the project; QEMU emulates the processor.
+# guest.sh [--cores N] [--devices N] [--guests N] [--vanishes] [--limit SECONDS] [--with PATH]... PROGRAM [ARGUMENT...]:
+# runs a program in a virtual machine that has a real RDMA stack, over a device made of software (rxe), and ends with
+# its status. What it prints comes out here. The kernel is Debian's, fetched once to build/vm of the project; QEMU
+# emulates the processor.
 #
 #   --cores N         processors of each machine (2): one of them is for the stack while a program polls
+#   --devices N       1 (default) or 2: the second one is rxe1, over d2 with the address 10.8.0.1; of one machine only
 #   --guests N        1 (default) or 2 machines, whose devices see each other. Each runs the program, with GUEST=0 or 1
 #                     in its environment. The status is that of machine 0, if that is not 0, else that of machine 1
 #   --vanishes        machine 1 may end without a status: it is off before its program ends
@@ -23,10 +25,11 @@ fail() {
     exit "$1"
 }
 
-cores=2 guests=1 vanishes=no limit=120 with=
+cores=2 devices=1 guests=1 vanishes=no limit=120 with=
 while [ $# -gt 0 ]; do
     case "$1" in
     --cores) cores=$2 && shift 2 ;;
+    --devices) devices=$2 && shift 2 ;;
     --guests) guests=$2 && shift 2 ;;
     --vanishes) vanishes=yes && shift ;;
     --limit) limit=$2 && shift 2 ;;
@@ -123,7 +126,7 @@ boot() {
     # shellcheck disable=SC2086 # options are words
     timeout -k 5 "$limit" qemu-system-x86_64 -accel tcg -cpu max -smp "$cores" -m 768 -nodefaults -no-reboot \
         -display none -kernel "$cache/kernel/vmlinuz" -initrd "$work/initramfs" \
-        -append "console=ttyS0 panic=-1 quiet guest=$1 guests=$guests" \
+        -append "console=ttyS0 panic=-1 quiet guest=$1 guests=$guests devices=$devices" \
         -serial "file:$work/messages.$1" -serial "file:$work/output.$1" $net
 }
 

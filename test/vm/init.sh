@@ -16,6 +16,7 @@ for word in $(cat /proc/cmdline); do
     case $word in
     guest=*) GUEST=${word#guest=} ;;
     guests=*) GUESTS=${word#guests=} ;;
+    devices=*) devices=${word#devices=} ;;
     esac
 done
 export GUEST GUESTS PATH=/bin:/usr/bin:/sbin:/usr/sbin
@@ -29,6 +30,13 @@ $ip link set lo up
 $ip link set d0 up
 $ip address add 10.7.0.$((GUEST + 1))/24 dev d0
 $rdma link add rxe0 type rxe netdev d0
+if [ "$devices" = 2 ]; then
+    $ip link add d2 type veth peer name d3
+    $ip link set d3 up
+    $ip link set d2 up
+    $ip address add 10.8.0.1/24 dev d2
+    $rdma link add rxe1 type rxe netdev d2
+fi
 {
     "$@" </dev/null 2>&1
     echo "guest ends with $?"

@@ -12,52 +12,115 @@
 
 /* ---- registration ------------------------------------------------------------------------------------------------ */
 
-/* What the device moves by one work request. */
-static size_t nbcolli_verbs_piece(const nbcolli_verbs_end *e)
+/* Where the remote key for a rail stands in a key: behind the address, then two a word. */
+static uint32_t nbcolli_verbs_rkey(const nbcoll_key *key, uint32_t rail)
 {
-    return e->port_attr.max_msg_sz < 1u << 30 ? e->port_attr.max_msg_sz : 1u << 30;
+    return (uint32_t)(rail ? key->word[2 + (rail - 1) / 2] >> 32 * ((rail - 1) % 2) : key->word[1]);
 }
 
-/* Memory that can only be read is registered for that, if it is not to be written by a peer. */
+static void nbcolli_verbs_set_rkey(nbcoll_key *key, uint32_t rail, uint32_t rkey)
+{
+    if (rail == 0)
+        key->word[1] = NBCOLLI_VERBS_KEY_IS_THERE | rkey;
+    else
+        key->word[2 + (rail - 1) / 2] |= (uint64_t)rkey << 32 * ((rail - 1) % 2);
+}
+
+/* Memory that can only be read is registered for that, if it is not to be written by a peer: tried second. */
+static struct ibv_mr *nbcolli_verbs_register_with(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory,
+                                                  size_t bytes, uint32_t access, nbcolli_verbs_kept **kept)
+{
+    int flags = access & NBCOLL_PEER_READS ? IBV_ACCESS_REMOTE_READ : 0;
+    struct ibv_mr *mr = NULL;
+
+    if (access & NBCOLL_PEER_WRITES)
+        flags |= IBV_ACCESS_REMOTE_WRITE;
+    for (int writes = 1; writes >= 0 && !mr; writes--) {
+        int all = flags | (writes ? IBV_ACCESS_LOCAL_WRITE : 0);
+        if (writes ? access & (NBCOLL_PEER_WRITES | NBCOLL_LOCAL_END) : !(access & NBCOLL_PEER_WRITES))
+            mr = kept ? nbcolli_verbs_memory(e, rail, memory, bytes, all, kept)
+                      : nbcolli_verbs_pin(e, rail, memory, bytes, all);
+    }
+    return mr;
+}
+
+static void nbcolli_verbs_deregister_all(nbcolli_verbs_end *e, nbcolli_verbs_for_all *all)
+{
+    for (uint32_t i = 0; i < e->rails && all->mr[i]; i++)
+        ibv_dereg_mr(all->mr[i]);
+    nbcolli_free(&e->host, all, sizeof *all);
+}
+
+/* For every rank, hence with every rail, and for as long as the host wants. Any thread. */
+static bool nbcolli_verbs_register_all(nbcolli_verbs_end *e, void *memory, size_t bytes, uint32_t access,
+                                       nbcoll_registration *out)
+{
+    nbcolli_verbs_for_all *all = nbcolli_alloc(&e->host, sizeof *all, 64);
+
+    if (!all) {
+        errno = ENOMEM; /* the host's hook says nothing */
+        return false;
+    }
+    *all = (nbcolli_verbs_for_all){{NULL}};
+    for (uint32_t i = 0; i < e->rails; i++) {
+        all->mr[i] = nbcolli_verbs_register_with(e, &e->rail[i], memory, bytes, access, NULL);
+        if (!all->mr[i]) {
+            int why = errno;
+            nbcolli_verbs_deregister_all(e, all);
+            errno = why;
+            return false;
+        }
+        nbcolli_verbs_set_rkey(&out->key, i, all->mr[i]->rkey);
+    }
+    out->word[0] = (uintptr_t)all;
+    out->word[1] = NBCOLLI_VERBS_IS_FOR_ALL;
+    return true;
+}
+
+static bool nbcolli_verbs_register_for(nbcolli_verbs_end *e, int peer, void *memory, size_t bytes, uint32_t access,
+                                       nbcoll_registration *out)
+{
+    uint32_t rail = nbcolli_verbs_rail_to(e, peer);
+    nbcolli_verbs_kept *kept = NULL;
+    struct ibv_mr *mr = nbcolli_verbs_register_with(e, &e->rail[rail], memory, bytes, access, &kept);
+
+    if (!mr) {
+        e->error = errno;
+        return false;
+    }
+    out->word[0] = kept ? (uintptr_t)kept : (uintptr_t)mr;
+    out->word[1] = mr->lkey | (kept ? NBCOLLI_VERBS_IS_KEPT : 0);
+    out->key.word[1] = NBCOLLI_VERBS_KEY_IS_THERE;
+    nbcolli_verbs_set_rkey(&out->key, rail, mr->rkey);
+    return true;
+}
+
 static nbcoll_status nbcolli_verbs_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
                                             nbcoll_registration *out)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
-    int flags = access & NBCOLL_PEER_READS ? IBV_ACCESS_REMOTE_READ : 0;
-    nbcolli_verbs_kept *kept = NULL;
-    struct ibv_mr *mr = NULL;
 
-    if (bytes / NBCOLLI_VERBS_PIECES >= nbcolli_verbs_piece(e))
+    *out = (nbcoll_registration){.key = {{(uintptr_t)memory}}};
+    if (bytes / NBCOLLI_VERBS_PIECES >= e->piece)
         return NBCOLL_ERR_MEMORY;
-    if (access & NBCOLL_PEER_WRITES)
-        flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
-    if (access & (NBCOLL_PEER_WRITES | NBCOLL_LOCAL_END))
-        mr = nbcolli_verbs_memory(e, peer, memory, bytes, flags | IBV_ACCESS_LOCAL_WRITE, &kept);
-    if (!mr && !(access & NBCOLL_PEER_WRITES))
-        mr = nbcolli_verbs_memory(e, peer, memory, bytes, flags, &kept);
-    if (!mr) {
-        if (peer >= 0) /* else it may be another thread's than the core's */
-            e->error = errno;
+    if (!(peer < 0 ? nbcolli_verbs_register_all(e, memory, bytes, access, out)
+                   : nbcolli_verbs_register_for(e, peer, memory, bytes, access, out)))
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
-    }
-    *out = (nbcoll_registration){.word = {(uintptr_t)mr, mr->lkey}};
-    if (kept) {
-        out->word[0] = (uintptr_t)kept;
-        out->word[1] |= NBCOLLI_VERBS_IS_KEPT;
-    }
-    if (access & (NBCOLL_PEER_READS | NBCOLL_PEER_WRITES)) {
-        out->key.word[0] = (uintptr_t)memory;
-        out->key.word[1] = NBCOLLI_VERBS_KEY_IS_THERE | mr->rkey;
-    }
+    if (!(access & (NBCOLL_PEER_READS | NBCOLL_PEER_WRITES)))
+        out->key = (nbcoll_key){{0}};
     return NBCOLL_OK;
 }
 
 static void nbcolli_verbs_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
 {
+    void *what = (void *)(uintptr_t)registration->word[0];
+
     if (registration->word[1] & NBCOLLI_VERBS_IS_KEPT)
-        nbcolli_verbs_let_go(nbcolli_verbs_end_of(ep), (nbcolli_verbs_kept *)(uintptr_t)registration->word[0]);
+        nbcolli_verbs_let_go(nbcolli_verbs_end_of(ep), what);
+    else if (registration->word[1] & NBCOLLI_VERBS_IS_FOR_ALL)
+        nbcolli_verbs_deregister_all(nbcolli_verbs_end_of(ep), what);
     else
-        ibv_dereg_mr((struct ibv_mr *)(uintptr_t)registration->word[0]);
+        ibv_dereg_mr(what);
 }
 
 /* ---- gets and puts ----------------------------------------------------------------------------------------------- */
@@ -77,16 +140,16 @@ static void nbcolli_verbs_cut_up(const nbcolli_verbs_end *e, nbcolli_verbs_peer 
 
     for (m->count = 0; done < bytes || m->count == 0; m->count++) {
         struct ibv_send_wr *wr = &m->wr[m->count];
-        size_t piece = bytes - done < nbcolli_verbs_piece(e) ? bytes - done : nbcolli_verbs_piece(e);
+        size_t piece = bytes - done < e->piece ? bytes - done : e->piece;
 
         m->part[m->count] =
-            (struct ibv_sge){(uintptr_t)memory + done, (uint32_t)piece, (uint32_t)(local->word[1] & UINT32_MAX)};
+            (struct ibv_sge){(uintptr_t)memory + done, (uint32_t)piece, nbcolli_verbs_lkey(e, p->rank, local)};
         *wr = (struct ibv_send_wr){.wr_id = nbcolli_verbs_wr_id(p, NBCOLLI_VERBS_OF_QUIET),
                                    .sg_list = &m->part[m->count],
                                    .num_sge = 1,
                                    .opcode = opcode};
         wr->wr.rdma.remote_addr = key->word[0] + offset + done;
-        wr->wr.rdma.rkey = (uint32_t)key->word[1];
+        wr->wr.rdma.rkey = nbcolli_verbs_rkey(key, nbcolli_verbs_rail_to(e, p->rank));
         if (m->count)
             wr[-1].next = wr;
         done += piece;
@@ -96,7 +159,7 @@ static void nbcolli_verbs_cut_up(const nbcolli_verbs_end *e, nbcolli_verbs_peer 
 /* What to answer of a get or put of so many bytes, if it cannot be posted; else LENT. */
 static nbcoll_posted nbcolli_verbs_may_move(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, size_t bytes)
 {
-    size_t slots = bytes / nbcolli_verbs_piece(e) + 2; /* a notice's, too */
+    size_t slots = bytes / e->piece + 2; /* a notice's, too */
 
     if (p->state == NBCOLLI_VERBS_LOST || p->state == NBCOLLI_VERBS_LEFT)
         return NBCOLL_POST_LOST;

@@ -7,9 +7,10 @@
 
 #include "verbs.h"
 
-static bool nbcolli_verbs_covers(const nbcolli_verbs_kept *k, uintptr_t at, size_t bytes, int flags)
+static bool nbcolli_verbs_covers(const nbcolli_verbs_kept *k, const struct ibv_pd *pd, uintptr_t at, size_t bytes,
+                                 int flags)
 {
-    return k->mr && !k->is_stale && (k->flags & flags) == flags && at - k->at <= k->bytes &&
+    return k->mr && k->mr->pd == pd && !k->is_stale && (k->flags & flags) == flags && at - k->at <= k->bytes &&
            bytes <= k->bytes - (at - k->at);
 }
 
@@ -51,12 +52,13 @@ static void nbcolli_verbs_drop_unused(nbcolli_verbs_end *e)
 }
 
 /* One that covers the memory; else where to keep one: null if all are in use. */
-static nbcolli_verbs_kept *nbcolli_verbs_look(nbcolli_verbs_end *e, uintptr_t at, size_t bytes, int flags)
+static nbcolli_verbs_kept *nbcolli_verbs_look(nbcolli_verbs_end *e, const struct ibv_pd *pd, uintptr_t at, size_t bytes,
+                                              int flags)
 {
     nbcolli_verbs_kept *place = NULL;
 
     for (nbcolli_verbs_kept *k = e->kept; k < e->kept + e->registrations; k++) {
-        if (nbcolli_verbs_covers(k, at, bytes, flags))
+        if (nbcolli_verbs_covers(k, pd, at, bytes, flags))
             return k;
         if (k->users == 0 && (!place || k->used < place->used))
             place = k;
@@ -64,11 +66,12 @@ static nbcolli_verbs_kept *nbcolli_verbs_look(nbcolli_verbs_end *e, uintptr_t at
     return place;
 }
 
-static nbcolli_verbs_kept *nbcolli_verbs_find_kept(nbcolli_verbs_end *e, uintptr_t at, size_t bytes, int flags)
+static nbcolli_verbs_kept *nbcolli_verbs_find_kept(nbcolli_verbs_end *e, const struct ibv_pd *pd, uintptr_t at,
+                                                   size_t bytes, int flags)
 {
     nbcolli_verbs_lock(e);
-    nbcolli_verbs_kept *k = nbcolli_verbs_look(e, at, bytes, flags);
-    if (k && !nbcolli_verbs_covers(k, at, bytes, flags))
+    nbcolli_verbs_kept *k = nbcolli_verbs_look(e, pd, at, bytes, flags);
+    if (k && !nbcolli_verbs_covers(k, pd, at, bytes, flags))
         k = NULL;
     if (k) {
         k->users++;
@@ -84,7 +87,7 @@ static nbcolli_verbs_kept *nbcolli_verbs_keep(nbcolli_verbs_end *e, nbcolli_verb
     struct ibv_mr *old = NULL;
 
     nbcolli_verbs_lock(e);
-    nbcolli_verbs_kept *k = nbcolli_verbs_look(e, new.at, new.bytes, new.flags);
+    nbcolli_verbs_kept *k = nbcolli_verbs_look(e, new.mr->pd, new.at, new.bytes, new.flags);
     new.users = 1;
     new.used = e->hits + ++e->misses;
     if (k) {
@@ -96,20 +99,28 @@ static nbcolli_verbs_kept *nbcolli_verbs_keep(nbcolli_verbs_end *e, nbcolli_verb
     return k;
 }
 
-struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, int peer, void *memory, size_t bytes, int flags,
-                                    nbcolli_verbs_kept **kept)
+struct ibv_mr *nbcolli_verbs_pin(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory, size_t bytes,
+                                 int flags)
+{
+    struct ibv_mr *mr = ibv_reg_mr(rail->pd, memory, bytes, (unsigned)flags);
+
+    if (!mr && errno == ENOMEM) {
+        nbcolli_verbs_drop_unused(e);
+        mr = ibv_reg_mr(rail->pd, memory, bytes, (unsigned)flags);
+    }
+    return mr;
+}
+
+struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory, size_t bytes,
+                                    int flags, nbcolli_verbs_kept **kept)
 {
     uintptr_t at = (uintptr_t)memory;
 
-    *kept = peer < 0 ? NULL : nbcolli_verbs_find_kept(e, at, bytes, flags);
+    *kept = nbcolli_verbs_find_kept(e, rail->pd, at, bytes, flags);
     if (*kept)
         return (*kept)->mr;
-    struct ibv_mr *mr = ibv_reg_mr(e->pd, memory, bytes, (unsigned)flags);
-    if (!mr && errno == ENOMEM) {
-        nbcolli_verbs_drop_unused(e);
-        mr = ibv_reg_mr(e->pd, memory, bytes, (unsigned)flags);
-    }
-    if (mr && peer >= 0) /* else it lasts as long as the host wants */
+    struct ibv_mr *mr = nbcolli_verbs_pin(e, rail, memory, bytes, flags);
+    if (mr)
         *kept = nbcolli_verbs_keep(e, (nbcolli_verbs_kept){.at = at, .bytes = bytes, .flags = flags, .mr = mr});
     return mr;
 }

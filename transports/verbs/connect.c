@@ -11,16 +11,20 @@ static const uint64_t nbcolli_verbs_first_ask = 20000000; /* then twice as long,
 
 /* ---- queue pairs ------------------------------------------------------------------------------------------------- */
 
-static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, uint32_t sends, int access)
+static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, uint32_t sends,
+                                         int access)
 {
-    struct ibv_qp_init_attr how = {
-        .send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = IBV_QPT_RC, .cap = {sends, 0, 2, 1, e->inlines}};
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qp_access_flags = (unsigned)access};
-    struct ibv_qp *qp = ibv_create_qp(e->pd, &how);
+    struct ibv_qp_init_attr how = {.send_cq = rail->cq,
+                                   .recv_cq = rail->cq,
+                                   .srq = rail->srq,
+                                   .qp_type = IBV_QPT_RC,
+                                   .cap = {sends, 0, 2, 1, e->inlines}};
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = (unsigned)access};
+    struct ibv_qp *qp = ibv_create_qp(rail->pd, &how);
 
     if (!qp && e->inlines && errno == EINVAL) { /* the device has less, or none: asked once */
         e->inlines = how.cap.max_inline_data = 0;
-        qp = ibv_create_qp(e->pd, &how);
+        qp = ibv_create_qp(rail->pd, &how);
     }
     if (qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0)
         return qp;
@@ -29,26 +33,32 @@ static struct ibv_qp *nbcolli_verbs_pair(nbcolli_verbs_end *e, uint32_t sends, i
     return NULL;
 }
 
-struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank)
+struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to)
 {
-    const nbcolli_verbs_place *place = &e->place[rank];
-    struct ibv_ah_attr way = {.dlid = place->lid, .port_num = e->port};
-    if (e->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
+    struct ibv_ah_attr way = {.dlid = to->lid, .port_num = rail->port};
+    if (rail->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
         way.is_global = 1;
-        way.grh = (struct ibv_global_route){.dgid = place->gid, .sgid_index = (uint8_t)e->gid_index, .hop_limit = 64};
+        way.grh = (struct ibv_global_route){.dgid = to->gid, .sgid_index = (uint8_t)rail->gid_index, .hop_limit = 64};
     }
     return way;
 }
 
-bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
+bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
 {
-    uint32_t mtu = e->place[rank].mtu, own = (uint32_t)e->port_attr.active_mtu;
+    uint32_t i = nbcolli_verbs_rail_to(e, rank);
+    return nbcolli_verbs_join(e, &e->rail[i], &e->place[rank].port[i], qp, theirs);
+}
+
+bool nbcolli_verbs_join(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *port,
+                        struct ibv_qp *qp, uint32_t theirs)
+{
+    uint32_t mtu = port->mtu, own = (uint32_t)rail->port_attr.active_mtu;
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_RTR,
                              .path_mtu = (enum ibv_mtu)(mtu < own ? mtu : own),
                              .dest_qp_num = theirs,
                              .max_dest_rd_atomic = 8,
                              .min_rnr_timer = 12,
-                             .ah_attr = nbcolli_verbs_way(e, rank)};
+                             .ah_attr = nbcolli_verbs_way(rail, port)};
     if (ibv_modify_qp(qp, &to,
                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
@@ -69,6 +79,7 @@ nbcolli_verbs_peer *nbcolli_verbs_know(nbcolli_verbs_end *e, int rank)
     if (!p->is_known) {
         p->is_known = true;
         p->rank = rank;
+        p->rail = &e->rail[nbcolli_verbs_rail_to(e, rank)];
         p->next_known = e->known;
         e->known = p;
     }
@@ -97,12 +108,12 @@ static bool nbcolli_verbs_make(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
 
     if (p->state != NBCOLLI_VERBS_APART)
         return true;
-    struct ibv_ah_attr way = nbcolli_verbs_way(e, p->rank);
-    p->messages = nbcolli_verbs_pair(e, e->credits + NBCOLLI_VERBS_QUIET, access & ~IBV_ACCESS_REMOTE_READ);
-    p->bulk = p->messages ? nbcolli_verbs_pair(e, NBCOLLI_VERBS_BULK, access) : NULL;
-    p->route = p->bulk ? ibv_create_ah(e->pd, &way) : NULL;
+    struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[p->rank].port);
+    p->messages = nbcolli_verbs_pair(e, p->rail, e->credits + NBCOLLI_VERBS_QUIET, access & ~IBV_ACCESS_REMOTE_READ);
+    p->bulk = p->messages ? nbcolli_verbs_pair(e, p->rail, NBCOLLI_VERBS_BULK, access) : NULL;
+    p->route = p->bulk ? ibv_create_ah(e->rail->pd, &way) : NULL;
     nbcolli_verbs_buffer *all =
-        p->route ? nbcolli_verbs_cut(e, receives + e->credits, wire, &p->slab, &p->slab_bytes, &p->mr) : NULL;
+        p->route ? nbcolli_verbs_cut(e, p->rail, receives + e->credits, wire, &p->slab, &p->slab_bytes, &p->mr) : NULL;
     if (!all) {
         e->error = errno;
         nbcolli_verbs_disconnect(e, p);
@@ -174,7 +185,7 @@ bool nbcolli_verbs_want(nbcolli_verbs_end *e, nbcolli_verbs_peer *p)
         uint64_t now = nbcolli_now(&e->host);
         p->is_wanted = true;
         p->wait_ns = nbcolli_verbs_first_ask;
-        p->asks_until = now + e->connect_ns;
+        p->asks_until = e->connect_ns ? now + e->connect_ns : UINT64_MAX;
         nbcolli_verbs_ask(e, p, now);
         e->due_at = 0;
     }
@@ -206,8 +217,8 @@ static void nbcolli_verbs_learn(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, con
 {
     if (p->knows_its)
         return;
-    if (!nbcolli_verbs_join(e, p->rank, p->messages, d->messages) ||
-        (!p->is_given_up && !nbcolli_verbs_join(e, p->rank, p->bulk, d->bulk))) {
+    if (!nbcolli_verbs_join_rank(e, p->rank, p->messages, d->messages) ||
+        (!p->is_given_up && !nbcolli_verbs_join_rank(e, p->rank, p->bulk, d->bulk))) {
         e->error = errno;
         nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
         return;
@@ -259,9 +270,9 @@ void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e)
         nbcolli_verbs_peer *p = rank == e->base.rank ? NULL : nbcolli_verbs_know(e, rank);
         if (!p || (p->state != NBCOLLI_VERBS_APART && p->state != NBCOLLI_VERBS_CONNECTING))
             continue;
-        struct ibv_ah_attr way = nbcolli_verbs_way(e, rank);
+        struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[rank].port);
         if (!p->route)
-            p->route = ibv_create_ah(e->pd, &way);
+            p->route = ibv_create_ah(e->rail->pd, &way);
         if (!e->said)
             nbcolli_verbs_flush(e);
         nbcolli_verbs_tell(e, p, NBCOLLI_VERBS_GOODBYE);

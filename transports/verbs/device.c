@@ -15,16 +15,16 @@
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-static bool nbcolli_verbs_port_of(nbcolli_verbs_end *e, uint32_t wanted)
+static bool nbcolli_verbs_port_of(nbcolli_verbs_rail *rail, uint32_t wanted)
 {
     struct ibv_device_attr all;
 
-    if (ibv_query_device(e->device, &all) != 0)
+    if (ibv_query_device(rail->device, &all) != 0)
         return false;
     for (uint32_t port = 1; port <= all.phys_port_cnt; port++)
-        if ((!wanted || port == wanted) && ibv_query_port(e->device, (uint8_t)port, &e->port_attr) == 0 &&
-            e->port_attr.state == IBV_PORT_ACTIVE) {
-            e->port = (uint8_t)port;
+        if ((!wanted || port == wanted) && ibv_query_port(rail->device, (uint8_t)port, &rail->port_attr) == 0 &&
+            rail->port_attr.state == IBV_PORT_ACTIVE) {
+            rail->port = (uint8_t)port;
             return true;
         }
     return false;
@@ -39,15 +39,15 @@ static int nbcolli_verbs_worth(const struct ibv_gid_entry *g)
     return memcmp(g->gid.raw, ipv4, sizeof ipv4) == 0 ? 3 : 2;
 }
 
-static bool nbcolli_verbs_gid_of(nbcolli_verbs_end *e, uint32_t wanted)
+static bool nbcolli_verbs_gid_of(nbcolli_verbs_rail *rail, uint32_t wanted)
 {
     struct ibv_gid_entry entry;
     int best = 0;
 
-    for (uint32_t i = wanted ? wanted - 1 : 0; i < (uint32_t)e->port_attr.gid_tbl_len; i++) {
-        if (ibv_query_gid_ex(e->device, e->port, i, &entry, 0) == 0 && nbcolli_verbs_worth(&entry) > best) {
+    for (uint32_t i = wanted ? wanted - 1 : 0; i < (uint32_t)rail->port_attr.gid_tbl_len; i++) {
+        if (ibv_query_gid_ex(rail->device, rail->port, i, &entry, 0) == 0 && nbcolli_verbs_worth(&entry) > best) {
             best = nbcolli_verbs_worth(&entry);
-            e->gid_index = (int)i;
+            rail->gid_index = (int)i;
         }
         if (wanted)
             break;
@@ -55,30 +55,65 @@ static bool nbcolli_verbs_gid_of(nbcolli_verbs_end *e, uint32_t wanted)
     return best > 0;
 }
 
+/* A rail on the device of that name, of `bytes` characters; of none: on the first one that has such a port. */
+static bool nbcolli_verbs_rail_find(nbcolli_verbs_rail *rail, struct ibv_device **list, int n, const char *name,
+                                    size_t bytes, uint32_t port, uint32_t gid_index)
+{
+    for (int i = 0; list && i < n; i++) {
+        const char *is = ibv_get_device_name(list[i]);
+        if (bytes && (strlen(is) != bytes || memcmp(is, name, bytes) != 0))
+            continue;
+        rail->device = ibv_open_device(list[i]);
+        if (rail->device && nbcolli_verbs_port_of(rail, port) && nbcolli_verbs_gid_of(rail, gid_index))
+            return true;
+        if (rail->device)
+            ibv_close_device(rail->device);
+        rail->device = NULL;
+    }
+    return false;
+}
+
+/* The port behind a device's name, or what is said for all. */
+static uint32_t nbcolli_verbs_named_port(const char *name, size_t bytes, uint32_t usual)
+{
+    uint32_t port = 0;
+
+    if (name[bytes] != ':')
+        return usual;
+    for (const char *digit = name + bytes + 1; *digit >= '0' && *digit <= '9' && port < 256; digit++)
+        port = 10 * port + (uint32_t)(*digit - '0');
+    return port ? port : 256; /* no device has that */
+}
+
 nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config *config)
 {
     int n = 0;
     struct ibv_device **list = ibv_get_device_list(&n);
+    const char *name = config->device ? config->device : "";
+    bool found;
 
-    for (int i = 0; list && i < n; i++) {
-        if (config->device && strcmp(config->device, ibv_get_device_name(list[i])) != 0)
-            continue;
-        e->device = ibv_open_device(list[i]);
-        if (e->device && nbcolli_verbs_port_of(e, config->port) && nbcolli_verbs_gid_of(e, config->gid_index))
-            break;
-        if (e->device)
-            ibv_close_device(e->device);
-        e->device = NULL;
-    }
+    do {
+        size_t bytes = strcspn(name, ":,");
+        uint32_t port = nbcolli_verbs_named_port(name, bytes, config->port);
+        found = e->rails < NBCOLLI_VERBS_RAILS && (bytes || !config->device) &&
+                nbcolli_verbs_rail_find(&e->rail[e->rails], list, n, name, bytes, port, config->gid_index);
+        e->rails += found;
+        name += strcspn(name, ",");
+    } while (found && *name++ == ',');
     if (list)
         ibv_free_device_list(list);
-    return e->device ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
+    e->piece = 1u << 30;
+    for (uint32_t i = 0; i < e->rails; i++)
+        e->piece = e->rail[i].port_attr.max_msg_sz < e->piece ? e->rail[i].port_attr.max_msg_sz : e->piece;
+    e->base.limits.interfaces = e->rails; /* the ranks of a machine share them */
+    e->base.limits.key_bytes = e->rails > 1 ? 32 : 16;
+    return found ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, size_t wire, void **slab, size_t *bytes,
-                                        struct ibv_mr **mr)
+nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t count, size_t wire,
+                                        void **slab, size_t *bytes, struct ibv_mr **mr)
 {
     size_t stride = nbcolli_verbs_stride(wire);
     nbcolli_verbs_buffer *first = NULL;
@@ -89,7 +124,7 @@ nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, si
         errno = ENOMEM; /* the host's hook says nothing */
         return NULL;
     }
-    *mr = ibv_reg_mr(e->pd, *slab, *bytes, IBV_ACCESS_LOCAL_WRITE);
+    *mr = ibv_reg_mr(rail->pd, *slab, *bytes, IBV_ACCESS_LOCAL_WRITE);
     if (!*mr) {
         nbcolli_free(&e->host, *slab, *bytes);
         *slab = NULL;
@@ -97,7 +132,7 @@ nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, si
     }
     for (uint32_t i = count; i-- > 0;) {
         nbcolli_verbs_buffer *b = (nbcolli_verbs_buffer *)(void *)((char *)*slab + i * stride);
-        *b = (nbcolli_verbs_buffer){.next = first, .lkey = (*mr)->lkey};
+        *b = (nbcolli_verbs_buffer){.next = first, .rail = rail, .lkey = (*mr)->lkey};
         first = b;
     }
     return first;
@@ -115,32 +150,35 @@ nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t 
 
 /* ---- what an endpoint has ---------------------------------------------------------------------------------------- */
 
-static bool nbcolli_verbs_queues(nbcolli_verbs_end *e, uint32_t heard)
+static bool nbcolli_verbs_queues(const nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t heard)
 {
     struct ibv_device_attr all;
     uint32_t ranks = (uint32_t)e->base.ranks;
     struct ibv_srq_init_attr receives = {.attr = {.max_sge = 1}};
 
-    if (ibv_query_device(e->device, &all) != 0)
+    rail->pd = ibv_alloc_pd(rail->device);
+    if (!rail->pd || ibv_query_device(rail->device, &all) != 0)
         return false;
     uint64_t wanted = (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_EXTRA);
     receives.attr.max_wr = wanted < (uint64_t)all.max_srq_wr ? (uint32_t)wanted : (uint32_t)all.max_srq_wr;
-    uint64_t events = wanted + heard + NBCOLLI_VERBS_SAID +
-                      (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_QUIET + NBCOLLI_VERBS_BULK);
-    e->channel = ibv_create_comp_channel(e->device);
-    if (!e->channel || fcntl(e->channel->fd, F_SETFL, fcntl(e->channel->fd, F_GETFL) | O_NONBLOCK) != 0)
+    uint64_t events =
+        wanted + heard + NBCOLLI_VERBS_SAID + (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_QUIET + NBCOLLI_VERBS_BULK);
+    rail->channel = ibv_create_comp_channel(rail->device);
+    if (!rail->channel || fcntl(rail->channel->fd, F_SETFL, fcntl(rail->channel->fd, F_GETFL) | O_NONBLOCK) != 0)
         return false;
-    e->cq = ibv_create_cq(e->device, events < (uint64_t)all.max_cqe ? (int)events : all.max_cqe, NULL, e->channel, 0);
-    e->srq = e->cq ? ibv_create_srq(e->pd, &receives) : NULL;
-    return e->srq != NULL;
+    int entries = events < (uint64_t)all.max_cqe ? (int)events : all.max_cqe;
+    rail->cq = ibv_create_cq(rail->device, entries, NULL, rail->channel, 0);
+    rail->srq = rail->cq ? ibv_create_srq(rail->pd, &receives) : NULL;
+    return rail->srq != NULL;
 }
 
 struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard)
 {
     struct ibv_qp_init_attr how = {
         .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD, .sq_sig_all = 1, .cap = {said, heard, 1, 1, 0}};
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qkey = NBCOLLI_VERBS_MAGIC & 0x7fffffffu};
-    struct ibv_qp *qp = ibv_create_qp(e->pd, &how);
+    struct ibv_qp_attr to = {
+        .qp_state = IBV_QPS_INIT, .port_num = e->rail->port, .qkey = NBCOLLI_VERBS_MAGIC & 0x7fffffffu};
+    struct ibv_qp *qp = ibv_create_qp(e->rail->pd, &how);
     bool is_ready = qp && ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0;
 
     to.qp_state = IBV_QPS_RTR;
@@ -157,24 +195,52 @@ static bool nbcolli_verbs_sleeper(nbcolli_verbs_end *e)
     struct epoll_event event = {.events = EPOLLIN};
     e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
-    return e->timer >= 0 && e->epoll >= 0 && epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->timer, &event) == 0 &&
-           epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->channel->fd, &event) == 0;
+    bool is_ready = e->timer >= 0 && e->epoll >= 0 && epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->timer, &event) == 0;
+    for (uint32_t i = 0; i < e->rails; i++)
+        is_ready = is_ready && epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->rail[i].channel->fd, &event) == 0;
+    return is_ready;
+}
+
+/* What the others learn of it. */
+static bool nbcolli_verbs_describe(nbcolli_verbs_end *e, nbcolli_verbs_place *mine)
+{
+    bool is_known = true;
+
+    *mine = (nbcolli_verbs_place){.magic = NBCOLLI_VERBS_MAGIC,
+                                  .ranks = (uint32_t)e->base.ranks,
+                                  .qpn = e->datagrams->qp_num,
+                                  .programs = e->programs.datagrams->qp_num,
+                                  .credits = (uint16_t)e->credits,
+                                  .rails = (uint16_t)e->rails,
+                                  .payload = e->payload,
+                                  .nonce = e->nonce};
+    for (uint32_t i = 0; i < e->rails; i++) {
+        const nbcolli_verbs_rail *rail = &e->rail[i];
+        mine->port[i].lid = rail->port_attr.lid;
+        mine->port[i].mtu = (uint32_t)rail->port_attr.active_mtu;
+        is_known = is_known && ibv_query_gid(rail->device, rail->port, rail->gid_index, &mine->port[i].gid) == 0;
+    }
+    return is_known;
 }
 
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine)
 {
     uint32_t heard = 2 * (uint32_t)e->base.ranks < 64 ? 64 : 2 * (uint32_t)e->base.ranks;
     size_t wire = sizeof(nbcoll_header) + e->payload; /* more than a datagram with its route */
+    bool is_ready = true;
 
     heard = heard < 1024 ? heard : 1024;
-    e->pd = ibv_alloc_pd(e->device);
-    if (!e->pd || !nbcolli_verbs_queues(e, heard) || !nbcolli_verbs_sleeper(e) ||
-        !(e->datagrams = nbcolli_verbs_hear(e, e->cq, NBCOLLI_VERBS_SAID, heard)) || !nbcolli_verbs_prepare(e))
+    for (uint32_t i = 0; i < e->rails && is_ready; i++)
+        is_ready = nbcolli_verbs_queues(e, &e->rail[i], heard);
+    if (is_ready)
+        e->datagrams = nbcolli_verbs_hear(e, e->rail->cq, NBCOLLI_VERBS_SAID, heard);
+    if (!e->datagrams || !nbcolli_verbs_sleeper(e) || !nbcolli_verbs_prepare(e))
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
     size_t small = NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_datagram);
     nbcolli_verbs_buffer *all =
-        nbcolli_verbs_cut(e, heard + NBCOLLI_VERBS_SAID, small, &e->pool, &e->pool_bytes, &e->pool_mr);
-    nbcolli_verbs_buffer *own = nbcolli_verbs_cut(e, NBCOLLI_VERBS_OWN, wire, &e->own_slab, &e->own_bytes, &e->own_mr);
+        nbcolli_verbs_cut(e, e->rail, heard + NBCOLLI_VERBS_SAID, small, &e->pool, &e->pool_bytes, &e->pool_mr);
+    nbcolli_verbs_buffer *own =
+        nbcolli_verbs_cut(e, e->rail, NBCOLLI_VERBS_OWN, wire, &e->own_slab, &e->own_bytes, &e->own_mr);
     if (!all || !own || getrandom(&e->nonce, sizeof e->nonce, 0) != (ssize_t)sizeof e->nonce)
         return NBCOLL_ERR_MEMORY;
     e->own = own;
@@ -184,16 +250,18 @@ nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *min
         all = all->next;
         nbcolli_verbs_listen(e, one);
     }
-    *mine = (nbcolli_verbs_place){.magic = NBCOLLI_VERBS_MAGIC,
-                                  .ranks = (uint32_t)e->base.ranks,
-                                  .qpn = e->datagrams->qp_num,
-                                  .lid = e->port_attr.lid,
-                                  .credits = (uint16_t)e->credits,
-                                  .payload = e->payload,
-                                  .mtu = (uint32_t)e->port_attr.active_mtu,
-                                  .nonce = e->nonce,
-                                  .programs = e->programs.datagrams->qp_num};
-    return ibv_query_gid(e->device, e->port, e->gid_index, &mine->gid) == 0 ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
+    if (!nbcolli_verbs_describe(e, mine))
+        return NBCOLL_ERR_TRANSPORT;
+    mine->prices = nbcolli_verbs_try(e, mine);
+    return NBCOLL_OK;
+}
+
+static void nbcolli_verbs_rail_end(nbcolli_verbs_rail *rail)
+{
+    if (rail->pd)
+        ibv_dealloc_pd(rail->pd);
+    if (rail->device)
+        ibv_close_device(rail->device);
 }
 
 /* Whatever there is of it. */
@@ -204,12 +272,14 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
     nbcolli_verbs_unprepare(e);
     if (e->datagrams)
         ibv_destroy_qp(e->datagrams);
-    if (e->srq)
-        ibv_destroy_srq(e->srq);
-    if (e->cq)
-        ibv_destroy_cq(e->cq);
-    if (e->channel)
-        ibv_destroy_comp_channel(e->channel);
+    for (nbcolli_verbs_rail *rail = e->rail; rail < e->rail + e->rails; rail++) {
+        if (rail->srq)
+            ibv_destroy_srq(rail->srq);
+        if (rail->cq)
+            ibv_destroy_cq(rail->cq);
+        if (rail->channel)
+            ibv_destroy_comp_channel(rail->channel);
+    }
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) { /* after the queue that they were posted to */
         if (p->mr)
             ibv_dereg_mr(p->mr);
@@ -222,10 +292,8 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
     nbcolli_free(&e->host, e->pool, e->pool_bytes);
     nbcolli_free(&e->host, e->own_slab, e->own_bytes);
     nbcolli_verbs_forget_all(e);
-    if (e->pd)
-        ibv_dealloc_pd(e->pd);
-    if (e->device)
-        ibv_close_device(e->device);
+    for (uint32_t i = 0; i < e->rails; i++)
+        nbcolli_verbs_rail_end(&e->rail[i]);
     if (e->epoll >= 0)
         close(e->epoll);
     if (e->timer >= 0)

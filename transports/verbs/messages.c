@@ -82,7 +82,8 @@ bool nbcolli_verbs_say(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, nbcolli_verb
     /* The last place is a goodbye's. */
     if (p->quiet >= NBCOLLI_VERBS_QUIET - (kind != NBCOLLI_VERBS_LEAVES) || ibv_post_send(p->messages, &wr, &bad) != 0)
         return false;
-    p->quiet++;
+    if (p->quiet++ == 0)
+        p->waits = nbcolli_now(&e->host);
     if (kind == NBCOLLI_VERBS_CREDITS)
         p->owed = 0;
     return true;
@@ -158,7 +159,7 @@ void nbcolli_verbs_receive(nbcolli_verbs_end *e, nbcolli_verbs_buffer *first)
                            *bad;
         first = b->next;
         b->peer = NULL;
-        ibv_post_srq_recv(e->srq, &wr, &bad);
+        ibv_post_srq_recv(b->rail->srq, &wr, &bad);
     }
 }
 

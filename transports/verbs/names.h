@@ -6,6 +6,7 @@
 #define NBCOLLI_VERBS_NAMES_H
 #ifdef NBCOLL_PREFIX
 
+#define nbcolli_verbs_agree NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_agree)
 #define nbcolli_verbs_ask_again NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_ask_again)
 #define nbcolli_verbs_bulk NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_bulk)
 #define nbcolli_verbs_cancel NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_cancel)
@@ -24,6 +25,7 @@
 #define nbcolli_verbs_heard NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_heard)
 #define nbcolli_verbs_is_one NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_is_one)
 #define nbcolli_verbs_join NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_join)
+#define nbcolli_verbs_join_rank NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_join_rank)
 #define nbcolli_verbs_know NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_know)
 #define nbcolli_verbs_let_go NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_let_go)
 #define nbcolli_verbs_listen NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_listen)
@@ -34,6 +36,7 @@
 #define nbcolli_verbs_pair_advance NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_advance)
 #define nbcolli_verbs_pair_lose NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_lose)
 #define nbcolli_verbs_pair_poll NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_poll)
+#define nbcolli_verbs_pin NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pin)
 #define nbcolli_verbs_post NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_post)
 #define nbcolli_verbs_prepare NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_prepare)
 #define nbcolli_verbs_progress NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_progress)
@@ -44,6 +47,7 @@
 #define nbcolli_verbs_split NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_split)
 #define nbcolli_verbs_strip NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_strip)
 #define nbcolli_verbs_took NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_took)
+#define nbcolli_verbs_try NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_try)
 #define nbcolli_verbs_unprepare NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_unprepare)
 #define nbcolli_verbs_wakeup NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_wakeup)
 #define nbcolli_verbs_want NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_want)

@@ -30,12 +30,12 @@ bool nbcolli_verbs_prepare(nbcolli_verbs_end *e)
     uint32_t heard = 4 * (uint32_t)e->base.ranks < 64 ? 64 : 4 * (uint32_t)e->base.ranks;
 
     heard = heard < 1024 ? heard : 1024;
-    g->cq = ibv_create_cq(e->device, (int)(heard + NBCOLLI_VERBS_OFFERS), NULL, NULL, 0);
+    g->cq = ibv_create_cq(e->rail->device, (int)(heard + NBCOLLI_VERBS_OFFERS), NULL, NULL, 0);
     g->datagrams = g->cq ? nbcolli_verbs_hear(e, g->cq, NBCOLLI_VERBS_OFFERS, heard) : NULL;
     nbcolli_verbs_buffer *all = NULL;
     if (g->datagrams)
-        all = nbcolli_verbs_cut(e, heard + NBCOLLI_VERBS_OFFERS, NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer),
-                                &g->pool, &g->pool_bytes, &g->mr);
+        all = nbcolli_verbs_cut(e, e->rail, heard + NBCOLLI_VERBS_OFFERS,
+                                NBCOLLI_VERBS_ROUTE + sizeof(nbcolli_verbs_offer), &g->pool, &g->pool_bytes, &g->mr);
     if (!all)
         return false;
     g->said = nbcolli_verbs_split(&all, NBCOLLI_VERBS_OFFERS);
@@ -52,10 +52,11 @@ static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pa
 {
     nbcolli_verbs_programs *g = &e->programs;
     nbcolli_verbs_buffer *b = g->said;
-    struct ibv_ah_attr way = nbcolli_verbs_way(e, pair->peer);
-    struct ibv_ah *route = b ? ibv_create_ah(e->pd, &way) : NULL;
+    struct ibv_ah_attr way = nbcolli_verbs_way(e->rail, e->place[pair->peer].port);
+    struct ibv_ah *route = b ? ibv_create_ah(e->rail->pd, &way) : NULL;
     nbcolli_verbs_offer o = {.nonce = e->nonce,
                              .serial = pair->serial,
+                             .yours = pair->its_serial,
                              .at = (uintptr_t)pair->told,
                              .rank = (uint32_t)e->base.rank,
                              .number = pair->number,
@@ -120,11 +121,14 @@ static void nbcolli_verbs_heard_closed(nbcolli_verbs_end *e, const nbcolli_verbs
 {
     nbcoll_queue_pair *pair = nbcolli_verbs_pair_of(e, (int)o->rank, o->number);
 
-    if (pair && (!pair->knows_its || pair->its_serial == o->serial)) {
+    bool is_mine = pair && (o->yours ? pair->serial == o->yours : !pair->knows_its || pair->its_serial == o->serial);
+
+    if (is_mine) {
         nbcolli_verbs_pair_poll(e, pair); /* what was sent before */
         nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
+        pair->is_left = true;
     }
-    if (pair || o->knows_yours) /* or this rank has had it, and closed it */
+    if (pair || o->yours) /* or this rank has had it, and closed it */
         return;
     nbcolli_verbs_closed *new = *nbcolli_verbs_closed_of(e, (int)o->rank, o->number);
     if (!new && (new = nbcolli_alloc(&e->host, sizeof *new, 64))) {
@@ -149,7 +153,7 @@ static void nbcolli_verbs_heard_offer(nbcolli_verbs_end *e, const nbcolli_verbs_
             nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
         return;
     }
-    if (!pair->knows_its && !nbcolli_verbs_join(e, pair->peer, pair->qp, o->qpn)) {
+    if (!pair->knows_its && !nbcolli_verbs_join_rank(e, pair->peer, pair->qp, o->qpn)) {
         nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_TRANSPORT);
         return;
     }
@@ -214,7 +218,7 @@ void nbcolli_verbs_hear_offers(nbcolli_verbs_end *e)
 static size_t nbcolli_verbs_pair_bytes(uint32_t depth)
 {
     return nbcolli_lines(sizeof(nbcolli_verbs_told)) + sizeof(nbcoll_queue_pair) +
-           2 * (size_t)depth * sizeof(nbcoll_posting);
+           2 * (size_t)depth * sizeof(nbcolli_verbs_entry);
 }
 
 static void nbcolli_verbs_pair_free(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
@@ -238,7 +242,7 @@ static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbc
         return NULL;
     memset(block, 0, head);
     nbcoll_queue_pair *pair = (nbcoll_queue_pair *)(void *)(block + head);
-    nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
+    nbcolli_verbs_entry *place = (nbcolli_verbs_entry *)(void *)(pair + 1);
     *pair = (nbcoll_queue_pair){
         .peer = c->peer,
         .number = c->number,
@@ -254,15 +258,17 @@ static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbc
 /* Each send, each receive, and what is told of it may be under way at once. */
 static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
 {
+    const nbcolli_verbs_rail *rail = &e->rail[nbcolli_verbs_rail_to(e, pair->peer)];
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     uint32_t sends = 2 * pair->depth + 2 * NBCOLLI_VERBS_QUIET;
-    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = e->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    struct ibv_qp_attr to = {
+        .qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
-    pair->cq = ibv_create_cq(e->device, (int)(sends + pair->depth), NULL, NULL, 0);
+    pair->cq = ibv_create_cq(rail->device, (int)(sends + pair->depth), NULL, NULL, 0);
     struct ibv_qp_init_attr how = {
         .send_cq = pair->cq, .recv_cq = pair->cq, .qp_type = IBV_QPT_RC, .cap = {sends, pair->depth, 1, 1, 0}};
-    pair->qp = pair->cq ? ibv_create_qp(e->pd, &how) : NULL;
-    pair->mr = pair->qp ? ibv_reg_mr(e->pd, pair->told, sizeof *pair->told, access) : NULL;
+    pair->qp = pair->cq ? ibv_create_qp(rail->pd, &how) : NULL;
+    pair->mr = pair->qp ? ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access) : NULL;
     return pair->mr &&
            ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
 }
@@ -288,7 +294,8 @@ nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_c
     }
     pair->next = e->programs.pairs;
     e->programs.pairs = pair;
-    if (nbcolli_verbs_forget_closed(e, pair->peer, pair->number))
+    pair->is_left = nbcolli_verbs_forget_closed(e, pair->peer, pair->number);
+    if (pair->is_left)
         nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
     *out = pair;
     return NBCOLL_OK;
@@ -307,7 +314,8 @@ void nbcolli_verbs_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbc
         at = &(*at)->next;
     *at = pair->next;
     nbcolli_verbs_poll_offers(e);
-    nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_GOODBYE);
+    if (!pair->is_left)
+        nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_GOODBYE);
     nbcolli_verbs_pair_free(e, pair);
 }
 

@@ -23,14 +23,10 @@ static bool nbcolli_verbs_waited(nbcolli_verbs_line *q, const nbcoll_posting *wa
     return true;
 }
 
-static uint32_t nbcolli_verbs_lkey(const nbcoll_posting *p)
+static bool nbcolli_verbs_give_send(nbcoll_queue_pair *pair, const nbcolli_verbs_entry *posted)
 {
-    return p->bytes ? (uint32_t)p->local->word[1] : 0;
-}
-
-static bool nbcolli_verbs_give_send(nbcoll_queue_pair *pair, const nbcoll_posting *p)
-{
-    struct ibv_sge part = {(uintptr_t)p->memory, (uint32_t)p->bytes, nbcolli_verbs_lkey(p)};
+    const nbcoll_posting *p = &posted->what;
+    struct ibv_sge part = {(uintptr_t)p->memory, (uint32_t)p->bytes, posted->lkey};
     struct ibv_send_wr wr = {.wr_id = nbcolli_verbs_wr_id(pair, p->signal ? NBCOLLI_VERBS_OF_SIGNALLED
                                                                           : NBCOLLI_VERBS_OF_SEND),
                              .sg_list = &part,
@@ -52,9 +48,10 @@ static bool nbcolli_verbs_give_send(nbcoll_queue_pair *pair, const nbcoll_postin
     return true;
 }
 
-static bool nbcolli_verbs_give_receive(nbcoll_queue_pair *pair, const nbcoll_posting *p)
+static bool nbcolli_verbs_give_receive(nbcoll_queue_pair *pair, const nbcolli_verbs_entry *posted)
 {
-    struct ibv_sge part = {(uintptr_t)p->memory, (uint32_t)p->bytes, nbcolli_verbs_lkey(p)};
+    const nbcoll_posting *p = &posted->what;
+    struct ibv_sge part = {(uintptr_t)p->memory, (uint32_t)p->bytes, posted->lkey};
     struct ibv_recv_wr wr = {.wr_id = nbcolli_verbs_wr_id(pair, NBCOLLI_VERBS_OF_RECEIVE),
                              .sg_list = &part,
                              .num_sge = p->bytes != 0},
@@ -100,8 +97,9 @@ void nbcolli_verbs_pair_advance(nbcoll_queue_pair *pair)
     if (receive->gone != pair->told->ours)
         nbcolli_verbs_tell_receives(pair);
     for (; nbcolli_verbs_may_go(send); send->given++) {
-        const nbcoll_posting *p = &send->place[send->given % pair->depth];
-        if (p->kind == NBCOLL_POSTING_WAIT ? !nbcolli_verbs_waited(send, p) : !nbcolli_verbs_give_send(pair, p))
+        const nbcolli_verbs_entry *p = &send->place[send->given % pair->depth];
+        if (p->what.kind == NBCOLL_POSTING_WAIT ? !nbcolli_verbs_waited(send, &p->what)
+                                                : !nbcolli_verbs_give_send(pair, p))
             break;
     }
 }
@@ -122,9 +120,16 @@ void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why)
 /* A message that is longer than its receive is refused by the receiver's device, which tells both. */
 static nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
 {
-    return status == IBV_WC_LOC_LEN_ERR || status == IBV_WC_LOC_PROT_ERR || status == IBV_WC_REM_INV_REQ_ERR
-               ? NBCOLL_ERR_TRANSPORT
-               : NBCOLL_ERR_PEER_LOST;
+    switch (status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR: /* what rxe says of it */
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_OP_ERR:
+        return NBCOLL_ERR_TRANSPORT;
+    default:
+        return NBCOLL_ERR_PEER_LOST;
+    }
 }
 
 static void nbcolli_verbs_count(nbcolli_verbs_line *q, bool is_entry)
@@ -207,13 +212,14 @@ static nbcoll_status nbcolli_verbs_post_to(nbcoll_endpoint *ep, nbcoll_queue_pai
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     nbcolli_verbs_line *q = p->kind == NBCOLL_POSTING_RECEIVE ? &pair->receive : &pair->send;
 
-    if (p->bytes > e->port_attr.max_msg_sz)
+    if (p->bytes > e->piece)
         return NBCOLL_ERR_LIMIT;
     if (q->posted - q->ended == pair->depth)
         nbcolli_verbs_pair_poll(e, pair);
     if (q->posted - q->ended >= pair->depth)
         return NBCOLL_ERR_LIMIT;
-    q->place[q->posted++ % pair->depth] = *p;
+    q->place[q->posted++ % pair->depth] =
+        (nbcolli_verbs_entry){*p, p->bytes ? nbcolli_verbs_lkey(e, pair->peer, p->local) : 0};
     nbcolli_verbs_pair_advance(pair);
     return NBCOLL_OK;
 }

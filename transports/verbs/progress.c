@@ -105,6 +105,7 @@ static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc
     case NBCOLLI_VERBS_OF_QUIET:
         p = at;
         p->heard = e->now;
+        p->waits = nbcolli_now(&e->host);
         if (p->messages && wc->qp_num == p->messages->qp_num)
             p->quiet--;
         if (wc->status != IBV_WC_SUCCESS)
@@ -131,21 +132,33 @@ static void nbcolli_verbs_complete(nbcolli_verbs_end *e, const struct ibv_wc *wc
     }
 }
 
-/* Returns how many there were. */
+/* Returns the most that there were of a rail. */
 static int nbcolli_verbs_poll(nbcolli_verbs_end *e, nbcoll_completions *found, nbcoll_arrival ***last)
 {
     struct ibv_wc wc[NBCOLLI_VERBS_BATCH];
-    int n = ibv_poll_cq(e->cq, NBCOLLI_VERBS_BATCH, wc);
+    int most = 0;
 
-    for (int i = 0; i < n; i++)
-        nbcolli_verbs_complete(e, &wc[i], found, last);
-    return n;
+    for (nbcolli_verbs_rail *rail = e->rail; rail < e->rail + e->rails; rail++) {
+        int n = ibv_poll_cq(rail->cq, NBCOLLI_VERBS_BATCH, wc);
+        for (int i = 0; i < n; i++)
+            nbcolli_verbs_complete(e, &wc[i], found, last);
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
 
+/* A device that cannot send does not always say so (rxe, while its link goes down): a probe that is not acknowledged
+ * long after the last retry means the same. Only known where no completion waits to be looked at. */
+static bool nbcolli_verbs_is_stuck(const nbcolli_verbs_end *e, const nbcolli_verbs_peer *p)
+{
+    uint64_t last_retry = (UINT64_C(4096) << e->timeout) * (e->retries + 1);
+    return p->quiet && e->now > p->waits && e->now - p->waits > last_retry + last_retry / 2;
+}
+
 /* Does what is due: asks again who does not answer, probes who has not been heard of for long. */
-static void nbcolli_verbs_tick(nbcolli_verbs_end *e)
+static void nbcolli_verbs_tick(nbcolli_verbs_end *e, bool has_seen_all)
 {
     e->now = nbcolli_now(&e->host);
     if (e->now < e->due_at)
@@ -153,6 +166,8 @@ static void nbcolli_verbs_tick(nbcolli_verbs_end *e)
     uint64_t next = nbcolli_verbs_ask_again(e, e->now);
 
     for (nbcolli_verbs_peer *p = e->known; p; p = p->next_known) {
+        if (p->state == NBCOLLI_VERBS_CONNECTED && has_seen_all && nbcolli_verbs_is_stuck(e, p))
+            nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
         if (p->state != NBCOLLI_VERBS_CONNECTED)
             continue;
         if (e->now - p->heard >= e->probe_ns) {
@@ -173,8 +188,9 @@ static void nbcolli_verbs_disarm(nbcolli_verbs_end *e)
     uint64_t expirations;
 
     e->is_armed = false;
-    while (ibv_get_cq_event(e->channel, &cq, &context) == 0)
-        ibv_ack_cq_events(cq, 1);
+    for (uint32_t i = 0; i < e->rails; i++)
+        while (ibv_get_cq_event(e->rail[i].channel, &cq, &context) == 0)
+            ibv_ack_cq_events(cq, 1);
     (void)!read(e->timer, &expirations, sizeof expirations);
 }
 
@@ -207,14 +223,15 @@ void nbcolli_verbs_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     e->cancelled = NULL;
     if (e->own_first)
         nbcolli_verbs_own_arrive(e, &last);
-    if (e->is_stashed) {
-        e->is_stashed = false;
-        nbcolli_verbs_complete(e, &e->stashed, found, &last);
-    }
+    for (nbcolli_verbs_rail *rail = e->rail; rail < e->rail + e->rails; rail++)
+        if (rail->is_stashed) {
+            rail->is_stashed = false;
+            nbcolli_verbs_complete(e, &rail->stashed, found, &last);
+        }
     int n = nbcolli_verbs_poll(e, found, &last);
     ep->busy = n == NBCOLLI_VERBS_BATCH;
     if (n <= 0 || ++e->passes % NBCOLLI_VERBS_TICK == 0) /* a rank that seldom progresses is late as it is */
-        nbcolli_verbs_tick(e);
+        nbcolli_verbs_tick(e, n <= 0);
     if (e->ends)
         nbcolli_verbs_report(e, found);
 }
@@ -226,18 +243,26 @@ static int nbcolli_verbs_fd(nbcoll_endpoint *ep)
     return nbcolli_verbs_end_of(ep)->epoll;
 }
 
+/* What comes from now on says so; what came before is looked for. */
+static bool nbcolli_verbs_arm_rail(nbcolli_verbs_rail *rail)
+{
+    if (rail->is_stashed || ibv_req_notify_cq(rail->cq, 0) != 0)
+        return false;
+    rail->is_stashed = ibv_poll_cq(rail->cq, 1, &rail->stashed) > 0;
+    return !rail->is_stashed;
+}
+
 static nbcoll_status nbcolli_verbs_arm(nbcoll_endpoint *ep)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
 
-    if (e->is_stashed || e->own_first || e->cancelled || e->ends || ibv_req_notify_cq(e->cq, 0) != 0)
+    if (e->own_first || e->cancelled || e->ends)
         return NBCOLL_AGAIN;
-    e->is_armed = true; /* what comes from now on says so; what came before is looked for */
-    if (ibv_poll_cq(e->cq, 1, &e->stashed) > 0) {
-        e->is_stashed = true;
-        return NBCOLL_AGAIN;
-    }
-    nbcolli_verbs_tick(e);
+    e->is_armed = true;
+    for (uint32_t i = 0; i < e->rails; i++)
+        if (!nbcolli_verbs_arm_rail(&e->rail[i]))
+            return NBCOLL_AGAIN;
+    nbcolli_verbs_tick(e, true);
     if (e->ends)
         return NBCOLL_AGAIN;
     uint64_t in = e->due_at == UINT64_MAX ? 0 : e->due_at > e->now ? e->due_at - e->now : 1;

@@ -49,6 +49,20 @@ static void nbcolli_verbs_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport
     }
 }
 
+/* Of the random numbers of all ranks, in their order. */
+static void nbcolli_verbs_identify(nbcoll_endpoint *ep, uint64_t out[2])
+{
+    const nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+
+    out[0] = out[1] = 0;
+    for (int rank = 0; e->place && rank < ep->ranks; rank++)
+        for (int i = 0; i < 2; i++) { /* no chance meeting of two sets: the numbers are random bits */
+            out[i] =
+                (out[i] ^ e->place[rank].nonce) * (i ? UINT64_C(0x9e3779b97f4a7c15) : UINT64_C(0xc2b2ae3d27d4eb4f));
+            out[i] ^= out[i] >> 29;
+        }
+}
+
 static const nbcoll_transport nbcolli_verbs_table = {.abi = NBCOLL_ABI,
                                                      .size = sizeof nbcolli_verbs_table,
                                                      .name = "verbs",
@@ -61,6 +75,7 @@ static const nbcoll_transport nbcolli_verbs_table = {.abi = NBCOLL_ABI,
                                                      .abandon = nbcolli_verbs_abandon,
                                                      .give_up = nbcolli_verbs_give_up,
                                                      .reason = nbcolli_verbs_reason,
+                                                     .identify = nbcolli_verbs_identify,
                                                      .offload = &nbcolli_verbs_offload};
 
 bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep)
@@ -85,11 +100,11 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
     e->probe_ns = nbcolli_verbs_or(c->probe_ms, 1000) * UINT64_C(1000000);
     e->registrations = c->registrations;
     e->inlines = NBCOLLI_VERBS_INLINE;
-    e->connect_ns = nbcolli_verbs_or(c->connect_ms, 60000) * UINT64_C(1000000);
+    e->connect_ns = c->connect_ms * UINT64_C(1000000);
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         e->timeout > 31 || e->retries > 6 || e->registrations > 1024)
         return NBCOLL_ERR_CONFIG;
-    /* Of the order of an InfiniBand card's; RoCE's and software's are dearer. */
+    /* Of the order of an InfiniBand card's, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
                                      .payload = e->payload,
                                      .alpha_ns = 2000,
@@ -98,9 +113,7 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
                                      .get_ns = 3000,
                                      .gamma_ps = 100,
                                      .eager_ps = 200,
-                                     .put_ns = 3000,
-                                     .key_bytes = 16,
-                                     .interfaces = 1}; /* the device, which the ranks of a machine share */
+                                     .put_ns = 3000};
     return NBCOLL_OK;
 }
 
@@ -158,8 +171,9 @@ nbcoll_status nbcoll_verbs_meet(nbcoll_endpoint *endpoint, const nbcoll_verbs_ad
     memcpy(place, all, (size_t)endpoint->ranks * sizeof *place);
     for (int rank = 0; rank < endpoint->ranks; rank++)
         if (place[rank].magic != NBCOLLI_VERBS_MAGIC || place[rank].ranks != (uint32_t)endpoint->ranks ||
-            place[rank].credits != e->credits || place[rank].payload != e->payload)
+            place[rank].credits != e->credits || place[rank].payload != e->payload || place[rank].rails != e->rails)
             return NBCOLL_ERR_ARGUMENT;
+    nbcolli_verbs_agree(e, place);
     e->place = place;
     return NBCOLL_OK;
 }

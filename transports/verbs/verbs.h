@@ -2,12 +2,13 @@
  *
  * What the files of the verbs transport share.
  *
- *     device.c      the device, its port and GID; what an endpoint has of it
+ *     device.c      rails: each a device, its port and GID; what an endpoint has of them
  *     connect.c     datagrams by which two ranks connect their queue pairs, and say goodbye where these are not
  *     messages.c    posts, receives, credits
  *     cache.c       registrations that are kept
  *     bulk.c        registration; gets and puts, on a queue pair of their own
  *     progress.c    completions, deaths, departures, sleeping
+ *     trial.c       what a device takes, measured
  *     pairs.c       queue pairs for programs, and how they are connected
  *     programs.c    what is posted to them
  *     verbs.c       opening, the table, closing
@@ -23,7 +24,8 @@
 #include "names.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_VERBS_MAGIC 0x6e627601u /* raised with every change of addresses, datagrams or immediates */
+#define NBCOLLI_VERBS_MAGIC 0x6e627602u /* raised with every change of addresses, datagrams or immediates */
+#define NBCOLLI_VERBS_RAILS 4u
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
 #define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
 #define NBCOLLI_VERBS_QUIET 8u          /* messages of the transport's own under way to a peer, at most */
@@ -34,16 +36,28 @@
 
 /* ---- what travels ------------------------------------------------------------------------------------------------ */
 
+/* Where a port is. */
+typedef struct nbcolli_verbs_port {
+    union ibv_gid gid;
+    uint32_t mtu;
+    uint16_t lid, unused;
+} nbcolli_verbs_port;
+
+/* Measured, as in nbcoll_limits; all 0: not. */
+typedef struct nbcolli_verbs_prices {
+    uint32_t alpha_ns, beta_ps, get_ns, put_ns;
+} nbcolli_verbs_prices;
+
 /* What nbcoll_verbs_address holds. */
 typedef struct nbcolli_verbs_place {
     uint32_t magic, ranks;
-    uint32_t qpn; /* takes datagrams */
-    uint16_t lid, credits;
-    uint32_t payload, mtu;
+    uint32_t qpn;      /* takes datagrams */
+    uint32_t programs; /* takes those about queue pairs of programs */
+    uint16_t credits, rails;
+    uint32_t payload;
     uint64_t nonce; /* of this endpoint: what comes from another one is not read */
-    union ibv_gid gid;
-    uint32_t programs; /* takes datagrams about queue pairs of programs */
-    uint32_t unused;
+    nbcolli_verbs_prices prices;
+    nbcolli_verbs_port port[NBCOLLI_VERBS_RAILS];
 } nbcolli_verbs_place;
 
 _Static_assert(sizeof(nbcolli_verbs_place) == sizeof(nbcoll_verbs_address), "an address holds a place");
@@ -69,6 +83,8 @@ typedef enum nbcolli_verbs_kind {
 /* ---- what lies in registered memory -------------------------------------------------------------------------------
  */
 
+typedef struct nbcolli_verbs_rail nbcolli_verbs_rail;
+
 /* Of a message that arrives, or that is sent and not acknowledged. */
 typedef struct nbcolli_verbs_buffer {
     nbcoll_arrival arrival;            /* of one that arrives */
@@ -76,6 +92,7 @@ typedef struct nbcolli_verbs_buffer {
     struct nbcolli_verbs_peer *peer;   /* of one that is sent, or who is to get its credit back; else null */
     nbcoll_work *work;                 /* of one that is sent; null: given back already */
     uint32_t lkey;
+    nbcolli_verbs_rail *rail;          /* that it is registered with */
     struct ibv_ah *route;              /* of an offer that is sent */
     uint32_t slots;                    /* of a put, whose notice this is: it, and the pieces before it; else 0 */
     _Alignas(64) unsigned char wire[]; /* header, payload; of a datagram 40 bytes of route, and itself */
@@ -88,6 +105,7 @@ typedef struct nbcolli_verbs_buffer {
 typedef struct nbcolli_verbs_offer {
     uint64_t nonce;  /* the sender's */
     uint64_t serial; /* of its pair: a pair that is opened again has another one */
+    uint64_t yours;  /* of the pair that it is joined to; 0: none */
     uint64_t at;     /* its nbcolli_verbs_told */
     uint32_t rank, number, qpn, rkey;
     uint16_t word; /* nbcolli_verbs_word */
@@ -101,9 +119,14 @@ typedef struct nbcolli_verbs_told {
     uint64_t ours;           /* written there */
 } nbcolli_verbs_told;
 
+typedef struct nbcolli_verbs_entry {
+    nbcoll_posting what;
+    uint32_t lkey;
+} nbcolli_verbs_entry;
+
 /* A ring of what is posted; [given, posted) the device has not got yet. */
 typedef struct nbcolli_verbs_line {
-    nbcoll_posting *place; /* [depth] */
+    nbcolli_verbs_entry *place; /* [depth] */
     uint64_t posted, given, ended;
     uint64_t enabled, gone; /* sends, or receives: let go, and given to the device */
     bool is_held;
@@ -127,6 +150,7 @@ struct nbcoll_queue_pair {
     uint64_t its_at;
     uint32_t its_rkey;
     bool knows_its, may_send, is_over;
+    bool is_left; /* its peer has closed it */
     uint32_t telling;                  /* writes of told->ours under way */
     uint64_t asked_at, wait_ns, heard; /* as of nbcolli_verbs_peer */
     nbcolli_verbs_line send, receive;
@@ -181,6 +205,7 @@ typedef struct nbcolli_verbs_peer {
     struct nbcolli_verbs_peer *next_known; /* of all that there was something to do with */
     struct nbcolli_verbs_peer *next_due;   /* who is owed credits */
     int rank;
+    nbcolli_verbs_rail *rail; /* that joins it to this rank */
     nbcolli_verbs_state state;
     bool is_known;     /* in that list */
     bool is_reported;  /* its end */
@@ -199,6 +224,7 @@ typedef struct nbcolli_verbs_peer {
     uint32_t owed;               /* what it may be told that it can send */
     uint32_t quiet, bulk_slots;
     uint64_t heard;                         /* when something that was sent to it was acknowledged, or a probe sent */
+    uint64_t waits;                         /* since when what is `quiet` is not acknowledged */
     uint64_t asked_at, wait_ns, asks_until; /* connecting: when it was asked, how long till again, and till given up */
     uint32_t error, vendor_error;           /* of the completion that ended it: ibv_wc_status */
     atomic_bool is_gone;                    /* LEFT or LOST, for who executes programs */
@@ -218,8 +244,32 @@ typedef struct nbcolli_verbs_kept {
     uint64_t used; /* the last time, counted in uses of all */
 } nbcolli_verbs_kept;
 
-/* Beside the local key in word[1] of a registration, whose word[0] then is a nbcolli_verbs_kept. */
+/* Beside the local key in word[1] of a registration, whose word[0] then is a nbcolli_verbs_kept; or a
+ * nbcolli_verbs_for_all. */
 #define NBCOLLI_VERBS_IS_KEPT (UINT64_C(1) << 32)
+#define NBCOLLI_VERBS_IS_FOR_ALL (UINT64_C(1) << 33)
+
+/* With every rail. */
+typedef struct nbcolli_verbs_for_all {
+    struct ibv_mr *mr[NBCOLLI_VERBS_RAILS];
+} nbcolli_verbs_for_all;
+
+/* ---- an endpoint ---------------------------------------------------------------------------------------------------
+ */
+
+/* A port of a device, and what the ranks need of it that it joins. */
+struct nbcolli_verbs_rail {
+    struct ibv_context *device;
+    uint8_t port;
+    int gid_index;
+    struct ibv_port_attr port_attr;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    bool is_stashed;
+    struct ibv_wc stashed; /* what arming found */
+};
 
 typedef struct nbcolli_verbs_end {
     nbcoll_endpoint base; /* first */
@@ -227,16 +277,11 @@ typedef struct nbcolli_verbs_end {
     size_t bytes;
     uint32_t credits, payload, timeout, retries;
     uint64_t probe_ns, connect_ns;
-    uint8_t port;
-    int gid_index;
     uint64_t nonce;
-    struct ibv_context *device;
-    struct ibv_port_attr port_attr;
-    struct ibv_pd *pd;
-    struct ibv_comp_channel *channel;
-    struct ibv_cq *cq;
-    struct ibv_srq *srq;
-    struct ibv_qp *datagrams;
+    uint32_t rails;
+    nbcolli_verbs_rail rail[NBCOLLI_VERBS_RAILS];
+    size_t piece;             /* what each of their devices moves by one work request */
+    struct ibv_qp *datagrams; /* on the first one */
     void *pool, *own_slab; /* buffers of datagrams; of messages to this rank itself */
     size_t pool_bytes, own_bytes;
     struct ibv_mr *pool_mr, *own_mr;
@@ -249,8 +294,7 @@ typedef struct nbcolli_verbs_end {
     nbcolli_verbs_place *place;    /* [ranks]; null before nbcoll_verbs_meet */
     uint64_t now, due_at;          /* of the last tick; when there is something to do at the next one */
     uint32_t passes, saying, ends; /* datagrams under way; ends to report */
-    bool is_armed, is_stashed;
-    struct ibv_wc stashed; /* what arming found */
+    bool is_armed;
     nbcolli_verbs_kept *kept; /* [registrations] */
     atomic_flag kept_lock; /* held for a look at them, never for a call of the device */
     uint64_t hits, misses, inlined;
@@ -275,6 +319,19 @@ static inline void *nbcolli_verbs_at(uint64_t wr_id)
     return (void *)(uintptr_t)(wr_id & ~UINT64_C(7));
 }
 
+/* The pairs of ranks are dealt round robin over the rails: of all that a rank talks to, each rail has as many. */
+static inline uint32_t nbcolli_verbs_rail_to(const nbcolli_verbs_end *e, int rank)
+{
+    return ((uint32_t)e->base.rank + (uint32_t)rank) % e->rails;
+}
+
+/* The local key that a registration has for what goes to a rank. */
+static inline uint32_t nbcolli_verbs_lkey(const nbcolli_verbs_end *e, int rank, const nbcoll_registration *r)
+{
+    const nbcolli_verbs_for_all *all = (const nbcolli_verbs_for_all *)(uintptr_t)r->word[0];
+    return r->word[1] & NBCOLLI_VERBS_IS_FOR_ALL ? all->mr[nbcolli_verbs_rail_to(e, rank)]->lkey : (uint32_t)r->word[1];
+}
+
 /* Bytes from one buffer to the next, with `wire` bytes that travel. */
 static inline size_t nbcolli_verbs_stride(size_t wire)
 {
@@ -293,15 +350,15 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
 nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine);
 void nbcolli_verbs_strip(nbcolli_verbs_end *e);
 
-/* A queue pair of datagrams, ready for use; null: errno. */
+/* A queue pair of datagrams on the first rail, ready for use; null: errno. */
 struct ibv_qp *nbcolli_verbs_hear(nbcolli_verbs_end *e, struct ibv_cq *cq, uint32_t said, uint32_t heard);
 
 /* Takes `count` from the front of a list. */
 nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t count);
 
-/* Registered memory cut into `count` buffers of `wire` bytes, linked; null without memory. */
-nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, uint32_t count, size_t wire, void **slab, size_t *bytes,
-                                        struct ibv_mr **mr);
+/* Memory registered with a rail, cut into `count` buffers of `wire` bytes, linked; null without memory. */
+nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t count, size_t wire,
+                                        void **slab, size_t *bytes, struct ibv_mr **mr);
 
 /* ---- connect.c -----------------------------------------------------------------------------------------------------
  */
@@ -326,11 +383,24 @@ void nbcolli_verbs_goodbye_apart(nbcolli_verbs_end *e);
 void nbcolli_verbs_listen(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer);
 void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 
-/* To where the peer's device is. */
-struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_end *e, int rank);
+/* From a rail to a port. */
+struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to);
 
-/* Joins a queue pair to the one of that number of a rank: it can receive, and send. */
-bool nbcolli_verbs_join(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs);
+/* Joins a queue pair to the one of that number at a port: it can receive, and send. */
+bool nbcolli_verbs_join(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to,
+                        struct ibv_qp *qp, uint32_t theirs);
+
+/* The same for the rail and port that join this rank to another one. */
+bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs);
+
+/* ---- trial.c -------------------------------------------------------------------------------------------------------
+ */
+
+/* Prices of this rank, over all of its rails, which its place tells. */
+nbcolli_verbs_prices nbcolli_verbs_try(nbcolli_verbs_end *e, const nbcolli_verbs_place *mine);
+
+/* Sets the limits from the prices of all ranks, which thereby have the same. */
+void nbcolli_verbs_agree(nbcolli_verbs_end *e, const nbcolli_verbs_place *all);
 
 /* ---- messages.c ----------------------------------------------------------------------------------------------------
  */
@@ -361,9 +431,14 @@ void nbcolli_verbs_took(nbcolli_verbs_end *e, nbcolli_verbs_buffer *buffer, cons
 /* ---- cache.c -------------------------------------------------------------------------------------------------------
  */
 
-/* Registers memory for `flags`, or finds that it is; *kept: null, if it is the caller's to deregister. Null: errno. */
-struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, int peer, void *memory, size_t bytes, int flags,
-                                    nbcolli_verbs_kept **kept);
+/* Registers memory with a rail for `flags`, or finds that it is; *kept: null, if it is the caller's to deregister.
+ * Null: errno. */
+struct ibv_mr *nbcolli_verbs_memory(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory, size_t bytes,
+                                    int flags, nbcolli_verbs_kept **kept);
+
+/* The same, but never kept. */
+struct ibv_mr *nbcolli_verbs_pin(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory, size_t bytes,
+                                 int flags);
 void nbcolli_verbs_let_go(nbcolli_verbs_end *e, nbcolli_verbs_kept *kept);
 void nbcolli_verbs_forget_all(nbcolli_verbs_end *e);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Large data over verbs: pieces larger than the device moves at once; registrations that are kept, and forgotten;
- * memory that is registered once. And small data: without a buffer, where the device can do that. Runs in a guest.
+ * memory that is registered once. And small data: without a buffer, where the device can do that. What devices take is
+ * measured and agreed, and ranks that have two are joined by both. Runs in a guest with two devices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +14,11 @@
 
 #include <cmocka.h>
 
+#include <nbcoll/select.h>
+
 #include "board.h"
 #include "crew.h"
+#include "operation.h"
 
 enum { RANKS = 2, KEPT = 8, BYTES = 256 << 10, LARGE = (20 << 20) + 3, TIMES = 10 };
 
@@ -24,8 +28,11 @@ typedef struct member {
     nbcoll_comm *comm;
 } member;
 
+/* Broadcasts are whole, whatever the measured prices say. */
 static member join(int rank, board *b, uint32_t registrations)
 {
+    const nbcoll_rule whole = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "flat")};
+    nbcoll_comm_config how = NBCOLL_COMM_DEFAULTS;
     const nbcoll_verbs_config config = {
         .size = sizeof config, .rank = rank, .ranks = RANKS, .registrations = registrations};
     member m;
@@ -33,7 +40,9 @@ static member join(int rank, board *b, uint32_t registrations)
     m.end = board_open(b, &config);
     CHECK(m.end);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m.context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m.context, m.end, NULL, &m.comm, 30 * SECOND));
+    how.rules = &whole;
+    how.rule_count = 1;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(m.context, m.end, &how, &m.comm, 30 * SECOND));
     return m;
 }
 
@@ -205,6 +214,118 @@ static void a_get_and_a_put_are_cut_into_what_the_device_moves(void **state)
     free(there);
 }
 
+/* ---- prices ------------------------------------------------------------------------------------------------------ */
+
+static void all_ranks_have_the_dearest_prices_that_were_measured(void **state)
+{
+    enum { LARGEST = 65536 };
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .payload = LARGEST};
+    nbcoll_verbs_address all[RANKS];
+    nbcoll_endpoint *end[RANKS];
+    uint64_t name[RANKS][2];
+
+    (void)state;
+    for (config.rank = 0; config.rank < RANKS; config.rank++)
+        assert_int_equal(nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]), NBCOLL_OK);
+    nbcoll_limits before = end[0]->limits;
+    for (int rank = 0; rank < RANKS; rank++) {
+        assert_int_equal(nbcoll_verbs_meet(end[rank], all), NBCOLL_OK);
+        end[rank]->transport->identify(end[rank], name[rank]);
+    }
+    nbcoll_limits l = end[0]->limits;
+    assert_memory_equal(&l, &end[1]->limits, sizeof l);
+    assert_int_not_equal(l.get_ns, before.get_ns);
+    assert_int_not_equal(l.put_ns, before.put_ns);
+    assert_int_not_equal(l.beta_ps, before.beta_ps);
+    uint64_t start = l.alpha_ns + (l.get_ns < l.put_ns ? l.get_ns : l.put_ns), eager = start * 1000 / l.eager_ps;
+    printf("alpha %u ns, get %u, put %u; a byte %u ps; eager up to %zu\n", l.alpha_ns, l.get_ns, l.put_ns, l.beta_ps,
+           l.payload);
+    assert_true(l.payload == LARGEST ? eager >= LARGEST : l.payload <= eager && eager < l.payload + 8);
+    assert_memory_equal(name[0], name[1], sizeof name[0]);
+    assert_true(name[0][0] && name[0][1] && name[0][0] != name[0][1]);
+    for (int rank = 0; rank < RANKS; rank++)
+        nbcoll_endpoint_close(end[rank]);
+}
+
+/* ---- rails ------------------------------------------------------------------------------------------------------- */
+
+enum { ON_RAILS = 4 };
+
+static long sent_by(const char *device)
+{
+    char path[128];
+    long packets = -1;
+
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/sent_pkts", device);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%ld", &packets) != 1)
+        packets = -1;
+    if (file)
+        fclose(file);
+    return packets;
+}
+
+static void compute_on_rails(int rank, void *user)
+{
+    nbcoll_verbs_config config = {
+        .size = sizeof config, .rank = rank, .ranks = ON_RAILS, .device = "rxe0,rxe1:1", .registrations = KEPT};
+    uint64_t random = 15;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    unsigned char *own;
+
+    nbcoll_endpoint *end = board_open(user, &config);
+    CHECK(end && end->limits.interfaces == 2);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(context, end, NULL, &comm, 60 * SECOND));
+    for (int i = 0; i < 2 * NBCOLL_OPERATION_COUNT; i++) {
+        operation o = operation_random(&random, ON_RAILS, i % 2 ? 100 : 10000);
+        o.what = (nbcoll_operation)(i % NBCOLL_OPERATION_COUNT);
+        o.counts_known = 0;
+        share s = share_make(&o, rank, ON_RAILS);
+        CHECK_STATUS(NBCOLL_OK, operation_call(&o, &s, comm, 60 * SECOND));
+        operation_check(&o, &s, rank, ON_RAILS);
+        share_free(&s);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_mem_alloc(comm, BYTES, (void **)&own)); /* registered with both */
+    for (int root = 0; root < ON_RAILS; root++) {
+        memset(own, rank == root ? root + 1 : 0, BYTES);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_bcast(own, BYTES, NBCOLL_UINT8, root, comm, 60 * SECOND));
+        for (size_t i = 0; i < BYTES; i++)
+            CHECK(own[i] == root + 1);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_mem_free(comm, own));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
+}
+
+static void ranks_are_joined_by_both_devices(void **state)
+{
+    const crew c = CREW(1, 1, 1, 1);
+    long first = sent_by("rxe0"), second = sent_by("rxe1");
+
+    (void)state;
+    assert_true(first >= 0 && second >= 0);
+    crew_succeeds(&c, compute_on_rails, shared_memory(sizeof(board)));
+    first = sent_by("rxe0") - first;
+    second = sent_by("rxe1") - second;
+    printf("packets by rxe0 %ld, by rxe1 %ld\n", first, second);
+    assert_true(first > 1000 && second > 1000);
+    assert_false(a_queue_pair_is_left());
+}
+
+static void a_rail_that_is_not_there_is_refused(void **state)
+{
+    static const char *const names[] = {"rxe0,rxe2", "rxe0:2", "rxe0,", ",", "rxe0,rxe1,rxe0,rxe1,rxe0", "rxe0:"};
+    nbcoll_verbs_address address;
+    nbcoll_endpoint *end;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        nbcoll_verbs_config config = {.size = sizeof config, .ranks = 1, .device = names[i]};
+        assert_int_equal(nbcoll_verbs_open(&config, &address, &end), NBCOLL_ERR_UNSUPPORTED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +333,9 @@ int main(void)
         cmocka_unit_test(memory_of_nbcoll_needs_no_more_registrations),
         cmocka_unit_test(data_of_any_size_is_passed),
         cmocka_unit_test(a_get_and_a_put_are_cut_into_what_the_device_moves),
+        cmocka_unit_test(all_ranks_have_the_dearest_prices_that_were_measured),
+        cmocka_unit_test(ranks_are_joined_by_both_devices),
+        cmocka_unit_test(a_rail_that_is_not_there_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

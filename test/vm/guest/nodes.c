@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Two guests are two nodes of two ranks each: within a node they talk over shm, between nodes over verbs. All
- * collectives have their values, as chosen and, where they are small, by algorithms that go by nodes. Runs in each of
- * two guests.
+ * collectives have their values, as chosen and, where they are small, by algorithms that go by nodes, and by those that
+ * know of none. Runs in each of two guests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static nbcoll_status exchange(void *user, const void *mine, void *all, size_t by
 
 static void compute(nbcoll_comm *comm, int rank)
 {
-    uint64_t random = 20261122;
+    uint64_t random = seed_of_test();
 
     for (int i = 0; i < OPERATIONS; i++) {
         operation o = operation_random(&random, RANKS, i % 4 ? 100 : MOST);
@@ -46,18 +46,43 @@ static void compute(nbcoll_comm *comm, int rank)
     }
 }
 
+typedef struct way {
+    nbcoll_operation operation;
+    const char *by_nodes, *flat;
+} way;
+
+static const way ways[] = {{NBCOLL_OPERATION_BARRIER, "hierarchical", "dissemination"},
+                           {NBCOLL_OPERATION_BCAST, "hierarchical", "binomial"},
+                           {NBCOLL_OPERATION_SCATTER, "hierarchical", "binomial"},
+                           {NBCOLL_OPERATION_GATHER, "hierarchical", "binomial"},
+                           {NBCOLL_OPERATION_ALLGATHER, "hierarchical", "bruck"},
+                           {NBCOLL_OPERATION_ALLREDUCE, "hierarchical", "recursive_doubling"},
+                           {NBCOLL_OPERATION_ALLTOALL, "hierarchical", "flat"}};
+
+enum { RULES = sizeof ways / sizeof ways[0] };
+
+static nbcoll_comm_config config_of(nbcoll_rule rules[RULES], bool is_flat)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+
+    for (int i = 0; i < RULES; i++) {
+        const char *name = is_flat ? ways[i].flat : ways[i].by_nodes;
+        rules[i] = (nbcoll_rule){.algorithm = nbcoll_algorithm_find(ways[i].operation, name), .below = SMALL};
+        CHECK(rules[i].algorithm);
+    }
+    config.rules = rules;
+    config.rule_count = RULES;
+    return config;
+}
+
 static void live(int near_rank, void *user)
 {
-    static const nbcoll_operation by_nodes[] = {
-        NBCOLL_OPERATION_BARRIER,   NBCOLL_OPERATION_BCAST,     NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
-        NBCOLL_OPERATION_ALLGATHER, NBCOLL_OPERATION_ALLREDUCE, NBCOLL_OPERATION_ALLTOALL};
-    enum { RULES = sizeof by_nodes / sizeof by_nodes[0] };
     int rank = NEAR * atoi(getenv("GUEST")) + near_rank;
-    nbcoll_rule rules[RULES] = {{0}};
-    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_rule by_nodes[RULES], flat[RULES];
+    nbcoll_comm_config config = config_of(by_nodes, false), other = config_of(flat, true);
     nbcoll_endpoint *end[2];
     nbcoll_context *context;
-    nbcoll_comm *comm;
+    nbcoll_comm *comm, *second;
 
     const nbcoll_cluster_config cluster = {
         .size = sizeof cluster, .rank = rank, .ranks = RANKS, .exchange = exchange, .user = &rank};
@@ -66,13 +91,11 @@ static void live(int near_rank, void *user)
     (void)user;
     CHECK_STATUS(NBCOLL_OK, nbcoll_cluster_open(&cluster, end, &n));
     CHECK(n == 2 && end[0]->ranks == NEAR && end[1]->ranks == RANKS);
-    for (int i = 0; i < RULES; i++)
-        rules[i] = (nbcoll_rule){.algorithm = nbcoll_algorithm_find(by_nodes[i], "hierarchical"), .below = SMALL};
-    config.rules = rules;
-    config.rule_count = RULES;
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, &config, &comm, 60 * SECOND));
     compute(comm, rank);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup_with(comm, &other, &second, 60 * SECOND));
+    compute(second, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
