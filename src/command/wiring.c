@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll wiring`: proves the wirings of relays, and prints them. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nbcoll/relay.h>
+
+#include "command.h"
+
+typedef struct wanted {
+    const command *self;
+    nbcoll_wiring_kind kind;
+    unsigned long long ranks, ports;
+    int rank, all;
+} wanted;
+
+static int take_option(void *user, int option, const char *value)
+{
+    wanted *w = user;
+    unsigned long long rank;
+    if (option == 'a')
+        w->all = 1;
+    else if (option == 'p')
+        return command_take_number(w->self, "ranks", value, 1, 4096, &w->ranks);
+    else if (option == 'k')
+        return command_take_number(w->self, "ports", value, 1, 4096, &w->ports);
+    else if (command_take_number(w->self, "rank", value, 0, 4095, &rank))
+        return COMMAND_USAGE;
+    else
+        w->rank = (int)rank;
+    return 0;
+}
+
+static int take_arguments(wanted *w, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'p'},
+        {"ports", required_argument, NULL, 'k'},
+        {"rank", required_argument, NULL, 'R'},
+        {"all", no_argument, NULL, 'a'},
+        {NULL, 0, NULL, 0},
+    };
+    int status = command_take_options(w->self, argc, argv, options, take_option, w), kind = 0;
+    if (status)
+        return status;
+    if (argc - optind != 1)
+        return command_refuse(w->self, "it takes one kind of wiring");
+    while (kind < NBCOLL_WIRING_COUNT && strcmp(nbcoll_wiring_name((nbcoll_wiring_kind)kind), argv[optind]) != 0)
+        kind++;
+    if (kind == NBCOLL_WIRING_COUNT)
+        return command_refuse(w->self, "unknown wiring '%s'", argv[optind]);
+    if (!w->ranks)
+        return command_refuse(w->self, "--ranks is missing");
+    if ((unsigned long long)w->rank >= w->ranks)
+        return command_refuse(w->self, "--rank %d: there are %llu ranks", w->rank, w->ranks);
+    w->kind = (nbcoll_wiring_kind)kind;
+    return 0;
+}
+
+/* Of all ranks: a wiring is proved together with those that it is joined to. */
+static int prove_and_print(const wanted *w)
+{
+    int ranks = (int)w->ranks;
+    nbcoll_wiring **wiring = calloc(w->ranks, sizeof *wiring);
+    nbcoll_relay_refutation why = {.size = sizeof why};
+    nbcoll_status status = wiring ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (int rank = 0; rank < ranks && !status; rank++)
+        status = nbcoll_wiring_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &wiring[rank]);
+    if (!status)
+        status = nbcoll_verify_wirings((const nbcoll_wiring *const *)wiring, ranks, NULL, &why);
+    for (int rank = w->all ? 0 : w->rank; rank < (w->all ? ranks : w->rank + 1) && !status; rank++)
+        status = nbcoll_show_wiring(wiring[rank], command_write, stdout);
+    for (int rank = 0; wiring && rank < ranks; rank++)
+        nbcoll_wiring_free(wiring[rank]);
+    free(wiring);
+    if (status)
+        command_refuse(w->self, "%s", status == NBCOLL_ERR_VERIFY ? why.text : nbcoll_status_text(status));
+    return status == NBCOLL_OK ? COMMAND_OK : status == NBCOLL_ERR_VERIFY ? COMMAND_REFUTED : COMMAND_FAILED;
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    wanted w = {.self = self};
+    int status = take_arguments(&w, argc, argv);
+    return status ? status : prove_and_print(&w);
+}
+
+const command command_wiring = {
+    "wiring",
+    "proves wirings of relays, and prints them",
+    "usage: nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all]\n\n"
+    "Proves that by the wirings of all P ranks each block comes to each rank once, and prints that of rank R (0 "
+    "unless\n"
+    "given): each relay, from which relays of which ranks it receives, and to which it sends on what comes; 7_0 is\n"
+    "relay 0 of rank 7. KIND is direct, ring, exchange, bruck or cayley.\n\n"
+    "  --ports K         ports of exchange, bruck and cayley (2)\n"
+    "  --all             those of all ranks\n",
+    run,
+    ":",
+};
