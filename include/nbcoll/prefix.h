@@ -823,6 +823,7 @@
 #define nbcolli_wirings_check NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wirings_check)
 #define nbcolli_word_sleep NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_word_sleep)
 #define nbcolli_word_wake NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_word_wake)
+#define nbcolli_words_sleep NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_words_sleep)
 #define nbcolli_work_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_work_in)
 #define nbcolli_wrapper_abandon NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wrapper_abandon)
 #define nbcolli_wrapper_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_wrapper_close)

@@ -19,6 +19,34 @@ int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest)
     return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0) == 0 || errno != ETIMEDOUT;
 }
 
+#ifdef SYS_futex_waitv
+int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_t values[], uint64_t longest)
+{
+    struct futex_waitv wait[NBCOLLI_WORDS] = {{0}};
+    struct timespec until;
+
+    for (size_t i = 0; i < n; i++) {
+        wait[i].val = values[i];
+        wait[i].uaddr = (uintptr_t)words[i];
+        wait[i].flags = FUTEX_32 | FUTEX_PRIVATE_FLAG;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(longest / 1000000000u);
+    until.tv_nsec += (long)(longest % 1000000000u);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno == EAGAIN || errno == EINTR)
+        return 1;
+    return errno == ETIMEDOUT ? 0 : -1;
+}
+#else
+int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_t values[], uint64_t longest)
+{
+    (void)n, (void)words, (void)values, (void)longest;
+    return -1;
+}
+#endif
+
 void nbcolli_word_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

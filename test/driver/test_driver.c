@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a driver does: operations end while the program calls nothing; waits that sleep are woken; an idle driver
  * sleeps. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -8,11 +11,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #include "../../src/engine/1_state/context.h"
+#include "../../src/host/word.h"
 #include "scene.h"
 
 enum { BIG = 300000 };
@@ -77,6 +82,7 @@ typedef struct waiter {
     world *w;
     nbcoll_request q[2];
     int how;
+    long switches; /* of its thread that it asked for */
     atomic_int begun;
 } waiter;
 
@@ -144,6 +150,49 @@ static void waits_that_sleep_are_woken(void **state)
 static void waits_that_sleep_are_woken_on_one_core(void **state)
 {
     scene_on_one_core(waits_that_sleep_are_woken, state);
+}
+
+/* One sleep is on the news of all: the thread looks at drivers ten times a second, as in one context. */
+static void *count_switches(void *user)
+{
+    struct rusage before, after;
+    waiter *me = user;
+    assert_int_equal(getrusage(RUSAGE_THREAD, &before), 0);
+    wait_main(me);
+    assert_int_equal(getrusage(RUSAGE_THREAD, &after), 0);
+    me->switches = after.ru_nvcsw - before.ru_nvcsw;
+    return NULL;
+}
+
+static void a_wait_for_contexts_of_several_drivers_sleeps_once(void **state)
+{
+    struct timespec pause = {0, 500000000};
+    _Atomic uint32_t words[2] = {0}, *const at[2] = {&words[0], &words[1]};
+    const uint32_t values[2] = {1, 1}; /* others: it returns at once */
+    world w;
+    (void)state;
+    if (nbcolli_words_sleep(2, at, values, SECOND) < 0)
+        skip(); /* before Linux 5.16 it looks each millisecond */
+    scene_open(&w, 3, NULL);
+    nbcoll_driver *one = scene_drive(&w, 0, 1), *other = scene_drive(&w, 1, 2);
+    scene_rest(&w, 0, 2);
+    for (int round = 0; round < 2; round++) {
+        waiter me = {.w = &w, .how = 5};
+        pthread_t thread;
+        for (int i = 0; i < 2; i++)
+            EXPECT(OK, nbcoll_ibarrier(w.comm[i], &me.q[i]));
+        uint64_t from = clock_ns();
+        assert_int_equal(pthread_create(&thread, NULL, count_switches, &me), 0);
+        sleeps(&me);
+        nanosleep(&pause, NULL);
+        EXPECT(OK, nbcoll_barrier(w.comm[2], deadline));
+        pthread_join(thread, NULL);
+        long tenths = (long)((clock_ns() - from) / (SECOND / 10));
+        print_message("%ld switches in %ld tenths of a second\n", me.switches, tenths);
+        assert_true(me.switches <= 10 + 2 * tenths);
+    }
+    EXPECT(OK, nbcoll_driver_free(other));
+    scene_close(&w, one);
 }
 
 /* Of contexts in several drivers, and in none. */
@@ -421,6 +470,7 @@ int main(void)
         cmocka_unit_test(waits_that_sleep_are_woken),
         cmocka_unit_test(waits_that_sleep_are_woken_on_one_core),
         cmocka_unit_test(a_wait_for_several_contexts_ends),
+        cmocka_unit_test(a_wait_for_contexts_of_several_drivers_sleeps_once),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_says_who_is_late),
         cmocka_unit_test(what_a_driver_runs_can_be_cancelled),
         cmocka_unit_test(callbacks_run_on_the_driver_and_may_start_and_wait),

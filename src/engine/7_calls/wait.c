@@ -18,7 +18,7 @@
 #define NBCOLLI_VAIN_YIELDS 8u       /* as many in a row, and the next pause is a sleep */
 #define NBCOLLI_SHORT_SLEEP 1000000u /* ns: where another thread may take the wake-up, and end what we wait for */
 #define NBCOLLI_HELPING_YIELDS 4u    /* the same beside a driver, where ranks take turns on a core */
-#define NBCOLLI_NAP 100000000u       /* ns: on the news of a driven context, before a look at its driver */
+#define NBCOLLI_NAP 100000000u       /* ns: on the news of driven contexts, before a look at their drivers */
 
 /* Arms the contexts and fills in their descriptors. 0: one of them cannot sleep, or has something to do. */
 static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct pollfd fds[])
@@ -103,36 +103,86 @@ void nbcolli_waiter_end(nbcolli_waiter *w)
         nbcolli_unlock(c); /* rings if it is to */
 }
 
-/* On the first one's news; those of others are seen a little later. */
-static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *c, size_t n, uint64_t longest)
+/* Of all, as one number, which a pause with the same contexts compares. */
+static uint32_t nbcolli_news(nbcoll_context *const c[], size_t n)
 {
-    nbcolli_driven *d = &c->driven;
-    uint64_t most = n > 1 ? NBCOLLI_SHORT_SLEEP : NBCOLLI_NAP;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        sum += atomic_load_explicit(&c[i]->driven.news, memory_order_acquire); /* before the next look */
+    return sum;
+}
+
+/* Has each a driver, which this thread is not? */
+static int nbcolli_are_driven(nbcoll_context *const c[], size_t n)
+{
+    size_t i = 0;
+    while (i < n && n <= NBCOLLI_SLEEP_ON && nbcolli_is_driven(c[i]))
+        i++;
+    return i == n;
+}
+
+/* On the news of all, in which who sleeps has been counted; on the first one's for a short time, where another has no
+ * driver or the system knows no such sleep. 0: for so long. */
+static int nbcolli_sleep_on_news(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    _Atomic uint32_t *words[NBCOLLI_SLEEP_ON];
+    uint32_t values[NBCOLLI_SLEEP_ON], sum = 0;
+    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
+    int woken = -1;
+
+    for (size_t i = 0; i < on; i++) {
+        words[i] = &c[i]->driven.news;
+        sum += values[i] = atomic_load(words[i]); /* seq_cst: after the counting */
+    }
+    if (sum != w->seen)
+        return 1;
+    if (n == 1)
+        return nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
+    if (nbcolli_are_driven(c, n))
+        woken = nbcolli_words_sleep(n, words, values, longest < NBCOLLI_NAP ? longest : NBCOLLI_NAP);
+    if (woken >= 0)
+        return woken;
+    nbcolli_word_sleep(words[0], values[0], longest < NBCOLLI_SHORT_SLEEP ? longest : NBCOLLI_SHORT_SLEEP);
+    return 0;
+}
+
+static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
+{
+    size_t on = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
 
     nbcolli_waiter_end(w);
     w->slept = 1;
-    atomic_fetch_add(&d->sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
-    int is_over = !nbcolli_word_sleep(&d->news, w->seen, longest < most ? longest : most);
-    atomic_fetch_sub_explicit(&d->sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
-    /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is under way. */
-    unsigned state = atomic_load_explicit(&d->state, memory_order_relaxed); /* a look */
-    w->stale = (is_over || n > 1) && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
+    w->stale = 0;
+    for (size_t i = 0; i < on; i++)
+        atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
+    int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
+    for (size_t i = 0; i < on; i++) {
+        /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is under way */
+        unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
+        w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
+        atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
+    }
 }
 
-/* Of a context that is driven. */
-static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *c, size_t n, uint64_t left, int sleeps)
+/* Of contexts of which the first is driven. */
+static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t left, int sleeps)
 {
-    if (n > 1 || w->at != c)
+    int is_same = w->at == c[0] && w->among == n;
+
+    for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
+        sleeps &= !nbcolli_driven_has_steps(c[i]); /* else its holder is about to leave the lock */
+    if (n > 1 || !is_same)
         nbcolli_waiter_end(w);
-    if (sleeps && w->at == c && !nbcolli_driven_has_steps(c)) /* else its holder is about to leave the lock */
+    if (sleeps && is_same)
         nbcolli_sleep_beside(w, c, n, left);
     else {
         if (n == 1 && !w->helps && !w->slept)
-            nbcolli_help(w, c);
-        nbcolli_pause(c, w->looks);
+            nbcolli_help(w, c[0]);
+        nbcolli_pause(c[0], w->looks);
     }
-    w->at = c;
-    w->seen = atomic_load_explicit(&c->driven.news, memory_order_acquire); /* before the next look */
+    w->at = c[0];
+    w->among = n;
+    w->seen = nbcolli_news(c, n);
 }
 
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
@@ -159,7 +209,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     }
     w->looks++;
     if (nbcolli_is_driven(c)) {
-        nbcolli_pause_beside(w, c, n, left, sleeps);
+        nbcolli_pause_beside(w, contexts, n, left, sleeps);
         return 1;
     }
     if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))

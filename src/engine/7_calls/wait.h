@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_CALLS_WAIT_H
 
 #include "../1_state/context.h"
+#include "../../host/word.h"
 
 /* Passes some time between two looks: spin, then yield, then sleep. 0 when `timeout`, from the first pause on, is
  * over. Where ranks take turns on a core a yield hands the core to another one, unless each has a scheduling group of
@@ -15,14 +16,15 @@ typedef struct nbcolli_waiter {
     int in_vain;
 
     /* Where a driver runs the context. */
-    nbcoll_context *at; /* that it was at last */
-    uint32_t seen;      /* its news, before the last look */
+    nbcoll_context *at; /* the first that it was at last, */
+    size_t among;       /* of so many */
+    uint32_t seen;      /* their news, before the last look */
     nbcoll_context *helps; /* there it is counted: it makes passes, and the driver does not; null: nowhere */
     uint8_t slept; /* it will not help any more */
     uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
 } nbcolli_waiter;
 
-#define NBCOLLI_SLEEP_ON 64 /* contexts on which a waiter sleeps; with more of them only for a short time */
+#define NBCOLLI_SLEEP_ON NBCOLLI_WORDS /* contexts on which a waiter sleeps; with more of them only for a short time */
 
 /* The clock and the hooks are those of the first one. One that waits on a single context helps its driver while it does
  * not sleep. */
