@@ -3,8 +3,8 @@
 #
 # sh bench/linescan.sh LINESCAN [file or directory]...
 #
-# Seconds of linescan with the blocking scatter and with 4, 8 and 16 scatters in flight, over dummy operations a line:
-# medians of interleaved runs, and their ratios to blocking, as a Markdown table. (The paper that the application comes
+# Seconds of linescan with the blocking scatter, with 4, 8 and 16 scatters in flight, and with 4 and a driver for each
+# rank, over dummy operations a line: medians of interleaved runs, and their ratios to blocking, as a Markdown table. (The paper that the application comes
 # from reports up to 30% less time.) The environment may set RANKS (4), ROUNDS (5) and WORK ("0 10 30 100 300 1000").
 set -eu
 
@@ -29,8 +29,8 @@ one() {
 
 echo "$ranks ranks, $(nproc) processors, medians of $rounds interleaved runs, seconds (ratio to blocking)"
 echo
-echo "| operations a line | blocking | 4 in flight | 8 in flight | 16 in flight |"
-echo "|---:|---:|---:|---:|---:|"
+echo "| operations a line | blocking | 4 in flight | 8 in flight | 16 in flight | 4 and drivers |"
+echo "|---:|---:|---:|---:|---:|---:|"
 for work in ${WORK:-0 10 30 100 300 1000}; do
     : >"$results"
     round=0
@@ -39,6 +39,7 @@ for work in ${WORK:-0 10 30 100 300 1000}; do
         for flight in 4 8 16; do
             one $flight --concurrent $flight --work "$work" "$@"
         done
+        one driven --concurrent 4 --driver --work "$work" "$@"
         round=$((round + 1))
     done
     sort -k1,1 -k2,2g "$results" | awk -v work="$work" '
@@ -52,6 +53,6 @@ for work in ${WORK:-0 10 30 100 300 1000}; do
             printf "| %d | %.3f |", work, b
             for (f = 4; f <= 16; f *= 2)
                 printf " %.3f (%.2f) |", median(f), median(f) / b
-            print ""
+            printf " %.3f (%.2f) |\n", median("driven"), median("driven") / b
         }'
 done

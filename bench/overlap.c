@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a driver hides: two ranks, as processes, compute on core 0 and call nothing between start and wait. Their
  * drivers run on core 1, asleep when nothing was to do for 20 us, or never (spins); or on core 0, too; or a timer
- * interrupts them (ticks, by their period); or there are none.
+ * interrupts them (ticks, by their period); or there are none. `overlap 65536`: for this number of bytes only.
  *
  *     pure      start and wait, with that driver
  *     compute   both ranks compute, and nothing is started
@@ -33,9 +33,9 @@ static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
 #define MOST ((size_t)4 << 20)
 #define LEAST_NS 200000
 
-typedef enum place { ELSEWHERE, SPINNING, HERE, TICKS_50, TICKS_200, TICKS_5000, NOWHERE, PLACES } place;
-static const char *const places[PLACES] = {"core 1", "spins", "core 0", "50 us", "200 us", "1 ms", "none"};
-static const uint64_t periods[PLACES] = {0, 0, 0, 50000, 200000, 1000000, 0}; /* of ticks; 0: none */
+typedef enum place { ELSEWHERE, SPINNING, HERE, TICKS_10, TICKS_50, TICKS_200, TICKS_1000, NOWHERE, PLACES } place;
+static const char *const places[PLACES] = {"core 1", "spins", "core 0", "10 us", "50 us", "200 us", "1 ms", "none"};
+static const uint64_t periods[PLACES] = {0, 0, 0, 10000, 50000, 200000, 1000000, 0}; /* of ticks; 0: none */
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
 
 typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, ALLTOALL, KINDS } kind;
@@ -47,6 +47,7 @@ typedef struct shared {
     atomic_uint here; /* ranks that have come to a meeting, of all meetings */
     double from[RANKS], to[RANKS];
     double loops; /* a ns */
+    size_t bytes; /* of the only size to be measured; 0: all are */
 } shared;
 
 typedef struct rank {
@@ -55,7 +56,7 @@ typedef struct rank {
     unsigned meetings;
     nbcoll_context *contexts[2]; /* for any thread, which drivers are given; for one, which ticks interrupt */
     nbcoll_comm *comms[2], *comm; /* in them; that of the place */
-    nbcoll_driver *driver[TICKS_50];
+    nbcoll_driver *driver[TICKS_10];
     place at;
     char *send, *recv;
 } rank;
@@ -134,15 +135,15 @@ static double once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
 
 static void go_to(rank *me, place at)
 {
-    if (me->at < TICKS_50)
+    if (me->at < TICKS_10)
         must(nbcoll_driver_remove(me->driver[me->at], me->contexts[0]));
     else if (periods[me->at])
         must(nbcoll_tick_stop(me->contexts[1]));
-    if (at < TICKS_50)
+    if (at < TICKS_10)
         must(nbcoll_driver_add(me->driver[at], me->contexts[0]));
     else if (periods[at])
         must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, periods[at]));
-    me->comm = me->comms[at >= TICKS_50];
+    me->comm = me->comms[at >= TICKS_10];
     me->at = at;
     struct timespec t = {0, 300000}; /* it takes it over, and sleeps */
     nanosleep(&t, NULL);
@@ -247,7 +248,7 @@ static void open_rank(rank *me)
         must(nbcoll_context_create(NBCOLL_ABI, &context, &me->contexts[i]));
         must(nbcoll_comm_create(me->contexts[i], ep, NULL, &me->comms[i], NBCOLL_FOREVER));
     }
-    for (int p = 0; p < TICKS_50; p++) {
+    for (int p = 0; p < TICKS_10; p++) {
         int core = p != HERE;
         nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
                                        .spin_ns = p == SPINNING ? UINT64_MAX : core ? 0 : 1};
@@ -275,19 +276,21 @@ static void run_rank(void *memory, int number)
                "overlap");
     for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < SIZES; i++)
-            measure(&me, (kind)k, sizes[i]);
-    for (int p = 0; p < TICKS_50; p++)
+            if (!s->bytes || s->bytes == sizes[i])
+                measure(&me, (kind)k, sizes[i]);
+    for (int p = 0; p < TICKS_10; p++)
         must(nbcoll_driver_free(me.driver[p]));
     for (int i = 0; i < 2; i++)
         while (nbcoll_context_free(me.contexts[i]) == NBCOLL_ERR_BUSY)
             nbcoll_progress(me.contexts[i]);
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     bind_to(0);
+    s->bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
     for (int i = 0; i < 2; i++)
         must(nbcoll_shm_id_make(&s->id[i]));
     for (int i = 0; i < 20; i++) {

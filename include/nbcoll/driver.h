@@ -26,8 +26,8 @@
  *
  * What changes while a driver runs. Operations advance without calls. nbcoll_test looks, and progresses nothing. A wait
  * helps for a short time, by passes of its own, while the driver leaves that context to it, and then sleeps until the
- * driver wakes it. A wait for operations of several contexts, up to 64, is one sleep that each of their drivers ends; it
- * looks each millisecond where one of them has no driver, and on systems before Linux 5.16. Callbacks (`done`), CALL
+ * driver wakes it. A wait for operations of several contexts, up to 64, is one sleep that any of their drivers ends;
+ * it looks each millisecond where one of them has no driver, and on systems before Linux 5.16. Callbacks (`done`), CALL
  * steps, observers and the functions of host types and operations run on the thread of the driver as well. Steps of the
  * lane CALLER never do: they run in the next test, wait or progress; those of the lane PROGRESS run on the driver only.
  * nbcoll_progress may still be called. Between the runs of a driver, and after its last one, its contexts are as

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "word.h"
 
 int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest)
@@ -23,18 +24,15 @@ int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest)
 int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_t values[], uint64_t longest)
 {
     struct futex_waitv wait[NBCOLLI_WORDS] = {{0}};
-    struct timespec until;
+    static const nbcoll_host system = {.size = sizeof system}; /* whose clock the kernel's is */
 
     for (size_t i = 0; i < n; i++) {
         wait[i].val = values[i];
         wait[i].uaddr = (uintptr_t)words[i];
         wait[i].flags = FUTEX_32 | FUTEX_PRIVATE_FLAG;
     }
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(longest / 1000000000u);
-    until.tv_nsec += (long)(longest % 1000000000u);
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    uint64_t end = nbcolli_now(&system) + longest;
+    struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
     if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno == EAGAIN || errno == EINTR)
         return 1;
     return errno == ETIMEDOUT ? 0 : -1;

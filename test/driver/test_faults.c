@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a driver refuses, and how it ends: operations under way go back to their callers. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -64,6 +67,32 @@ static void a_context_is_in_one_driver_and_is_not_freed_there(void **state)
     EXPECT(OK, nbcoll_driver_add(other, w.context[0]));
     EXPECT(OK, nbcoll_barrier(w.comm[0], deadline));
     EXPECT(OK, nbcoll_driver_free(other));
+    scene_close(&w, driver);
+}
+
+/* Its thread binds itself where it may: else it stays where it is, and works. */
+static void a_driver_of_cores_outside_the_allowed_set_works_where_it_is(void **state)
+{
+    const int outside = CPU_SETSIZE - 1;
+    nbcoll_driver_config config = {.size = sizeof config, .cores = &outside, .core_count = 1};
+    nbcoll_driver *driver;
+    nbcoll_request q[2];
+    cpu_set_t allowed;
+    world w;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    if (CPU_ISSET(outside, &allowed))
+        skip();
+    scene_open(&w, 2, NULL);
+    EXPECT(OK, nbcoll_driver_create(&config, &driver));
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_driver_add(driver, w.context[r]));
+    EXPECT(OK, nbcoll_driver_start(driver));
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_ibarrier(w.comm[r], &q[r]));
+    for (int r = 0; r < 2; r++)
+        scene_watch(q[r]);
+    EXPECT(OK, nbcoll_wait_all(2, q, NULL, deadline));
     scene_close(&w, driver);
 }
 
@@ -319,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(a_context_is_in_one_driver_and_is_not_freed_there),
+        cmocka_unit_test(a_driver_of_cores_outside_the_allowed_set_works_where_it_is),
         cmocka_unit_test(a_thread_of_the_host_runs_it_until_it_is_stopped),
         cmocka_unit_test(a_run_ends_at_its_deadline),
         cmocka_unit_test(a_wait_goes_on_when_the_driver_is_freed),

@@ -454,12 +454,55 @@ static nbcoll_context *context_over(const nbcoll_shm_config *shm, const nbcoll_c
     return c;
 }
 
+static volatile sig_atomic_t own_signals;
+
+static void on_own(int number)
+{
+    (void)number;
+    own_signals++;
+}
+
+/* The library installs no handler: it refuses a signal that has none, and leaves the host's as it is. */
+static void use_signals(int rank, void *user)
+{
+    nbcoll_shm_config alone = {.size = sizeof alone, .id = fresh_id(), .ranks = 1};
+    nbcoll_context *c = context_over(&alone, NULL);
+    struct sigaction now;
+    sigset_t blocked;
+    (void)rank, (void)user;
+
+    signal(SIGRTMIN, SIG_DFL);
+    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period)); /* it would end the program */
+    signal(SIGRTMIN, SIG_IGN);
+    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period));
+    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, 1000, period));
+    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, -1, period));
+    signal(SIGRTMIN, on_own); /* of something else that the host does */
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGRTMIN);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period));
+    pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(c, SIGRTMIN, period));
+    for (uint64_t late = clock_ns() + 30 * SECOND; !own_signals && clock_ns() < late;)
+        ;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_tick_stop(c));
+    CHECK(own_signals > 0 && sigaction(SIGRTMIN, NULL, &now) == 0 && now.sa_handler == on_own);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(c));
+}
+
+static void a_signal_in_use_keeps_its_handler_and_one_without_is_refused(void **state)
+{
+    const crew one = CREW(1);
+    (void)state;
+    crew_succeeds(&one, use_signals, NULL);
+}
+
 static void be_refused(int rank, void *user)
 {
     nbcoll_shm_config alone = {.size = sizeof alone, .id = fresh_id(), .ranks = 1};
     nbcoll_context_config any = {.size = sizeof any, .flags = NBCOLL_ANY_THREAD};
     nbcoll_context *empty, *c = context_over(&alone, NULL);
-    sigset_t blocked;
     int status;
     (void)rank, (void)user;
 
@@ -468,19 +511,8 @@ static void be_refused(int rank, void *user)
     CHECK_STATUS(NBCOLL_ERR_NULL, nbcoll_tick(NULL));
     CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick(c));
     CHECK_STATUS(NBCOLL_ERR_ARGUMENT, nbcoll_tick_stop(c));
-    signal(SIGRTMIN, SIG_DFL);
-    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period)); /* it would end the program */
-    signal(SIGRTMIN, SIG_IGN);
-    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period));
-    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, 1000, period));
-    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, -1, period));
     handle_ticks();
     CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, NBCOLL_TICK_LEAST - 1));
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGRTMIN);
-    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-    CHECK_STATUS(NBCOLL_ERR_CONFIG, nbcoll_tick_start(c, SIGRTMIN, period));
-    pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
     CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(c, SIGRTMIN, period));
     CHECK_STATUS(NBCOLL_ERR_BUSY, nbcoll_tick_start(c, SIGRTMIN, period));
     CHECK_STATUS(NBCOLL_ERR_BUSY, nbcoll_context_free(c));
@@ -555,6 +587,7 @@ int main(void)
         cmocka_unit_test(they_do_nothing_inside_the_library_and_before_a_sleep),
         cmocka_unit_test(a_death_is_told_by_the_next_call),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(a_signal_in_use_keeps_its_handler_and_one_without_is_refused),
         cmocka_unit_test(transports_that_do_not_promise_it_are_refused),
         cmocka_unit_test(they_may_come_at_any_moment),
     };

@@ -157,7 +157,7 @@ static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
         atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
     int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
     for (size_t i = 0; i < on; i++) {
-        /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is under way */
+        /* Awake, and yet nothing: it may be held up in a callback. Idle: it does not know that something is there */
         unsigned state = atomic_load_explicit(&c[i]->driven.state, memory_order_relaxed); /* a look */
         w->stale |= is_over && (state == NBCOLLI_DRIVE_AWAKE || state == NBCOLLI_DRIVE_IDLE);
         atomic_fetch_sub_explicit(&c[i]->driven.sleepers, 1, memory_order_relaxed); /* too high a number is no harm */
