@@ -24,5 +24,5 @@ for round in ${ROUNDS:-1 2}; do
 done
 END
 chmod +x "$work/program"
-sh "$here/test/vm/guest.sh" --cores 4 --limit 90 --with "$program" --with /bin/sh --with /usr/bin/ib_send_lat \
+sh "$here/test/vm/guest.sh" --cores 4 --limit 200 --with "$program" --with /bin/sh --with /usr/bin/ib_send_lat \
     --with /usr/bin/ib_write_bw --with /usr/bin/ib_read_bw "$work/program"
