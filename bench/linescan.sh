@@ -4,8 +4,9 @@
 # sh bench/linescan.sh LINESCAN [file or directory]...
 #
 # Seconds of linescan with the blocking scatter, with 4, 8 and 16 scatters in flight, and with 4 and a driver for each
-# rank, over dummy operations a line: medians of interleaved runs, and their ratios to blocking, as a Markdown table. (The paper that the application comes
-# from reports up to 30% less time.) The environment may set RANKS (4), ROUNDS (5) and WORK ("0 10 30 100 300 1000").
+# rank, over dummy operations a line: medians of interleaved runs, and their ratios to blocking, as a Markdown table.
+# (The paper that the application comes from reports up to 30% less time.) The environment may set RANKS (4), ROUNDS (5)
+# and WORK ("0 10 30 100 300 1000").
 set -eu
 
 [ $# -ge 1 ] || {
