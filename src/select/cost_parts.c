@@ -123,9 +123,11 @@ int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
     return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
 }
 
-/* What fits into a cell is there at once, for half of what a post takes. What its owner has copied to its shelf is
- * copied or combined where it lies; of one part a long copy is followed while it is made. The rest is got from the
- * owner's memory. */
+/* What fits into a cell is there at once, for half of what a post takes; where each reader has another part it is found
+ * by a table, for as much as five posts take. What its owner has copied to its shelf is copied or combined where it
+ * lies; of one part a long copy is followed while it is made. The rest is got from the owner's memory, and the owner
+ * waits for that. */
+#define NBCOLLI_COST_TABLE 5
 nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed,
                                        uint64_t worked)
 {
@@ -135,8 +137,12 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
     if (nbcolli_cost_is_shelved(c, exposed)) {
         one = l.fetch + l.overhead + nbcolli_cost_later(bytes * c->copy, worked * c->gamma);
         copy = (exposed == bytes && nbcolli_cost_is_followed(c, bytes) ? NBCOLLI_SHELF_PIECE : exposed) * c->copy;
-    } else if (exposed > NBCOLLI_CELL_INLINE)
+    } else if (exposed > NBCOLLI_CELL_INLINE) {
         one += l.fetch + l.overhead - l.overhead / 2;
+        copy = l.alpha;
+    }
+    if (exposed != bytes)
+        one += NBCOLLI_COST_TABLE * l.overhead;
     return count ? l.alpha + 2 * l.overhead + copy + count * one : 0;
 }
 

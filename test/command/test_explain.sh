@@ -33,7 +33,7 @@ says 'chain_pipelined segment 4096' 'COST .*' bcast --ranks 8 --count 50000
 # by cost of memory, by memory, by a limit, by what is left
 says slots 'COST    1750 ns' bcast --ranks 8 --native
 prints 'the cost model: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, gamma 40 ps a byte, get 900 ns,'
-says slots 'COST    1040532 ns' bcast --ranks 8 --native --get 2 --count 2000000 # beyond the shelf
+says slots 'COST    1040882 ns' bcast --ranks 8 --native --get 2 --count 2000000 # beyond the shelf
 says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
 says binomial 'SIZE .*' bcast --ranks 8 --large 4001

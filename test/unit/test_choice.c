@@ -132,6 +132,27 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
     }
 }
 
+/* By the prices of four ranks that share cores: cells with a part for each reader take a look at a table, and who lends
+ * memory waits for its readers, which is one more turn of its core. */
+static void different_parts_of_few_bytes_go_by_messages(void **state)
+{
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .alpha_ns = 10182, .beta_ps = 85, .overhead_ns = 60,
+                          .eager_ps = 180, .get_ns = 900, .fetch_ns = 900, .eager = 4096, .shelf = 4 << 20,
+                          .shared = 1, .large = NBCOLL_BY_COST};
+    static const nbcoll_operation parts[] = {NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_ALLTOALL};
+    static const nbcoll_operation alike[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_GATHER,
+                                             NBCOLL_OPERATION_ALLGATHER};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_ptr_equal(choice_of(&terms, parts[i], 1).algorithm, named(parts[i], "flat"));
+        assert_ptr_equal(choice_of(&terms, parts[i], 8192).algorithm, named(parts[i], "slots"));
+    }
+    assert_ptr_equal(choice_of(&terms, NBCOLL_OPERATION_SCATTER, 512).algorithm,
+                     named(NBCOLL_OPERATION_SCATTER, "flat"));
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(choice_of(&terms, alike[i], 1).algorithm, named(alike[i], "slots"));
+}
+
 static void the_cheapest_parameters_come_with_the_algorithm(void **state)
 {
     nbcoll_terms terms = by_cost;
@@ -456,6 +477,7 @@ int main(void)
         cmocka_unit_test(the_cheapest_parameters_come_with_the_algorithm),
         cmocka_unit_test(more_segments_than_credits_are_long_messages),
         cmocka_unit_test(exposures_compete_where_all_share_memory),
+        cmocka_unit_test(different_parts_of_few_bytes_go_by_messages),
         cmocka_unit_test(without_costs_shared_memory_is_stronger_than_size),
         cmocka_unit_test(where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared),
         cmocka_unit_test(a_rule_is_stronger_than_shared_memory_and_cost),
