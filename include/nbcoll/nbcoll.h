@@ -397,14 +397,16 @@ typedef struct nbcoll_comm_config {
                       (nodes.h), whatever they have in common, so that one machine plays several. 0: as in the parent;
                       of a first communicator all that shares an endpoint before the last one, or, where it has one
                       endpoint alone, all ranks. Either all ranks name one, or none */
+    struct nbcoll_agent *agent; /* carries out what can be a program, from the start on, without this rank (offload.h).
+                                   All ranks give one, alike configured, or none. Null: the rank does it itself */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots and cells; the largest
- * `large`, costs), whatever each passed. Only the rules, and the credits of the contexts, must be the same, and either
+ * `large`, costs), whatever each passed. Only rules, agents, and the credits of the contexts must be alike, and either
  * all or none name a node: else all ranks get ERR_MISMATCH, and the host's log says which rank differs in what.
  * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
  * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
@@ -447,8 +449,9 @@ NBCOLL_API nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n,
                                                  const nbcoll_comm_config *config, nbcoll_comm **out, uint64_t timeout);
 
 /* A communicator of the same ranks; or of those that passed the same `colour`, ordered by `key`, then by rank in the
- * parent. Any colour < 0: *out becomes null. It has the parent's configuration. Collective over `comm`, an operation of
- * it like any other; *out is written when that ends with OK, and must be there until then. All ranks dup, with or
+ * parent. Any colour < 0: *out becomes null. It has the parent's configuration, but for its agent. Collective over
+ * `comm`, an operation of it like any other; *out is written when that ends with OK, and must be there until then. All
+ * ranks dup, with or
  * without a configuration, or all split, or all split by shared node: else no communicator is made, all get
  * ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
  * endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),

@@ -70,7 +70,9 @@ typedef struct nbcoll_program_config {
     X(EXPOSES, "it exposes memory: it is to be built for ranks that share none")                                       \
     X(TASKS, "it has more tasks than may be posted")                                                                   \
     X(QUEUE_PAIRS, "it needs more queue pairs than there may be")                                                      \
-    X(BUFFERS, "it needs more eager buffers than there may be")
+    X(BUFFERS, "it needs more eager buffers than there may be")                                                        \
+    X(DEPTH, "it has more messages on a queue pair than its agent has room for")                                       \
+    X(AGENT, "the communicator has no agent")
 typedef enum nbcoll_refusal_reason {
 #define NBCOLLI_REFUSAL_ENUM(name, text) NBCOLL_REFUSAL_##name,
     NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSAL_ENUM)
@@ -292,6 +294,29 @@ NBCOLL_API nbcoll_status nbcoll_agent_test(nbcoll_program_run *run);
 /* Ends all programs, those half way too: with the next progress the queue pairs are closed. Any thread. Errors:
  * ERR_NULL. */
 NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
+
+/* ---- communicators with an agent ------------------------------------------------------------------------------- */
+
+/* Where nbcoll_comm_config.agent names an agent, collectives of the communicator become programs, which are compiled at
+ * the first call, as all ranks do, and kept with its schedules; a start hands the program to the agent. It ends without
+ * this rank, which sees it in test, wait or progress. What is refused runs on the host's engine, on all ranks alike; so
+ * does what the program builds itself. The host has a thread that calls nbcoll_agent_progress; a wait meanwhile looks
+ * on without sleeping.
+ *
+ *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order, and serves no other one
+ *     (what is made of the communicator has none); it stays open until that is freed. The context is of one thread.
+ *     Else the communicator's creation is refused: ERR_UNSUPPORTED.
+ *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
+ *     place on all, where all may.
+ *   - Starting takes memory, compiling that of all ranks' programs.
+ *   - nbcoll_cancel of such an operation, or the loss of a rank, ends all that the agent has, with ERR_CANCELLED or
+ *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, and end
+ *     with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status, here at once,
+ *     elsewhere once it is known there. All other operations go on. */
+
+/* Would it be offloaded? OK: yes. Errors: ERR_UNSUPPORTED (no; *why, which may be null, says the reason), ERR_NULL,
+ * ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of nbcoll_compile. It keeps nothing. */
+NBCOLL_API nbcoll_status nbcoll_comm_offloads(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_refusal *why);
 
 #ifdef __cplusplus
 }

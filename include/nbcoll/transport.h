@@ -278,7 +278,7 @@ typedef struct nbcoll_offload {
     /* Lets go of so many more held sends, with the waits before each, or receives, posted already or not. */
     void (*enable)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives);
     /* OK: there were so many entries, which are consumed. PENDING: not yet. ERR_PEER_LOST: there will not be, since the
-     * peer has closed its end. ERR_TRANSPORT: a message did not fit its receive. */
+     * peer has closed its end of the pair, or its endpoint. ERR_TRANSPORT: a message did not fit its receive. */
     nbcoll_status (*wait)(nbcoll_endpoint *ep, nbcoll_completion_queue *completions, uint32_t count);
     /* Closes either (the other one null); pairs before their completion queues. From the return on no memory of this
      * rank's that was posted there is touched. */

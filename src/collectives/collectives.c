@@ -4,6 +4,7 @@
 #include "../engine/4_comm/cache.h"
 #include "../engine/4_comm/requests.h"
 #include "../engine/6_progress/lock.h"
+#include "../engine/6_progress/offloaded.h"
 #include "../engine/7_calls/request.h"
 #include "../engine/7_calls/start.h"
 #include "../reduce/reduce.h"
@@ -244,6 +245,8 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     nbcolli_request *r = nbcolli_request_open(comm, schedule, c->send, c->recv, c->extent);
     if (r)
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
+    if (r && schedule->program && !persistent)
+        return nbcolli_offloaded_begin(r, request);
     return nbcolli_begin(comm, r, persistent, request);
 }
 
@@ -266,7 +269,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what
     nbcolli_collective_call c = {.args = nbcolli_word_args(what, count), .send = send, .recv = recv};
     nbcoll_status s = nbcolli_call_begin(&c, comm, 0, request);
 
-    if (s == NBCOLL_OK)
+    if (s == NBCOLL_OK && !nbcolli_entry_of(*request)->program)
         nbcolli_memorise(comm, what, count, c.extent);
     return s;
 }

@@ -55,12 +55,8 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
         return NBCOLL_ERR_BUFFER;
     if (p->info.eager != a->config.eager)
         return NBCOLL_ERR_CONFIG;
-    for (uint32_t i = 0; i < p->info.queues - p->info.management; i++) {
-        const nbcoll_queue_view *q = &p->queue[i];
-        uint32_t most = q->kind == NBCOLL_QUEUE_BULK ? 2 * a->config.depth : a->config.depth; /* with their waits */
-        if (q->send_count > most || q->receive_count > a->config.depth)
-            return NBCOLL_ERR_LIMIT;
-    }
+    if (nbcolli_agent_excess(a, p))
+        return NBCOLL_ERR_LIMIT;
     return (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* told early, or by the run */
 }
 

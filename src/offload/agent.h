@@ -70,6 +70,9 @@ struct nbcoll_agent {
     _Atomic int failed; /* why, or OK */
 };
 
+/* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */
+uint32_t nbcolli_agent_excess(const nbcoll_agent *a, const nbcoll_program *p);
+
 /* agent_line.c */
 /* The line of a queue, opened if it is the first time. */
 nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q, uint32_t set,

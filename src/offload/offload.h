@@ -86,6 +86,14 @@ nbcoll_status nbcolli_compile_levels(nbcolli_compile *c);
 /* rank.c: the program of one rank, or only whether it is refused (`out` null). */
 nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program **out);
 
+/* agent_compile.c */
+/* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. */
+nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
+                                    int rank, nbcoll_program **out, nbcoll_refusal *why);
+const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
+/* Of what agents must have in common; never 0. */
+uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
+
 /* place.c */
 /* The longest beginning of a region that lies together, and where. */
 nbcoll_task_bytes nbcolli_offload_find(const nbcolli_offload_map *map, nbcoll_region region);

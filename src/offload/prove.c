@@ -331,7 +331,8 @@ nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const schedules[], c
     nbcoll_status status = made ? nbcolli_prove_all(&v, schedules, programs, meaning, made) : NBCOLL_ERR_MEMORY;
     nbcolli_arena_close(&v.arena);
     for (int rank = 0; made && rank < meaning->ranks; rank++)
-        nbcoll_schedule_free(made[rank]);
+        if (made[rank])
+            nbcolli_schedule_delete(made[rank]);
     nbcolli_arena_close(&rows);
     if (out) {
         memcpy(out, &v.why, size < sizeof v.why ? size : sizeof v.why);

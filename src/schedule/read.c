@@ -38,5 +38,7 @@ const char *nbcoll_kind_name(nbcoll_kind kind)
 void nbcolli_schedule_delete(nbcoll_schedule *s)
 {
     nbcoll_host host = s->host;
+    if (s->program)
+        s->free_program(s->program);
     nbcolli_free(&host, s, s->memory);
 }

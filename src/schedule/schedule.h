@@ -87,6 +87,8 @@ struct nbcoll_schedule {
     uint64_t serial;       /* of those that the owner has had: what was found for it is not taken for another one's */
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
+    struct nbcoll_program *program; /* by which the communicator's agent carries it out; null: runs do */
+    void (*free_program)(struct nbcoll_program *program); /* with the schedule */
 };
 
 /* The lane whose queue a step enters. */

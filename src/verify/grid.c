@@ -71,7 +71,8 @@ nbcoll_status nbcoll_verify_algorithm(const nbcoll_algorithm *algorithm, const n
     if (status == NBCOLL_OK)
         status = nbcolli_grid_prove(algorithm, &taken, &memory, schedules, out);
     for (int rank = 0; rank < taken.ranks; rank++)
-        nbcoll_schedule_free(schedules[rank]);
+        if (schedules[rank])
+            nbcolli_schedule_delete(schedules[rank]);
     nbcolli_free(&memory, schedules, bytes);
     return status;
 }

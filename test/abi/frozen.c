@@ -189,7 +189,7 @@ OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
 
-SIZE(nbcoll_comm_config, 72);
+SIZE(nbcoll_comm_config, 80);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -200,6 +200,7 @@ OFFSET(nbcoll_comm_config, flags, 40);
 OFFSET(nbcoll_comm_config, rules, 48);
 OFFSET(nbcoll_comm_config, rule_count, 56);
 OFFSET(nbcoll_comm_config, node, 64);
+OFFSET(nbcoll_comm_config, agent, 72);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);
@@ -921,6 +922,8 @@ VALUE(NBCOLL_REFUSAL_EXPOSES, 4);
 VALUE(NBCOLL_REFUSAL_TASKS, 5);
 VALUE(NBCOLL_REFUSAL_QUEUE_PAIRS, 6);
 VALUE(NBCOLL_REFUSAL_BUFFERS, 7);
+VALUE(NBCOLL_REFUSAL_DEPTH, 8);
+VALUE(NBCOLL_REFUSAL_AGENT, 9);
 VALUE(NBCOLL_TASK_SEND, 0);
 VALUE(NBCOLL_TASK_RECV, 1);
 VALUE(NBCOLL_TASK_WAIT, 2);

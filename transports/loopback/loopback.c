@@ -376,9 +376,11 @@ static void nbcolli_loopback_close(nbcoll_endpoint *ep)
     struct nbcolli_loopback_end *e = nbcolli_loopback_end_of(ep);
     nbcoll_loopback *w = e->world;
     struct nbcolli_loopback_port *port = e->port;
+    int rank = ep->rank;
     atomic_store(&port->armed, 0);
     nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));
     atomic_store_explicit(&port->state, NBCOLLI_LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
+    nbcolli_loopback_pairs_miss(w, rank);
     atomic_fetch_add(&w->departed, 1); /* seq_cst for nbcolli_loopback_wake */
     for (int i = 0; i < w->config.ranks; i++)
         nbcolli_loopback_wake(&w->port[i]);

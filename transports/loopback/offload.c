@@ -177,7 +177,9 @@ static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, nbcoll_queue_pair *p
         nbcolli_loopback_pair_leave(w, old);
         nbcolli_loopback_pair_free(w, old);
     }
-    if (mate && mate->is_closed)
+    /* relaxed: who leaves takes the lock afterwards */
+    int has_left = atomic_load_explicit(&w->port[pair->peer].state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT;
+    if (mate ? mate->is_closed : has_left)
         nbcolli_loopback_pair_lose(pair);
     else if (mate && !mate->mate) {
         pair->mate = mate;
@@ -288,6 +290,15 @@ static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair 
     nbcolli_loopback_offload_unlock(w);
     if (!stays)
         nbcolli_loopback_pair_free(w, pair);
+}
+
+void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
+{
+    nbcolli_loopback_offload_lock(w);
+    for (const nbcoll_queue_pair *pair = w->pairs; pair; pair = pair->next)
+        if (pair->peer == rank && !pair->mate && !pair->is_closed)
+            nbcolli_loopback_pair_lose(pair);
+    nbcolli_loopback_offload_unlock(w);
 }
 
 void nbcolli_loopback_pairs_free(nbcoll_loopback *w)

@@ -160,6 +160,8 @@ nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work 
 
 /* offload.c */
 extern const nbcoll_offload nbcolli_loopback_offload;
+/* The rank has left: pairs with it that it has not opened are lost. */
+void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank);
 /* Frees all that have stayed, with the world. */
 void nbcolli_loopback_pairs_free(nbcoll_loopback *w);
 

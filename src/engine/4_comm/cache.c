@@ -3,6 +3,7 @@
 #include "cache.h"
 
 #include "nbcoll/select.h"
+#include "programs.h"
 #include "../3_run/cells.h"
 #include "../3_run/pool.h"
 #include "../../host/host.h"
@@ -131,6 +132,11 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     nbcoll_choice choice = {.size = sizeof choice};
     nbcoll_args args = e->args;
 
+    if (comm->config.agent) {
+        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, &e->schedule, NULL);
+        if (offloaded != NBCOLL_ERR_UNSUPPORTED)
+            return offloaded == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : offloaded;
+    }
     nbcoll_comm_terms(comm, &terms);
     nbcoll_status s = nbcoll_select(&terms, &args, &choice);
     if (s != NBCOLL_OK)

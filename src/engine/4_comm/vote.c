@@ -3,6 +3,7 @@
 #include "vote.h"
 
 #include "area.h"
+#include "programs.h"
 #include "terms.h"
 #include "../../select/select.h"
 
@@ -111,6 +112,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
                           .eager = nbcolli_vote_eager(comm->config.eager, far->payload),
-                          .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count),
+                          .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count) ^
+                                   nbcolli_comm_agent_hash(comm),
                           .area = nbcolli_area_offer(comm, over->size)};
 }

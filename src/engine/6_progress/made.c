@@ -137,7 +137,8 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
         snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
                  v->credits, first->credits);
     else
-        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules than rank 0", rank);
+        snprintf(text, sizeof text, "no communicator is made: rank %d has other rules or another agent than rank 0",
+                 rank);
     host->log(host->user, NBCOLL_ERR_MISMATCH, text);
 }
 

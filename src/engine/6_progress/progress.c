@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include "made.h"
+#include "offloaded.h"
 #include "../2_wire/control.h"
 #include "../2_wire/giveup.h"
 #include "../2_wire/post.h"
@@ -159,7 +160,7 @@ static void nbcolli_losses_everywhere(nbcoll_context *c)
 /* Says what this rank has still to say to others, and notes whether there is news for later drains. */
 static void nbcolli_news_left(nbcoll_context *c)
 {
-    c->news = 0;
+    c->news = c->offloaded != NULL;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         if (link->unsaid)
             nbcolli_say_starved(link);
@@ -202,6 +203,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 
 void nbcolli_drain_news(nbcoll_context *c)
 {
+    if (c->offloaded)
+        nbcolli_offloaded_look(c);
     for (;;) {
         nbcolli_losses_everywhere(c);
         if (c->failing) {

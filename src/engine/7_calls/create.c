@@ -9,6 +9,7 @@
 #include "../3_run/pool.h"
 #include "../4_comm/area.h"
 #include "../4_comm/comm.h"
+#include "../4_comm/programs.h"
 #include "../4_comm/requests.h"
 #include "../4_comm/sides.h"
 #include "../4_comm/vote.h"
@@ -136,6 +137,8 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
     nbcoll_comm *comm;
     nbcoll_status s = nbcolli_create_check(c, n, ep);
 
+    if (s == NBCOLL_OK)
+        s = nbcolli_agent_suits(c, config->agent, ep[n - 1]);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_links_open(c, n, ep, &home);
@@ -210,16 +213,18 @@ static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, const nbcoll_com
     return s;
 }
 
-/* With the parent's configuration. */
+/* With the parent's configuration, but for its agent, which serves that one. */
 static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
                                             nbcoll_request *request)
 {
     if (!out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(parent->context);
-    return s == NBCOLL_OK
-               ? nbcolli_leave(parent->context, nbcolli_create_derive(parent, &parent->config, mine, out, request))
-               : s;
+    if (s != NBCOLL_OK)
+        return s;
+    nbcoll_comm_config config = parent->config;
+    config.agent = NULL;
+    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, &config, mine, out, request));
 }
 
 static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
@@ -289,6 +294,10 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_comm_config_read(given, &config);
+    if (s == NBCOLL_OK && config.agent)
+        s = nbcolli_has_ranks_of_endpoint(comm)
+                ? nbcolli_agent_suits(comm->context, config.agent, comm->link->endpoint)
+                : NBCOLL_ERR_UNSUPPORTED;
     return nbcolli_leave(comm->context,
                          s == NBCOLL_OK ? nbcolli_create_derive(comm, &config, nbcolli_as_parent(comm), out, request)
                                         : s);

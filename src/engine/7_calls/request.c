@@ -10,6 +10,7 @@
 #include "../4_comm/requests.h"
 #include "../5_match/agree.h"
 #include "../5_match/ask.h"
+#include "../6_progress/offloaded.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
 
@@ -219,6 +220,8 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 
     if (nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
+    else if (r->program)
+        nbcolli_note_failure(r->comm, s, -1, r->comm->next_tag);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {
@@ -304,6 +307,8 @@ static void nbcolli_request_cancel(nbcolli_request *r)
 {
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
+    else if (r->program)
+        nbcoll_agent_cancel(r->comm->config.agent);
     else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
 }
@@ -420,7 +425,8 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
     if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
-        return nbcolli_start_over(r->comm, nbcolli_request_start(r));
+        return nbcolli_start_over(r->comm, nbcolli_is_offloaded(r) ? nbcolli_offloaded_start(r)
+                                                                   : nbcolli_request_start(r));
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
 }

@@ -15,7 +15,9 @@ static nbcoll_status nbcolli_shrink_begin(nbcoll_comm *comm, nbcoll_comm **out, 
 
     if (!nbcolli_shrink_fits(comm) || UINT32_MAX - link->serial <= (uint32_t)comm->size)
         return NBCOLL_ERR_LIMIT;
-    nbcoll_status status = nbcolli_comm_open(link, &comm->config, comm->size, &made);
+    nbcoll_comm_config config = comm->config;
+    config.agent = NULL;
+    nbcoll_status status = nbcolli_comm_open(link, &config, comm->size, &made);
     if (status != NBCOLL_OK)
         return status;
     nbcolli_shrink *s = nbcolli_shrink_make(comm);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that a communicator's agent carries out: see offloaded.h. */
+#include "offloaded.h"
+
+#include "../1_state/failure.h"
+#include "../3_run/queue.h"
+#include "../4_comm/programs.h"
+#include "../4_comm/requests.h"
+
+nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_broken(comm);
+
+    if (s == NBCOLL_OK)
+        s = nbcoll_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv, &r->program);
+    if (s != NBCOLL_OK)
+        return s;
+    comm->active++;
+    c->active++;
+    r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
+    r->next = c->offloaded;
+    c->offloaded = r;
+    c->news = 1;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_offloaded_start(r);
+    if (s != NBCOLL_OK) {
+        nbcolli_request_discard(r->context, r);
+        return s;
+    }
+    *request = nbcolli_request_handle(r);
+    return NBCOLL_OK;
+}
+
+static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
+{
+    nbcoll_comm *comm = r->comm;
+
+    if (status != NBCOLL_OK)
+        nbcolli_note_failure(comm, status, -1, comm->next_tag);
+    comm->active--;
+    comm->context->active--;
+    r->program = NULL;
+    r->status = status;
+    nbcolli_request_end(comm->context, r);
+}
+
+void nbcolli_offloaded_look(nbcoll_context *c)
+{
+    for (nbcolli_request **at = &c->offloaded; *at;) {
+        nbcolli_request *r = *at;
+        nbcoll_status broken = nbcolli_broken(r->comm);
+
+        if (broken != NBCOLL_OK) /* no member can be waited for any more */
+            nbcoll_agent_cancel(r->comm->config.agent);
+        nbcoll_status status = nbcoll_agent_test(r->program);
+        if (status == NBCOLL_PENDING) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        nbcolli_offloaded_end(r, status == NBCOLL_ERR_CANCELLED && broken != NBCOLL_OK ? broken : status);
+    }
+}

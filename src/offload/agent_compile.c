@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Programs that the agents of all ranks can take. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "agent.h"
+
+const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a)
+{
+    return a->ep;
+}
+
+uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
+{
+    uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^
+                    a->config.in_flight;
+    return (uint32_t)((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) | 1;
+}
+
+uint32_t nbcolli_agent_excess(const nbcoll_agent *a, const nbcoll_program *p)
+{
+    for (uint32_t i = 0; i < p->info.queues - p->info.management; i++) {
+        const nbcoll_queue_view *q = &p->queue[i];
+        uint32_t most = q->kind == NBCOLL_QUEUE_BULK ? 2 * a->config.depth : a->config.depth; /* with their waits */
+        if (q->send_count > most)
+            return q->send_count;
+        if (q->receive_count > a->config.depth)
+            return q->receive_count;
+    }
+    return 0;
+}
+
+/* All ranks are refused if one has too many messages, so that all know alike. */
+static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_program *const programs[], int ranks,
+                                            nbcoll_refusal *why)
+{
+    for (int rank = 0; rank < ranks; rank++) {
+        uint32_t excess = nbcolli_agent_excess(a, programs[rank]);
+        if (!excess)
+            continue;
+        nbcoll_refusal said = {.size = why ? why->size : sizeof said,
+                               .reason = NBCOLL_REFUSAL_DEPTH,
+                               .rank = rank,
+                               .needed = excess,
+                               .allowed = a->config.depth};
+        snprintf(said.text, sizeof said.text, "%s: rank %d: %s: %" PRIu32 ", and %" PRIu32 " are allowed",
+                 programs[rank]->name, rank, nbcoll_refusal_text(said.reason), excess, a->config.depth);
+        if (why)
+            memcpy(why, &said, why->size < sizeof said ? why->size : sizeof said);
+        return NBCOLL_ERR_UNSUPPORTED;
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
+                                    int rank, nbcoll_program **out, nbcoll_refusal *why)
+{
+    nbcoll_program_config config = {
+        .size = sizeof config, .host = &a->host, .eager = a->config.eager, .in_flight = a->config.in_flight};
+    size_t bytes = (size_t)ranks * sizeof(nbcoll_program *);
+    nbcoll_program **programs = nbcolli_alloc(&a->host, bytes, sizeof *programs);
+    if (!programs)
+        return NBCOLL_ERR_MEMORY;
+    memset(programs, 0, bytes);
+    nbcoll_status status = nbcoll_compile(schedules, ranks, &config, 0, ranks, programs, why);
+    if (status == NBCOLL_OK) {
+        status = nbcolli_agent_fits_all(a, programs, ranks, why);
+        if (status == NBCOLL_OK) {
+            *out = programs[rank];
+            programs[rank] = NULL;
+        }
+        for (int i = 0; i < ranks; i++)
+            nbcoll_program_free(programs[i]);
+    }
+    nbcolli_free(&a->host, programs, bytes);
+    return status;
+}

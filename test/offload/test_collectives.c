@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators with an agent: the calls of collectives become programs, and have the results of serial C; what is
+ * refused runs on the host's engine; cancelling, and a rank that goes, end all that the agents have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "nbcoll/offload.h"
+#include "operation.h"
+#include "world.h"
+
+enum { MOST = 9, ROUNDS = 40, COUNT = 20000 };
+
+typedef struct scene {
+    world w;
+    nbcoll_agent *agent[MOST];
+} scene;
+
+static void scene_open_with(scene *s, int ranks, uint32_t flags, nbcoll_agent_config config)
+{
+    nbcoll_request request[MOST];
+    memset(s, 0, sizeof *s);
+    world_open_contexts(&s->w, ranks, NULL, NULL);
+    for (int rank = 0; rank < ranks; rank++) {
+        nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+        EXPECT(OK, nbcoll_agent_open(s->w.endpoint[rank], &config, &s->agent[rank]));
+        comm.agent = s->agent[rank];
+        comm.flags = flags;
+        EXPECT(OK, nbcoll_comm_icreate(s->w.context[rank], s->w.endpoint[rank], &comm, &s->w.comm[rank],
+                                       &request[rank]));
+    }
+    world_finish(&s->w, (size_t)ranks, request);
+}
+
+static void scene_open(scene *s, int ranks, uint32_t flags)
+{
+    scene_open_with(s, ranks, flags, (nbcoll_agent_config){.size = sizeof(nbcoll_agent_config), .in_flight = 2});
+}
+
+static void scene_close(scene *s)
+{
+    for (int rank = 0; rank < s->w.ranks; rank++) {
+        nbcoll_agent_progress(s->agent[rank]); /* frees what has been reported */
+        EXPECT(OK, nbcoll_agent_close(s->agent[rank]));
+    }
+    world_close(&s->w);
+}
+
+/* Gives turns, in a random order, to agents and to ranks. */
+static void scene_settle(scene *s, nbcoll_request requests[], nbcoll_status statuses[])
+{
+    int left = s->w.ranks;
+    for (int rank = 0; rank < s->w.ranks; rank++)
+        left -= !requests[rank].at;
+    for (long turn = 0; left; turn++) {
+        int rank = (int)(world_random(&s->w.random) % (unsigned)s->w.ranks);
+        world_watchdog(&s->w, turn < 10000000);
+        if (turn % 2)
+            nbcoll_agent_progress(s->agent[rank]);
+        if (!requests[rank].at)
+            continue;
+        nbcoll_status status = nbcoll_test(&requests[rank]);
+        if (status == NBCOLL_PENDING)
+            continue;
+        statuses[rank] = status;
+        left--;
+    }
+}
+
+static void scene_call(scene *s, const operation *o, int is_persistent)
+{
+    nbcoll_request requests[MOST] = {{0}};
+    nbcoll_status statuses[MOST] = {NBCOLL_OK};
+    share buffers[MOST];
+    for (int rank = 0; rank < s->w.ranks; rank++) {
+        buffers[rank] = share_make(o, rank, s->w.ranks);
+        if (!is_persistent) {
+            EXPECT(OK, operation_start(o, &buffers[rank], s->w.comm[rank], &requests[rank]));
+            continue;
+        }
+        EXPECT(OK, operation_init(o, &buffers[rank], s->w.comm[rank], &requests[rank]));
+        EXPECT(OK, nbcoll_start(&requests[rank]));
+    }
+    if (is_persistent)
+        for (int left = s->w.ranks; left;) {
+            left = 0;
+            for (int rank = 0; rank < s->w.ranks; rank++) {
+                nbcoll_agent_progress(s->agent[rank]);
+                nbcoll_status status = nbcoll_test(&requests[rank]);
+                assert_true(status == NBCOLL_OK || status == NBCOLL_PENDING);
+                left += status == NBCOLL_PENDING;
+            }
+        }
+    else
+        scene_settle(s, requests, statuses);
+    for (int rank = 0; rank < s->w.ranks; rank++) {
+        assert_int_equal(statuses[rank], NBCOLL_OK);
+        operation_check(o, &buffers[rank], rank, s->w.ranks);
+        share_free(&buffers[rank]);
+        if (is_persistent)
+            EXPECT(OK, nbcoll_request_free(&requests[rank]));
+    }
+}
+
+static void collectives_of_an_agent_have_the_values_of_serial_c(void **state)
+{
+    uint64_t seed = 5;
+    (void)state;
+    for (int ranks = 1; ranks <= MOST; ranks += 2) {
+        scene s;
+        scene_open(&s, ranks, ranks == 5 ? NBCOLL_COUNTS_KNOWN : 0);
+        for (int i = 0; i < ROUNDS * 2; i++) {
+            operation o = operation_random(&seed, ranks, 300);
+            o.counts_known = ranks == 5;
+            scene_call(&s, &o, i % 4 == 3);
+        }
+        scene_close(&s);
+    }
+}
+
+static nbcoll_args args_of(nbcoll_operation what, nbcoll_type type)
+{
+    return (nbcoll_args){
+        .size = sizeof(nbcoll_args), .operation = what, .count = 10, .reduction = {type, NBCOLL_SUM}};
+}
+
+static void what_becomes_no_program_says_why(void **state)
+{
+    nbcoll_args allreduce = args_of(NBCOLL_OPERATION_ALLREDUCE, NBCOLL_INT32);
+    nbcoll_args alltoallv = args_of(NBCOLL_OPERATION_ALLTOALLV, NBCOLL_INT32);
+    nbcoll_args large = args_of(NBCOLL_OPERATION_ALLTOALL, NBCOLL_BYTE);
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_comm *dup[2];
+    nbcoll_request request[2];
+    scene s;
+    (void)state;
+    scene_open(&s, 2, 0);
+    EXPECT(OK, nbcoll_comm_offloads(s.w.comm[0], &allreduce, &why));
+    EXPECT(ERR_UNSUPPORTED, nbcoll_comm_offloads(s.w.comm[0], &alltoallv, &why));
+    assert_int_equal(why.reason, NBCOLL_REFUSAL_BLOCKS);
+    assert_string_equal(why.text, nbcoll_refusal_text(NBCOLL_REFUSAL_BLOCKS));
+    for (int rank = 0; rank < 2; rank++)
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[rank], &dup[rank], &request[rank]));
+    world_finish(&s.w, 2, request);
+    EXPECT(ERR_UNSUPPORTED, nbcoll_comm_offloads(dup[0], &allreduce, &why));
+    assert_int_equal(why.reason, NBCOLL_REFUSAL_AGENT);
+    large.count = COUNT;
+    EXPECT(OK, nbcoll_comm_offloads(s.w.comm[0], &large, NULL));
+    EXPECT(ERR_NULL, nbcoll_comm_offloads(NULL, &large, NULL));
+    scene_close(&s);
+}
+
+/* Eager buffers of 64 bytes: four messages, and one fits. The host's engine needs no turn of an agent's. */
+static void what_agents_have_no_room_for_runs_on_the_engine(void **state)
+{
+    nbcoll_args args = args_of(NBCOLL_OPERATION_BCAST, NBCOLL_BYTE);
+    nbcoll_refusal why = {.size = sizeof why};
+    char bytes[2][250];
+    nbcoll_request request[2];
+    scene s;
+    (void)state;
+    scene_open_with(&s, 2, 0, (nbcoll_agent_config){.size = sizeof(nbcoll_agent_config), .eager = 64, .depth = 1});
+    args.count = sizeof bytes[0];
+    EXPECT(ERR_UNSUPPORTED, nbcoll_comm_offloads(s.w.comm[1], &args, &why));
+    assert_int_equal(why.reason, NBCOLL_REFUSAL_DEPTH);
+    assert_int_equal(why.needed, 4);
+    for (int rank = 0; rank < 2; rank++) {
+        memset(bytes[rank], 7 + rank, sizeof bytes[rank]);
+        EXPECT(OK, nbcoll_ibcast(bytes[rank], sizeof bytes[rank], NBCOLL_BYTE, 0, s.w.comm[rank], &request[rank]));
+    }
+    world_finish(&s.w, 2, request);
+    assert_memory_equal(bytes[1], bytes[0], sizeof bytes[0]);
+    scene_close(&s);
+}
+
+/* Neither rank progresses: the agents do all of it, and a look is enough. */
+static void a_started_collective_needs_nothing_of_its_ranks(void **state)
+{
+    nbcoll_request requests[4];
+    int64_t sum[4], mine[4];
+    scene s;
+    (void)state;
+    scene_open(&s, 4, 0);
+    for (int rank = 0; rank < 4; rank++) {
+        mine[rank] = rank + 1;
+        EXPECT(OK, nbcoll_iallreduce(&mine[rank], &sum[rank], 1, NBCOLL_INT64, NBCOLL_SUM, s.w.comm[rank],
+                                     &requests[rank]));
+    }
+    for (int turn = 0; turn < 100; turn++)
+        nbcoll_agent_progress(s.agent[turn % 4]);
+    for (int rank = 0; rank < 4; rank++) {
+        EXPECT(OK, nbcoll_test(&requests[rank]));
+        assert_int_equal(sum[rank], 10);
+    }
+    scene_close(&s);
+}
+
+static void operations_of_agent_and_engine_are_under_way_together(void **state)
+{
+    size_t counts[3][3], displs[3][3];
+    int32_t sent[3][3], got[3][3], sum[3], mine[3];
+    nbcoll_request programs[3], runs[3];
+    nbcoll_status statuses[3] = {NBCOLL_OK};
+    scene s;
+    (void)state;
+    scene_open(&s, 3, 0);
+    for (int rank = 0; rank < 3; rank++) {
+        mine[rank] = 1;
+        for (size_t i = 0; i < 3; i++) {
+            counts[rank][i] = 1;
+            displs[rank][i] = i;
+            sent[rank][i] = rank;
+        }
+        EXPECT(OK, nbcoll_iallreduce(&mine[rank], &sum[rank], 1, NBCOLL_INT32, NBCOLL_SUM, s.w.comm[rank],
+                                     &programs[rank]));
+        EXPECT(OK, nbcoll_ialltoallv(sent[rank], counts[rank], displs[rank], got[rank], counts[rank], displs[rank],
+                                     NBCOLL_INT32, s.w.comm[rank], &runs[rank]));
+    }
+    world_finish(&s.w, 3, runs); /* no agent has had a turn */
+    for (int rank = 0; rank < 3; rank++)
+        assert_int_equal(got[2][rank], rank);
+    scene_settle(&s, programs, statuses);
+    assert_int_equal(sum[1], 3);
+    scene_close(&s);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
+
+static char data[4][COUNT];
+
+static void start_bcast(scene *s, nbcoll_request requests[4], int last)
+{
+    for (int rank = 0; rank < 4; rank++)
+        memset(data[rank], 1 + rank, COUNT);
+    for (int rank = 0; rank <= last; rank++)
+        EXPECT(OK, nbcoll_ibcast(data[rank], COUNT, NBCOLL_BYTE, 0, s->w.comm[rank], &requests[rank]));
+}
+
+/* Ranks whose program ended all the same had what they needed. */
+static void a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards(void **state)
+{
+    nbcoll_request requests[4] = {{0}};
+    nbcoll_status statuses[4] = {NBCOLL_OK};
+    scene s;
+    (void)state;
+    scene_open(&s, 4, 0);
+    start_bcast(&s, requests, 3);
+    nbcoll_agent_progress(s.agent[1]); /* it has cleared its sender, and nothing has come */
+    EXPECT(OK, nbcoll_cancel(requests[1]));
+    EXPECT(PENDING, nbcoll_test(&requests[1])); /* its agent may still write */
+    nbcoll_agent_progress(s.agent[1]);
+    EXPECT(ERR_CANCELLED, nbcoll_test(&requests[1]));
+    assert_int_equal(nbcoll_comm_active(s.w.comm[1]), 0);
+    scene_settle(&s, requests, statuses);
+    for (int rank = 0; rank < 4; rank++)
+        assert_true(rank == 1 || statuses[rank] == NBCOLL_ERR_PEER_LOST || statuses[rank] == NBCOLL_OK);
+    assert_int_equal(statuses[0], NBCOLL_ERR_PEER_LOST);
+    assert_int_equal(data[1][0], 2);
+    assert_int_equal(data[1][COUNT - 1], 2);
+    EXPECT(ERR_CANCELLED, nbcoll_ibcast(data[1], COUNT, NBCOLL_BYTE, 0, s.w.comm[1], &requests[1]));
+    scene_close(&s);
+}
+
+static void a_deadline_ends_a_blocking_call_whose_peers_never_start(void **state)
+{
+    scene s;
+    (void)state;
+    scene_open(&s, 2, 0);
+    EXPECT(ERR_TIMEOUT, nbcoll_bcast(data[1], COUNT, NBCOLL_BYTE, 0, s.w.comm[1], 1000000));
+    assert_int_equal(nbcoll_comm_active(s.w.comm[1]), 1); /* its agent has not closed the queue pairs yet */
+    nbcoll_agent_progress(s.agent[1]);
+    nbcoll_progress(s.w.context[1]);
+    assert_int_equal(nbcoll_comm_active(s.w.comm[1]), 0);
+    scene_close(&s);
+}
+
+/* Rank 3 goes before it has started, or opened any queue pair: as one that leaves, or, in the middle of an operation of
+ * the engine's, as one that is lost. */
+static void rank_3_goes(int is_lost)
+{
+    nbcoll_request requests[4] = {{0}};
+    nbcoll_status statuses[4] = {NBCOLL_OK};
+    size_t none[4] = {0};
+    scene s;
+    scene_open(&s, 4, 0);
+    if (is_lost)
+        EXPECT(OK, nbcoll_ialltoallv(NULL, none, none, NULL, none, none, NBCOLL_BYTE, s.w.comm[3], &requests[3]));
+    for (int rank = 0; rank < 3; rank++)
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &requests[rank]));
+    EXPECT(OK, nbcoll_agent_close(s.agent[3]));
+    s.agent[3] = NULL;
+    EXPECT(OK, nbcoll_context_abandon(s.w.context[3], NULL, NULL));
+    s.w.context[3] = NULL;
+    for (int rank = 0, left = 3; left;) {
+        rank = (int)(world_random(&s.w.random) % 3);
+        nbcoll_agent_progress(s.agent[rank]);
+        statuses[rank] = requests[rank].at ? nbcoll_test(&requests[rank]) : statuses[rank];
+        left = !!requests[0].at + !!requests[1].at + !!requests[2].at;
+    }
+    for (int rank = 0; rank < 3; rank++)
+        assert_int_equal(statuses[rank], NBCOLL_ERR_PEER_LOST);
+    scene_close(&s);
+}
+
+static void a_rank_that_leaves_ends_the_programs_that_need_it(void **state)
+{
+    (void)state;
+    rank_3_goes(0);
+}
+
+static void a_rank_that_is_lost_ends_all_programs(void **state)
+{
+    (void)state;
+    rank_3_goes(1);
+}
+
+static void a_context_is_not_abandoned_while_an_agent_writes(void **state)
+{
+    nbcoll_request request;
+    scene s;
+    (void)state;
+    scene_open(&s, 2, 0);
+    EXPECT(OK, nbcoll_ibarrier(s.w.comm[0], &request));
+    EXPECT(ERR_BUSY, nbcoll_context_abandon(s.w.context[0], NULL, NULL));
+    EXPECT(OK, nbcoll_cancel(request));
+    nbcoll_agent_progress(s.agent[0]);
+    EXPECT(ERR_CANCELLED, nbcoll_test(&request));
+    scene_close(&s);
+}
+
+/* ---- refused creations ----------------------------------------------------------------------------------------- */
+
+static void all_ranks_have_like_agents_or_none(void **state)
+{
+    nbcoll_request request[2];
+    nbcoll_status statuses[2];
+    nbcoll_agent *agent;
+    world w;
+    (void)state;
+    world_open_contexts(&w, 2, NULL, NULL);
+    nbcoll_agent_config config = {.size = sizeof config};
+    EXPECT(OK, nbcoll_agent_open(w.endpoint[0], &config, &agent));
+    for (int rank = 0; rank < 2; rank++) {
+        nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+        comm.agent = rank ? NULL : agent;
+        EXPECT(OK, nbcoll_comm_icreate(w.context[rank], w.endpoint[rank], &comm, &w.comm[rank], &request[rank]));
+    }
+    world_settle(&w, 2, request, statuses);
+    assert_int_equal(statuses[0], NBCOLL_ERR_MISMATCH);
+    EXPECT(OK, nbcoll_agent_close(agent));
+    world_close(&w);
+}
+
+static void an_agent_of_another_endpoint_is_refused(void **state)
+{
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_agent_config config = {.size = sizeof config};
+    nbcoll_request request;
+    nbcoll_agent *agent;
+    world w;
+    (void)state;
+    world_open_contexts(&w, 2, NULL, NULL);
+    EXPECT(OK, nbcoll_agent_open(w.endpoint[1], &config, &agent));
+    comm.agent = agent;
+    EXPECT(ERR_UNSUPPORTED, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &comm, &w.comm[0], &request));
+    EXPECT(OK, nbcoll_agent_close(agent));
+    for (int rank = 0; rank < 2; rank++)
+        nbcoll_endpoint_close(w.endpoint[rank]);
+    world_close(&w);
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    nbcoll_agent *agent;
+    atomic_int stops;
+} worker;
+
+static void *work(void *user)
+{
+    worker *me = user;
+    while (!atomic_load(&me->stops))
+        nbcoll_agent_progress(me->agent);
+    return NULL;
+}
+
+static scene threads;
+
+static void rank_with_an_agent_thread(world *w, int rank, void *user)
+{
+    worker me = {.agent = threads.agent[rank]};
+    pthread_t thread;
+    (void)user;
+    assert_int_equal(pthread_create(&thread, NULL, work, &me), 0);
+    for (int i = 0; i < 50; i++) {
+        int32_t mine[40], sum[40];
+        for (int k = 0; k < 40; k++)
+            mine[k] = rank + i + k;
+        EXPECT(OK, nbcoll_allreduce(mine, sum, 40, NBCOLL_INT32, NBCOLL_SUM, w->comm[rank], NBCOLL_FOREVER));
+        for (int k = 0; k < 40; k++)
+            assert_int_equal(sum[k], 3 + 3 * (i + k));
+    }
+    atomic_store(&me.stops, 1);
+    pthread_join(thread, NULL);
+}
+
+static void agents_may_be_threads(void **state)
+{
+    (void)state;
+    scene_open(&threads, 3, 0);
+    world_threads(&threads.w, rank_with_an_agent_thread, NULL);
+    scene_close(&threads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_of_an_agent_have_the_values_of_serial_c),
+        cmocka_unit_test(what_becomes_no_program_says_why),
+        cmocka_unit_test(what_agents_have_no_room_for_runs_on_the_engine),
+        cmocka_unit_test(a_started_collective_needs_nothing_of_its_ranks),
+        cmocka_unit_test(operations_of_agent_and_engine_are_under_way_together),
+        cmocka_unit_test(a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards),
+        cmocka_unit_test(a_deadline_ends_a_blocking_call_whose_peers_never_start),
+        cmocka_unit_test(a_rank_that_leaves_ends_the_programs_that_need_it),
+        cmocka_unit_test(a_rank_that_is_lost_ends_all_programs),
+        cmocka_unit_test(a_context_is_not_abandoned_while_an_agent_writes),
+        cmocka_unit_test(all_ranks_have_like_agents_or_none),
+        cmocka_unit_test(an_agent_of_another_endpoint_is_refused),
+        cmocka_unit_test(agents_may_be_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
