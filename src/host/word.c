@@ -23,7 +23,7 @@ int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest)
 #ifdef SYS_futex_waitv
 int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_t values[], uint64_t longest)
 {
-    struct futex_waitv wait[NBCOLLI_WORDS] = {{0}};
+    struct futex_waitv wait[NBCOLLI_WORDS_MOST] = {{0}};
     static const nbcoll_host system = {.size = sizeof system}; /* whose clock the kernel's is */
 
     for (size_t i = 0; i < n; i++) {

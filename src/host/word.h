@@ -12,9 +12,9 @@
 /* Sleeps while the word has this value, at most `longest` nanoseconds; also shorter. 0: for so long. */
 int nbcolli_word_sleep(_Atomic uint32_t *word, uint32_t value, uint64_t longest);
 
-/* The same of several words, while none of them has another value; n <= NBCOLLI_WORDS. -1, at once: the system cannot
- * (Linux can from 5.16 on). */
-#define NBCOLLI_WORDS 64
+/* The same of several words, at most NBCOLLI_WORDS_MOST, while none of them has another value. -1, at once: the system
+ * cannot (Linux can from 5.16 on). */
+#define NBCOLLI_WORDS_MOST 64
 int nbcolli_words_sleep(size_t n, _Atomic uint32_t *const words[], const uint32_t values[], uint64_t longest);
 
 /* Wakes all that sleep on the word, which has been changed. */

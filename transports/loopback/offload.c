@@ -5,9 +5,9 @@
  */
 #include "world.h"
 
-struct nbcoll_completion_queue {
+struct nbcolli_loopback_cq {
     uint64_t entries;                /* not consumed */
-    struct nbcoll_queue_pair *waits; /* the pair whose send queue waits for it last */
+    struct nbcolli_loopback_pair *waits; /* the pair whose send queue waits for it last */
     nbcoll_status status;            /* why there will not be more */
 };
 
@@ -16,16 +16,27 @@ struct nbcolli_loopback_queue {
     uint64_t head, tail;   /* [head, tail) are posted */
     uint64_t done, enabled;
     int is_held;
-    nbcoll_completion_queue *completions;
+    struct nbcolli_loopback_cq *completions;
 };
 
-struct nbcoll_queue_pair {
-    struct nbcoll_queue_pair *next, *mate, *next_ready;
+struct nbcolli_loopback_pair {
+    struct nbcolli_loopback_pair *next, *mate, *next_ready;
     int rank, peer, is_ready;
     int has_met, is_closed; /* closed before its peer opened it: it stays, so that the peer learns of it */
     uint32_t number, depth;
     struct nbcolli_loopback_queue send, receive;
 };
+
+/* What the contract calls a queue pair, and a completion queue. */
+static struct nbcolli_loopback_pair *nbcolli_loopback_pair_of(nbcoll_queue_pair *pair)
+{
+    return (struct nbcolli_loopback_pair *)(void *)pair;
+}
+
+static struct nbcolli_loopback_cq *nbcolli_loopback_cq_of(nbcoll_completion_queue *c)
+{
+    return (struct nbcolli_loopback_cq *)(void *)c;
+}
 
 static void nbcolli_loopback_offload_lock(nbcoll_loopback *w)
 {
@@ -41,12 +52,12 @@ static void nbcolli_loopback_offload_unlock(nbcoll_loopback *w)
 
 static size_t nbcolli_loopback_pair_bytes(uint32_t depth)
 {
-    return sizeof(nbcoll_queue_pair) + 2 * (size_t)depth * sizeof(nbcoll_posting);
+    return sizeof(struct nbcolli_loopback_pair) + 2 * (size_t)depth * sizeof(nbcoll_posting);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_loopback_pair_ready(nbcoll_queue_pair **ready, nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_ready(struct nbcolli_loopback_pair **ready, struct nbcolli_loopback_pair *pair)
 {
     if (!pair || pair->is_ready)
         return;
@@ -55,7 +66,7 @@ static void nbcolli_loopback_pair_ready(nbcoll_queue_pair **ready, nbcoll_queue_
     *ready = pair;
 }
 
-static void nbcolli_loopback_count(nbcoll_queue_pair **ready, nbcoll_completion_queue *c)
+static void nbcolli_loopback_count(struct nbcolli_loopback_pair **ready, struct nbcolli_loopback_cq *c)
 {
     if (!c)
         return;
@@ -68,15 +79,17 @@ static bool nbcolli_loopback_may_go(const struct nbcolli_loopback_queue *q)
     return q->head != q->tail && (!q->is_held || q->done < q->enabled);
 }
 
-static nbcoll_posting *nbcolli_loopback_next(const nbcoll_queue_pair *pair, const struct nbcolli_loopback_queue *q)
+static nbcoll_posting *nbcolli_loopback_next(const struct nbcolli_loopback_pair *pair,
+                                             const struct nbcolli_loopback_queue *q)
 {
     return &q->place[q->head % pair->depth];
 }
 
 /* A send meets its receive. */
-static bool nbcolli_loopback_meet(nbcoll_queue_pair **ready, nbcoll_queue_pair *pair, const nbcoll_posting *send)
+static bool nbcolli_loopback_meet(struct nbcolli_loopback_pair **ready, struct nbcolli_loopback_pair *pair,
+                                  const nbcoll_posting *send)
 {
-    nbcoll_queue_pair *mate = pair->mate;
+    struct nbcolli_loopback_pair *mate = pair->mate;
     if (!mate || !nbcolli_loopback_may_go(&mate->receive))
         return false;
     const nbcoll_posting *receive = nbcolli_loopback_next(mate, &mate->receive);
@@ -96,18 +109,19 @@ static bool nbcolli_loopback_meet(nbcoll_queue_pair **ready, nbcoll_queue_pair *
     return true;
 }
 
-static bool nbcolli_loopback_waited(nbcoll_queue_pair *pair, const nbcoll_posting *wait)
+static bool nbcolli_loopback_waited(struct nbcolli_loopback_pair *pair, const nbcoll_posting *wait)
 {
-    wait->completions->waits = pair;
-    if (wait->completions->entries < wait->count)
+    struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(wait->completions);
+    c->waits = pair;
+    if (c->entries < wait->count)
         return false;
-    wait->completions->entries -= wait->count;
+    c->entries -= wait->count;
     return true;
 }
 
-static void nbcolli_loopback_pair_advance(nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_advance(struct nbcolli_loopback_pair *pair)
 {
-    nbcoll_queue_pair *ready = NULL;
+    struct nbcolli_loopback_pair *ready = NULL;
     for (nbcolli_loopback_pair_ready(&ready, pair); ready;) {
         pair = ready;
         ready = pair->next_ready;
@@ -128,29 +142,30 @@ static void nbcolli_loopback_pair_advance(nbcoll_queue_pair *pair)
 static nbcoll_status nbcolli_loopback_open_cq(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    struct nbcolli_loopback_cq *c = nbcolli_alloc(&w->memory, sizeof *c, NBCOLLI_LOOPBACK_LINE);
     (void)depth; /* it counts */
-    *out = nbcolli_alloc(&w->memory, sizeof **out, NBCOLLI_LOOPBACK_LINE);
-    if (!*out)
+    if (!c)
         return NBCOLL_ERR_MEMORY;
-    **out = (nbcoll_completion_queue){.status = NBCOLL_PENDING};
+    *c = (struct nbcolli_loopback_cq){.status = NBCOLL_PENDING};
+    *out = (nbcoll_completion_queue *)(void *)c;
     return NBCOLL_OK;
 }
 
-static void nbcolli_loopback_pair_free(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_free(nbcoll_loopback *w, struct nbcolli_loopback_pair *pair)
 {
     nbcolli_free(&w->memory, pair, nbcolli_loopback_pair_bytes(pair->depth));
 }
 
-static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, struct nbcolli_loopback_pair *pair)
 {
-    nbcoll_queue_pair **at = &w->pairs;
+    struct nbcolli_loopback_pair **at = &w->pairs;
     while (*at != pair)
         at = &(*at)->next;
     *at = pair->next;
 }
 
 /* What has not come yet never will. */
-static void nbcolli_loopback_pair_lose(const nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_lose(const struct nbcolli_loopback_pair *pair)
 {
     if (pair->send.completions)
         pair->send.completions->status = NBCOLL_ERR_PEER_LOST;
@@ -158,19 +173,19 @@ static void nbcolli_loopback_pair_lose(const nbcoll_queue_pair *pair)
         pair->receive.completions->status = NBCOLL_ERR_PEER_LOST;
 }
 
-static nbcoll_queue_pair *nbcolli_loopback_pair_find(nbcoll_loopback *w, int rank, int peer, uint32_t number)
+static struct nbcolli_loopback_pair *nbcolli_loopback_pair_find(nbcoll_loopback *w, int rank, int peer, uint32_t number)
 {
-    nbcoll_queue_pair *p = w->pairs;
+    struct nbcolli_loopback_pair *p = w->pairs;
     while (p && (p->number != number || p->rank != rank || p->peer != peer))
         p = p->next;
     return p;
 }
 
 /* Enters a pair into the world's list. False: the rank has it already. */
-static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, nbcoll_queue_pair *pair)
+static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopback_pair *pair)
 {
-    nbcoll_queue_pair *old = nbcolli_loopback_pair_find(w, pair->rank, pair->peer, pair->number);
-    nbcoll_queue_pair *mate = nbcolli_loopback_pair_find(w, pair->peer, pair->rank, pair->number);
+    struct nbcolli_loopback_pair *old = nbcolli_loopback_pair_find(w, pair->rank, pair->peer, pair->number);
+    struct nbcolli_loopback_pair *mate = nbcolli_loopback_pair_find(w, pair->peer, pair->rank, pair->number);
     if (old && !old->is_closed)
         return false;
     if (old) {
@@ -197,19 +212,21 @@ static nbcoll_status nbcolli_loopback_open_queue(nbcoll_endpoint *ep, const nbco
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
     if (config->peer < 0 || config->peer >= ep->ranks || config->peer == ep->rank)
         return NBCOLL_ERR_RANK;
-    nbcoll_queue_pair *pair =
+    struct nbcolli_loopback_pair *pair =
         nbcolli_alloc(&w->memory, nbcolli_loopback_pair_bytes(config->depth), NBCOLLI_LOOPBACK_LINE);
     if (!pair)
         return NBCOLL_ERR_MEMORY;
     nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
-    *pair = (nbcoll_queue_pair){
-        .rank = ep->rank,
-        .peer = config->peer,
-        .number = config->number,
-        .depth = config->depth,
-        .send = {.place = place, .is_held = (config->held & 1) != 0, .completions = config->sent},
-        .receive = {
-            .place = place + config->depth, .is_held = (config->held & 2) != 0, .completions = config->received}};
+    *pair = (struct nbcolli_loopback_pair){.rank = ep->rank,
+                                           .peer = config->peer,
+                                           .number = config->number,
+                                           .depth = config->depth,
+                                           .send = {.place = place,
+                                                    .is_held = (config->held & 1) != 0,
+                                                    .completions = nbcolli_loopback_cq_of(config->sent)},
+                                           .receive = {.place = place + config->depth,
+                                                       .is_held = (config->held & 2) != 0,
+                                                       .completions = nbcolli_loopback_cq_of(config->received)}};
     nbcolli_loopback_offload_lock(w);
     bool is_new = nbcolli_loopback_pair_enter(w, pair);
     if (pair->mate)
@@ -217,19 +234,20 @@ static nbcoll_status nbcolli_loopback_open_queue(nbcoll_endpoint *ep, const nbco
     nbcolli_loopback_offload_unlock(w);
     if (!is_new)
         nbcolli_loopback_pair_free(w, pair);
-    *out = is_new ? pair : NULL;
+    *out = is_new ? (nbcoll_queue_pair *)(void *)pair : NULL;
     return is_new ? NBCOLL_OK : NBCOLL_ERR_DUPLICATE;
 }
 
-static nbcoll_status nbcolli_loopback_post_to(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *p)
+static nbcoll_status nbcolli_loopback_post_to(nbcoll_endpoint *ep, nbcoll_queue_pair *opened, const nbcoll_posting *p)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    struct nbcolli_loopback_pair *pair = nbcolli_loopback_pair_of(opened);
     nbcolli_loopback_offload_lock(w);
     struct nbcolli_loopback_queue *q = p->kind == NBCOLL_POSTING_RECEIVE ? &pair->receive : &pair->send;
     bool has_room = q->tail - q->head < pair->depth;
     if (has_room) {
         q->place[q->tail++ % pair->depth] = *p;
-        nbcoll_queue_pair *sender = p->kind == NBCOLL_POSTING_RECEIVE ? pair->mate : pair;
+        struct nbcolli_loopback_pair *sender = p->kind == NBCOLL_POSTING_RECEIVE ? pair->mate : pair;
         if (sender)
             nbcolli_loopback_pair_advance(sender);
     }
@@ -237,9 +255,10 @@ static nbcoll_status nbcolli_loopback_post_to(nbcoll_endpoint *ep, nbcoll_queue_
     return has_room ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
 }
 
-static void nbcolli_loopback_enable(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, uint32_t sends, uint32_t receives)
+static void nbcolli_loopback_enable(nbcoll_endpoint *ep, nbcoll_queue_pair *opened, uint32_t sends, uint32_t receives)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    struct nbcolli_loopback_pair *pair = nbcolli_loopback_pair_of(opened);
     nbcolli_loopback_offload_lock(w);
     pair->send.enabled += sends;
     pair->receive.enabled += receives;
@@ -249,9 +268,10 @@ static void nbcolli_loopback_enable(nbcoll_endpoint *ep, nbcoll_queue_pair *pair
     nbcolli_loopback_offload_unlock(w);
 }
 
-static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completion_queue *c, uint32_t count)
+static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completion_queue *completions, uint32_t count)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(completions);
     nbcolli_loopback_offload_lock(w);
     nbcoll_status status = c->entries >= count ? NBCOLL_OK : c->status;
     if (status == NBCOLL_OK)
@@ -261,18 +281,22 @@ static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completio
 }
 
 /* Nobody is to wake it. */
-static void nbcolli_loopback_pair_forget(const nbcoll_queue_pair *pair)
+static void nbcolli_loopback_pair_forget(const struct nbcolli_loopback_pair *pair)
 {
     for (uint64_t i = 0; i < pair->send.tail && i < pair->depth; i++) {
         const nbcoll_posting *p = &pair->send.place[i];
-        if (p->kind == NBCOLL_POSTING_WAIT && p->completions->waits == pair)
-            p->completions->waits = NULL;
+        struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(p->completions);
+        if (p->kind == NBCOLL_POSTING_WAIT && c->waits == pair)
+            c->waits = NULL;
     }
 }
 
-static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *c)
+static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *opened,
+                                         nbcoll_completion_queue *completions)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
+    struct nbcolli_loopback_pair *pair = nbcolli_loopback_pair_of(opened);
+    struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(completions);
     nbcolli_free(&w->memory, c, sizeof *c);
     if (!pair)
         return;
@@ -295,7 +319,7 @@ static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair 
 void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
 {
     nbcolli_loopback_offload_lock(w);
-    for (const nbcoll_queue_pair *pair = w->pairs; pair; pair = pair->next)
+    for (const struct nbcolli_loopback_pair *pair = w->pairs; pair; pair = pair->next)
         if (pair->peer == rank && !pair->mate && !pair->is_closed)
             nbcolli_loopback_pair_lose(pair);
     nbcolli_loopback_offload_unlock(w);
@@ -304,7 +328,7 @@ void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
 void nbcolli_loopback_pairs_free(nbcoll_loopback *w)
 {
     while (w->pairs) {
-        nbcoll_queue_pair *pair = w->pairs;
+        struct nbcolli_loopback_pair *pair = w->pairs;
         w->pairs = pair->next;
         nbcolli_loopback_pair_free(w, pair);
     }

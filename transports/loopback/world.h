@@ -62,7 +62,7 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     uint64_t identity[2];  /* random */
-    struct nbcoll_queue_pair *pairs; /* of all ranks; under the lock */
+    struct nbcolli_loopback_pair *pairs; /* of all ranks; under the lock */
     _Atomic int pairs_locked;
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */

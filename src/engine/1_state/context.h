@@ -22,7 +22,7 @@ typedef struct nbcolli_tested {
     uint64_t looks;                 /* at it */
 } nbcolli_tested;
 
-#define NBCOLLI_ENDS 64u
+#define NBCOLLI_ENDS_MOST 64u
 #define NBCOLLI_ENDS_LEAST 8u         /* requests of an array that is noted */
 #define NBCOLLI_NOTES_ENDS (1u << 31) /* a flag of the context: ends are noted. Calls and progress, of one thread */
 
@@ -32,7 +32,7 @@ typedef struct nbcolli_ends {
     const nbcoll_request *requests; /* null: none */
     size_t n, left;                 /* of those active, or ended, that have not been taken: perhaps more */
     uint32_t noted, taken;
-    nbcolli_request *request[NBCOLLI_ENDS]; /* the last ones of those noted. They never move */
+    nbcolli_request *request[NBCOLLI_ENDS_MOST]; /* the last ones of those noted. They never move */
 } nbcolli_ends;
 
 /* Ticks of a timer that interrupts the program (6_progress/tick.h): calls write this, ticks the last three. */
@@ -134,7 +134,7 @@ struct nbcoll_context {
 static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
 {
     if (c->flags & NBCOLLI_NOTES_ENDS)
-        c->ends.request[c->ends.noted++ % NBCOLLI_ENDS] = r;
+        c->ends.request[c->ends.noted++ % NBCOLLI_ENDS_MOST] = r;
 }
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

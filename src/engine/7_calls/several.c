@@ -231,10 +231,10 @@ static nbcoll_context *nbcolli_note_array(const nbcolli_several_sight *v, size_t
         if (!r || r->context != c || !nbcolli_is_of(r, requests[i].generation))
             continue;
         r->place = (uint32_t)i;
-        if (nbcolli_is_to_tell(requests[i]) && ended++ < NBCOLLI_ENDS)
+        if (nbcolli_is_to_tell(requests[i]) && ended++ < NBCOLLI_ENDS_MOST)
             nbcolli_note_end(c, r);
     }
-    c->ends.left = ended > NBCOLLI_ENDS ? NBCOLLI_ENDS : v->active + ended; /* then all are looked at again */
+    c->ends.left = ended > NBCOLLI_ENDS_MOST ? NBCOLLI_ENDS_MOST : v->active + ended; /* then all are looked at again */
     return c;
 }
 
@@ -244,11 +244,11 @@ static size_t nbcolli_next_end(nbcoll_context *c, size_t n, const nbcoll_request
 {
     nbcolli_ends *e = &c->ends;
 
-    if (e->requests != requests || e->n != n || e->noted - e->taken > NBCOLLI_ENDS)
+    if (e->requests != requests || e->n != n || e->noted - e->taken > NBCOLLI_ENDS_MOST)
         return n + 1; /* a callback has waited for others; or too many have ended */
     if (e->taken == e->noted)
         return n;
-    const nbcolli_request *r = e->request[e->taken % NBCOLLI_ENDS];
+    const nbcolli_request *r = e->request[e->taken % NBCOLLI_ENDS_MOST];
     size_t place = r->place;
     if (place >= n || nbcolli_entry_of(requests[place]) != r || !nbcolli_is_to_tell(requests[place]))
         return n + 1;

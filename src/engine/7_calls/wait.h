@@ -24,7 +24,7 @@ typedef struct nbcolli_waiter {
     uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
 } nbcolli_waiter;
 
-#define NBCOLLI_SLEEP_ON NBCOLLI_WORDS /* contexts on which a waiter sleeps; with more of them only for a short time */
+#define NBCOLLI_SLEEP_ON NBCOLLI_WORDS_MOST /* contexts on which a waiter sleeps; with more of them only shortly */
 
 /* The clock and the hooks are those of the first one. One that waits on a single context helps its driver while it does
  * not sleep. */
