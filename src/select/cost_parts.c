@@ -123,9 +123,9 @@ int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
     return bytes >= NBCOLLI_SHELF_FILLS && nbcolli_cost_is_shelved(c, bytes);
 }
 
-/* What fits into a cell is there at once, for half of what a post takes; where each reader has another part it is found
- * by a table, for as much as five posts take. What its owner has copied to its shelf is copied or combined where it
- * lies; of one part a long copy is followed while it is made. The rest is got from the owner's memory, and the owner
+/* What fits into a cell is there at once, for half of what a post takes; if each reader has another part there it is
+ * found by a table, for as much as five posts take. What its owner has copied to its shelf is copied or combined where
+ * it lies; of one part a long copy is followed while it is made. The rest is got from the owner's memory, and the owner
  * waits for that. */
 #define NBCOLLI_COST_TABLE 5
 nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed,
@@ -141,7 +141,7 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
         one += l.fetch + l.overhead - l.overhead / 2;
         copy = l.alpha;
     }
-    if (exposed != bytes)
+    if (exposed != bytes && exposed <= NBCOLLI_CELL_INLINE)
         one += NBCOLLI_COST_TABLE * l.overhead;
     return count ? l.alpha + 2 * l.overhead + copy + count * one : 0;
 }
