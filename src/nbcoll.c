@@ -216,6 +216,7 @@
 #include "show/print.c"
 #include "show/text.c"
 #include "simulate/contend.c"
+#include "simulate/card.c"
 #include "simulate/events.c"
 #include "simulate/noise.c"
 #include "simulate/play.c"

@@ -19,6 +19,7 @@
 #include <nbcoll/show.h>
 #include <nbcoll/offload.h>
 #include <nbcoll/relay.h>
+#include <nbcoll/card.h>
 #include <nbcoll/loopback.h>
 #include <nbcoll/trace.h>
 #include <nbcoll/fault.h>
@@ -1009,6 +1010,40 @@ OFFSET(nbcoll_agent_config, host, 8);
 OFFSET(nbcoll_agent_config, eager, 16);
 OFFSET(nbcoll_agent_config, depth, 24);
 OFFSET(nbcoll_agent_config, in_flight, 28);
+
+/* ---- card.h ------------------------------------------------------------------------------------------------------ */
+SIZE(nbcoll_card_model, 88);
+OFFSET(nbcoll_card_model, size, 0);
+OFFSET(nbcoll_card_model, post, 8);
+OFFSET(nbcoll_card_model, task, 16);
+OFFSET(nbcoll_card_model, miss, 24);
+OFFSET(nbcoll_card_model, latency, 32);
+OFFSET(nbcoll_card_model, gap, 40);
+OFFSET(nbcoll_card_model, byte, 48);
+OFFSET(nbcoll_card_model, calc, 56);
+OFFSET(nbcoll_card_model, copy, 64);
+OFFSET(nbcoll_card_model, cached, 72);
+OFFSET(nbcoll_card_model, ports, 76);
+OFFSET(nbcoll_card_model, cards, 80);
+OFFSET(nbcoll_card_model, node, 84);
+SIZE(nbcoll_card_config, 48);
+OFFSET(nbcoll_card_config, size, 0);
+OFFSET(nbcoll_card_config, host, 8);
+OFFSET(nbcoll_card_config, ranks, 16);
+OFFSET(nbcoll_card_config, model, 24);
+OFFSET(nbcoll_card_config, start, 32);
+OFFSET(nbcoll_card_config, compute, 40);
+SIZE(nbcoll_card_rank, 32);
+OFFSET(nbcoll_card_rank, posted, 0);
+OFFSET(nbcoll_card_rank, ended, 8);
+OFFSET(nbcoll_card_rank, finished, 16);
+OFFSET(nbcoll_card_rank, cpu, 24);
+SIZE(nbcoll_card_result, 40);
+OFFSET(nbcoll_card_result, size, 0);
+OFFSET(nbcoll_card_result, rank, 8);
+OFFSET(nbcoll_card_result, last, 16);
+OFFSET(nbcoll_card_result, tasks, 24);
+OFFSET(nbcoll_card_result, queue_pairs, 32);
 
 /* ---- relay.h ----------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_WIRING_DIRECT, 0);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A virtual card: how long programs (offload.h) take on network cards that execute them, and what is left to the hosts,
+ * in virtual time.
+ *
+ *     nbcoll_card_model model = {.size = sizeof model, .post = 50, .task = 100, .latency = 1000, .byte = 300};
+ *     nbcoll_card_config config = {.size = sizeof config, .ranks = ranks, .model = &model};
+ *     nbcoll_card_result result = {.size = sizeof result};
+ *     if (nbcoll_card_play(&config, programs, &result) == NBCOLL_OK)
+ *         printf("%" PRIu64 " ns\n", result.last);
+ *
+ * The core of a rank works `post` for each task that it posts. Then it is free: it computes for `compute`, waits for
+ * the card if that is not done, and makes the program's copies. A card does one task at a time, first come first
+ * served: what stands next in a management queue, or a send that is enabled, takes `task`, a calculation also `calc`
+ * a byte. Of the queue pairs in use on a card `cached` are at hand: where `pairs` of them are in use, each task of a
+ * queue pair takes `miss` * (pairs - cached) / pairs longer, what it costs on average to fetch one that is not. A
+ * send's bytes then leave by one of the card's ports, by turns, when that is free: n bytes keep it for n `byte`, or
+ * for `gap` if that is longer; they arrive `latency` after they have left, or later where the receiver's port is not
+ * free; the sender's completion is there `latency` after that. Receives have been posted before, by a rank that comes
+ * late, too.
+ *
+ * Pure but for memory; any thread.
+ */
+#include "offload.h"
+
+#ifndef NBCOLL_CARD_H
+#define NBCOLL_CARD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nbcoll_card_model {
+    size_t size;
+    uint64_t post;               /* ns of the host a task */
+    uint64_t task;               /* ns of the card a task */
+    uint64_t miss;               /* ns more of a task whose queue pair is not at hand */
+    uint64_t latency, gap;       /* ns */
+    uint64_t byte;               /* picoseconds a byte at a port, */
+    uint64_t calc, copy;         /* and of the card's calculations and the host's copies */
+    uint32_t cached;             /* queue pairs at hand; 0: all */
+    uint32_t ports, cards, node; /* of a card; of a node; ranks of a node, dealt over its cards by turns. 0: 1 */
+} nbcoll_card_model;
+
+typedef struct nbcoll_card_config {
+    size_t size;
+    const nbcoll_host *host; /* for memory; may be null */
+    int ranks;
+    const nbcoll_card_model *model;
+    const uint64_t *start;   /* [ranks]: when each begins to post, ns; null: at 0 */
+    const uint64_t *compute; /* [ranks]: ns that it computes then; null: 0 */
+} nbcoll_card_config;
+
+typedef struct nbcoll_card_rank {
+    uint64_t posted;   /* its core is free from then on */
+    uint64_t ended;    /* its card is done, */
+    uint64_t finished; /* and its core with computing and copies */
+    uint64_t cpu;      /* ns of its core, computing not counted */
+} nbcoll_card_rank;
+
+typedef struct nbcoll_card_result {
+    size_t size;
+    nbcoll_card_rank *rank; /* [ranks], the caller's; null: not wanted */
+    uint64_t last;          /* the latest `finished` */
+    uint64_t tasks;         /* that cards have done */
+    uint64_t queue_pairs;   /* in use on one card, at most */
+} nbcoll_card_result;
+
+/* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;
+ * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, or more
+ * than 2^16 ports, cards or ranks of a node), ERR_ARGUMENT (a queue pair has no other end, or the programs never end),
+ * ERR_MEMORY. With an error *out is not touched; `rank` may be. */
+NBCOLL_API nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
+                                          nbcoll_card_result *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The virtual card: programs in virtual time. */
+#include "nbcoll/card.h"
+#include "simulate.h"
+
+/* What has happened to a queue of a rank: its card has done the task at its head; a message has come; a send has ended,
+ * with or without an entry; or, of no queue, its host has posted all. */
+enum { NBCOLLI_CARD_DONE, NBCOLLI_CARD_CAME, NBCOLLI_CARD_SENT, NBCOLLI_CARD_SIGNAL, NBCOLLI_CARD_POSTED };
+#define NBCOLLI_CARD_KIND 3u /* bits */
+
+/* A queue while it is played: `at` is its next task. */
+typedef struct nbcolli_card_queue {
+    const nbcoll_queue_view *view;
+    uint32_t at, sent, enabled;
+    uint32_t mate; /* the other end, of the peer's */
+    int is_busy;   /* its card has the task */
+} nbcolli_card_queue;
+
+typedef struct nbcolli_card_player {
+    nbcolli_card_queue *queue; /* [queues] */
+    uint64_t *entries;         /* [cqs] */
+    uint32_t queues, cqs, card;
+    uint32_t left; /* tasks of queues, and sends that have not ended */
+    int has_posted;
+    nbcoll_card_rank told;
+} nbcolli_card_player;
+
+typedef struct nbcolli_card {
+    uint64_t free, pairs;
+    uint64_t *out, *in; /* [ports]: when they are free */
+    uint32_t next_out, next_in;
+} nbcolli_card;
+
+typedef struct nbcolli_card_game {
+    nbcolli_purse purse;
+    nbcolli_queue events;
+    nbcoll_card_model model; /* no 0 where that means 1 */
+    const nbcoll_program *const *programs;
+    uint32_t ranks, cards;
+    nbcolli_card_player *player;
+    nbcolli_card *card;
+    uint64_t *ports; /* [cards][2][ports] */
+    uint64_t tasks;
+} nbcolli_card_game;
+
+static nbcoll_status nbcolli_card_put(nbcolli_card_game *g, uint64_t t, uint32_t rank, uint32_t queue, uint32_t kind)
+{
+    nbcolli_happening h = {t, rank, queue << NBCOLLI_CARD_KIND | kind};
+    return nbcolli_queue_put(&g->events, h) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* ---- cards ----------------------------------------------------------------------------------------------------- */
+
+/* The card takes up a task of a queue. */
+static nbcoll_status nbcolli_card_work(nbcolli_card_game *g, uint64_t t, uint32_t rank, uint32_t queue)
+{
+    nbcolli_card_player *p = &g->player[rank];
+    nbcolli_card_queue *q = &p->queue[queue];
+    nbcolli_card *card = &g->card[p->card];
+    const nbcoll_task *task = &q->view->sends[q->at];
+    uint64_t works = g->model.task;
+    if (q->view->peer >= 0 && g->model.cached && card->pairs > g->model.cached)
+        works += g->model.miss * (card->pairs - g->model.cached) / card->pairs;
+    if (task->kind == NBCOLL_TASK_CALC)
+        works += nbcolli_price(task->write.region.bytes, g->model.calc);
+    card->free = nbcolli_later(card->free, t) + works;
+    q->is_busy = 1;
+    g->tasks++;
+    return nbcolli_card_put(g, card->free, rank, queue, NBCOLLI_CARD_DONE);
+}
+
+static nbcoll_status nbcolli_card_send(nbcolli_card_game *g, uint64_t t, uint32_t rank, uint32_t queue)
+{
+    nbcolli_card_queue *q = &g->player[rank].queue[queue];
+    const nbcoll_task *task = &q->view->sends[q->at];
+    uint32_t peer = (uint32_t)q->view->peer;
+    nbcolli_card *from = &g->card[g->player[rank].card], *to = &g->card[g->player[peer].card];
+    uint64_t *out = &from->out[from->next_out++ % g->model.ports], *in = &to->in[to->next_in++ % g->model.ports];
+    uint64_t keeps = nbcolli_later(nbcolli_price(task->read[0].region.bytes, g->model.byte), g->model.gap);
+    uint64_t leaves = nbcolli_later(t, *out);
+    *out = leaves + keeps;
+    *in = nbcolli_later(leaves + g->model.latency, *in) + keeps;
+    nbcoll_status status = nbcolli_card_put(g, *in, peer, q->mate, NBCOLLI_CARD_CAME);
+    if (status == NBCOLL_OK)
+        status = nbcolli_card_put(g, *in + g->model.latency, rank, queue,
+                                  task->signal ? NBCOLLI_CARD_SIGNAL : NBCOLLI_CARD_SENT);
+    return status;
+}
+
+/* ---- programs -------------------------------------------------------------------------------------------------- */
+
+/* May the task at the head of a queue be taken up? A wait then has consumed its entries. */
+static int nbcolli_card_may(nbcolli_card_player *p, nbcolli_card_queue *q)
+{
+    const nbcoll_task *task = &q->view->sends[q->at];
+    if (q->view->peer >= 0 && q->view->held & NBCOLL_HOLDS_SENDS && q->sent >= q->enabled)
+        return 0;
+    if (task->kind != NBCOLL_TASK_WAIT)
+        return 1;
+    if (p->entries[task->cq] < task->count)
+        return 0;
+    p->entries[task->cq] -= task->count;
+    return 1;
+}
+
+/* All queues of a rank take up what they can. */
+static nbcoll_status nbcolli_card_go_on(nbcolli_card_game *g, uint64_t t, uint32_t rank)
+{
+    nbcolli_card_player *p = &g->player[rank];
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t i = 0; i < p->queues && p->has_posted && status == NBCOLL_OK; i++) {
+        nbcolli_card_queue *q = &p->queue[i];
+        if (!q->is_busy && q->at < q->view->send_count && nbcolli_card_may(p, q))
+            status = nbcolli_card_work(g, t, rank, i);
+    }
+    return status;
+}
+
+/* The card has done the task at the head of a queue. */
+static nbcoll_status nbcolli_card_done(nbcolli_card_game *g, uint64_t t, uint32_t rank, uint32_t queue)
+{
+    nbcolli_card_player *p = &g->player[rank];
+    nbcolli_card_queue *q = &p->queue[queue];
+    const nbcoll_task *task = &q->view->sends[q->at];
+    nbcoll_status status = NBCOLL_OK;
+    if (task->kind == NBCOLL_TASK_SEND) {
+        q->sent++;
+        status = nbcolli_card_send(g, t, rank, queue);
+    } else {
+        if (task->kind == NBCOLL_TASK_SEND_ENABLE)
+            p->queue[task->queue].enabled += task->count;
+        p->left--;
+    }
+    q->at++;
+    q->is_busy = 0;
+    return status;
+}
+
+static nbcoll_status nbcolli_card_happens(nbcolli_card_game *g, nbcolli_happening h)
+{
+    uint32_t queue = h.what >> NBCOLLI_CARD_KIND, kind = h.what & ((1u << NBCOLLI_CARD_KIND) - 1);
+    nbcolli_card_player *p = &g->player[h.run];
+    const nbcoll_queue_view *view = p->queues ? p->queue[queue].view : NULL;
+    uint32_t cq = NBCOLL_NO_QUEUE;
+    nbcoll_status status = NBCOLL_OK;
+    if (kind == NBCOLLI_CARD_POSTED)
+        p->has_posted = 1;
+    else if (kind == NBCOLLI_CARD_DONE)
+        status = nbcolli_card_done(g, h.time, h.run, queue);
+    else if (kind == NBCOLLI_CARD_CAME)
+        cq = view->receive_cq;
+    else {
+        cq = kind == NBCOLLI_CARD_SIGNAL ? view->send_cq : NBCOLL_NO_QUEUE;
+        p->left--;
+    }
+    if (cq != NBCOLL_NO_QUEUE)
+        p->entries[cq]++;
+    if (!p->left && kind != NBCOLLI_CARD_CAME)
+        p->told.ended = nbcolli_later(p->told.ended, h.time);
+    return status == NBCOLL_OK ? nbcolli_card_go_on(g, h.time, h.run) : status;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------------------------ */
+
+static int nbcolli_card_are_ends(const nbcoll_queue_view *a, int rank, const nbcoll_queue_view *b)
+{
+    int is_joined = a->direction == NBCOLL_BOTH_WAYS ? b->direction == NBCOLL_BOTH_WAYS
+                                                     : b->direction != NBCOLL_BOTH_WAYS && a->direction != b->direction;
+    return b->kind == a->kind && b->peer == rank && is_joined;
+}
+
+/* Of a queue pair that nothing is sent on the other end may be missing. */
+static int nbcolli_card_join(nbcolli_card_game *g, uint32_t rank, nbcolli_card_queue *q)
+{
+    if (q->view->peer < 0 || !q->view->send_count)
+        return 1;
+    if ((uint32_t)q->view->peer >= g->ranks)
+        return 0;
+    const nbcolli_card_player *peer = &g->player[q->view->peer];
+    while (q->mate < peer->queues && !nbcolli_card_are_ends(q->view, (int)rank, peer->queue[q->mate].view))
+        q->mate++;
+    return q->mate < peer->queues;
+}
+
+static nbcoll_status nbcolli_card_enter(nbcolli_card_game *g, uint32_t rank)
+{
+    nbcoll_program_info info = {.size = sizeof info};
+    nbcolli_card_player *p = &g->player[rank];
+    nbcoll_status status = nbcoll_program_query(g->programs[rank], &info);
+    if (status != NBCOLL_OK)
+        return status;
+    if (info.rank != (int)rank || info.ranks != (int)g->ranks)
+        return NBCOLL_ERR_RANK;
+    p->card = rank / g->model.node * g->model.cards + rank % g->model.node % g->model.cards;
+    p->queue = nbcolli_purse_take(&g->purse, info.queues, sizeof *p->queue);
+    p->entries = nbcolli_purse_take(&g->purse, info.cqs, sizeof *p->entries);
+    p->queues = p->queue ? info.queues : 0;
+    p->cqs = info.cqs;
+    if (!p->queue || !p->entries)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < info.queues; i++) {
+        p->queue[i].view = nbcoll_program_queue(g->programs[rank], i);
+        p->left += p->queue[i].view->send_count;
+    }
+    g->card[p->card].pairs += info.queue_pairs;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status nbcolli_card_open(nbcolli_card_game *g)
+{
+    uint32_t nodes = (g->ranks - 1) / g->model.node + 1;
+    nbcoll_status status = NBCOLL_OK;
+    g->cards = nodes * g->model.cards;
+    g->events.purse = &g->purse;
+    g->player = nbcolli_purse_take(&g->purse, g->ranks, sizeof *g->player);
+    g->card = nbcolli_purse_take(&g->purse, g->cards, sizeof *g->card);
+    g->ports = nbcolli_purse_take(&g->purse, (size_t)g->cards * 2 * g->model.ports, sizeof *g->ports);
+    if (!g->player || !g->card || !g->ports)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < g->cards; i++) {
+        g->card[i].out = g->ports + (size_t)i * 2 * g->model.ports;
+        g->card[i].in = g->card[i].out + g->model.ports;
+    }
+    for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++)
+        status = nbcolli_card_enter(g, rank);
+    for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++)
+        for (uint32_t i = 0; i < g->player[rank].queues && status == NBCOLL_OK; i++)
+            status = nbcolli_card_join(g, rank, &g->player[rank].queue[i]) ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
+    return status;
+}
+
+static void nbcolli_card_close(nbcolli_card_game *g)
+{
+    for (uint32_t rank = 0; rank < g->ranks && g->player; rank++) {
+        nbcolli_card_player *p = &g->player[rank];
+        nbcolli_purse_give(&g->purse, p->queue, p->queues, sizeof *p->queue);
+        nbcolli_purse_give(&g->purse, p->entries, p->cqs, sizeof *p->entries);
+    }
+    nbcolli_queue_free(&g->events);
+    nbcolli_purse_give(&g->purse, g->ports, (size_t)g->cards * 2 * g->model.ports, sizeof *g->ports);
+    nbcolli_purse_give(&g->purse, g->card, g->cards, sizeof *g->card);
+    nbcolli_purse_give(&g->purse, g->player, g->ranks, sizeof *g->player);
+}
+
+/* ---- playing --------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_card_run(nbcolli_card_game *g, const nbcoll_card_config *config)
+{
+    nbcolli_happening h;
+    nbcoll_status status = NBCOLL_OK;
+    int took = 1;
+    for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++) {
+        nbcolli_card_player *p = &g->player[rank];
+        nbcoll_program_info info = {.size = sizeof info};
+        nbcoll_program_query(g->programs[rank], &info);
+        p->told.cpu = info.tasks * g->model.post;
+        p->told.posted = (config->start ? config->start[rank] : 0) + p->told.cpu;
+        status = nbcolli_card_put(g, p->told.posted, rank, 0, NBCOLLI_CARD_POSTED);
+    }
+    while (status == NBCOLL_OK && (took = nbcolli_queue_take(&g->events, &h)) > 0)
+        status = nbcolli_card_happens(g, h);
+    if (status == NBCOLL_OK && took < 0)
+        status = NBCOLL_ERR_MEMORY;
+    for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++)
+        status = g->player[rank].left ? NBCOLL_ERR_ARGUMENT : NBCOLL_OK;
+    return status;
+}
+
+/* What is the host's: computing, and the copies. */
+static nbcoll_card_rank nbcolli_card_finish(const nbcolli_card_game *g, const nbcoll_card_config *config, uint32_t rank)
+{
+    nbcoll_card_rank told = g->player[rank].told;
+    uint64_t copies = 0;
+    const nbcoll_task *copy;
+    for (uint32_t i = 0; (copy = nbcoll_program_copy(g->programs[rank], i)); i++)
+        copies += nbcolli_price(copy->write.region.bytes, g->model.copy);
+    told.cpu += copies;
+    told.finished =
+        nbcolli_later(told.posted + (config->compute ? config->compute[rank] : 0), told.ended) + copies;
+    return told;
+}
+
+static void nbcolli_card_tell(const nbcolli_card_game *g, const nbcoll_card_config *config, nbcoll_card_result *out)
+{
+    nbcoll_card_result r = {.size = out->size, .rank = out->rank, .tasks = g->tasks};
+    for (uint32_t rank = 0; rank < g->ranks; rank++) {
+        nbcoll_card_rank told = nbcolli_card_finish(g, config, rank);
+        r.last = nbcolli_later(r.last, told.finished);
+        if (r.rank)
+            r.rank[rank] = told;
+    }
+    for (uint32_t i = 0; i < g->cards; i++)
+        r.queue_pairs = nbcolli_later(r.queue_pairs, g->card[i].pairs);
+    memcpy(out, &r, out->size < sizeof r ? out->size : sizeof r);
+}
+
+static nbcoll_status nbcolli_card_model_read(const nbcoll_card_model *given, nbcoll_card_model *m)
+{
+    nbcoll_status status = nbcolli_copy_tagged(m, given, sizeof *m);
+    if (status != NBCOLL_OK)
+        return status;
+    m->ports = m->ports ? m->ports : 1;
+    m->cards = m->cards ? m->cards : 1;
+    m->node = m->node ? m->node : 1;
+    uint64_t ns = nbcolli_later(nbcolli_later(m->post, m->task), nbcolli_later(m->miss, m->latency));
+    uint64_t ps = nbcolli_later(nbcolli_later(m->byte, m->calc), m->copy);
+    uint32_t most = (uint32_t)nbcolli_later(nbcolli_later(m->ports, m->cards), m->node);
+    return nbcolli_later(ns, m->gap) > NBCOLL_SIM_MOST_NS || ps > NBCOLL_SIM_MOST_PS || most > 65536 ? NBCOLL_ERR_LIMIT
+                                                                                                    : NBCOLL_OK;
+}
+
+nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
+                               nbcoll_card_result *out)
+{
+    nbcoll_card_config c = {0};
+    nbcolli_card_game g = {.programs = programs};
+    if (!config || !programs || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
+    if (status != NBCOLL_OK || out->size < sizeof out->size)
+        return NBCOLL_ERR_CONFIG;
+    if (!c.model)
+        return NBCOLL_ERR_NULL;
+    status = nbcolli_card_model_read(c.model, &g.model);
+    if (status == NBCOLL_OK && c.host && c.host->size)
+        status = nbcolli_copy_tagged(&g.purse.host, c.host, sizeof g.purse.host);
+    if (status != NBCOLL_OK)
+        return status;
+    if (c.ranks < 1)
+        return NBCOLL_ERR_RANK;
+    for (int rank = 0; rank < c.ranks; rank++)
+        if (!programs[rank])
+            return NBCOLL_ERR_NULL;
+    g.ranks = (uint32_t)c.ranks;
+    status = nbcolli_card_open(&g);
+    if (status == NBCOLL_OK)
+        status = nbcolli_card_run(&g, &c);
+    if (status == NBCOLL_OK)
+        nbcolli_card_tell(&g, &c, out);
+    nbcolli_card_close(&g);
+    return status;
+}

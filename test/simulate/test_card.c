@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The virtual card: what it gains, and what it costs, has the shape that the papers' figures have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/card.h"
+#include "nbcoll/verify.h"
+
+enum { MOST = 64 };
+
+/* One card a rank, of 4 GB/s. */
+static const nbcoll_card_model plain = {
+    .size = sizeof plain, .post = 50, .task = 100, .latency = 1000, .gap = 100, .byte = 250, .calc = 500, .copy = 200};
+
+typedef struct play {
+    nbcoll_card_rank rank[MOST];
+    nbcoll_card_result result;
+} play;
+
+/* What an algorithm takes; `compute` may be null. */
+static nbcoll_status play_algorithm(nbcoll_operation what, const char *name, int ranks, size_t bytes,
+                                    const nbcoll_card_model *model, const uint64_t *compute, play *out)
+{
+    nbcoll_case c = {.size = sizeof c,
+                     .operation = what,
+                     .ranks = ranks,
+                     .count = bytes,
+                     .reduction = {NBCOLL_UINT8, NBCOLL_MAX}};
+    nbcoll_program_config compiled = {.size = sizeof compiled};
+    nbcoll_card_config config = {.size = sizeof config, .ranks = ranks, .model = model, .compute = compute};
+    nbcoll_schedule *schedules[MOST] = {NULL};
+    nbcoll_program *programs[MOST] = {NULL};
+    for (int rank = 0; rank < ranks; rank++)
+        assert_int_equal(nbcoll_build_case(nbcoll_algorithm_find(what, name), &c, rank, NULL, &schedules[rank]),
+                         NBCOLL_OK);
+    assert_int_equal(nbcoll_compile((const nbcoll_schedule *const *)schedules, ranks, &compiled, 0, ranks, programs,
+                                    NULL),
+                     NBCOLL_OK);
+    out->result = (nbcoll_card_result){.size = sizeof out->result, .rank = out->rank};
+    nbcoll_status status = nbcoll_card_play(&config, (const nbcoll_program *const *)programs, &out->result);
+    for (int rank = 0; rank < ranks; rank++) {
+        nbcoll_program_free(programs[rank]);
+        nbcoll_schedule_free(schedules[rank]);
+    }
+    return status;
+}
+
+static uint64_t time_of(nbcoll_operation what, const char *name, int ranks, size_t bytes,
+                        const nbcoll_card_model *model)
+{
+    play p;
+    assert_int_equal(play_algorithm(what, name, ranks, bytes, model, NULL, &p), NBCOLL_OK);
+    return p.result.last;
+}
+
+/* 8 bytes: the sender posts a send and what enables it, the receiver a receive and a wait, and it copies. */
+static void one_eager_message_is_counted_to_the_nanosecond(void **state)
+{
+    play p;
+    (void)state;
+    assert_int_equal(play_algorithm(NBCOLL_OPERATION_BCAST, "binomial", 2, 8, &plain, NULL, &p), NBCOLL_OK);
+    assert_int_equal(p.rank[0].posted, 2 * 50);
+    assert_int_equal(p.result.tasks, 3); /* receives are no work of a card's */
+    uint64_t came = 100 + 2 * 100 + 1000 + 100; /* it keeps the port for a gap */
+    assert_int_equal(p.rank[0].ended, came + 1000);
+    assert_int_equal(p.rank[1].ended, came + 100);
+    assert_int_equal(p.rank[1].finished, came + 100 + 1); /* 8 bytes at 200 ps are copied */
+}
+
+/* Figure 3.8: 98% at 512 KB between two ranks. */
+static void a_rendezvous_is_overlapped_with_computing(void **state)
+{
+    uint64_t compute[2], alone;
+    play p;
+    (void)state;
+    alone = time_of(NBCOLL_OPERATION_BCAST, "binomial", 2, 512 * 1024, &plain);
+    compute[0] = compute[1] = alone;
+    assert_int_equal(play_algorithm(NBCOLL_OPERATION_BCAST, "binomial", 2, 512 * 1024, &plain, compute, &p), NBCOLL_OK);
+    uint64_t lost = p.result.last - alone;
+    assert_true(lost * 100 <= alone * 2);
+    assert_true(p.rank[0].cpu + p.rank[1].cpu < alone / 100); /* the hosts post, and copy nothing */
+}
+
+/* Table 3.1: of a pause of the receiver's, after it has posted, the sender sees nothing, for small and large. */
+static void a_receiver_that_pauses_delays_nobody(void **state)
+{
+    static const size_t sizes[] = {64, 64 * 1024};
+    const uint64_t pause[2] = {0, 1000000000};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        play with, without;
+        assert_int_equal(play_algorithm(NBCOLL_OPERATION_BCAST, "binomial", 2, sizes[i], &plain, NULL, &without),
+                         NBCOLL_OK);
+        assert_int_equal(play_algorithm(NBCOLL_OPERATION_BCAST, "binomial", 2, sizes[i], &plain, pause, &with),
+                         NBCOLL_OK);
+        assert_int_equal(with.rank[0].finished, without.rank[0].finished);
+        assert_true(with.rank[1].finished >= pause[1]);
+    }
+}
+
+static void queue_pairs_beyond_those_at_hand_cost_time(void **state)
+{
+    nbcoll_card_model few = plain;
+    (void)state;
+    few.cached = 16;
+    few.miss = 500;
+    /* 63 peers, and 6 or 2 */
+    uint64_t flat = time_of(NBCOLL_OPERATION_ALLTOALL, "flat", 64, 8, &plain);
+    uint64_t flat_few = time_of(NBCOLL_OPERATION_ALLTOALL, "flat", 64, 8, &few);
+    uint64_t ring = time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 64, 8, &plain);
+    uint64_t ring_few = time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 64, 8, &few);
+    assert_true(flat_few > flat + flat / 2);
+    assert_int_equal(ring_few, ring);
+}
+
+/* 16 ranks of a node on one card or two, that has one port or two. */
+static void more_cards_and_ports_serve_more_at_a_time(void **state)
+{
+    nbcoll_card_model one = plain;
+    (void)state;
+    one.node = 16;
+    nbcoll_card_model cards = one, ports = one;
+    cards.cards = 2;
+    ports.ports = 2;
+    uint64_t small = time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 8, &one);
+    uint64_t large = time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 64 * 1024, &one);
+    assert_true(time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 8, &cards) < small);
+    assert_true(time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 64 * 1024, &cards) < large * 2 / 3);
+    assert_true(time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 64 * 1024, &ports) < large * 2 / 3);
+}
+
+static void a_slow_card_shows_in_small_messages_alone(void **state)
+{
+    nbcoll_card_model slow = plain;
+    (void)state;
+    slow.task = 1000;
+    uint64_t small = time_of(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16, 8, &plain);
+    uint64_t large = time_of(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16, 1 << 20, &plain);
+    assert_true(time_of(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16, 8, &slow) > 2 * small);
+    assert_true(time_of(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16, 1 << 20, &slow) < large + large / 50);
+}
+
+static void programs_of_all_algorithms_end(void **state)
+{
+    const nbcoll_algorithm *algorithm;
+    (void)state;
+    for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
+        for (unsigned i = 0; (algorithm = nbcoll_algorithm_at((nbcoll_operation)what, i)); i++)
+            for (int ranks = 1; ranks <= 9; ranks += 4) {
+                if (what == NBCOLL_OPERATION_SCATTERV || what == NBCOLL_OPERATION_GATHERV ||
+                    what == NBCOLL_OPERATION_ALLTOALLV || what == NBCOLL_OPERATION_ALLTOALLW)
+                    continue; /* bound blocks become no programs */
+                play p;
+                assert_int_equal(play_algorithm((nbcoll_operation)what, algorithm->name, ranks,
+                                                what == NBCOLL_OPERATION_BARRIER ? 0 : 20000, &plain, NULL, &p),
+                                 NBCOLL_OK);
+            }
+}
+
+static void what_cannot_be_played_is_refused(void **state)
+{
+    nbcoll_card_model model = plain;
+    nbcoll_card_result result = {.size = sizeof result};
+    nbcoll_card_config config = {.size = sizeof config, .ranks = 1, .model = &model};
+    const nbcoll_program *none[1] = {NULL};
+    play p;
+    (void)state;
+    assert_int_equal(nbcoll_card_play(NULL, none, &result), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcoll_card_play(&config, none, &result), NBCOLL_ERR_NULL);
+    config.ranks = 0;
+    assert_int_equal(nbcoll_card_play(&config, none, &result), NBCOLL_ERR_RANK);
+    model.task = (uint64_t)1 << 41;
+    assert_int_equal(play_algorithm(NBCOLL_OPERATION_BARRIER, "dissemination", 2, 0, &model, NULL, &p),
+                     NBCOLL_ERR_LIMIT);
+    config.size = 0;
+    assert_int_equal(nbcoll_card_play(&config, none, &result), NBCOLL_ERR_CONFIG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_eager_message_is_counted_to_the_nanosecond),
+        cmocka_unit_test(a_rendezvous_is_overlapped_with_computing),
+        cmocka_unit_test(a_receiver_that_pauses_delays_nobody),
+        cmocka_unit_test(queue_pairs_beyond_those_at_hand_cost_time),
+        cmocka_unit_test(more_cards_and_ports_serve_more_at_a_time),
+        cmocka_unit_test(a_slow_card_shows_in_small_messages_alone),
+        cmocka_unit_test(programs_of_all_algorithms_end),
+        cmocka_unit_test(what_cannot_be_played_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
