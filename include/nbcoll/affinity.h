@@ -91,9 +91,10 @@ NBCOLL_API nbcoll_status nbcoll_affinity_find(const nbcoll_host *host, const nbc
  * with others at this level, from L2 to PACKAGE; domains are numbered from 0 by their first ranks. A rank whose core
  * has none is in one of its own, or, where no core has it, all are in one.
  *
- * Domains are to a machine what machines are to a cluster: 1 + domain[i] is the node of rank i for a communicator on
- * one machine (nbcoll_comm_config.node), whose algorithms by nodes then go by caches or memory; nbcoll_nodes_make makes
- * of them the table for builders and for the simulator. Any thread. Errors: ERR_NULL, ERR_ARGUMENT (another level). */
+ * Each machine finds those of its own ranks: 1 + domain[i] is the domain of rank i there for a communicator of any
+ * machines (nbcoll_comm_config.domain), whose algorithms by domains then go by caches or memory, and by machines;
+ * nbcoll_nodes_make_with_domains makes of all of them the table for builders and for the simulator. Any thread. Errors:
+ * ERR_NULL, ERR_ARGUMENT (another level). */
 NBCOLL_API nbcoll_status nbcoll_affinity_domains(const nbcoll_affinity *affinity, nbcoll_near level, int domain[]);
 
 /* Null is accepted. */

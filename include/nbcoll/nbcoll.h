@@ -399,16 +399,18 @@ typedef struct nbcoll_comm_config {
                       endpoint alone, all ranks. Either all ranks name one, or none */
     struct nbcoll_agent *agent; /* carries out what can be a program, from the start on, without this rank (offload.h).
                                    All ranks give one, alike configured, or none. Null: the rank does it itself */
+    uint64_t domain; /* the same of its domain in the node: 1 + what nbcoll_affinity_domains says, which each node does
+                        by itself. 0: as in the parent; of a first communicator none are known */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is
  * freed). Each rank calls it; the ranks agree on what selection reads (the smallest slots and cells; the largest
  * `large`, costs), whatever each passed. Only rules, agents, and the credits of the contexts must be alike, and either
- * all or none name a node: else all ranks get ERR_MISMATCH, and the host's log says which rank differs in what.
- * *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
+ * all or none name a node, and a domain: else all ranks get ERR_MISMATCH, and the host's log says which rank differs in
+ * what. *out is written when the request ends with OK. `config` may be null. A call that is refused leaves the endpoint
  * the caller's. Errors: ERR_NULL, ERR_CONFIG, ERR_ABI (the transport's table), ERR_BUSY (the context has the
  * endpoint already: dup its communicator), ERR_FOREIGN (another context has it), ERR_TRANSPORT (no descriptor),
  * ERR_UNSUPPORTED (the kernel cannot poll the transport's descriptor), ERR_MEMORY, ERR_LIMIT (the context has 2^30

@@ -6,6 +6,10 @@
  * Builders find the table at `b->nodes`. It is never null: where nothing was said, one node has all ranks. A table
  * says nothing about what ranks of a node can do with each other: an exposure to a rank that shares no memory is
  * lowered, whatever the table says (schedule.h).
+ *
+ * Domains are a further level: what ranks of one node have in common beside it, a cache or near memory: a table of the
+ * same kind, of all ranks, each of whose "nodes" is a part of a node. So an algorithm by domains goes by that
+ * table, and has an algorithm by nodes run between the leaders of domains (nbcoll_within), whose nodes are the nodes.
  */
 #include "nbcoll.h"
 
@@ -29,6 +33,7 @@ typedef struct nbcoll_nodes {
     const int *place;  /* [ranks]: how many ranks of its node are below it */
     const int *begins; /* [count + 1]: where in `member` those of each node begin */
     const int *member; /* [ranks]: the ranks, node by node, rising in each */
+    const struct nbcoll_nodes *domains; /* null: none are known. Of the same ranks; has none itself */
 } nbcoll_nodes;
 
 /* The node of a rank. */
@@ -67,6 +72,12 @@ static inline int nbcoll_node_leader(const nbcoll_nodes *t, int node, int root)
     return root >= 0 && nbcoll_node_of(t, root) == node ? root : nbcoll_node_rank(t, node, 0);
 }
 
+/* The domains in the nodes; null: none are known, each node is one. */
+static inline const nbcoll_nodes *nbcoll_nodes_domains(const nbcoll_nodes *t)
+{
+    return t->size >= sizeof *t ? t->domains : NULL;
+}
+
 /* The nodes of a communicator's ranks, for those who build schedules for it themselves: its own, as long as it exists.
  * Never null, never fails; any thread. */
 NBCOLL_API const nbcoll_nodes *nbcoll_comm_nodes(const nbcoll_comm *comm);
@@ -78,6 +89,12 @@ NBCOLL_API const nbcoll_nodes *nbcoll_comm_nodes(const nbcoll_comm *comm);
  * nbcoll_nodes_free frees it. Errors: ERR_NULL, ERR_CONFIG (the host's size), ERR_RANK (ranks < 1), ERR_ARGUMENT (no
  * such number), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_nodes_make(const int node[], int ranks, const nbcoll_host *host, nbcoll_nodes **out);
+
+/* The same with domains: those ranks of a node share one that have the same number in domain[], any of 0..ranks-1, as
+ * nbcoll_affinity_domains gives them for each machine by itself. Null: none are known. Errors: those of
+ * nbcoll_nodes_make. */
+NBCOLL_API nbcoll_status nbcoll_nodes_make_with_domains(const int node[], const int domain[], int ranks,
+                                                        const nbcoll_host *host, nbcoll_nodes **out);
 
 /* How ranks are numbered over the nodes. */
 typedef enum nbcoll_numbering {
@@ -94,10 +111,12 @@ typedef struct nbcoll_placement {
     size_t rooms;
     nbcoll_numbering numbering;
     uint64_t seed;
+    int domain; /* ranks of a node that share a domain, the last one of a node may have fewer; dealt like nodes, but at
+                   random domains have any sizes. 0: no domains are known */
 } nbcoll_placement;
 
 /* The table of so many ranks that are placed like this. Errors: those of nbcoll_nodes_make; ERR_CONFIG (the placement's
- * size), ERR_ARGUMENT (no rooms, or one below 1; no such numbering). */
+ * size), ERR_ARGUMENT (no rooms, or one below 1; no such numbering; a negative `domain`). */
 NBCOLL_API nbcoll_status nbcoll_nodes_place(const nbcoll_placement *placement, int ranks, const nbcoll_host *host,
                                             nbcoll_nodes **out);
 

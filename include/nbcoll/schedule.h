@@ -453,10 +453,11 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_PORTS 32u       /* args.ports, */
 #define NBCOLL_ALGORITHM_SPLIT 64u       /* args.split, */
 #define NBCOLL_ALGORITHM_LEADERS 128u    /* args.leaders: of the library's algorithms, no others do */
-#define NBCOLL_ALGORITHM_NODES 256u      /* goes by the builder's nodes: chosen by rules only, since the cost model
-                                            knows no nodes */
+#define NBCOLL_ALGORITHM_NODES 256u      /* goes by the builder's nodes: chosen by rules, or for its cost where there
+                                            are several */
 #define NBCOLL_ALGORITHM_DIFFERS 512u    /* of an allreduce: ranks combine in different orders, so that the bits of
                                             rounded results may differ between them */
+#define NBCOLL_ALGORITHM_DOMAINS 1024u   /* goes by the domains in the nodes, too (nodes.h) */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
                                                              a communicator with fewer cells gets it lowered */
 

@@ -35,7 +35,7 @@
  * between nodes. Which messages leave a node follows from how ranks are numbered, node after node or otherwise; those
  * that leave it, or enter it, at a time go one after the other through its `interfaces`, gap_ns apart. An algorithm by
  * nodes costs what its phases do, each at the prices of its level; what is exposed inside nodes is fetched there
- * (`nodes_share`), or sent.
+ * (`nodes_share`), or sent. One by domains of nodes that share memory is compared where `nodes` names them.
  *
  * Of the first four, eager_ps and get_ns, the largest that any rank's transport names (nbcoll_limits) counts; of
  * `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all ranks share memory, the
@@ -120,6 +120,7 @@ typedef struct nbcoll_terms {
     uint32_t gap_ns;           /* of each message that a shared interface takes, beside its bytes */
     uint32_t fetch_ns;         /* of a fetch from shared memory of more than a cell holds; 0: get_ns */
     uint32_t copy_ps;          /* of a byte that a rank copies; 0: as gamma_ps */
+    nbcoll_level domain;       /* inside a domain of a node; eager 0: as inside the node */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

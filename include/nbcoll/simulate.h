@@ -39,7 +39,8 @@
  * `cell` bytes and not pieces of something that grows; then it ends. L later each reader sees it, and when its core has
  * time, it works o_recv, and copies from the cell, or, where the part is not in the cell, waits L for the first byte
  * and G for each other one; a FETCH_REDUCE combines too. L after the end of the last of these the owner sees that a
- * larger EXPOSE has ended, without work. All of it at the prices inside a node.
+ * larger EXPOSE has ended, without work. All of it at the prices inside a node; what a
+ * reader does, at those inside a domain, if it is in the owner's.
  *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
@@ -93,6 +94,7 @@ typedef struct nbcoll_sim_model {
     uint64_t contention;             /* ns of a progress core before each piece of work that takes time, for each other
                                         rank that shares it and has steps for it under way: drivers that are gathered
                                         on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
+    nbcoll_sim_link domain;          /* in a domain of a node, if the config's `nodes` have any; all 0: as `inside` */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */

@@ -4,11 +4,12 @@
  * pieces, of which the leaders pass one on while the next is on its way, and show them in one exposure that grows.
  * N - 1 messages between N leaders for each piece, ceil(log2 N) after each other. Source: the phases of Inozemtsev's
  * thesis (2014), section 4.4; that a broadcast should enter each node once: Ramos' thesis (2013), section 4.1.3.
- * Leaders of a node: `leaders`, or one. */
+ * Leaders of a node: `leaders`, or one. By domains, their leaders get the vector by nodes, and show it then. */
 #include "nbcoll/pattern.h"
 #include "nbcoll/schedule.h"
 
-nbcoll_build nbcolli_bcast_hierarchical, nbcolli_bcast_binomial, nbcolli_bcast_tree, nbcolli_bcast_slots;
+nbcoll_build nbcolli_bcast_hierarchical, nbcolli_bcast_hierarchical_domains, nbcolli_bcast_binomial, nbcolli_bcast_tree,
+    nbcolli_bcast_slots;
 
 #define NBCOLLI_BCAST_NODES_PIECE 65536
 
@@ -49,18 +50,37 @@ static void nbcolli_bcast_nodes_pieces(nbcoll_builder *b, const nbcoll_args *a, 
     }
 }
 
+static void nbcolli_bcast_nodes_whole(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t,
+                                      nbcoll_args between, nbcoll_build *build)
+{
+    nbcoll_args inside = *a;
+    inside.root = nbcoll_node_place(t, nbcoll_node_leader(t, nbcoll_node_of(t, b->rank), a->root));
+    nbcoll_step have = nbcoll_between_nodes(b, t, a->root, &between, build, NBCOLL_START);
+    nbcoll_within_node(b, t, &inside, nbcolli_bcast_slots, have);
+}
+
 void nbcolli_bcast_hierarchical(nbcoll_builder *b, const nbcoll_args *a)
 {
     const nbcoll_nodes *t = nbcoll_nodes_parts(b, a->leaders, 0);
     nbcoll_build *build = a->arity ? nbcolli_bcast_tree : nbcolli_bcast_binomial;
-    nbcoll_args between = *a, inside = *a;
+    nbcoll_args between = *a;
 
     between.root = nbcoll_node_of(t, a->root);
-    if (a->bytes > nbcolli_bcast_nodes_piece(a)) {
+    if (a->bytes > nbcolli_bcast_nodes_piece(a))
         nbcolli_bcast_nodes_pieces(b, a, t, between, build);
-        return;
+    else
+        nbcolli_bcast_nodes_whole(b, a, t, between, build);
+}
+
+void nbcolli_bcast_hierarchical_domains(nbcoll_builder *b, const nbcoll_args *a)
+{
+    const nbcoll_nodes *domains = nbcoll_nodes_domains(b->nodes);
+    nbcoll_args between = *a;
+
+    if (domains) {
+        between.root = nbcoll_node_of(domains, a->root);
+        nbcolli_bcast_nodes_whole(b, a, domains, between, nbcolli_bcast_hierarchical);
+    } else {
+        nbcolli_bcast_hierarchical(b, a);
     }
-    inside.root = nbcoll_node_place(t, nbcoll_node_leader(t, nbcoll_node_of(t, b->rank), a->root));
-    nbcoll_step have = nbcoll_between_nodes(b, t, a->root, &between, build, NBCOLL_START);
-    nbcoll_within_node(b, t, &inside, nbcolli_bcast_slots, have);
 }

@@ -32,8 +32,11 @@ static nbcoll_status open_rank(const bench_crew *c, int rank, nbcoll_context **c
                                 .timeout = TIMEOUT, .quota = c->quota};
     nbcoll_comm_config named = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end = NULL;
+    const nbcoll_nodes *domains = c->plan->nodes ? nbcoll_nodes_domains(c->plan->nodes) : NULL;
     if (c->plan->nodes)
         named.node = 1 + (uint64_t)nbcoll_node_of(c->plan->nodes, rank);
+    if (domains)
+        named.domain = 1 + (uint64_t)nbcoll_node_of(domains, rank);
     nbcoll_transport_open *transport = c->plan->transport;
     nbcoll_status status = transport ? transport(c->id.text, rank, config.ranks, &end) : nbcoll_shm_open(&config, &end);
     if (status == NBCOLL_OK)

@@ -88,7 +88,7 @@ typedef struct command_cases {
 /* What their helps say of nodes. */
 #define COMMAND_NODES_HELP                                                                                             \
     "  --nodes NxR       builders know of N nodes of R ranks; or of nodes of several sizes, like 3,1,4, which begin\n" \
-    "                    again from the first where there are more ranks\n"                                            \
+    "                    again from the first where there are more ranks; 4x8/2: with domains of two ranks in them\n"  \
     "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
 
 /* What their helps say of blocks. */

@@ -135,6 +135,8 @@ static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
                " ns, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more\n",
                t->nodes->count, t->inside.alpha_ns, t->inside.beta_ps, t->inside.overhead_ns, t->inside.get_ns,
                t->inside.eager, t->inside.eager_ps);
+    if (t->nodes && nbcoll_nodes_domains(t->nodes))
+        printf("                in them %d domains, at the same prices\n", nbcoll_nodes_domains(t->nodes)->count);
     for (unsigned i = 0; (algorithm = catalogue_at(a->operation, i)); i++) {
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);

@@ -105,12 +105,14 @@ static nbcoll_case case_of(const nbcoll_algorithm *algorithm, int is_shared)
                          .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}, .known = 1};
 }
 
-/* One of which nodes are of interest runs on two. */
+/* One of which nodes are of interest runs on two, and these have two domains each where it goes by domains. */
 static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
 {
     int exposes = algorithm->flags >> 16 != 0, by_nodes = (algorithm->flags & NBCOLL_ALGORITHM_NODES) != 0;
     const int room = by_nodes ? CATALOGUE_RANKS / 2 : CATALOGUE_RANKS;
-    const nbcoll_placement placement = {.size = sizeof placement, .room = &room, .rooms = 1};
+    int by_domains = (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS) != 0;
+    const nbcoll_placement placement = {
+        .size = sizeof placement, .room = &room, .rooms = 1, .domain = by_domains ? room / 2 : 0};
     picture p = {.at = case_of(algorithm, exposes), .algorithm = algorithm};
     nbcoll_sim_model model = {.size = sizeof model};
     nbcoll_sim_config config = {.size = sizeof config, .ranks = CATALOGUE_RANKS, .model = &model, .user = &p,
@@ -127,7 +129,7 @@ static nbcoll_status print_costs(const nbcoll_algorithm *algorithm)
     nbcoll_nodes_free(nodes);
     if (status != NBCOLL_OK)
         return status;
-    printf("\n%d ranks%s", CATALOGUE_RANKS, by_nodes ? " on 2 nodes" : "");
+    printf("\n%d ranks%s%s", CATALOGUE_RANKS, by_nodes ? " on 2 nodes" : "", by_domains ? " of 2 domains" : "");
     if (algorithm->operation != NBCOLL_OPERATION_BARRIER)
         printf(", %d bytes", CATALOGUE_BYTES);
     printf(": %" PRIu32 " round%s", result.rounds, result.rounds == 1 ? "" : "s");

@@ -40,11 +40,19 @@ static int take_list(command_cases *cases, const char *value)
 
 int command_take_nodes(const command *self, command_cases *cases, const char *value)
 {
+    const char *slash = strchr(value, '/');
+    size_t length = slash ? (size_t)(slash - value) : strlen(value);
+    unsigned long long domain = 0;
+    char sizes[512] = "";
+    int is_right = length < sizeof sizes && (!slash || command_number(slash + 1, 1, MOST_ROOM, &domain));
     cases->placement.size = sizeof cases->placement;
-    return take_product(cases, value) || take_list(cases, value)
+    cases->placement.domain = (int)domain;
+    if (is_right)
+        memcpy(sizes, value, length);
+    return is_right && (take_product(cases, sizes) || take_list(cases, sizes))
                ? 0
-               : command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, not '%s'",
-                                COMMAND_ROOMS, value);
+               : command_refuse(self, "--nodes takes sizes like 4x8 or 3,1,4, at most %d of them, or 4x8/2 with domains"
+                                " of two ranks, not '%s'", COMMAND_ROOMS, value);
 }
 
 int command_take_numbering(const command *self, command_cases *cases, const char *value)
@@ -77,6 +85,8 @@ char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEX
     text[0] = '\0';
     for (size_t i = 0; i < p->rooms && strlen(text) < COMMAND_NODES_TEXT - 64; i++)
         command_add(text, COMMAND_NODES_TEXT, "%s%d", i ? "," : " --nodes ", cases->room[i]);
+    if (p->rooms && p->domain)
+        command_add(text, COMMAND_NODES_TEXT, "/%d", p->domain);
     if (p->rooms && p->numbering == NBCOLL_NUMBERING_ROUND_ROBIN)
         command_add(text, COMMAND_NODES_TEXT, " --numbering round-robin");
     if (p->rooms && p->numbering == NBCOLL_NUMBERING_RANDOM)

@@ -23,6 +23,7 @@ static const struct model_name {
 } names[] = {
     MODEL_LINK("inside", inside),
     MODEL_LINK("between", between),
+    MODEL_LINK("domain", domain),
     MODEL_TIME("step", step),
     MODEL_PRICE("copy", copy),
     MODEL_PRICE("reduce", reduce),
@@ -104,6 +105,15 @@ static uint32_t post_of(const nbcoll_sim_model *model, const nbcoll_sim_link *li
     return clip((link->o_send + link->o_recv) / 2 + model->step);
 }
 
+static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_link *link, size_t eager)
+{
+    return (nbcoll_level){.alpha_ns = clip(link->latency),
+                          .overhead_ns = post_of(model, link),
+                          .beta_ps = clip(link->byte),
+                          .fetch_ns = clip(link->latency),
+                          .eager = eager};
+}
+
 /* An interface that is shared serves others between a rank's messages; one of its own keeps the rank waiting. */
 void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_terms *terms)
 {
@@ -122,9 +132,7 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     terms->nodes = nodes;
     terms->interfaces = nodes->count > 1 ? model->interfaces : 0;
     terms->gap_ns = is_shared ? gap : 0;
-    terms->inside = (nbcoll_level){.alpha_ns = clip(inside->latency),
-                                   .overhead_ns = post_of(model, inside),
-                                   .beta_ps = clip(inside->byte),
-                                   .fetch_ns = clip(inside->latency),
-                                   .eager = eager};
+    terms->inside = level_of(model, inside, eager);
+    if (model->domain.latency || model->domain.byte)
+        terms->domain = level_of(model, &model->domain, eager);
 }

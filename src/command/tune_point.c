@@ -91,6 +91,8 @@ static nbcoll_status choose(const tune *t, tune_point *p, const nbcoll_args *a, 
 /* Where ranks do not share memory, algorithms that expose it are no candidates, but by nodes those of several. */
 static int is_candidate(const nbcoll_terms *terms, const nbcoll_algorithm *algorithm)
 {
+    if (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS)
+        return terms->nodes && nbcoll_nodes_domains(terms->nodes);
     if (algorithm->flags & NBCOLL_ALGORITHM_NODES)
         return terms->nodes && terms->nodes->count > 1;
     return terms->shared || !(algorithm->flags >> 16);

@@ -96,6 +96,8 @@ static void see_all_forms(verification *v)
                         .visit = see_possible, .user = v, .only_visit = 1};
     if (v->algorithm->flags & NBCOLL_ALGORITHM_NODES)
         v->possible.nodes = 3;
+    if (v->algorithm->flags & NBCOLL_ALGORITHM_DOMAINS)
+        v->possible.domains = 3;
     for (unsigned i = 0; verify_form(&v->now, 0, &nothing, v->algorithm, i, &c); i++)
         nbcoll_verify_grid(v->algorithm, &grid, &c, NULL);
 }

@@ -182,6 +182,7 @@ void verify_see(verify_seen *seen, const nbcoll_case *c)
     seen->in_place |= bit(c->in_place);
     seen->node |= bit(!c->node ? 0 : c->node >= c->ranks ? 1 : 2);
     seen->nodes |= bit(c->nodes && c->nodes->count > 1);
+    seen->domains |= bit(c->nodes && nbcoll_nodes_domains(c->nodes));
     seen->spread |= bit((int)c->spread);
     seen->apart |= bit(c->apart);
     seen->known |= bit(c->known);
@@ -231,6 +232,7 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
     static const char *const apart[] = {"blocks together", "blocks apart"};
     static const char *const known[] = {"counts bound at start", "counts known"};
     static const char *const nodes[] = {"one node", "several nodes"};
+    static const char *const domains[] = {"no domains", "domains"};
     static const char *const parameters[] = {"default parameters", "parameters other than default"};
     snprintf(given, sizeof given, "%s %s", type_text(cases->reduction.type), op_text(cases->reduction.op));
     *out = (verify_coverage){"", ""};
@@ -239,6 +241,7 @@ void verify_cover(const command_cases *cases, const verify_seen *seen, const ver
     tell(out, seen->in_place, possible->in_place, 3, in_place);
     tell(out, seen->node, possible->node, 3, node);
     tell(out, seen->nodes, possible->nodes, 2, nodes);
+    tell(out, seen->domains, possible->domains, 2, domains);
     tell(out, seen->spread, possible->spread, NBCOLL_SPREAD_COUNT, spread);
     tell(out, seen->apart, possible->apart, 2, apart);
     tell(out, seen->known, possible->known, 2, known);

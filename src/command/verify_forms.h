@@ -30,7 +30,7 @@ char *verify_form_text(const nbcoll_case *c, char text[VERIFY_TEXT]);
 
 /* Sets of what cases have been. */
 typedef struct verify_seen {
-    unsigned elements, in_place, node, nodes, spread, apart, known, parameters;
+    unsigned elements, in_place, node, nodes, domains, spread, apart, known, parameters;
 } verify_seen;
 void verify_see(verify_seen *seen, const nbcoll_case *c);
 

@@ -612,7 +612,7 @@ nbcoll_status nbcoll_builder_open(const nbcoll_builder_config *config, nbcoll_bu
     *b = (nbcolli_builder){.head = {c.rank, c.ranks, c.nodes},
                            .rank = c.rank,
                            .ranks = c.ranks,
-                           .nodes = {sizeof b->nodes, c.ranks, 1, 1, NULL, NULL, NULL, NULL},
+                           .nodes = {sizeof b->nodes, c.ranks, 1, 1, NULL, NULL, NULL, NULL, NULL},
                            .host = host,
                            .shares = c.shares,
                            .shares_user = c.shares_user,

@@ -35,15 +35,14 @@ static const int *nbcolli_within_members(nbcolli_builder *b, const int group[], 
     return member;
 }
 
-/* The nodes of the group's ranks. */
-static const nbcoll_nodes *nbcolli_within_nodes(nbcolli_builder *b, const int group[], int n)
+/* Of the group's ranks, in one table. */
+static nbcoll_nodes *nbcolli_within_table(nbcolli_builder *b, const nbcoll_nodes *all, const int group[], int n)
 {
-    const nbcoll_nodes *all = b->head.nodes;
     size_t ints = all->node ? nbcolli_nodes_ints(n) : 0;
     nbcoll_nodes *t = nbcolli_builder_room(b, 1, sizeof *t + (ints + (size_t)all->count) * sizeof(int));
     if (!t)
         return NULL;
-    *t = (nbcoll_nodes){sizeof *t, n, 1, 1, NULL, NULL, NULL, NULL};
+    *t = (nbcoll_nodes){sizeof *t, n, 1, 1, NULL, NULL, NULL, NULL, NULL};
     int *room = (int *)(void *)(t + 1), *number = room + ints, nodes = 0; /* number: 1 + that of a node in the group */
     for (int i = 0; all->node && i < n; i++) {
         int node = nbcoll_node_of(all, group ? group[i] : i);
@@ -53,6 +52,17 @@ static const nbcoll_nodes *nbcolli_within_nodes(nbcolli_builder *b, const int gr
     }
     if (all->node)
         nbcolli_nodes_fill(t, n, room);
+    return t;
+}
+
+/* The nodes of the group's ranks, and their domains. */
+static const nbcoll_nodes *nbcolli_within_nodes(nbcolli_builder *b, const int group[], int n)
+{
+    const nbcoll_nodes *domains = nbcoll_nodes_domains(b->head.nodes);
+    nbcoll_nodes *t = nbcolli_within_table(b, b->head.nodes, group, n);
+
+    if (t && domains)
+        t->domains = nbcolli_within_table(b, domains, group, n);
     return t;
 }
 

@@ -8,7 +8,7 @@
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
 #define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, LEADERS, NODES,        \
-                               EXPOSES)                                                                                \
+                               EXPOSES, DOMAINS)                                                                       \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -17,6 +17,7 @@
     X(BARRIER, barrier_recursive_doubling, recursive_doubling, 0)                                                      \
     X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
     X(BARRIER, barrier_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                          \
+    X(BARRIER, barrier_hierarchical_domains, hierarchical_domains, DOMAINS | LEADERS | 2 * EXPOSES)                    \
     X(BCAST, bcast_binomial, binomial, SPLIT)                                                                          \
     X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
@@ -28,6 +29,7 @@
     X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT)                                                    \
     X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT)                                                          \
     X(BCAST, bcast_hierarchical, hierarchical, ARITY | SEGMENT | NODES | LEADERS | EXPOSES)                            \
+    X(BCAST, bcast_hierarchical_domains, hierarchical_domains, ARITY | SEGMENT | DOMAINS | LEADERS | 2 * EXPOSES)      \
     X(SCATTER, scatter_binomial, binomial, SPLIT)                                                                      \
     X(SCATTER, scatter_flat, flat, 0)                                                                                  \
     X(SCATTER, scatter_slots, slots, EXPOSES)                                                                          \
@@ -65,6 +67,7 @@
     X(REDUCE, reduce_spanning_tree, spanning_tree, 0)                                                                  \
     X(REDUCE, reduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                                 \
     X(REDUCE, reduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                            \
+    X(REDUCE, reduce_hierarchical_domains, hierarchical_domains, REORDERS | DOMAINS | LEADERS | EXPOSES)               \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
     X(ALLREDUCE, allreduce_groups, groups, REPRODUCIBLE)                                                               \
@@ -78,6 +81,7 @@
     X(ALLREDUCE, allreduce_halving, halving, 0)                                                                        \
     X(ALLREDUCE, allreduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                           \
     X(ALLREDUCE, allreduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                      \
+    X(ALLREDUCE, allreduce_hierarchical_domains, hierarchical_domains, REORDERS | DOMAINS | LEADERS | 2 * EXPOSES)     \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
@@ -149,7 +153,7 @@
     NBCOLLI_ALGORITHM_LIST(X, NBCOLL_ALGORITHM_REORDERS, NBCOLL_ALGORITHM_REPRODUCIBLE, NBCOLL_ALGORITHM_COUNTS,       \
                            NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
                            NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_LEADERS, NBCOLL_ALGORITHM_NODES,                   \
-                           NBCOLL_ALGORITHM_EXPOSES(1))
+                           NBCOLL_ALGORITHM_EXPOSES(1), NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS)
 
 #define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)

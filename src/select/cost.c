@@ -70,6 +70,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(OPERATION, bruck_ports, B(m) + nbcolli_cost_doubling(c, c->ports, m) + B(n))                                     \
     X(OPERATION, ring, O(m) + nbcolli_cost_ring(c, m, 0))                                                              \
     X(OPERATION, flat, T(P - 1, m, 2, 0) + O(m))                                                                       \
+    X(OPERATION, exchange_pipelined, O(m) + nbcolli_cost_pipelined(c, c->ports))                                       \
     X(OPERATION, hierarchical, nbcolli_cost_nodes_allgather(c, NBCOLLI_COST_IS_V(OPERATION)))                          \
     X(OPERATION, hierarchical_groups, nbcolli_cost_nodes_groups(c, NBCOLLI_COST_IS_V(OPERATION)))
 #define NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, OPERATION)                                                 \
@@ -84,6 +85,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
     X(BARRIER, hierarchical, nbcolli_cost_nodes_barrier(c))                                                            \
+    X(BARRIER, hierarchical_domains, nbcolli_cost_domains_barrier(c))                                                  \
     X(BCAST, binomial, TREE(n, 0, 0))                                                                                  \
     X(BCAST, scatter_ring, T(P - 1, m, 1, 0) + nbcolli_cost_ring(c, m, 0))                                             \
     X(BCAST, flat, T(P - 1, n, 1, 0))                                                                                  \
@@ -92,6 +94,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BCAST, chain_pipelined, nbcolli_cost_levels(c, 1, nbcolli_cost_segments(c)))                                     \
     X(BCAST, slots, F(P > 1, n, n, 0))                                                                                 \
     X(BCAST, hierarchical, nbcolli_cost_nodes_bcast(c))                                                                \
+    X(BCAST, hierarchical_domains, nbcolli_cost_domains_bcast(c))                                                      \
     X(SCATTER, binomial, O(m) + TREE(0, m, 0))                                                                         \
     X(SCATTER, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
     X(SCATTER, slots, F(P > 1, m, P > 2 ? nbcolli_cost_lent(n - m) : n - m, 0))                                        \
@@ -123,6 +126,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(REDUCE, slots, F(P - 1, n, n, n))                                                                                \
     X(REDUCE, hierarchical, nbcolli_cost_nodes_reduce(c))                                                              \
     X(REDUCE, hierarchical_ordered, nbcolli_cost_nodes_reduce(c))                                                      \
+    X(REDUCE, hierarchical_domains, nbcolli_cost_domains_reduce(c))                                                    \
     X(ALLREDUCE, recursive_doubling, nbcolli_cost_rounds(c, D, n, n, 0) + x * (2 * N(n) + C(n)))                       \
     X(ALLREDUCE, ring, nbcolli_cost_ring(c, m, m) + nbcolli_cost_ring(c, m, 0) + (P - 1) * R(m))                       \
     X(ALLREDUCE, groups, nbcolli_cost_rounds(c, L, n, n, 0))                                                           \
@@ -133,6 +137,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + S(n) + B(n))                                                               \
     X(ALLREDUCE, hierarchical, nbcolli_cost_nodes_allreduce(c))                                                        \
     X(ALLREDUCE, hierarchical_ordered, nbcolli_cost_nodes_allreduce(c))                                                \
+    X(ALLREDUCE, hierarchical_domains, nbcolli_cost_domains_allreduce(c))                                              \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER)                                                \
     NBCOLLI_COST_REDUCE_SCATTER(X, M, N, B, C, T, TREE, REDUCE_SCATTER_BLOCK)                                          \
     X(SCAN, recursive_doubling, nbcolli_cost_rounds(c, L, n, 2 * n, 0) - (P > 2) * C(n))                               \
@@ -234,6 +239,26 @@ static nbcolli_cost_level nbcolli_cost_level_of(const nbcoll_level *l)
                                 .eager = l->eager};
 }
 
+static uint64_t nbcolli_cost_largest(const nbcoll_nodes *nodes)
+{
+    uint64_t most = 1;
+    for (int i = 0; i < nodes->count; i++)
+        most = (uint64_t)nbcoll_node_size(nodes, i) > most ? (uint64_t)nbcoll_node_size(nodes, i) : most;
+    return most;
+}
+
+/* What they say of domains. Nodes have about as many each. */
+static void nbcolli_cost_know_domains(nbcolli_cost_call *c, const nbcoll_terms *t)
+{
+    const nbcoll_nodes *domains = t->nodes ? nbcoll_nodes_domains(t->nodes) : NULL;
+    if (!domains)
+        return;
+    c->near = t->domain.eager ? nbcolli_cost_level_of(&t->domain) : c->inside;
+    c->domains = (uint64_t)domains->count;
+    c->domain = nbcolli_cost_largest(domains);
+    c->parts = (c->domains + c->nodes - 1) / c->nodes;
+}
+
 /* What the terms say of messages and nodes. */
 static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
 {
@@ -253,22 +278,23 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
                            .shared = t->shared,
                            .nodes_share = t->nodes_share};
     c.inside = c.between;
-    if (!nodes || nodes->count < 2 || !t->inside.eager)
-        return c;
-    c.inside = nbcolli_cost_level_of(&t->inside);
-    c.nodes = (uint64_t)nodes->count;
-    c.are_blocks = nodes->are_blocks;
-    c.node = 1;
-    for (int i = 0; i < nodes->count; i++)
-        c.node = (uint64_t)nbcoll_node_size(nodes, i) > c.node ? (uint64_t)nbcoll_node_size(nodes, i) : c.node;
+    if (nodes && nodes->count > 1 && t->inside.eager) {
+        c.inside = nbcolli_cost_level_of(&t->inside);
+        c.nodes = (uint64_t)nodes->count;
+        c.are_blocks = nodes->are_blocks;
+        c.node = nbcolli_cost_largest(nodes);
+    }
+    nbcolli_cost_know_domains(&c, t);
     return c;
 }
 
-/* Is this what the algorithm is for? By nodes there are to be several; those that keep rank order are the flat ones
- * where no neighbours share a node; and what exposes memory exposes it to all, or inside nodes. */
+/* Is this what the algorithm is for? By nodes, and domains in them, there are to be several; those that keep rank order
+ * are the flat ones where no neighbours share a node; and what exposes memory exposes it to all, or inside nodes. */
 static int nbcolli_cost_is_meant(const nbcolli_cost_call *c, const nbcoll_algorithm *algorithm)
 {
     int reduces = nbcolli_kind_of(algorithm->operation)->reduces;
+    if (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS)
+        return c->domain > 1 && c->parts > 1 && c->nodes_share;
     if (algorithm->flags & NBCOLL_ALGORITHM_NODES)
         return c->nodes > 1 && c->node > 1 &&
                (c->are_blocks || !reduces || algorithm->flags & NBCOLL_ALGORITHM_REORDERS);

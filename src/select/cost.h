@@ -32,6 +32,8 @@ typedef struct nbcolli_cost_call {
     uint64_t shelf;   /* bytes that a rank's copies of what it exposes take at most */
     uint64_t ranks, bytes;
     uint64_t nodes, node; /* nodes, and ranks of the largest; a node of 1 is a rank */
+    uint64_t domains, domain, parts; /* domains, ranks of the largest, and domains of a node, at most; none known: 0 */
+    nbcolli_cost_level near;         /* inside a domain */
     uint64_t interfaces;  /* of a node, that its ranks share; 0: each has its own */
     uint64_t arity, ports, segment, leaders;
     int are_blocks;           /* ranks are numbered node after node */
@@ -89,6 +91,9 @@ uint64_t nbcolli_cost_segments(const nbcolli_cost_call *c);
 nbcolli_cost_time nbcolli_cost_doubling(const nbcolli_cost_call *c, uint64_t ports, uint64_t block);
 nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports);
 
+/* The same where each block goes on by itself as soon as it has come. */
+nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t ports);
+
 /* `rounds` in each of which each rank sends the same to the one 1, 2, 4, ... numbers on, or its partner, and combines
  * or copies `worked` bytes. */
 nbcolli_cost_time nbcolli_cost_rounds(const nbcolli_cost_call *c, uint64_t rounds, uint64_t bytes, uint64_t worked,
@@ -118,5 +123,11 @@ nbcolli_cost_time nbcolli_cost_nodes_allreduce(const nbcolli_cost_call *c);
 nbcolli_cost_time nbcolli_cost_nodes_reduce_scatter(const nbcolli_cost_call *c, int is_ordered);
 nbcolli_cost_time nbcolli_cost_nodes_alltoall(const nbcolli_cost_call *c);
 nbcolli_cost_time nbcolli_cost_nodes_scan(const nbcolli_cost_call *c);
+
+/* By domains: what those of a domain do, and the same between leaders of domains, by nodes. */
+nbcolli_cost_time nbcolli_cost_domains_barrier(const nbcolli_cost_call *c);
+nbcolli_cost_time nbcolli_cost_domains_bcast(const nbcolli_cost_call *c);
+nbcolli_cost_time nbcolli_cost_domains_reduce(const nbcolli_cost_call *c);
+nbcolli_cost_time nbcolli_cost_domains_allreduce(const nbcolli_cost_call *c);
 
 #endif

@@ -36,17 +36,11 @@ static nbcolli_cost_time nbcolli_cost_nodes_fetch(const nbcolli_cost_call *part,
                         : nbcolli_cost_train(part, count, bytes, 1, worked, 1);
 }
 
-/* Each rank but the leader takes the same bytes from it; and from each of several, one after the other. */
-static nbcolli_cost_time nbcolli_cost_nodes_shows(const nbcolli_cost_call *part, uint64_t leaders, uint64_t bytes,
-                                                  uint64_t exposed)
-{
-    uint64_t others = part->ranks - 1;
-    return nbcolli_cost_nodes_fetch(part, leaders * (part->shared ? others > 0 : others), bytes, exposed, 0);
-}
-
+/* Each rank but the leader takes the same bytes from it. */
 static nbcolli_cost_time nbcolli_cost_nodes_show(const nbcolli_cost_call *part, uint64_t bytes, uint64_t exposed)
 {
-    return nbcolli_cost_nodes_shows(part, 1, bytes, exposed);
+    uint64_t others = part->ranks - 1;
+    return nbcolli_cost_nodes_fetch(part, part->shared ? others > 0 : others, bytes, exposed, 0);
 }
 
 nbcolli_cost_time nbcolli_cost_nodes_barrier(const nbcolli_cost_call *c)
@@ -63,12 +57,15 @@ nbcolli_cost_time nbcolli_cost_nodes_bcast(const nbcolli_cost_call *c)
     uint64_t pieces = c->bytes > piece ? (c->bytes + piece - 1) / piece : 1, bytes = c->bytes / pieces;
     nbcolli_cost_call leaders = nbcolli_cost_leaders(c, bytes), part = nbcolli_cost_part(c);
     uint64_t levels = (uint64_t)nbcoll_rounds((int)leaders.ranks), last = leaders.ranks - 1;
-    uint64_t children = c->arity == 0 ? levels : c->arity < last ? c->arity : last;
+    uint64_t children = c->arity == 0 ? levels : c->arity < last ? c->arity : last, there = last / leaders.node;
     nbcolli_cost_time down = c->arity ? nbcolli_cost_levels(&leaders, c->arity, 1)
                                       : nbcolli_cost_binomial(&leaders, leaders.ranks, bytes, 0, 0);
     nbcolli_cost_time shown = nbcolli_cost_nodes_show(&part, bytes, bytes);
-    nbcolli_cost_time sent = nbcolli_cost_train(&leaders, children, bytes, 1, 0, leaders.node);
+    nbcolli_cost_call sender = leaders;
     nbcolli_cost_level l = nbcolli_cost_crowd(&leaders, leaders.node);
+    sender.node = 1; /* its children are on other nodes, if there are so many */
+    children = children < there ? children : there;
+    nbcolli_cost_time sent = nbcolli_cost_train(&sender, children, bytes, 1, 0, leaders.node);
     sent -= children ? l.alpha : 0;
     nbcolli_cost_time taken = shown ? shown - part.inside.alpha : 0; /* by nobody, where all are leaders */
     return down + shown + (pieces - 1) * nbcolli_cost_later(sent, taken);
@@ -126,7 +123,8 @@ nbcolli_cost_time nbcolli_cost_nodes_groups(const nbcolli_cost_call *c, int is_s
     leaders.are_blocks = 1;
     return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, m, m, 0) + m * c->copy +
            nbcolli_cost_nodes_exchange(c, &leaders) +
-           nbcolli_cost_nodes_shows(&part, groups, leaders.bytes, leaders.bytes) +
+           nbcolli_cost_nodes_fetch(&part, part.shared ? groups - (part.ranks == 1) : c->node - 1, leaders.bytes,
+                                    leaders.bytes, 0) + /* from each group's leader, or its own to all */
            c->bytes * c->copy + c->ranks * c->inside.overhead / 4;
 }
 
@@ -191,4 +189,55 @@ nbcolli_cost_time nbcolli_cost_nodes_scan(const nbcolli_cost_call *c)
     return nbcolli_cost_nodes_fetch(&part, part.ranks - 1, n, n, n) + n * c->gamma +
            nbcolli_cost_rounds(&leaders, rounds, n, 2 * n, 0) - 2 * n * c->gamma + /* the exclusive scan's */
            nbcolli_cost_nodes_show(&part, n, n) + n * c->gamma;
+}
+
+/* ---- by domains ------------------------------------------------------------------------------------------------ */
+
+/* The ranks of one domain. */
+static nbcolli_cost_call nbcolli_cost_domain(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call d = *c;
+    d.ranks = c->domain;
+    d.nodes = 1;
+    d.inside = c->near;
+    d.shared = c->nodes_share;
+    return d;
+}
+
+/* The leaders of all domains. */
+static nbcolli_cost_call nbcolli_cost_heads(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call h = *c;
+    h.ranks = c->domains;
+    h.node = c->parts;
+    return h;
+}
+
+nbcolli_cost_time nbcolli_cost_domains_barrier(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call domain = nbcolli_cost_domain(c), heads = nbcolli_cost_heads(c);
+    return nbcolli_cost_nodes_fetch(&domain, domain.ranks - 1, 0, 0, 0) + nbcolli_cost_nodes_barrier(&heads) +
+           nbcolli_cost_nodes_show(&domain, 0, 0);
+}
+
+nbcolli_cost_time nbcolli_cost_domains_bcast(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call domain = nbcolli_cost_domain(c), heads = nbcolli_cost_heads(c);
+    return nbcolli_cost_nodes_bcast(&heads) + nbcolli_cost_nodes_show(&domain, c->bytes, c->bytes);
+}
+
+nbcolli_cost_time nbcolli_cost_domains_reduce(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call domain = nbcolli_cost_domain(c), heads = nbcolli_cost_heads(c);
+    uint64_t n = c->bytes;
+    return nbcolli_cost_nodes_fetch(&domain, domain.ranks - 1, n, n, n) + n * c->copy +
+           nbcolli_cost_nodes_reduce(&heads);
+}
+
+nbcolli_cost_time nbcolli_cost_domains_allreduce(const nbcolli_cost_call *c)
+{
+    nbcolli_cost_call domain = nbcolli_cost_domain(c), heads = nbcolli_cost_heads(c);
+    uint64_t n = c->bytes;
+    return nbcolli_cost_nodes_fetch(&domain, domain.ranks - 1, n, n, n) + n * c->copy +
+           nbcolli_cost_nodes_allreduce(&heads) + nbcolli_cost_nodes_show(&domain, n, n);
 }

@@ -42,9 +42,10 @@ static nbcolli_cost_level nbcolli_cost_partners(const nbcolli_cost_call *c, uint
 {
     uint64_t way = distance * (c->ranks / groups);
     int is_inside = base * distance * c->ranks <= c->node * groups && c->node % (base * way) == 0;
+    uint64_t firsts = (c->node * groups + c->ranks - 1) / c->ranks; /* of groups, on a node */
     return c->are_blocks && is_inside
                ? c->inside
-               : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(way, c->node) : c->node);
+               : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(distance, firsts) : firsts);
 }
 
 nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t distance, uint64_t base)
@@ -250,25 +251,58 @@ nbcolli_cost_time nbcolli_cost_doubling(const nbcolli_cost_call *c, uint64_t por
     return sum;
 }
 
-/* There are as many groups as the largest power of ports + 1; each first rank gets the others' blocks before, and gives
- * them all of them. */
-nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
+/* As many as the largest power of ports + 1. */
+static uint64_t nbcolli_cost_groups(const nbcolli_cost_call *c, uint64_t ports)
 {
-    uint64_t groups = 1, block = c->bytes / c->ranks;
-    nbcolli_cost_call near = *c;
-    nbcolli_cost_time sum = block * c->copy;
-
+    uint64_t groups = 1;
     while (groups * (ports + 1) <= c->ranks)
         groups *= ports + 1;
-    uint64_t others = (c->ranks - 1) / groups;
-    if (c->are_blocks && others < c->node) /* groups of neighbours */
-        near.nodes = 1;
+    return groups;
+}
+
+/* The ranks of a group, which are neighbours, among each other: `others` beside its first one. */
+static nbcolli_cost_call nbcolli_cost_group(const nbcolli_cost_call *c, uint64_t others)
+{
+    nbcolli_cost_call near = *c;
+    near.nodes = c->are_blocks && others < c->node ? 1 : c->nodes;
+    return near;
+}
+
+/* Each group's first rank gets the others' blocks before, and gives them all of them. */
+nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
+{
+    uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks, others = (c->ranks - 1) / groups;
+    nbcolli_cost_call near = nbcolli_cost_group(c, others);
+    nbcolli_cost_time sum = block * c->copy;
+
     sum += nbcolli_cost_train(&near, others, block, 1, 0, c->node);
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
         const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
         sum += nbcolli_cost_train_of(&l, ports, have * (c->bytes / groups), 2, 0);
     }
     return sum + nbcolli_cost_train(&near, others, c->bytes, 1, 0, c->node);
+}
+
+/* No round waits for another: what a first rank posts, and what its messages take on the ways to other nodes and in its
+ * own, go on beside each other. */
+nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t ports)
+{
+    uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks, others = (c->ranks - 1) / groups;
+    const nbcolli_cost_call near = nbcolli_cost_group(c, others);
+    const nbcolli_cost_level beside = nbcolli_cost_crowd(&near, c->node);
+    uint64_t shown = others * (c->ranks - 2); /* blocks to those of the own group */
+    nbcolli_cost_time own = shown * nbcolli_cost_own(&beside, block, 1, 0), last = 0, far = 0;
+    nbcolli_cost_time here = shown * (nbcolli_cost_bytes(&beside, block) + beside.gap);
+
+    for (uint64_t have = 1; have < groups; have *= ports + 1) {
+        const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
+        uint64_t messages = ports * have * c->ranks / groups;
+        own += messages * nbcolli_cost_own(&l, block, 2, 0);
+        far += messages * (nbcolli_cost_bytes(&l, block) + l.gap);
+        last = nbcolli_cost_message(&l, block) - nbcolli_cost_bytes(&l, block);
+    }
+    nbcolli_cost_time most = near.nodes > 1 || c->nodes < 2 ? far + here : nbcolli_cost_later(far, here);
+    return nbcolli_cost_train(&near, others, block, 1, 0, c->node) + last + nbcolli_cost_later(own, most);
 }
 
 nbcolli_cost_time nbcolli_cost_rounds(const nbcolli_cost_call *c, uint64_t rounds, uint64_t bytes, uint64_t worked,

@@ -85,9 +85,16 @@ static int nbcolli_play_is_between(const nbcolli_sim *s, uint32_t rank, uint32_t
     return nbcolli_sim_node(s, rank) != nbcolli_sim_node(s, peer);
 }
 
-static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, int is_between)
+static int nbcolli_play_is_near(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
 {
-    return is_between ? &s->model.between : &s->model.inside;
+    return s->domains && nbcoll_node_of(s->domains, (int)rank) == nbcoll_node_of(s->domains, (int)peer);
+}
+
+static const nbcoll_sim_link *nbcolli_play_link(const nbcolli_sim *s, uint32_t rank, uint32_t peer)
+{
+    return nbcolli_play_is_between(s, rank, peer) ? &s->model.between
+           : nbcolli_play_is_near(s, rank, peer)  ? &s->model.domain
+                                                  : &s->model.inside;
 }
 
 static uint64_t nbcolli_play_span(const nbcoll_sim_link *link, uint64_t bytes)
@@ -116,7 +123,7 @@ static nbcoll_status nbcolli_play_leave(nbcolli_sim *s, uint32_t run, const nbco
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n);
     int between = nbcolli_play_is_between(s, rank, peer);
-    const nbcoll_sim_link *link = nbcolli_play_link(s, between);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].sent, kind)->out;
     uint64_t begin = nbcolli_later(t, *free_at), span = nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0);
     uint64_t end = begin + span + link->latency;
@@ -200,7 +207,7 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
     if (status != NBCOLL_OK)
         return status;
     nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
-    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     uint64_t end = nbcolli_play_work(s, run, t, s->model.step + link->o_send, n);
     if (kind == NBCOLLI_MESSAGE)
         status = nbcolli_play_ended(s, r, step);
@@ -218,7 +225,7 @@ static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const n
                                             uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
-    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n)));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, nbcolli_peer_of(s, rank, n));
     uint64_t more = nbcolli_play_is_long(s, n) ? 0 : nbcolli_play_unexpected(s, &s->run[run].state[step], n->bytes);
     nbcolli_play_work(s, run, t, s->model.step + link->o_recv + more, n);
     return nbcolli_play_ended(s, &s->run[run], step);
@@ -227,7 +234,7 @@ static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const n
 static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
-    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     if (!nbcolli_play_is_long(s, n))
         return nbcolli_play_received(s, run, n, step, t);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
@@ -261,8 +268,9 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
         if (status != NBCOLL_OK)
             return status;
         nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
-        nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, part, to, end, end + m->inside.latency);
-        status = nbcolli_put(s, end + m->inside.latency, run - rank + peer, to, NBCOLLI_MESSAGE);
+        uint64_t seen = end + nbcolli_play_link(s, rank, peer)->latency;
+        nbcolli_tell(s, NBCOLL_SIM_MESSAGE, run, part, to, end, seen);
+        status = nbcolli_put(s, seen, run - rank + peer, to, NBCOLLI_MESSAGE);
         if (status != NBCOLL_OK)
             return status;
     }
@@ -276,20 +284,21 @@ static nbcoll_status nbcolli_play_expose(nbcolli_sim *s, uint32_t run, const nbc
 static nbcoll_status nbcolli_play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     const nbcoll_sim_model *m = &s->model;
-    uint32_t rank = nbcolli_rank_of(s, run), owner = run - rank + nbcolli_peer_of(s, rank, n), from;
+    uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), owner = run - rank + peer, from;
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     nbcoll_status status = nbcolli_play_mate(s, owner, n, &from);
     if (status != NBCOLL_OK)
         return status;
     const nbcolli_shape *owners = s->run[owner].shape;
     int is_in_cell = nbcolli_play_is_in_cell(s, &owners->node[owners->node[from].after]);
-    uint64_t work = m->step + m->inside.o_recv;
-    work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : m->inside.latency + nbcolli_play_span(&m->inside, n->bytes);
+    uint64_t work = m->step + link->o_recv;
+    work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : link->latency + nbcolli_play_span(link, n->bytes);
     work += n->kind == NBCOLL_FETCH_REDUCE ? nbcolli_price(n->bytes, m->reduce) : 0;
     uint64_t end = nbcolli_play_work(s, run, t, work, n);
     status = nbcolli_play_ended(s, &s->run[run], step);
     if (status != NBCOLL_OK || is_in_cell)
         return status;
-    return nbcolli_put(s, end + m->inside.latency, owner, from, NBCOLLI_ANSWER);
+    return nbcolli_put(s, end + link->latency, owner, from, NBCOLLI_ANSWER);
 }
 
 /* The owner sees that a part was fetched: is it the last? */
@@ -379,9 +388,9 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
 /* The interface takes the message, at once or later: then it comes as an event again. */
 static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, const nbcolli_node *n, int *is_here)
 {
-    uint32_t rank = nbcolli_rank_of(s, h->run), kind = h->what % NBCOLLI_KINDS;
-    int between = nbcolli_play_is_between(s, rank, nbcolli_peer_of(s, rank, n));
-    const nbcoll_sim_link *link = nbcolli_play_link(s, between);
+    uint32_t rank = nbcolli_rank_of(s, h->run), peer = nbcolli_peer_of(s, rank, n), kind = h->what % NBCOLLI_KINDS;
+    int between = nbcolli_play_is_between(s, rank, peer);
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     uint64_t *free_at = &nbcolli_play_interface(s, rank, between, &s->player[rank].taken, kind)->in;
     uint64_t end = nbcolli_later(h->time, *free_at + nbcolli_play_span(link, kind == NBCOLLI_MESSAGE ? n->bytes : 0));
     *free_at = end + link->gap;
@@ -395,7 +404,7 @@ static nbcoll_status nbcolli_play_take(nbcolli_sim *s, nbcolli_happening *h, con
 static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli_node *n, uint32_t step, uint64_t t)
 {
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
-    const nbcoll_sim_link *link = nbcolli_play_link(s, nbcolli_play_is_between(s, rank, peer));
+    const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
     uint64_t end = nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n);
     if (status == NBCOLL_OK)

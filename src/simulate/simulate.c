@@ -12,7 +12,8 @@ static int nbcolli_simulate_link(const nbcoll_sim_link *l)
 
 static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
-    if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) || m->step > NBCOLL_SIM_MOST_NS ||
+    if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) ||
+        !nbcolli_simulate_link(&m->domain) || m->step > NBCOLL_SIM_MOST_NS ||
         m->wake > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
         m->tick > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
         m->interfaces > NBCOLLI_SIMULATE_NODE || m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS ||
@@ -41,6 +42,9 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
 static uint64_t nbcolli_simulate_nodes(nbcolli_sim *s)
 {
     const nbcoll_nodes *nodes = s->config.nodes;
+    const nbcoll_sim_link *d = &s->model.domain;
+    int is_priced = d->latency || d->o_send || d->o_recv || d->gap || d->byte;
+    s->domains = nodes && is_priced ? nbcoll_nodes_domains(nodes) : NULL;
     s->node = s->model.node ? s->model.node : 1;
     if (!nodes)
         return ((uint64_t)s->config.ranks + s->node - 1) / s->node;

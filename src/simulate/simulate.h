@@ -174,6 +174,7 @@ typedef struct nbcolli_contenders {
 typedef struct nbcolli_sim {
     nbcolli_purse purse;
     nbcoll_sim_config config;
+    const nbcoll_nodes *domains; /* null: none, or they cost nothing else */
     nbcoll_sim_model model; /* all of it, whatever the caller's has; config.model is not read any more */
     nbcoll_sim_result result;
     nbcolli_shapes shapes;

@@ -190,7 +190,7 @@ OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
 
-SIZE(nbcoll_comm_config, 80);
+SIZE(nbcoll_comm_config, 88);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -202,6 +202,7 @@ OFFSET(nbcoll_comm_config, rules, 48);
 OFFSET(nbcoll_comm_config, rule_count, 56);
 OFFSET(nbcoll_comm_config, node, 64);
 OFFSET(nbcoll_comm_config, agent, 72);
+OFFSET(nbcoll_comm_config, domain, 80);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);
@@ -260,6 +261,7 @@ VALUE(NBCOLL_ALGORITHM_PORTS, 32);
 VALUE(NBCOLL_ALGORITHM_SPLIT, 64);
 VALUE(NBCOLL_ALGORITHM_LEADERS, 128);
 VALUE(NBCOLL_ALGORITHM_NODES, 256);
+VALUE(NBCOLL_ALGORITHM_DOMAINS, 1024);
 VALUE(NBCOLL_ALGORITHM_DIFFERS, 512);
 VALUE(NBCOLL_BUFFER_SEND, 0);
 VALUE(NBCOLL_BUFFER_RECV, 1);
@@ -449,7 +451,7 @@ OFFSET(nbcoll_rule, leaders, 60);
 OFFSET(nbcoll_rule, fewest_nodes, 64);
 OFFSET(nbcoll_rule, most_nodes, 68);
 
-SIZE(nbcoll_terms, 160);
+SIZE(nbcoll_terms, 200);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -473,6 +475,7 @@ OFFSET(nbcoll_terms, interfaces, 140);
 OFFSET(nbcoll_terms, gap_ns, 144);
 OFFSET(nbcoll_terms, fetch_ns, 148);
 OFFSET(nbcoll_terms, copy_ps, 152);
+OFFSET(nbcoll_terms, domain, 160);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);
@@ -532,7 +535,7 @@ OFFSET(nbcoll_tuning_problem, line, 8);
 OFFSET(nbcoll_tuning_problem, text, 12);
 
 /* ---- nodes.h ----------------------------------------------------------------------------------------------------- */
-SIZE(nbcoll_nodes, 56);
+SIZE(nbcoll_nodes, 64);
 OFFSET(nbcoll_nodes, size, 0);
 OFFSET(nbcoll_nodes, ranks, 8);
 OFFSET(nbcoll_nodes, count, 12);
@@ -541,15 +544,17 @@ OFFSET(nbcoll_nodes, node, 24);
 OFFSET(nbcoll_nodes, place, 32);
 OFFSET(nbcoll_nodes, begins, 40);
 OFFSET(nbcoll_nodes, member, 48);
+OFFSET(nbcoll_nodes, domains, 56);
 VALUE(NBCOLL_NUMBERING_BLOCK, 0);
 VALUE(NBCOLL_NUMBERING_ROUND_ROBIN, 1);
 VALUE(NBCOLL_NUMBERING_RANDOM, 2);
-SIZE(nbcoll_placement, 40);
+SIZE(nbcoll_placement, 48);
 OFFSET(nbcoll_placement, size, 0);
 OFFSET(nbcoll_placement, room, 8);
 OFFSET(nbcoll_placement, rooms, 16);
 OFFSET(nbcoll_placement, numbering, 24);
 OFFSET(nbcoll_placement, seed, 32);
+OFFSET(nbcoll_placement, domain, 40);
 
 /* ---- affinity.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_NEAR_CORE, 0);
@@ -1267,7 +1272,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 208);
+SIZE(nbcoll_sim_model, 248);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -1288,6 +1293,7 @@ OFFSET(nbcoll_sim_model, tick, 176);
 OFFSET(nbcoll_sim_model, tick_cost, 184);
 OFFSET(nbcoll_sim_model, pool, 192);
 OFFSET(nbcoll_sim_model, contention, 200);
+OFFSET(nbcoll_sim_model, domain, 208);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);

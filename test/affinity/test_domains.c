@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Domains of machines that hwloc makes up: which ranks share caches or memory; and what algorithms by nodes gain from
- * them, on a simulated machine whose domains are its nodes. */
+ * Domains of machines that hwloc makes up: which ranks share caches or memory; and what algorithms that go by them in
+ * each node gain, on simulated machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,10 +87,11 @@ static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_sche
     return nbcoll_build_case(p->algorithm, &p->at, rank, NULL, out);
 }
 
-static uint64_t time_of(const char *algorithm, nbcoll_nodes *nodes, const nbcoll_sim_model *model)
+static uint64_t time_of(nbcoll_operation operation, const char *algorithm, nbcoll_nodes *nodes,
+                        const nbcoll_sim_model *model)
 {
-    play p = {nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, algorithm),
-              {.size = sizeof p.at, .operation = NBCOLL_OPERATION_ALLGATHER, .ranks = nodes->ranks, .count = 128,
+    play p = {nbcoll_algorithm_find(operation, algorithm),
+              {.size = sizeof p.at, .operation = operation, .ranks = nodes->ranks, .count = 128,
                .reduction = {NBCOLL_DOUBLE, NBCOLL_SUM}, .known = 1, .node = NBCOLL_CASE_BY_NODE, .nodes = nodes}};
     nbcoll_sim_config config = {
         .size = sizeof config, .ranks = nodes->ranks, .seed = 1, .model = model, .nodes = nodes};
@@ -99,26 +100,40 @@ static uint64_t time_of(const char *algorithm, nbcoll_nodes *nodes, const nbcoll
     return result.last;
 }
 
-/* What lies in another package takes four times as long, and packages are joined by one link. */
-static void algorithms_by_domains_gain_where_domains_are_far_from_each_other(void **state)
+/* Three such servers: what lies in another package takes four times as long as in the own one, what lies on another
+ * server ten times. */
+static void algorithms_go_by_nodes_and_the_domains_in_them(void **state)
 {
-    const nbcoll_sim_model model = {.size = sizeof model,
-                                    .inside = {100, 40, 40, 10, 50},
-                                    .between = {400, 40, 40, 40, 100},
-                                    .step = 20,
-                                    .copy = 50,
-                                    .reduce = 100,
-                                    .eager = 4096,
-                                    .cell = 80,
-                                    .interfaces = 1};
-    nbcoll_affinity *a = found(SERVER, 16, NULL);
+    enum { EACH = 16, RANKS = 3 * EACH };
+    nbcoll_sim_model model = {.size = sizeof model,
+                              .domain = {100, 40, 40, 10, 50},
+                              .inside = {400, 40, 40, 10, 100},
+                              .between = {1000, 200, 200, 150, 100},
+                              .step = 20,
+                              .copy = 50,
+                              .reduce = 100,
+                              .eager = 4096,
+                              .cell = 80,
+                              .interfaces = 1};
+    nbcoll_affinity *a = found(SERVER, EACH, NULL);
+    int node[RANKS], domain[RANKS];
     nbcoll_nodes *nodes;
-    int domain[16];
     (void)state;
-    assert_int_equal(nbcoll_affinity_domains(a, NBCOLL_NEAR_PACKAGE, domain), NBCOLL_OK);
-    assert_int_equal(nbcoll_nodes_make(domain, 16, NULL, &nodes), NBCOLL_OK);
-    assert_int_equal(nodes->count, 2);
-    assert_true(time_of("hierarchical", nodes, &model) < time_of("recursive_doubling", nodes, &model));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(nbcoll_affinity_domains(a, NBCOLL_NEAR_NUMA, domain + EACH * i), NBCOLL_OK);
+    for (int i = 0; i < RANKS; i++)
+        node[i] = i / EACH;
+    assert_int_equal(nbcoll_nodes_make_with_domains(node, domain, RANKS, NULL, &nodes), NBCOLL_OK);
+    assert_int_equal(nodes->count, 3);
+    assert_int_equal(nbcoll_nodes_domains(nodes)->count, 3 * 4);
+    static const nbcoll_operation operations[] = {NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE};
+    for (int i = 0; i < 2; i++) {
+        uint64_t by_domains = time_of(operations[i], "hierarchical_domains", nodes, &model);
+        assert_true(by_domains * 3 < time_of(operations[i], "hierarchical", nodes, &model) * 2);
+    }
+    uint64_t near = time_of(NBCOLL_OPERATION_REDUCE, "hierarchical_domains", nodes, &model);
+    model.domain = model.inside; /* as far as in the node: 3 fetches of 4 ranks at least begin and end later */
+    assert_true(time_of(NBCOLL_OPERATION_REDUCE, "hierarchical_domains", nodes, &model) >= near + 4 * (400 - 100));
     nbcoll_nodes_free(nodes);
     nbcoll_affinity_free(a);
 }
@@ -129,7 +144,7 @@ int main(void)
         cmocka_unit_test(ranks_are_in_the_domains_of_their_cores),
         cmocka_unit_test(domains_are_numbered_by_their_first_ranks),
         cmocka_unit_test(a_level_that_no_core_has_is_one_domain),
-        cmocka_unit_test(algorithms_by_domains_gain_where_domains_are_far_from_each_other),
+        cmocka_unit_test(algorithms_go_by_nodes_and_the_domains_in_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void algorithms_by_nodes_move_and_combine_what_they_should(void **state)
     for (int ranks = 7; ranks <= MOST; ranks += MOST - 7)
         for (int v = 0; v < 3; v++) {
             nbcoll_loopback_config loopback = world_variant(variants[v], 1);
-            nbcoll_placement placement = {sizeof placement, room, 3, NBCOLL_NUMBERING_RANDOM, (uint64_t)v};
+            nbcoll_placement placement = {sizeof placement, room, 3, NBCOLL_NUMBERING_RANDOM, (uint64_t)v, 0};
             nbcoll_nodes *nodes;
             world w;
             EXPECT(OK, nbcoll_nodes_place(&placement, ranks, NULL, &nodes));

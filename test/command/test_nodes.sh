@@ -37,6 +37,24 @@ succeeds sim bcast hierarchical --nodes 128x1 --count 1 --json
 apart=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
 [ "$hierarchical" -lt "$apart" ] || fail "nodes make no difference: $hierarchical and $apart ns"
 
+# nodes of domains: proofs say whether they saw any, the simulator has prices inside them, the choice goes by them
+succeeds verify reduce hierarchical_domains --ranks 1..9 --count 3 --nodes 5,2,4/2
+grep -q '^covered: .*; domains; ' "$work/out" || fail "no word of domains"
+grep -q '^not covered: .*; no domains' "$work/out" || fail "some domains are not all"
+{
+    echo 'inside.latency 300'
+    echo 'between.latency 1200'
+} >"$work/model"
+succeeds sim reduce hierarchical_domains --model "$work/model" --nodes 2x8/4 --count 1 --json
+far=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
+echo 'domain.latency 100' >>"$work/model"
+succeeds sim reduce hierarchical_domains --model "$work/model" --nodes 2x8/4 --count 1 --json
+near=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
+[ "$near" -lt "$far" ] || fail "domains make no difference: $near and $far ns"
+succeeds explain reduce --nodes 4x16/4 --native --count 100
+grep -q 'hierarchical_domains  *[0-9][0-9]* ns' "$work/out" || fail "what goes by domains has no cost"
+grep -q 'in them 16 domains' "$work/out" || fail "no word of domains"
+
 # nodes of several sizes, and numbered round robin: both hops are between nodes then, else one
 succeeds sim bcast chain_pipelined --nodes 2,1 --count 1 --json
 blocks=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
@@ -44,6 +62,7 @@ succeeds sim bcast chain_pipelined --nodes 2,1 --numbering round-robin --count 1
 robin=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
 [ "$blocks" -lt "$robin" ] || fail "the numbering makes no difference: $blocks and $robin ns"
 
-refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '4y8'" show bcast flat --nodes 4y8
-refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '0'" show bcast flat --nodes 0
+refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, or 4x8/2 with domains of two ranks, not '4y8'" show bcast flat --nodes 4y8
+refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, or 4x8/2 with domains of two ranks, not '4x8/0'" show bcast flat --nodes 4x8/0
+refuses "nbcoll show: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, or 4x8/2 with domains of two ranks, not '0'" show bcast flat --nodes 0
 refuses "nbcoll verify: --numbering is block, round-robin or random[:SEED], not 'random:x'" verify --numbering random:x

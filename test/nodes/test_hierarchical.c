@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Algorithms that go by nodes, chosen by rules, run on the nodes that a communicator has: those of its endpoints, with
- * the values of serial C, whatever the numbering. */
+ * the values of serial C, whatever the numbering; and those by domains on the domains that the host names there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,6 +56,21 @@ static void run(joined *j, const nbcoll_algorithm *algorithm, size_t count, uint
     }
 }
 
+/* Of which ranks of a node share each second place a domain. */
+static void open_domains(joined *j, const nbcoll_nodes *nodes, const nbcoll_loopback_config *inside,
+                         const nbcoll_loopback_config *between, const nbcoll_context_config *contexts,
+                         nbcoll_comm_config config)
+{
+    nbcoll_request request[RANKS];
+
+    joined_open_contexts(j, nodes, inside, between, contexts);
+    for (int r = 0; r < RANKS; r++) {
+        config.domain = 1 + (uint64_t)(nbcoll_node_place(nodes, r) % 2);
+        EXPECT(OK, joined_icreate(j, r, &config, &request[r]));
+    }
+    world_finish(&j->w, RANKS, request);
+}
+
 /* Each on a world of its own, of another placement. Returns how many there are. */
 static int run_all(nbcoll_operation what)
 {
@@ -82,7 +97,10 @@ static int run_all(nbcoll_operation what)
                 nbcoll_loopback_config inside = world_variant((n + 5) % WORLD_VARIANTS, 3);
                 nbcoll_nodes *nodes = joined_placement(p, RANKS, leaders);
                 joined j;
-                joined_open(&j, nodes, &inside, &between, &contexts, &config);
+                if (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS)
+                    open_domains(&j, nodes, &inside, &between, &contexts, config);
+                else
+                    joined_open(&j, nodes, &inside, &between, &contexts, &config);
                 run(&j, algorithm, 3, (uint64_t)n);
                 run(&j, algorithm, 700, (uint64_t)n + 4);
                 joined_close(&j);
@@ -98,8 +116,7 @@ static void algorithms_by_nodes_run_on_the_nodes_of_the_endpoints(void **state)
     (void)state;
     for (int what = 0; what < NBCOLL_OPERATION_COUNT; what++)
         n += run_all((nbcoll_operation)what);
-    printf("%d\n", n);
-    assert_true(n >= 18 * 10);
+    assert_true(n >= 22 * 2 * JOINED_PLACEMENTS);
 }
 
 /* ---- between nodes ----------------------------------------------------------------------------------------------- */

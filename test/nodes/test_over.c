@@ -53,6 +53,18 @@ static void run_some(world *w, nbcoll_comm *const comm[], int n, size_t most)
     }
 }
 
+/* Each collective once. */
+static void run_all(world *w, nbcoll_comm *const comm[], size_t most)
+{
+    for (int what = 0; what < NBCOLL_OPERATION_COUNT;) {
+        operation o = operation_random(&w->random, nbcoll_comm_size(comm[0]), most);
+        if (o.what != (nbcoll_operation)what)
+            continue;
+        run_one(w, comm, &o);
+        what++;
+    }
+}
+
 static void every_collective_has_its_values_over_two_endpoints(void **state)
 {
     (void)state;
@@ -63,7 +75,7 @@ static void every_collective_has_its_values_over_two_endpoints(void **state)
             nbcoll_nodes *nodes = joined_placement(i, ranks, (uint64_t)i);
             joined j;
             joined_open(&j, nodes, &inside, &between, &contexts, &limits);
-            run_some(&j.w, j.w.comm, 15, 2000);
+            run_all(&j.w, j.w.comm, 2000);
             joined_close(&j);
             nbcoll_nodes_free(nodes);
         }
@@ -186,7 +198,48 @@ static void the_host_may_say_what_a_node_is(void **state)
     nbcoll_nodes_free(one);
 }
 
-static void either_all_ranks_name_a_node_or_none(void **state)
+/* Ranks 0, 2, 4, ... of a node in one domain, the others in another, as each node names them. */
+static void the_host_may_say_what_domains_of_the_nodes_are(void **state)
+{
+    enum { RANKS = 11 };
+    nbcoll_nodes *nodes = joined_placement(6, RANKS, 5);
+    nbcoll_comm *dup[RANKS], *part[RANKS];
+    nbcoll_request request[RANKS];
+    uint64_t said[RANKS];
+    joined j;
+
+    (void)state;
+    joined_open_contexts(&j, nodes, NULL, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.domain = said[r] = 1 + (uint64_t)(nbcoll_node_place(nodes, r) % 2);
+        EXPECT(OK, joined_icreate(&j, r, &config, &request[r]));
+    }
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_idup(j.w.comm[r], &dup[r], &request[r]));
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++) /* turned round */
+        EXPECT(OK, nbcoll_comm_isplit(dup[r], 4, -r, &part[r], &request[r]));
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++) {
+        const nbcoll_nodes *first = nbcoll_comm_nodes(j.w.comm[r]), *last = nbcoll_comm_nodes(part[r]);
+        expect_nodes(first, nodes);
+        expect_nodes(nbcoll_comm_nodes(dup[r]), nodes);
+        expect_nodes(nbcoll_nodes_domains(nbcoll_comm_nodes(dup[r])), nbcoll_nodes_domains(first));
+        for (int a = 0; a < RANKS; a++)
+            for (int b = 0; b < RANKS; b++) {
+                int is_one = nbcoll_node_of(nodes, a) == nbcoll_node_of(nodes, b) && said[a] == said[b];
+                const nbcoll_nodes *d = nbcoll_nodes_domains(first), *e = nbcoll_nodes_domains(last);
+                assert_int_equal(nbcoll_node_of(d, a) == nbcoll_node_of(d, b), is_one);
+                assert_int_equal(nbcoll_node_of(e, RANKS - 1 - a) == nbcoll_node_of(e, RANKS - 1 - b), is_one);
+            }
+    }
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+}
+
+static void either_all_ranks_name_a_node_or_a_domain_or_none(void **state)
 {
     enum { RANKS = 3 };
     nbcoll_request request[RANKS];
@@ -194,16 +247,18 @@ static void either_all_ranks_name_a_node_or_none(void **state)
     world w;
 
     (void)state;
-    world_open_contexts(&w, RANKS, NULL, NULL);
-    for (int r = 0; r < RANKS; r++) {
-        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-        config.node = r == 1 ? 0 : 1;
-        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &config, &w.comm[r], &request[r]));
+    for (int of_domains = 0; of_domains < 2; of_domains++) {
+        world_open_contexts(&w, RANKS, NULL, NULL);
+        for (int r = 0; r < RANKS; r++) {
+            nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+            *(of_domains ? &config.domain : &config.node) = r == 1 ? 0 : 1;
+            EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &config, &w.comm[r], &request[r]));
+        }
+        world_settle(&w, RANKS, request, status);
+        for (int r = 0; r < RANKS; r++)
+            assert_int_equal(status[r], NBCOLL_ERR_MISMATCH);
+        world_close(&w);
     }
-    world_settle(&w, RANKS, request, status);
-    for (int r = 0; r < RANKS; r++)
-        assert_int_equal(status[r], NBCOLL_ERR_MISMATCH);
-    world_close(&w);
 }
 
 /* ---- what is made of them ---------------------------------------------------------------------------------------- */
@@ -335,7 +390,8 @@ int main(void)
         cmocka_unit_test(ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one),
         cmocka_unit_test(a_node_is_what_shares_an_endpoint),
         cmocka_unit_test(the_host_may_say_what_a_node_is),
-        cmocka_unit_test(either_all_ranks_name_a_node_or_none),
+        cmocka_unit_test(the_host_may_say_what_domains_of_the_nodes_are),
+        cmocka_unit_test(either_all_ranks_name_a_node_or_a_domain_or_none),
         cmocka_unit_test(duplicates_and_parts_keep_the_endpoints),
         cmocka_unit_test(a_split_by_memory_gives_the_ranks_of_each_node),
         cmocka_unit_test(one_descriptor_wakes_for_every_endpoint),

@@ -83,7 +83,7 @@ static void a_request_that_waits_costs_the_same_whatever_it_is(void **state)
     nbcoll_request q[WAITING + 1];
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0});
+    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
     EXPECT(OK, nbcoll_ireduce(in, out, COUNT, NBCOLL_DOUBLE, NBCOLL_SUM, 0, w.comm[0], &q[0]));
     size_t before = taken;
     for (int i = 1; i <= WAITING; i++)
@@ -107,7 +107,7 @@ static void requests_are_cancelled_while_they_wait(void **state)
     char cancelled[WAITING] = {0};
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 3, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0});
+    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 3, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
     for (int i = 0; i < WAITING; i++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0][i]));
     for (int k = 0; k < WAITING / 2; k++) {
@@ -176,7 +176,7 @@ static void an_operation_without_memory_for_its_run_ends_on_all_ranks(void **sta
     nbcoll_request first[2], second[2], third[2];
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0});
+    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
     for (int r = 0; r < 2; r++) { /* posts for the news */
         EXPECT(OK, nbcoll_ibarrier(w.comm[r], &first[r]));
         EXPECT(OK, nbcoll_cancel(first[r]));

@@ -13,7 +13,7 @@
 
 cluster cluster_of(const char *preset, int room, int ranks)
 {
-    const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0};
+    const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
     cluster c = {.model.size = sizeof c.model, .ranks = ranks};
     const nbcoll_sim_model *m = &c.model;
     assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &c.nodes), NBCOLL_OK);
@@ -116,7 +116,8 @@ uint64_t cluster_least(const cluster *on, nbcoll_operation operation, size_t cou
     const nbcoll_algorithm *algorithm;
     uint64_t best = UINT64_MAX;
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(operation, i)); i++) {
-        int is_candidate = !(algorithm->flags >> 16) || algorithm->flags & NBCOLL_ALGORITHM_NODES;
+        int is_by_domains = algorithm->flags & NBCOLL_ALGORITHM_DOMAINS && !nbcoll_nodes_domains(on->nodes);
+        int is_candidate = !(algorithm->flags >> 16) || (algorithm->flags & NBCOLL_ALGORITHM_NODES && !is_by_domains);
         uint64_t other = is_candidate ? least_of(on, algorithm, count) : UINT64_MAX;
         best = other < best ? other : best;
     }

@@ -178,7 +178,7 @@ static void allgather_by_leaders(nbcoll_builder *b, const nbcoll_args *a)
 static traffic played_by_nodes(scene *s)
 {
     static const int room[] = {RANKS / NODES};
-    nbcoll_placement placement = {sizeof placement, room, 1, NBCOLL_NUMBERING_BLOCK, 0};
+    nbcoll_placement placement = {sizeof placement, room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
     traffic t = {.messages = 0};
     assert_int_equal(nbcoll_nodes_place(&placement, RANKS, NULL, &t.nodes), NBCOLL_OK);
     s->c.nodes = t.nodes;

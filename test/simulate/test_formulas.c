@@ -30,7 +30,7 @@ static const size_t lengths[] = {8, 4096, 65536, 1048576}; /* of all bytes, as r
 typedef struct machine {
     const char *name;
     nbcoll_sim_model model;
-    int node; /* ranks; 0: all */
+    int node, domain; /* ranks; 0: all; of a domain, and then algorithms by domains only; 0: none */
     int ranks[6];
 } machine;
 
@@ -39,6 +39,7 @@ static const machine machines[] = {
     {"messages",
      {.between = {1500, 200, 200, 250, 100}, .step = 50, .copy = 100, .reduce = 100, .eager = 4096},
      1,
+     0,
      {2, 3, 5, 8, 16, 32}},
     {"memory",
      {.inside = {300, 50, 50, 20, 100},
@@ -48,6 +49,7 @@ static const machine machines[] = {
       .eager = 4096,
       .cell = 80,
       .node = 65536},
+     0,
      0,
      {2, 3, 5, 8, 16, 32}},
     {"cluster",
@@ -60,7 +62,21 @@ static const machine machines[] = {
       .cell = 80,
       .interfaces = 1},
      16,
+     0,
      {32, 48, 64, 128}},
+    {"domains",
+     {.domain = {100, 50, 50, 20, 50},
+      .inside = {300, 50, 50, 20, 100},
+      .between = {1200, 200, 200, 150, 100},
+      .step = 20,
+      .copy = 100,
+      .reduce = 100,
+      .eager = 16384,
+      .cell = 80,
+      .interfaces = 1},
+     16,
+     4,
+     {16, 32, 48, 128}},
 };
 
 static uint32_t post_of(const machine *m, const nbcoll_sim_link *link)
@@ -68,9 +84,19 @@ static uint32_t post_of(const machine *m, const nbcoll_sim_link *link)
     return (uint32_t)((link->o_send + link->o_recv) / 2 + m->model.step);
 }
 
+static nbcoll_level level_of(const machine *m, const nbcoll_sim_link *link)
+{
+    return (nbcoll_level){.alpha_ns = (uint32_t)link->latency,
+                          .overhead_ns = post_of(m, link),
+                          .beta_ps = (uint32_t)link->byte,
+                          .fetch_ns = (uint32_t)link->latency,
+                          .eager = m->model.eager};
+}
+
 static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *nodes)
 {
-    const nbcoll_sim_link *inside = &m->model.inside, *link = m->node ? &m->model.between : inside;
+    int is_between = nodes->count > 1 || m->node == 1;
+    const nbcoll_sim_link *inside = &m->model.inside, *link = is_between ? &m->model.between : inside;
     nbcoll_terms t = {.size = sizeof t,
                       .ranks = ranks,
                       .shared = !m->node,
@@ -85,11 +111,9 @@ static nbcoll_terms terms_of(const machine *m, int ranks, const nbcoll_nodes *no
                       .nodes_share = 1,
                       .interfaces = m->model.interfaces,
                       .gap_ns = m->model.interfaces ? (uint32_t)link->gap : 0};
-    t.inside = (nbcoll_level){.alpha_ns = (uint32_t)inside->latency,
-                              .overhead_ns = post_of(m, inside),
-                              .beta_ps = (uint32_t)inside->byte,
-                              .fetch_ns = (uint32_t)inside->latency,
-                              .eager = m->model.eager};
+    t.inside = level_of(m, inside);
+    if (m->domain)
+        t.domain = level_of(m, &m->model.domain);
     return t;
 }
 
@@ -115,7 +139,8 @@ static unsigned ratio(const machine *m, const nbcoll_algorithm *algorithm, int r
 {
     size_t counts[MOST_RANKS];
     nbcoll_nodes *nodes;
-    nbcoll_placement placement = {sizeof placement, m->node ? &m->node : &ranks, 1, NBCOLL_NUMBERING_BLOCK, 0};
+    nbcoll_placement placement = {sizeof placement, m->node ? &m->node : &ranks, 1, NBCOLL_NUMBERING_BLOCK, 0,
+                                  m->domain};
     nbcoll_args a = args_of(algorithm, ranks, bytes, counts);
     scene s = scene_of(algorithm->operation, algorithm->name, ranks, counts[0]);
     uint64_t says, takes = 1;
@@ -140,6 +165,8 @@ static unsigned ratio(const machine *m, const nbcoll_algorithm *algorithm, int r
 /* Of an algorithm, whose formula has its line. */
 static int is_as_written(const machine *m, const nbcoll_algorithm *algorithm)
 {
+    if (m->domain && !(algorithm->flags & NBCOLL_ALGORITHM_DOMAINS))
+        return 1;
     const char *operation = nbcoll_operation_name(algorithm->operation);
     unsigned least = 0, most = 0;
     size_t columns = algorithm->operation == NBCOLL_OPERATION_BARRIER ? 1 : LENGTH(lengths);

@@ -20,7 +20,7 @@ nbcoll_nodes *joined_placement(int i, int ranks, uint64_t seed)
                                        {three, 3, NBCOLL_NUMBERING_RANDOM},    {five, 5, NBCOLL_NUMBERING_ROUND_ROBIN},
                                        {five, 5, NBCOLL_NUMBERING_RANDOM},     {four, 4, NBCOLL_NUMBERING_BLOCK},
                                        {four, 4, NBCOLL_NUMBERING_RANDOM}};
-    nbcoll_placement p = {sizeof p, placements[i].room, placements[i].rooms, placements[i].numbering, seed};
+    nbcoll_placement p = {sizeof p, placements[i].room, placements[i].rooms, placements[i].numbering, seed, 0};
     nbcoll_nodes *nodes;
 
     EXPECT(OK, nbcoll_nodes_place(&p, ranks, NULL, &nodes));

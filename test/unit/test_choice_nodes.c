@@ -14,7 +14,7 @@
 
 static nbcoll_nodes *nodes_of(int room, int ranks)
 {
-    const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0};
+    const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
     nbcoll_nodes *nodes;
     assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &nodes), NBCOLL_OK);
     return nodes;
@@ -61,6 +61,26 @@ static void on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost(void 
         }
     nbcoll_nodes_free(several);
     nbcoll_nodes_free(one);
+}
+
+/* A leader combines what its domain has while others do, instead of all of its node. */
+static void where_domains_are_known_reductions_go_by_them(void **state)
+{
+    static const int room = 16;
+    nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 4};
+    nbcoll_nodes *flat = nodes_of(16, 64), *deep;
+    (void)state;
+    assert_int_equal(nbcoll_nodes_place(&placement, 64, NULL, &deep), NBCOLL_OK);
+    nbcoll_terms without = terms_of(64, flat), with = terms_of(64, deep);
+    nbcoll_choice c = chosen(&without, NBCOLL_OPERATION_REDUCE, 256);
+    assert_string_equal(c.algorithm->name, "hierarchical");
+    c = chosen(&with, NBCOLL_OPERATION_REDUCE, 256);
+    assert_string_equal(c.algorithm->name, "hierarchical_domains");
+    with.nodes_share = 0;
+    c = chosen(&with, NBCOLL_OPERATION_REDUCE, 256);
+    assert_string_not_equal(c.algorithm->name, "hierarchical_domains");
+    nbcoll_nodes_free(flat);
+    nbcoll_nodes_free(deep);
 }
 
 /* Of a ring one message leaves a node in a round, of pairs that of every rank. */
@@ -142,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost),
+        cmocka_unit_test(where_domains_are_known_reductions_go_by_them),
         cmocka_unit_test(a_shared_interface_is_dear_where_many_messages_leave_a_node),
         cmocka_unit_test(without_prices_inside_nodes_the_choice_is_that_of_one),
         cmocka_unit_test(rules_name_nodes),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Tables of nodes: what they answer is what the definition says, for ranks of 1 to 40 on nodes of any sizes, numbered
- * by block, round robin and at random; and what cannot be a table is refused. */
+ * by block, round robin and at random; so do those of their domains; and what cannot be a table is refused. A table of
+ * many ranks is made in as many looks, nearly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,8 @@
 #include <cmocka.h>
 
 #include <nbcoll/schedule.h>
+
+#include "../../src/schedule/nodes.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -71,7 +74,7 @@ static long sizes_of(const nbcoll_nodes *t)
 static nbcoll_nodes *placed(nbcoll_numbering numbering, int ranks, uint64_t seed)
 {
     static const int room[] = {3, 1, 4};
-    nbcoll_placement p = {sizeof p, room, LENGTH(room), numbering, seed};
+    nbcoll_placement p = {sizeof p, room, LENGTH(room), numbering, seed, 0};
     nbcoll_nodes *t;
     assert_int_equal(nbcoll_nodes_place(&p, ranks, NULL, &t), NBCOLL_OK);
     return t;
@@ -107,6 +110,96 @@ static void any_placement_is_a_table(void **state)
             }
 }
 
+/* Domains are parts of nodes. */
+static void check_domains(const nbcoll_nodes *t, const int domain[])
+{
+    const nbcoll_nodes *domains = nbcoll_nodes_domains(t);
+    check(domains);
+    assert_null(nbcoll_nodes_domains(domains));
+    for (int a = 0; a < t->ranks; a++)
+        for (int b = 0; b < a; b++) {
+            int is_one = nbcoll_node_of(domains, a) == nbcoll_node_of(domains, b);
+            int is_one_node = nbcoll_node_of(t, a) == nbcoll_node_of(t, b);
+            assert_true(is_one_node || !is_one);
+            if (domain)
+                assert_int_equal(is_one, is_one_node && domain[a] == domain[b]);
+        }
+}
+
+static void domains_are_the_ranks_of_a_node_with_one_number(void **state)
+{
+    static const int node[] = {2, 0, 2, 0, 2, 0, 2}, domain[] = {6, 6, 1, 1, 6, 1, 1};
+    nbcoll_nodes *t;
+    (void)state;
+    assert_int_equal(nbcoll_nodes_make_with_domains(node, domain, LENGTH(node), NULL, &t), NBCOLL_OK);
+    check(t);
+    check_domains(t, domain);
+    nbcoll_nodes_free(t);
+    assert_int_equal(nbcoll_nodes_make_with_domains(node, NULL, LENGTH(node), NULL, &t), NBCOLL_OK);
+    assert_null(nbcoll_nodes_domains(t));
+    nbcoll_nodes_free(t);
+    assert_int_equal(nbcoll_nodes_make_with_domains(node, (const int[]){0, 0, 7, 0, 0, 0, 0}, 7, NULL, &t),
+                     NBCOLL_ERR_ARGUMENT);
+}
+
+static void domains_are_placed_as_asked(void **state)
+{
+    static const int room[] = {5, 2};
+    (void)state;
+    for (int numbering = 0; numbering <= NBCOLL_NUMBERING_RANDOM; numbering++)
+        for (int ranks = 1; ranks <= 20; ranks++) {
+            nbcoll_placement p = {sizeof p, room, 2, (nbcoll_numbering)numbering, 5, 2};
+            nbcoll_nodes *t;
+            assert_int_equal(nbcoll_nodes_place(&p, ranks, NULL, &t), NBCOLL_OK);
+            check_domains(t, NULL);
+            for (int rank = 0; numbering != NBCOLL_NUMBERING_RANDOM && rank < ranks; rank++) {
+                const nbcoll_nodes *d = nbcoll_nodes_domains(t);
+                assert_in_range(nbcoll_node_size(d, nbcoll_node_of(d, rank)), 1, 2);
+            }
+            nbcoll_nodes_free(t);
+        }
+    nbcoll_placement p = {sizeof p, room, 2, NBCOLL_NUMBERING_BLOCK, 0, -1};
+    nbcoll_nodes *t;
+    assert_int_equal(nbcoll_nodes_place(&p, 4, NULL, &t), NBCOLL_ERR_ARGUMENT);
+}
+
+/* ---- of many ranks ----------------------------------------------------------------------------------------------- */
+
+enum { MANY = 4096 };
+
+typedef struct names {
+    uint64_t number[MANY];
+    size_t looks;
+} names;
+
+static uint64_t look(const void *user, int rank)
+{
+    names *n = (names *)(uintptr_t)user;
+    n->looks++;
+    return n->number[rank];
+}
+
+/* As hosts number nodes: one by one, by their addresses, by ranks, all alike, or each rank by itself; node after node
+ * and dealt. */
+static void many_ranks_are_numbered_in_as_many_looks_nearly(void **state)
+{
+    static const uint64_t factors[] = {1, 16, 4096, 8191, 1 << 20, UINT64_C(1) << 32, UINT64_C(0x1000100010001)};
+    static int node[MANY], table[2 * MANY];
+    static names n;
+    (void)state;
+    for (size_t f = 0; f < LENGTH(factors); f++)
+        for (int nodes = 1; nodes <= MANY; nodes *= 4)
+            for (int is_dealt = 0; is_dealt < 2; is_dealt++) {
+                n.looks = 0;
+                for (int rank = 0; rank < MANY; rank++)
+                    n.number[rank] = factors[f] * (uint64_t)(1 + (is_dealt ? rank % nodes : rank / (MANY / nodes)));
+                nbcolli_nodes_number(MANY, look, &n, node, table);
+                assert_in_range(n.looks, MANY, 4 * MANY);
+                for (int rank = 0; rank < MANY; rank++)
+                    assert_int_equal(node[rank], is_dealt ? rank % nodes : rank / (MANY / nodes) * (MANY / nodes));
+            }
+}
+
 static void the_seed_says_how_ranks_are_numbered_at_random(void **state)
 {
     (void)state;
@@ -123,7 +216,7 @@ static void what_is_no_table_is_refused(void **state)
 {
     (void)state;
     static const int node[] = {0, 3, -1}, room[] = {2, 0};
-    nbcoll_placement p = {sizeof p, room, 2, NBCOLL_NUMBERING_BLOCK, 0};
+    nbcoll_placement p = {sizeof p, room, 2, NBCOLL_NUMBERING_BLOCK, 0, 0};
     nbcoll_nodes *t;
     assert_int_equal(nbcoll_nodes_make(NULL, 1, NULL, &t), NBCOLL_ERR_NULL);
     assert_int_equal(nbcoll_nodes_make(node, 1, NULL, NULL), NBCOLL_ERR_NULL);
@@ -136,7 +229,7 @@ static void what_is_no_table_is_refused(void **state)
     assert_int_equal(nbcoll_nodes_place(&p, 0, NULL, &t), NBCOLL_ERR_RANK);
     p.numbering = (nbcoll_numbering)3;
     assert_int_equal(nbcoll_nodes_place(&p, 1, NULL, &t), NBCOLL_ERR_ARGUMENT);
-    p = (nbcoll_placement){1, room, 1, NBCOLL_NUMBERING_BLOCK, 0};
+    p = (nbcoll_placement){1, room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
     assert_int_equal(nbcoll_nodes_place(&p, 1, NULL, &t), NBCOLL_ERR_CONFIG);
 }
 
@@ -168,6 +261,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_says_what_it_was_made_of),
         cmocka_unit_test(ranks_are_placed_as_asked),
+        cmocka_unit_test(domains_are_the_ranks_of_a_node_with_one_number),
+        cmocka_unit_test(domains_are_placed_as_asked),
+        cmocka_unit_test(many_ranks_are_numbered_in_as_many_looks_nearly),
         cmocka_unit_test(any_placement_is_a_table),
         cmocka_unit_test(the_seed_says_how_ranks_are_numbered_at_random),
         cmocka_unit_test(what_is_no_table_is_refused),

@@ -556,14 +556,19 @@ static int with_all(void *user, int peer)
     return 1;
 }
 
-/* Where all ranks share memory, with so many cells. */
+/* Where all ranks share memory, with so many cells, on nodes of four ranks with domains of two. */
 static nbcoll_schedule *built_to_share(const nbcoll_algorithm *algorithm, int rank, int ranks, uint32_t cells)
 {
     nbcoll_args args = with_arrays(args_of(algorithm, 100000, 0));
     nbcoll_builder_config config = {
         .size = sizeof config, .rank = rank, .ranks = ranks, .shares = with_all, .cells = cells};
+    const nbcoll_placement placement = {sizeof placement, &(const int){4}, 1, NBCOLL_NUMBERING_BLOCK, 0, 2};
+    nbcoll_nodes *nodes;
     nbcoll_schedule *s = NULL;
+    assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &nodes), NBCOLL_OK);
+    config.nodes = nodes;
     assert_int_equal(nbcoll_build_schedule(algorithm, &args, &config, &s), NBCOLL_OK);
+    nbcoll_nodes_free(nodes);
     return s;
 }
 

@@ -2,7 +2,8 @@
  * Algorithms that go by nodes are proved on uneven nodes, of 3, 1 and 4 ranks in turn, for 1 to 33 ranks and all roots;
  * for 1 to 10 ranks, numbered by node, round robin and at random, also plain, in place, and in place at every second
  * rank, blocks of equal and of different lengths, with memory shared in each node and with none, one to three leaders
- * of a node. Those that take pieces or ports are also given some. All but those that say that they reorder keep rank
+ * of a node; those by domains with domains of at most two ranks, at random of any sizes, and, with parameters, none
+ * known. Those that take pieces or ports are also given some. All but those that say that they reorder keep rank
  * order in all of this. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +28,14 @@ enum { FEW = 10, ALGORITHMS = 64 };
 static const int room[] = {3, 1, 4};
 static const size_t counts[] = {0, 7};
 
-static void prove(const nbcoll_algorithm *algorithm, nbcoll_numbering numbering, int most, nbcoll_case c)
+static int by_domains(const nbcoll_algorithm *algorithm)
 {
-    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), numbering, 20261122};
+    return (algorithm->flags & NBCOLL_ALGORITHM_DOMAINS) != 0;
+}
+
+static void prove(const nbcoll_algorithm *algorithm, nbcoll_numbering numbering, int domain, int most, nbcoll_case c)
+{
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), numbering, 20261122, domain};
     nbcoll_grid grid = {sizeof grid,
                         .fewest = 1,
                         .most = most,
@@ -46,10 +52,10 @@ static void prove(const nbcoll_algorithm *algorithm, nbcoll_numbering numbering,
     c.spread = NBCOLL_SPREAD_RISING;
     nbcoll_status status = nbcoll_verify_grid(algorithm, &grid, &c, &why);
     if (status != NBCOLL_OK)
-        fail_msg("%s/%s: %d ranks, root %d, count %zu, numbering %d, node %d, leaders %u, in place %d, spread %d%s%s, "
-                 "segment %zu, ports %u: %s: %s",
-                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, (int)numbering, c.node,
-                 c.leaders, c.in_place, c.spread, c.apart ? ", apart" : "", c.known ? ", known" : "", c.segment,
+        fail_msg("%s/%s: %d ranks, root %d, count %zu, numbering %d, domain %d, node %d, leaders %u, in place %d, "
+                 "spread %d%s%s, segment %zu, ports %u: %s: %s",
+                 nbcoll_operation_name(c.operation), algorithm->name, c.ranks, c.root, c.count, (int)numbering, domain,
+                 c.node, c.leaders, c.in_place, c.spread, c.apart ? ", apart" : "", c.known ? ", known" : "", c.segment,
                  c.ports, nbcoll_status_name(status), why.text);
 }
 
@@ -64,9 +70,9 @@ static void it_is_proved_on_many_ranks(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
     nbcoll_case c = {.node = NBCOLL_CASE_BY_NODE};
-    prove(algorithm, NBCOLL_NUMBERING_BLOCK, MOST, c);
+    prove(algorithm, NBCOLL_NUMBERING_BLOCK, 2 * by_domains(algorithm), MOST, c);
     c.in_place = last_form(algorithm);
-    prove(algorithm, NBCOLL_NUMBERING_RANDOM, MOST, c);
+    prove(algorithm, NBCOLL_NUMBERING_RANDOM, 2 * by_domains(algorithm), MOST, c);
 }
 
 static void it_is_proved_in_all_forms(void **state)
@@ -78,7 +84,7 @@ static void it_is_proved_in_all_forms(void **state)
                 nbcoll_case c = {.in_place = in_place,
                                  .leaders = leaders,
                                  .node = (leaders + (unsigned)in_place) % 2 ? NBCOLL_CASE_BY_NODE : 0};
-                prove(algorithm, (nbcoll_numbering)numbering, FEW, c);
+                prove(algorithm, (nbcoll_numbering)numbering, 2 * by_domains(algorithm), FEW, c);
             }
 }
 
@@ -86,10 +92,10 @@ static void it_is_proved_with_parameters(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
     nbcoll_case c = {.node = NBCOLL_CASE_BY_NODE, .ports = 2, .segment = 12, .arity = 3, .leaders = UINT32_MAX};
-    prove(algorithm, NBCOLL_NUMBERING_RANDOM, FEW, c);
+    prove(algorithm, NBCOLL_NUMBERING_RANDOM, 2 * by_domains(algorithm), FEW, c);
     c.node = 0;
     c.leaders = 0;
-    prove(algorithm, NBCOLL_NUMBERING_ROUND_ROBIN, FEW, c);
+    prove(algorithm, NBCOLL_NUMBERING_ROUND_ROBIN, 0, FEW, c);
 }
 
 /* Without leave to reorder, on nodes that are dealt the ranks: refuted, but for the ordered forms. */
@@ -97,7 +103,7 @@ static void only_the_ordered_forms_keep_rank_order(void **state)
 {
     static const nbcoll_operation operations[] = {NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE,
                                                   NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK};
-    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_ROUND_ROBIN, 0};
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_ROUND_ROBIN, 0, 0};
     (void)state;
     for (size_t i = 0; i < 2 * LENGTH(operations); i++) {
         nbcoll_operation operation = operations[i / 2];
@@ -113,11 +119,12 @@ static void only_the_ordered_forms_keep_rank_order(void **state)
     }
 }
 
-/* What an engine's cells have room for: one exposure, and in it no more parts than there are ranks. */
+/* What an engine's cells have room for: as many exposures as the algorithm says, and in them no more parts than
+ * there are ranks. */
 static void exposures_fit_into_cells(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
-    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_BLOCK, 0};
+    nbcoll_placement placement = {sizeof placement, room, LENGTH(room), NBCOLL_NUMBERING_BLOCK, 0, 2};
     nbcoll_nodes *nodes;
     assert_int_equal(nbcoll_nodes_place(&placement, 16, NULL, &nodes), NBCOLL_OK);
     for (int rank = 0; rank < 16; rank++) {

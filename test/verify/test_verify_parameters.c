@@ -151,7 +151,7 @@ static void flags_say_which_parameters_an_algorithm_reads(void **state)
                      {NBCOLL_ALGORITHM_PORTS, {.ports = 5}},
                      {NBCOLL_ALGORITHM_LEADERS, {.leaders = 3}}};
     static const int room[] = {4, 4, 5}; /* ranks of nodes, for those that go by nodes */
-    const nbcoll_placement placement = {sizeof placement, room, 3, NBCOLL_NUMBERING_BLOCK, 0};
+    const nbcoll_placement placement = {sizeof placement, room, 3, NBCOLL_NUMBERING_BLOCK, 0, 0};
     const nbcoll_algorithm *algorithm;
     nbcoll_nodes *nodes;
     (void)state;

@@ -174,7 +174,7 @@ static void a_broadcast_by_nodes_is_two_broadcasts(void **state)
     static const size_t count[] = {0, 7};
     const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, bcast_by_nodes, 0, NULL};
     for (int form = 0; form < 6; form++) {
-        nbcoll_placement placement = {sizeof placement, room, LENGTH(room), (nbcoll_numbering)(form % 3), 42};
+        nbcoll_placement placement = {sizeof placement, room, LENGTH(room), (nbcoll_numbering)(form % 3), 42, 0};
         nbcoll_grid grid = {sizeof grid,
                             .fewest = 1,
                             .most = 33,

@@ -129,7 +129,7 @@ typedef struct nbcolli_vote {
     uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager; /* as above, of the
                         first endpoint */
     uint64_t large;
-    uint64_t node;   /* the number that the host has given this rank's; 0: none */
+    uint64_t node, domain; /* the numbers that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
 } nbcolli_vote;
 
@@ -180,9 +180,9 @@ struct nbcoll_comm {
     nbcolli_told *told; /* [size] */
     nbcoll_comm_config config;
     nbcolli_vote agreed;
-    nbcoll_nodes nodes; /* in `node` */
+    nbcoll_nodes nodes, domains; /* in `node`, and behind it in `domain` */
     int has_named;      /* nodes that the host has named, here or where they come from */
-    int *node;
+    int *node, *domain;
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */

@@ -55,7 +55,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     size_t counts = has_shared ? (size_t)config->slots * (size_t)most : 0;
     size_t rules = exposed + nbcolli_lines(counts * sizeof(uint16_t));
     size_t node = rules + nbcolli_lines(config->rule_count * sizeof(nbcoll_rule));
-    size_t parts = node + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
+    size_t domain = node + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
+    size_t parts = domain + nbcolli_lines(nbcolli_nodes_ints(most) * sizeof(int));
     size_t memory = parts + nbcolli_lines(has_shared ? (size_t)most * sizeof(unsigned char *) : 0);
     unsigned char *block = nbcolli_alloc(&c->host, memory, 64);
 
@@ -88,7 +89,8 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->exposed = (uint16_t *)(void *)(block + exposed);
     comm->parts = (unsigned char **)(void *)(block + parts);
     comm->node = (int *)(void *)(block + node);
-    comm->nodes = (nbcoll_nodes){sizeof comm->nodes, most, 1, 1, NULL, NULL, NULL, NULL};
+    comm->domain = (int *)(void *)(block + domain);
+    comm->nodes = (nbcoll_nodes){sizeof comm->nodes, most, 1, 1, NULL, NULL, NULL, NULL, NULL};
     comm->lacking = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));

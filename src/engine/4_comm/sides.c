@@ -254,14 +254,34 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-void nbcolli_comm_place(nbcoll_comm *comm, const int voter[])
-{
-    int *node = comm->node;
+/* Whose votes. */
+typedef struct nbcolli_placing {
+    const nbcolli_vote *votes;
+    const int *voter;
+} nbcolli_placing;
 
-    for (int rank = 0; rank < comm->size; rank++) {
-        node[rank] = 0;
-        while (comm->votes[voter[node[rank]]].node != comm->votes[voter[rank]].node)
-            node[rank]++;
-    }
-    nbcolli_nodes_fill(&comm->nodes, comm->size, node);
+static uint64_t nbcolli_placing_node(const void *placing, int rank)
+{
+    const nbcolli_placing *p = placing;
+    return p->votes[p->voter[rank]].node;
+}
+
+static uint64_t nbcolli_placing_domain(const void *placing, int rank)
+{
+    const nbcolli_placing *p = placing;
+    return p->votes[p->voter[rank]].domain;
+}
+
+/* The voters stand in the first table's room, behind where it begins. */
+void nbcolli_comm_place(nbcoll_comm *comm, int voter[])
+{
+    const nbcolli_placing placing = {comm->votes, voter};
+    int has_domains = comm->votes[voter[0]].domain != 0, size = comm->size;
+
+    if (has_domains)
+        nbcolli_nodes_number(size, nbcolli_placing_domain, &placing, comm->domain, comm->domain + size);
+    nbcolli_nodes_number(size, nbcolli_placing_node, &placing, comm->node, voter + size);
+    nbcolli_nodes_fill(&comm->nodes, comm->size, comm->node);
+    if (has_domains)
+        nbcolli_domains_fill(&comm->nodes, &comm->domains, comm->domain);
 }

@@ -24,7 +24,8 @@ void nbcolli_ballot_read(nbcoll_comm *comm);
  * communicator alone, each once. */
 nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm);
 
-/* The table of nodes: `voter[r]` is who cast the vote of rank r. */
-void nbcolli_comm_place(nbcoll_comm *comm, const int voter[]);
+/* The tables of nodes and domains: `voter[r]` is who cast the vote of rank r. Room for three times as many ints from
+ * there on is used up. */
+void nbcolli_comm_place(nbcoll_comm *comm, int voter[]);
 
 #endif

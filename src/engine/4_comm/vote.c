@@ -111,6 +111,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
+                          .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,
                           .eager = nbcolli_vote_eager(comm->config.eager, far->payload),
                           .rules = nbcolli_rules_hash(comm->config.rules, comm->config.rule_count) ^
                                    nbcolli_comm_agent_hash(comm),

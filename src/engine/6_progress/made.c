@@ -51,15 +51,18 @@ static nbcoll_status nbcolli_settle_first(nbcoll_comm *comm)
     return NBCOLL_OK;
 }
 
-/* Where the host has named no nodes they stay what they were. */
+/* Where the host has named no nodes, or domains, they stay what they were. */
 static void nbcolli_settle_nodes(nbcoll_comm *comm)
 {
-    int is_named = comm->votes[0].node != 0;
+    const nbcoll_nodes *nodes = &comm->parent->nodes, *domains = nbcoll_nodes_domains(nodes);
+    int is_named = comm->votes[0].node != 0, has_domains = comm->votes[0].domain != 0;
 
     comm->has_named = is_named || comm->parent->has_named;
     nbcolli_settle_sharing(comm);
     for (int i = 0; !is_named && i < comm->parent->size; i++)
-        comm->votes[i].node = (uint64_t)nbcoll_node_of(&comm->parent->nodes, i);
+        comm->votes[i].node = (uint64_t)nbcoll_node_of(nodes, i);
+    for (int i = 0; domains && !has_domains && i < comm->parent->size; i++)
+        comm->votes[i].domain = 1 + (uint64_t)nbcoll_node_of(domains, i);
     nbcolli_comm_place(comm, nbcolli_voters(comm));
 }
 
@@ -133,6 +136,9 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
         snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
     else if (!v->node != !first->node)
         snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its node is", rank);
+    else if (!v->domain != !first->domain)
+        snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its domain is",
+                 rank);
     else if (v->credits != first->credits)
         snprintf(text, sizeof text, "no communicator is made: rank %d gives %" PRIu32 " credits, rank 0 %" PRIu32, rank,
                  v->credits, first->credits);
@@ -152,7 +158,7 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
         if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits ||
-            !v->node != !first->node) {
+            !v->node != !first->node || !v->domain != !first->domain) {
             nbcolli_log_difference(comm, i, v, first);
             return NBCOLL_ERR_MISMATCH;
         }
