@@ -329,6 +329,7 @@ typedef struct nbcoll_limits {
      * where several ranks send at a time their messages go one after the other. 0: each rank has its own. */
     uint32_t interfaces;
     uint32_t gap_ns;
+    uint32_t fetch_ns; /* as get_ns, of what another rank exposes and its cell does not hold; 0: as get_ns */
 } nbcoll_limits;
 
 /* Calls that a transport promises to be safe in a signal handler which interrupts the thread that uses the endpoint,

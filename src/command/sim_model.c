@@ -111,6 +111,7 @@ static nbcoll_level level_of(const nbcoll_sim_model *model, const nbcoll_sim_lin
                           .overhead_ns = post_of(model, link),
                           .beta_ps = clip(link->byte),
                           .fetch_ns = clip(link->latency),
+                          .gap_ns = clip(link->gap),
                           .eager = eager};
 }
 

@@ -749,6 +749,7 @@ OFFSET(nbcoll_limits, shelf, 60);
 OFFSET(nbcoll_limits, copy_ps, 64);
 OFFSET(nbcoll_limits, interfaces, 68);
 OFFSET(nbcoll_limits, gap_ns, 72);
+OFFSET(nbcoll_limits, fetch_ns, 76);
 
 VALUE(NBCOLL_SAFE_POST, 1);
 VALUE(NBCOLL_SAFE_PROGRESS, 2);

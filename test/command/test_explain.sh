@@ -55,7 +55,7 @@ says 'slots_chain segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$wo
 refuses 'nbcoll explain: bcast slots does not read one of these parameters; see nbcoll info --algorithms' explain bcast --ranks 8 --algorithm slots --segment 5
 
 # on several nodes: prices inside them and between them, and algorithms by nodes
-succeeds explain allgather --nodes 16x8 --count 100 --alpha 3000 --overhead 300
+succeeds explain allgather --nodes 16x8 --count 100 --alpha 9000 --overhead 2000
 prints '                inside 16 nodes: alpha 350 ns, beta 130 ps a byte, overhead 60 ns, get 900 ns,'
 sed -n 2p "$work/out" | grep -q '^ *128 .* hierarchical.* COST ' || fail "no algorithm by nodes"
 printf '[bcast]\nflat = nodes 2..3\n' >"$work/nodes"

@@ -332,6 +332,7 @@ static void prices_of_copying_and_shared_interfaces_are_agreed_on(void **state)
         w.endpoint[r]->limits.copy_ps = r == 1 ? 0 : 40;
         w.endpoint[r]->limits.interfaces = (uint32_t[]){2, 0, 4}[r];
         w.endpoint[r]->limits.gap_ns = 100 * (uint32_t)r;
+        w.endpoint[r]->limits.fetch_ns = r == 1 ? 70 : 0;
     }
     for (int r = 0; r < 3; r++)
         EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &q[r]));
@@ -341,6 +342,7 @@ static void prices_of_copying_and_shared_interfaces_are_agreed_on(void **state)
         assert_int_equal(terms.copy_ps, 90);
         assert_int_equal(terms.interfaces, 2);
         assert_int_equal(terms.gap_ns, 200);
+        assert_int_equal(terms.fetch_ns, 70);
     }
     world_close(&w);
 }

@@ -37,6 +37,7 @@ cluster cluster_of(const char *preset, int room, int ranks)
                                     .beta_ps = (uint32_t)m->inside.byte,
                                     .overhead_ns = (uint32_t)(m->inside.o_send + m->step),
                                     .fetch_ns = (uint32_t)m->inside.latency,
+                                    .gap_ns = (uint32_t)m->inside.gap,
                                     .eager = m->eager};
     return c;
 }

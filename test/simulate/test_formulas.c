@@ -90,6 +90,7 @@ static nbcoll_level level_of(const machine *m, const nbcoll_sim_link *link)
                           .overhead_ns = post_of(m, link),
                           .beta_ps = (uint32_t)link->byte,
                           .fetch_ns = (uint32_t)link->latency,
+                          .gap_ns = (uint32_t)link->gap,
                           .eager = m->model.eager};
 }
 

@@ -57,7 +57,9 @@ static nbcoll_level nbcolli_terms_inside(const nbcolli_vote *a)
                           .overhead_ns = a->near_overhead_ns,
                           .beta_ps = a->near_beta_ps,
                           .get_ns = a->near_get_ns,
+                          .fetch_ns = a->near_fetch_ns,
                           .eager_ps = a->near_eager_ps,
+                          .gap_ns = a->near_gap_ns,
                           .eager = a->near_eager ? a->near_eager : 1};
 }
 
@@ -84,6 +86,7 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .copy_ps = comm->agreed.copy_ps,
                           .interfaces = comm->agreed.interfaces,
                           .gap_ns = comm->agreed.gap_ns,
+                          .fetch_ns = comm->agreed.near_fetch_ns,
                           .shelf = comm->agreed.shelf,
                           .nodes = &comm->nodes,
                           .inside = nbcolli_terms_inside(&comm->agreed),

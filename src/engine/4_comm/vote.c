@@ -39,6 +39,8 @@ static void nbcolli_agree_prices(nbcolli_vote *a, const nbcolli_vote *v)
     nbcolli_agree_dearest(&a->near_overhead_ns, v->near_overhead_ns);
     nbcolli_agree_dearest(&a->near_get_ns, v->near_get_ns);
     nbcolli_agree_dearest(&a->near_eager_ps, v->near_eager_ps);
+    nbcolli_agree_dearest(&a->near_gap_ns, v->near_gap_ns);
+    nbcolli_agree_dearest(&a->near_fetch_ns, v->near_fetch_ns);
     a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
 }
 
@@ -108,6 +110,8 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .near_overhead_ns = near->overhead_ns,
                           .near_get_ns = near->get_ns,
                           .near_eager_ps = near->eager_ps,
+                          .near_gap_ns = near->gap_ns,
+                          .near_fetch_ns = near->fetch_ns,
                           .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
