@@ -39,7 +39,7 @@
  *
  * Of the first four, eager_ps, get_ns, and what a fetch and a gap take, the largest that any rank's transport names
  * (nbcoll_limits) counts; of `eager`, the least (nbcoll_comm_config); `credits` are those of the contexts. Where all
- * ranks share memory, the algorithms for that are compared with the others. The formulas stand in src/select/cost.c. Not
+ * ranks share memory, the algorithms for that are compared with the others. The formulas are in src/select/cost.c. Not
  * in them: a network between nodes, or memory, that others use, a root that is not rank 0, nodes of different sizes,
  * blocks of different lengths, and, but for the transport's prices, ranks that take turns.
  */
