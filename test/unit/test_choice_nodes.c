@@ -63,22 +63,33 @@ static void on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost(void 
     nbcoll_nodes_free(one);
 }
 
-/* A leader combines what its domain has while others do, instead of all of its node. */
-static void where_domains_are_known_reductions_go_by_them(void **state)
+static uint64_t cost_of(const nbcoll_terms *terms, const char *algorithm)
+{
+    nbcoll_args a = {.size = sizeof a, .operation = NBCOLL_OPERATION_ALLREDUCE, .count = 10000,
+                     .reduction = {NBCOLL_BYTE, NBCOLL_BXOR}};
+    uint64_t ns = 0;
+    assert_int_equal(nbcoll_args_complete(&a, 0, terms->ranks), NBCOLL_OK);
+    nbcoll_status s = nbcoll_predict(terms, &a, nbcoll_algorithm_find(a.operation, algorithm), &ns);
+    assert_true(s == NBCOLL_OK || s == NBCOLL_ERR_UNSUPPORTED);
+    return ns;
+}
+
+/* A leader combines what its domain has while others do, instead of all of its node: less where a domain is nearer. */
+static void where_domains_are_known_reductions_that_go_by_them_have_their_cost(void **state)
 {
     static const int room = 16;
     nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 4};
     nbcoll_nodes *flat = nodes_of(16, 64), *deep;
     (void)state;
     assert_int_equal(nbcoll_nodes_place(&placement, 64, NULL, &deep), NBCOLL_OK);
-    nbcoll_terms without = terms_of(64, flat), with = terms_of(64, deep);
-    nbcoll_choice c = chosen(&without, NBCOLL_OPERATION_REDUCE, 256);
-    assert_string_not_equal(c.algorithm->name, "hierarchical_domains");
-    c = chosen(&with, NBCOLL_OPERATION_REDUCE, 256);
-    assert_string_equal(c.algorithm->name, "hierarchical_domains");
-    with.nodes_share = 0;
-    c = chosen(&with, NBCOLL_OPERATION_REDUCE, 256);
-    assert_string_not_equal(c.algorithm->name, "hierarchical_domains");
+    nbcoll_terms without = terms_of(64, flat), with = terms_of(64, deep), near = with, apart = with;
+    near.domain = with.inside;
+    near.domain.beta_ps /= 2;
+    apart.nodes_share = 0;
+    assert_int_equal(cost_of(&without, "hierarchical_domains"), 0);
+    assert_int_equal(cost_of(&apart, "hierarchical_domains"), 0);
+    assert_true(cost_of(&with, "hierarchical_domains") < cost_of(&with, "hierarchical"));
+    assert_true(cost_of(&near, "hierarchical_domains") < cost_of(&with, "hierarchical_domains"));
     nbcoll_nodes_free(flat);
     nbcoll_nodes_free(deep);
 }
@@ -162,7 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_several_nodes_algorithms_by_nodes_are_chosen_for_their_cost),
-        cmocka_unit_test(where_domains_are_known_reductions_go_by_them),
+        cmocka_unit_test(where_domains_are_known_reductions_that_go_by_them_have_their_cost),
         cmocka_unit_test(a_shared_interface_is_dear_where_many_messages_leave_a_node),
         cmocka_unit_test(without_prices_inside_nodes_the_choice_is_that_of_one),
         cmocka_unit_test(rules_name_nodes),
