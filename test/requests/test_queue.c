@@ -37,12 +37,15 @@ static void count_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-static void open_counted(world *w, const nbcoll_comm_config *comm)
+/* With so many slots; 0: as many as usual. */
+static void open_counted(world *w, uint32_t slots)
 {
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     nbcoll_context_config context = {.size = sizeof context,
                                      .host = {.size = sizeof context.host, .alloc = count_alloc, .free = count_free}};
     taken = fails_at = 0;
-    world_open(w, 2, NULL, &context, comm);
+    comm.slots = slots ? slots : comm.slots;
+    world_open(w, 2, NULL, &context, &comm);
 }
 
 /* Starts `n` broadcasts from rank 1 on this rank. */
@@ -58,7 +61,7 @@ static void a_million_requests_wait_for_their_slots(void **state)
     static double data[2];
     world w;
     (void)state;
-    open_counted(&w, NULL);
+    open_counted(&w, 0);
     start_many(&w, 0, 64, q[0], &data[0]);
     start_many(&w, 1, 64, q[1], &data[1]);
     world_finish(&w, 64, q[0]);
@@ -83,7 +86,7 @@ static void a_request_that_waits_costs_the_same_whatever_it_is(void **state)
     nbcoll_request q[WAITING + 1];
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
+    open_counted(&w, 1);
     EXPECT(OK, nbcoll_ireduce(in, out, COUNT, NBCOLL_DOUBLE, NBCOLL_SUM, 0, w.comm[0], &q[0]));
     size_t before = taken;
     for (int i = 1; i <= WAITING; i++)
@@ -107,7 +110,7 @@ static void requests_are_cancelled_while_they_wait(void **state)
     char cancelled[WAITING] = {0};
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 3, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
+    open_counted(&w, 3);
     for (int i = 0; i < WAITING; i++)
         EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0][i]));
     for (int k = 0; k < WAITING / 2; k++) {
@@ -134,7 +137,7 @@ static void revoke_ahead(int listens)
     static double data[2];
     nbcoll_request q;
     world w;
-    open_counted(&w, NULL);
+    open_counted(&w, 0);
     size_t before = taken;
     for (int i = 0; i < AHEAD; i++) {
         EXPECT(OK, nbcoll_ibcast(&data[0], 1, NBCOLL_DOUBLE, 1, w.comm[0], &q));
@@ -176,7 +179,7 @@ static void an_operation_without_memory_for_its_run_ends_on_all_ranks(void **sta
     nbcoll_request first[2], second[2], third[2];
     world w;
     (void)state;
-    open_counted(&w, &(nbcoll_comm_config){sizeof(nbcoll_comm_config), 1, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0});
+    open_counted(&w, 1);
     for (int r = 0; r < 2; r++) { /* posts for the news */
         EXPECT(OK, nbcoll_ibarrier(w.comm[r], &first[r]));
         EXPECT(OK, nbcoll_cancel(first[r]));
