@@ -226,6 +226,7 @@
 #include "simulate/shape.c"
 #include "simulate/simulate.c"
 #include "simulate/tell.c"
+#include "timeline/timeline.c"
 #include "verify/barrier.c"
 #include "verify/bind.c"
 #include "verify/case.c"

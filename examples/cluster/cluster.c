@@ -80,7 +80,8 @@ int main(int argc, char **argv)
         return fails("summing", status);
     if (cluster.rank == 0)
         printf("%d ranks over %s%s\n", sum, end[0]->transport->name, n > 1 ? " and verbs" : "");
-    nbcoll_context_free(context);
+    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
+        nbcoll_progress(context); /* the last messages are on their way */
     if (argc > 2)
         nbcoll_tcp_close(cluster.user);
     else

@@ -20,6 +20,6 @@ int main(void)
         printf("hello from rank %d of %d\n", nbcoll_comm_rank(comm), nbcoll_comm_size(comm));
     else
         fprintf(stderr, "hello: %s\n", nbcoll_status_text(status));
-    nbcoll_context_free(context);
+    nbcoll_launch_leave(context, status);
     return status != NBCOLL_OK;
 }

@@ -59,6 +59,6 @@ int main(void)
         status = run(comm);
     if (status != NBCOLL_OK)
         fprintf(stderr, "own_op: %s\n", nbcoll_status_text(status));
-    nbcoll_context_free(context);
+    nbcoll_launch_leave(context, status);
     return status != NBCOLL_OK;
 }

@@ -61,7 +61,8 @@ static int run(void)
         status = sum(comm);
     if (status != NBCOLL_OK)
         fprintf(stderr, "own_transport: %s\n", nbcoll_status_text(status));
-    nbcoll_context_free(context);
+    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
+        nbcoll_progress(context); /* the last messages are on their way */
     return status != NBCOLL_OK;
 }
 

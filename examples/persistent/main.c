@@ -67,6 +67,6 @@ int main(void)
         status = run(comm);
     if (status != NBCOLL_OK)
         fprintf(stderr, "persistent: %s\n", nbcoll_status_text(status));
-    nbcoll_context_free(context);
+    nbcoll_launch_leave(context, status);
     return status != NBCOLL_OK;
 }

@@ -5,15 +5,16 @@
  *
  *     status = nbcoll_launch_join(&context, &comm);
  *     ...                                                work with the communicator of all ranks
- *     nbcoll_context_free(context);
+ *     nbcoll_launch_leave(context, status);
  *
  * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
- * NBCOLL_TUNING, the path of a tuning file.
+ * NBCOLL_TUNING, the path of a tuning file, and NBCOLL_TIMELINE, that of a recording (timeline.h).
  */
 #include "shm.h"
+#include "timeline.h"
 #include "transport.h"
 
 #ifndef NBCOLL_LAUNCH_H
@@ -97,15 +98,33 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
     return status != NBCOLL_OK ? status : nbcoll_shm_open(&config, out);
 }
 
+/* The observer for contexts of a program under `nbcoll run --timeline`, which the two below pass by themselves; null
+ * without that, or where the recording cannot be opened. One for the whole process, that is never closed. Not on two
+ * threads at once. */
+static inline const nbcoll_observer *nbcoll_launch_observer(void)
+{
+    static nbcoll_observer observer;
+    const char *file = getenv("NBCOLL_TIMELINE"), *rank = getenv("NBCOLL_RANK");
+    int number;
+
+    if (!observer.event && file && rank && nbcolli_launch_number(rank, 0, NBCOLL_SHM_RANKS - 1, &number) == NBCOLL_OK)
+        (void)nbcoll_timeline_open(file, number, &observer);
+    return observer.event ? &observer : NULL;
+}
+
 /* What both of the following do with an endpoint that has been opened, or could not be. */
 static inline nbcoll_status nbcolli_launch_join(nbcoll_status opened, nbcoll_endpoint *endpoint,
                                                 nbcoll_context **context, nbcoll_comm **comm)
 {
     nbcoll_status status = opened;
+    nbcoll_context_config config;
 
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config;
+    config.observer = nbcoll_launch_observer();
     *context = NULL;
     *comm = NULL;
-    if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, NULL, context)) == NBCOLL_OK)
+    if (status == NBCOLL_OK && (status = nbcoll_context_create(NBCOLL_ABI, &config, context)) == NBCOLL_OK)
         status = nbcoll_comm_create(*context, endpoint, NULL, comm, NBCOLL_FOREVER);
     if (status == NBCOLL_OK)
         return status;
@@ -119,7 +138,7 @@ static inline nbcoll_status nbcolli_launch_join(nbcoll_status opened, nbcoll_end
 }
 
 /* All that a program needs to begin: opens this rank's end, and makes a context and in it the communicator of all
- * ranks, which waits until they have come or one is lost. The program ends with nbcoll_context_free. After an error
+ * ranks, which waits until they have come or one is lost. The program ends with nbcoll_launch_leave. After an error
  * both are null and nothing is left. A program with hooks, rules or a deadline of its own calls the three by itself.
  * Errors: those of nbcoll_launch_open, nbcoll_context_create and nbcoll_comm_create. */
 static inline nbcoll_status nbcoll_launch_join(nbcoll_context **context, nbcoll_comm **comm)
@@ -135,6 +154,19 @@ static inline nbcoll_status nbcoll_launch_join_or_alone(nbcoll_context **context
     nbcoll_endpoint *endpoint = NULL;
     nbcoll_status opened = nbcoll_launch_open_or_alone(&endpoint);
     return nbcolli_launch_join(opened, endpoint, context, comm);
+}
+
+/* The end of what the two above began: when all requests have ended, hands over the messages that are still under way
+ * and frees the context. After an error (`status`) nobody waits for them: what is busy then is abandoned, as by
+ * nbcoll_context_abandon. A null context is accepted. */
+static inline void nbcoll_launch_leave(nbcoll_context *context, nbcoll_status status)
+{
+    nbcoll_status freed;
+
+    while ((freed = nbcoll_context_free(context)) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
+        status = nbcoll_progress(context);
+    if (freed == NBCOLL_ERR_BUSY)
+        nbcoll_context_abandon(context, NULL, NULL);
 }
 
 /* The path of the file that `nbcoll run --tuning` was given, for nbcoll_tuning_read (tuning.h), whose rules the program

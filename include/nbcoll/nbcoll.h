@@ -108,7 +108,7 @@ extern "C" {
     X(ERR_ACCESS, "the other side runs as another user")                                           \
     X(ERR_NAMESPACE, "the other side lives in another network or PID namespace")                   \
     X(ERR_DUPLICATE, "the rank is taken")                                                          \
-    X(ERR_LAUNCH, "started without the launcher: use nbcoll run -n N PROGRAM")
+    X(ERR_LAUNCH, "started without a launcher: use nbcoll run -n N PROGRAM; on a cluster, what starts ranks there")
 
 typedef enum nbcoll_status {
 #define NBCOLLI_STATUS_ENUM(name, text) NBCOLL_##name,

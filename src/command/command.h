@@ -31,7 +31,7 @@ typedef struct command {
 } command;
 
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
-    command_run, command_info, command_wiring;
+    command_run, command_timeline, command_info, command_wiring;
 
 /* Says "nbcoll verify: ..." on standard error; returns COMMAND_USAGE. */
 int command_refuse(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,9 +6,10 @@
 #include "catalogue.h"
 #include "command.h"
 
-static const command *const commands[] = {&command_verify,  &command_show,  &command_sim,
-                                          &command_explain, &command_bench, &command_tune,
-                                          &command_run,     &command_info,  &command_wiring};
+static const command *const commands[] = {&command_verify,  &command_show,     &command_sim,
+                                         &command_explain, &command_bench,    &command_tune,
+                                         &command_run,     &command_timeline, &command_info,
+                                         &command_wiring};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)

@@ -43,6 +43,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
                                             {"timeout", required_argument, NULL, 't'},
                                             {"prefix", no_argument, NULL, 'p'},
                                             {"tuning", required_argument, NULL, COMMAND_TUNING},
+                                            {"timeline", required_argument, NULL, 'l'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option, status = 0;
@@ -57,6 +58,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
             plan->is_prefixed = 1;
         else if (option == COMMAND_TUNING)
             plan->tuning = optarg;
+        else if (option == 'l')
+            plan->timeline = optarg;
         else if (option == 'h')
             *asks_for_help = 1;
         else
@@ -135,8 +138,10 @@ static int launch_guarded(run_plan *plan)
     sigset_t signals;
     block_signals(plan, &signals);
     pid_t self = getpid(), launcher = fork();
-    if (launcher > 0)
-        return guard(plan, launcher);
+    if (launcher > 0) {
+        int status = guard(plan, launcher);
+        return plan->timeline ? run_timeline_close(plan, status) : status;
+    }
     if (launcher < 0) {
         command_refuse(plan->self, "%s", strerror(errno));
         return COMMAND_FAILED;
@@ -174,7 +179,10 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         return status;
     plan.binding = binding;
-    status = launch_guarded(&plan);
+    if (plan.timeline)
+        status = run_timeline_open(&plan);
+    if (!status)
+        status = launch_guarded(&plan);
     run_bind_free(binding);
     return status;
 }
@@ -199,6 +207,10 @@ const command command_run = {
         "  --timeout S       stop when S seconds are over\n"
         "  --tuning FILE     a file of rules, for programs that ask for it (nbcoll_launch_tuning); whether this one\n"
         "                    does is not seen from here. No other rules can be passed: put them into such a file\n"
+        "  --timeline FILE   record what the ranks do, and write it to FILE: JSON for nbcoll timeline, Chrome\n"
+        "                    (chrome://tracing) and Perfetto. For programs that begin with nbcoll_launch_join, or\n"
+        "                    whose contexts have nbcoll_launch_observer. Each rank's last 32768 events are kept.\n"
+        "                    Recorded operations take longer: see docs/figures.md\n"
         "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
         "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"

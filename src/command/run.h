@@ -42,6 +42,8 @@ typedef struct run_plan {
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */
+    const char *timeline; /* a file for what they did, or null; */
+    int recording;        /* then a descriptor of where they note it */
     char **program; /* and its arguments, ended by a null */
     /* What the ranks get back: the signals that are blocked here, and what became of SIGPIPE. */
     sigset_t mask;
@@ -51,6 +53,13 @@ typedef struct run_plan {
 
 /* Starts the ranks, and returns when they and all that they started have ended: with the exit status of the command. */
 int run_launch(const run_plan *plan);
+
+/* ---- run_timeline.c: what the ranks did ------------------------------------------------------------------------- */
+
+/* Before the ranks start. 0, or an exit status after saying why not. */
+int run_timeline_open(run_plan *plan);
+/* When they have ended, with this exit status, well or badly: writes the trace. Gives the exit status. */
+int run_timeline_close(const run_plan *plan, int status);
 
 /* ---- run_family.c ---------------------------------------------------------------------------------------------- */
 

@@ -140,6 +140,14 @@ static void set_number(const char *name, int number)
     setenv(name, text, 1);
 }
 
+/* Where the ranks, and what they start, find the launcher's descriptor. */
+static void set_recording(const run_plan *plan, pid_t launcher)
+{
+    char text[64];
+    snprintf(text, sizeof text, "/proc/%d/fd/%d", (int)launcher, plan->recording);
+    setenv("NBCOLL_TIMELINE", text, 1);
+}
+
 /* In the child: gives it what a rank has, and becomes the program. Returns why it cannot. */
 static refusal become(const launch *l, int rank, const int ends[2], pid_t launcher)
 {
@@ -161,6 +169,10 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
         setenv("NBCOLL_TUNING", plan->tuning, 1);
     else
         unsetenv("NBCOLL_TUNING");
+    if (plan->timeline)
+        set_recording(plan, launcher);
+    else
+        unsetenv("NBCOLL_TIMELINE");
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
     execvp(plan->program[0], plan->program);

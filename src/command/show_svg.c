@@ -12,7 +12,7 @@
 enum { MOST_ROUNDS = 64, ROUND_NS = 1000, LEFT = 90, RIGHT = 200, WIDEST = 1200, ROUND = 58, HEAD = 34 };
 
 typedef struct drawing {
-    sim_timeline t;
+    timeline t;
     nbcoll_meaning meaning;
     const nbcoll_algorithm *algorithm;
     const nbcoll_case *at;
@@ -62,7 +62,7 @@ static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv,
 static void see_event(void *user, const nbcoll_sim_event *e)
 {
     drawing *d = user;
-    sim_timeline_add(&d->t, e);
+    timeline_add(&d->t, e);
     if (e->what == NBCOLL_SIM_MESSAGE && round_of(e) >= d->rounds)
         d->rounds = round_of(e) + 1;
 }

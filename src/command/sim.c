@@ -38,7 +38,7 @@ typedef struct simulation {
     const nbcoll_algorithm *started[SIM_STARTS];
     nbcoll_case at[SIM_STARTS];
     nbcoll_meaning meaning[SIM_STARTS];
-    sim_timeline timeline;
+    timeline timeline;
     unsigned long reported;
     nbcoll_nodes *nodes; /* the machine's, which builders know */
 } simulation;
@@ -228,7 +228,7 @@ static uint64_t see_block(void *user, uint32_t operation, int rank, int is_recv,
 
 static void see_event(void *user, const nbcoll_sim_event *event)
 {
-    sim_timeline_add(&((simulation *)user)->timeline, event);
+    timeline_add(&((simulation *)user)->timeline, event);
 }
 
 /* Each case is half building and half playing. */
@@ -249,7 +249,7 @@ static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64
 /* What a drawing says above itself. */
 static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
-    sim_timeline *t = &s->timeline;
+    timeline *t = &s->timeline;
     char name[COMMAND_NAME];
     nbcoll_choice choice = s->chosen.choice;
     choice.algorithm = s->algorithm;
@@ -389,7 +389,7 @@ static int for_each(simulation *s, int only_check)
     return status;
 }
 
-static int write_timeline(simulation *s, const char *name, void (*write)(const sim_timeline *, FILE *))
+static int write_timeline(simulation *s, const char *name, void (*write)(const timeline *, FILE *))
 {
     if (!name)
         return 0;
@@ -462,9 +462,9 @@ static int simulate_all(simulation *s)
         status = command_refuse(s->self, "%s: that algorithm wants counts that nobody knows",
                                 nbcoll_operation_name((nbcoll_operation)s->cases.operation));
     if (!status)
-        status = write_timeline(s, s->chrome, sim_timeline_chrome);
+        status = write_timeline(s, s->chrome, timeline_chrome);
     if (!status)
-        status = write_timeline(s, s->svg, sim_timeline_svg);
+        status = write_timeline(s, s->svg, timeline_svg);
     free(s->timeline.event);
     return status;
 }

@@ -11,6 +11,7 @@
 #include <nbcoll/simulate.h>
 
 #include "command.h"
+#include "timeline.h"
 
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
@@ -50,22 +51,5 @@ typedef struct sim_fixed {
 /* From half of the cores on: a row of the table for each number of ranks, or into `rows` unless it is null. 0, or
  * COMMAND_FAILED after naming what is wrong. */
 int sim_fixed_work(const sim_fixed *given, json_t *rows);
-
-/* All that happened. */
-typedef struct sim_timeline {
-    nbcoll_sim_event *event;
-    size_t used, room;
-    int has_failed; /* there was no memory */
-    int ranks;
-    const nbcoll_nodes *nodes;
-    char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
-} sim_timeline;
-
-void sim_timeline_add(sim_timeline *t, const nbcoll_sim_event *event);
-/* When the core of its sender had done its part of a message, which leaves when the interface is free: where the step
- * ends that was told before it. */
-uint64_t sim_timeline_given(const sim_timeline *t, size_t message);
-void sim_timeline_chrome(const sim_timeline *t, FILE *out);
-void sim_timeline_svg(const sim_timeline *t, FILE *out);
 
 #endif

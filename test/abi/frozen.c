@@ -24,6 +24,7 @@
 #include <nbcoll/trace.h>
 #include <nbcoll/fault.h>
 #include <nbcoll/launch.h>
+#include <nbcoll/timeline.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
 #include <nbcoll/verbs.h>
@@ -555,6 +556,26 @@ OFFSET(nbcoll_placement, rooms, 16);
 OFFSET(nbcoll_placement, numbering, 24);
 OFFSET(nbcoll_placement, seed, 32);
 OFFSET(nbcoll_placement, domain, 40);
+
+/* ---- timeline.h -------------------------------------------------------------------------------------------------- */
+VALUE(NBCOLL_TIMELINE_EVENTS, 32768);
+VALUE(NBCOLL_NOTED_BEGIN, 0);
+VALUE(NBCOLL_NOTED_STARTED, 1);
+VALUE(NBCOLL_NOTED_ENDED, 2);
+VALUE(NBCOLL_NOTED_END, 3);
+
+SIZE(nbcoll_timeline_event, 80);
+OFFSET(nbcoll_timeline_event, ns, 0);
+OFFSET(nbcoll_timeline_event, comm, 8);
+OFFSET(nbcoll_timeline_event, tag, 16);
+OFFSET(nbcoll_timeline_event, step, 24);
+OFFSET(nbcoll_timeline_event, noted, 28);
+OFFSET(nbcoll_timeline_event, kind, 29);
+OFFSET(nbcoll_timeline_event, unused, 30);
+OFFSET(nbcoll_timeline_event, bytes, 32);
+OFFSET(nbcoll_timeline_event, peer, 40);
+OFFSET(nbcoll_timeline_event, number, 44);
+OFFSET(nbcoll_timeline_event, name, 48);
 
 /* ---- affinity.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_NEAR_CORE, 0);

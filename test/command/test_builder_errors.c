@@ -22,7 +22,8 @@
 #include "../../src/command/programs.c"
 #include "../../src/command/show.c"
 #include "../../src/command/show_svg.c"
-#include "../../src/command/sim_timeline.c"
+#include "../../src/command/timeline.c"
+#include "../../src/command/timeline_waits.c"
 #include "../../src/command/svg.c"
 
 static void beyond(nbcoll_builder *b, const nbcoll_args *a)

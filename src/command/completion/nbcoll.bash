@@ -22,7 +22,7 @@ _nbcoll()
     done
     local command=${COMP_WORDS[at]} operation=${COMP_WORDS[at + 1]-} nbcoll=("${COMP_WORDS[@]:0:at}")
     case $before in
-    --algorithms | --tuning | --output | --svg | --plot | --transport)
+    --algorithms | --tuning | --output | --svg | --plot | --transport | --timeline | --chrome)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
@@ -42,7 +42,7 @@ _nbcoll()
                 words=$(_nbcoll_names "" "${nbcoll[@]}")
             fi
             ;;
-        run)
+        run | timeline)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return

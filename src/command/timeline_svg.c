@@ -5,13 +5,13 @@
 #include "sim.h"
 #include "svg.h"
 
-enum { WIDTH = 1000, LEFT = 84, TICKS = 8 };
+enum { WIDTH = 1000, LEFT = 84, TICKS = 8, LEGEND = 450 /* what is not of kinds */ };
 
 #define WAIT "#ececec"
 #define WAY "#808080"
 
 typedef struct drawing {
-    const sim_timeline *t;
+    const timeline *t;
     FILE *out;
     uint64_t last; /* ns */
     double row;    /* high */
@@ -90,7 +90,7 @@ static void draw_step(const drawing *d, const nbcoll_sim_event *e)
 static void draw_message(const drawing *d, size_t i)
 {
     const nbcoll_sim_event *e = &d->t->event[i];
-    uint64_t given = sim_timeline_given(d->t, i);
+    uint64_t given = timeline_given(d->t, i);
     fprintf(d->out,
             "<path d=\"M%.1f %.1fH%.1fL%.1f %.1f\" fill=\"none\" stroke=\"" WAY "\"><title>from rank %d to rank %d, "
             "%" PRIu64 " bytes, %" PRIu64 "..%" PRIu64 " ns</title></path>\n",
@@ -138,6 +138,10 @@ static unsigned draw_events(const drawing *d)
 static void draw_legend(const drawing *d, unsigned kinds)
 {
     double y = d->bottom + 44, x = svg_legend(d->out, LEFT, y, kinds);
+    if (x > WIDTH - LEGEND) {
+        x = LEFT;
+        y += 18;
+    }
     fprintf(d->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"" WAIT "\"/>\n", x, y - 9);
     svg_text(d->out, x + 15, y, "start", SVG_INK, "wait");
     x += 62;
@@ -148,14 +152,26 @@ static void draw_legend(const drawing *d, unsigned kinds)
     svg_text(d->out, x + 7, y, "start", SVG_INK, "start, and end of the wait");
 }
 
-void sim_timeline_svg(const sim_timeline *t, FILE *out)
+/* How many there are: a long legend takes two lines. */
+static int kinds_of(const timeline *t)
+{
+    unsigned kinds = 0;
+    int n = 0;
+    for (size_t i = 0; i < t->used; i++)
+        kinds |= t->event[i].what == NBCOLL_SIM_STEP ? 1u << t->event[i].kind : 0;
+    for (; kinds; kinds &= kinds - 1)
+        n++;
+    return n;
+}
+
+void timeline_svg(const timeline *t, FILE *out)
 {
     drawing d = {.t = t, .out = out, .last = 1, .row = t->ranks <= 20 ? 28 : t->ranks <= 60 ? 14 : 8};
     int of_labels = d.row < 12 ? 2 : 1;
     d.bottom = SVG_TOP + d.row * t->ranks;
     for (size_t i = 0; i < t->used; i++)
         d.last = t->event[i].end > d.last ? t->event[i].end : d.last;
-    svg_begin(out, WIDTH, (int)d.bottom + 60, t->title, t->terms);
+    svg_begin(out, WIDTH, (int)d.bottom + (kinds_of(t) > 5 ? 78 : 60), t->title, t->terms);
     draw_axis(&d);
     for (int rank = 0; rank < t->ranks; rank++)
         draw_rank(&d, rank, of_labels);

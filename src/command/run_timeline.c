@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll run --timeline`: the file that the ranks record into, which has no name, and what becomes of it at the end: a
+ * trace. A message is from the begin of its sender's step to the end of its receiver's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <nbcoll/timeline.h>
+
+#include "run.h"
+#include "timeline.h"
+
+enum { OPEN_STEPS = 256 }; /* of a rank that have started and not ended */
+
+typedef struct started {
+    uint64_t ns;
+    uint32_t operation, step;
+} started;
+
+/* One end of a message. */
+typedef struct end {
+    uint32_t operation, number, step;
+    int rank, peer; /* of an exposure: -1 */
+    uint64_t ns, bytes;
+    nbcoll_kind kind;
+} end;
+
+typedef struct ends {
+    end *end;
+    size_t used, room;
+} ends;
+
+/* What is known of an operation before it has its number. */
+typedef struct known {
+    uint64_t comm, tag, ns;
+    char name[TIMELINE_NAME];
+} known;
+
+typedef struct gathering {
+    timeline t;
+    known *known;
+    size_t knowns, room;
+    uint64_t first; /* ns */
+    int rank;       /* that is read, and its open steps */
+    started open[OPEN_STEPS];
+    size_t opens;
+    ends from, to;
+    int has_failed;
+} gathering;
+
+/* ---- the first look: which operations there are ------------------------------------------------------------------ */
+
+static int by_call(const void *a, const void *b)
+{
+    const known *x = a, *y = b;
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static void note_operation(void *user, const nbcoll_timeline_event *e)
+{
+    gathering *g = user;
+    if (e->ns < g->first)
+        g->first = e->ns;
+    if (e->noted != NBCOLL_NOTED_BEGIN)
+        return;
+    if (g->knowns == g->room) {
+        size_t room = g->room ? 2 * g->room : 256;
+        known *more = realloc(g->known, room * sizeof *more);
+        g->has_failed |= !more;
+        if (!more)
+            return;
+        g->known = more;
+        g->room = room;
+    }
+    known *k = &g->known[g->knowns++];
+    *k = (known){e->comm, e->tag, e->ns, ""};
+    memcpy(k->name, e->name, sizeof k->name - 1);
+}
+
+/* Each once: the ranks' operations by communicator and tag. */
+static void number_operations(gathering *g)
+{
+    size_t n = 0;
+    if (g->knowns)
+        qsort(g->known, g->knowns, sizeof *g->known, by_call);
+    for (size_t i = 0; i < g->knowns; i++)
+        if (!n || by_call(&g->known[n - 1], &g->known[i]) != 0)
+            g->known[n++] = g->known[i];
+    g->knowns = n;
+    g->t.name = malloc((n + 1) * sizeof *g->t.name);
+    g->has_failed |= !g->t.name;
+    for (size_t i = 0; i < n && g->t.name; i++)
+        memcpy(g->t.name[i], g->known[i].name, TIMELINE_NAME);
+    g->t.operations = g->t.name ? n : 0;
+}
+
+/* ---- the second look: what happened in them ---------------------------------------------------------------------- */
+
+static void add_end(gathering *g, ends *list, end one)
+{
+    if (list->used == list->room) {
+        size_t room = list->room ? 2 * list->room : 256;
+        end *more = realloc(list->end, room * sizeof *more);
+        g->has_failed |= !more;
+        if (!more)
+            return;
+        list->end = more;
+        list->room = room;
+    }
+    list->end[list->used++] = one;
+}
+
+static void open_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
+{
+    if (g->opens < OPEN_STEPS)
+        g->open[g->opens++] = (started){e->ns - g->first, operation, e->step};
+}
+
+static int is_reading(nbcoll_kind kind)
+{
+    return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
+}
+
+/* Only steps that need nobody are work all the time. What sends is drawn at its begin, what takes at its end. */
+static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
+{
+    uint64_t now = e->ns - g->first;
+    nbcoll_kind kind = (nbcoll_kind)e->kind;
+    size_t i = 0;
+    while (i < g->opens && (g->open[i].operation != operation || g->open[i].step != e->step))
+        i++;
+    started s = i < g->opens ? g->open[i] : (started){now, operation, e->step};
+    if (i < g->opens)
+        g->open[i] = g->open[--g->opens];
+    int is_work = kind == NBCOLL_COPY || kind == NBCOLL_REDUCE || kind == NBCOLL_CALL;
+    uint64_t begin = is_reading(kind) ? now : s.ns;
+    nbcoll_sim_event step = {NBCOLL_SIM_STEP,       kind,     g->rank, e->peer, e->step, e->bytes, begin,
+                             is_work ? now : begin, operation};
+    end one = {operation, e->number, e->step, g->rank, e->peer, s.ns, e->bytes, kind};
+    if (kind != NBCOLL_JOIN)
+        timeline_add(&g->t, &step);
+    if (kind == NBCOLL_SEND || kind == NBCOLL_EXPOSE)
+        add_end(g, &g->from, one);
+    one.ns = now;
+    if (is_reading(kind))
+        add_end(g, &g->to, one);
+}
+
+static void note_event(void *user, const nbcoll_timeline_event *e)
+{
+    gathering *g = user;
+    known wanted = {.comm = e->comm, .tag = e->tag};
+    const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;
+    if (!k || g->has_failed)
+        return; /* its begin has been overwritten on all ranks */
+    uint32_t operation = (uint32_t)(k - g->known);
+    nbcoll_sim_event mark = {NBCOLL_SIM_STARTED, NBCOLL_JOIN,      g->rank,  -1, 0, 0,
+                             e->ns - g->first,   e->ns - g->first, operation};
+    if (e->noted == NBCOLL_NOTED_STARTED)
+        open_step(g, operation, e);
+    else if (e->noted == NBCOLL_NOTED_ENDED)
+        close_step(g, operation, e);
+    else {
+        mark.what = e->noted == NBCOLL_NOTED_BEGIN ? NBCOLL_SIM_STARTED : NBCOLL_SIM_ENDED;
+        timeline_add(&g->t, &mark);
+    }
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static int by_pair(const void *a, const void *b)
+{
+    const end *x = a, *y = b;
+    if (x->operation != y->operation)
+        return x->operation < y->operation ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank - y->rank;
+    if (x->peer != y->peer)
+        return x->peer - y->peer;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* Where the bytes come from that this end takes: its send; of a fetch, the last exposure that was there by then. */
+static const end *source_of(const gathering *g, const end *to)
+{
+    end wanted = {.operation = to->operation, .rank = to->peer, .peer = -1};
+    if (to->kind == NBCOLL_RECV) {
+        wanted.peer = to->rank;
+        wanted.number = to->number;
+    }
+    size_t low = 0, high = g->from.used;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_pair(&g->from.end[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const end *found = NULL;
+    for (; low < g->from.used; low++) {
+        const end *from = &g->from.end[low];
+        if (from->operation != wanted.operation || from->rank != wanted.rank || from->peer != wanted.peer ||
+            (to->kind == NBCOLL_RECV && from->number != wanted.number))
+            break;
+        if (from->ns <= to->ns && (!found || from->ns >= found->ns))
+            found = from;
+    }
+    return found;
+}
+
+static void add_messages(gathering *g)
+{
+    if (g->from.used)
+        qsort(g->from.end, g->from.used, sizeof *g->from.end, by_pair);
+    for (size_t i = 0; i < g->to.used; i++) {
+        const end *to = &g->to.end[i], *from = source_of(g, to);
+        if (from)
+            timeline_add(&g->t, &(nbcoll_sim_event){NBCOLL_SIM_MESSAGE, to->kind, to->peer, to->rank, to->step,
+                                                    to->bytes, from->ns, to->ns, to->operation});
+    }
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+int run_timeline_open(run_plan *plan)
+{
+    plan->recording = memfd_create("nbcoll timeline", MFD_CLOEXEC);
+    if (plan->recording >= 0 && nbcoll_timeline_create(plan->recording, plan->ranks) == NBCOLL_OK)
+        return 0;
+    command_refuse(plan->self, "--timeline: no room to record into: %s", strerror(errno));
+    return COMMAND_FAILED;
+}
+
+/* Says what is missing of a rank's part. */
+static void say(const run_plan *plan, int rank, uint64_t told)
+{
+    if (!told)
+        command_refuse(plan->self,
+                       "--timeline: rank %d has recorded nothing: its program begins neither with nbcoll_launch_join\n"
+                       "nor with contexts that have nbcoll_launch_observer (nbcoll/launch.h)",
+                       rank);
+    else if (told > NBCOLL_TIMELINE_EVENTS)
+        command_refuse(plan->self, "--timeline: of the %llu events of rank %d the last %u are kept",
+                       (unsigned long long)told, rank, NBCOLL_TIMELINE_EVENTS);
+}
+
+static int gather(const run_plan *plan, gathering *g)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK; g->rank++) {
+        uint64_t told = 0;
+        status = nbcoll_timeline_read(plan->recording, g->rank, &told, note_operation, g);
+        say(plan, g->rank, told);
+    }
+    number_operations(g);
+    for (g->rank = 0; g->rank < plan->ranks && status == NBCOLL_OK && !g->has_failed; g->rank++) {
+        status = nbcoll_timeline_read(plan->recording, g->rank, NULL, note_event, g);
+        g->opens = 0;
+    }
+    add_messages(g);
+    timeline_sort(&g->t);
+    return status != NBCOLL_OK || g->has_failed || g->t.has_failed;
+}
+
+static int write_trace(const run_plan *plan, const timeline *t)
+{
+    FILE *file = fopen(plan->timeline, "w");
+    int failed = !file;
+    if (file) {
+        timeline_chrome(t, file);
+        failed = ferror(file);
+        failed |= fclose(file);
+    }
+    if (failed)
+        command_refuse(plan->self, "%s: %s", plan->timeline, strerror(errno));
+    return failed;
+}
+
+int run_timeline_close(const run_plan *plan, int status)
+{
+    gathering g = {.t.ranks = plan->ranks, .first = UINT64_MAX};
+    const char *name = strrchr(plan->program[0], '/');
+    snprintf(g.t.title, sizeof g.t.title, "%d ranks of %.100s", plan->ranks, name ? name + 1 : plan->program[0]);
+    int failed = gather(plan, &g);
+    if (failed)
+        command_refuse(plan->self, "--timeline: no memory");
+    else
+        failed = write_trace(plan, &g.t);
+    timeline_free(&g.t);
+    free(g.known);
+    free(g.from.end);
+    free(g.to.end);
+    close(plan->recording);
+    return failed && !status ? COMMAND_FAILED : status;
+}

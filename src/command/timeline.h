@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Timelines, simulated and recorded: gathered, written and read as traces, drawn, and what ranks waited for in them. */
+#ifndef COMMAND_TIMELINE_H
+#define COMMAND_TIMELINE_H
+
+#include <stdio.h>
+
+#include <nbcoll/simulate.h>
+
+#include "command.h"
+
+#define TIMELINE_NAME 32
+
+/* All that happened. */
+typedef struct timeline {
+    nbcoll_sim_event *event;
+    size_t used, room;
+    int has_failed; /* there was no memory */
+    int ranks;
+    const nbcoll_nodes *nodes;
+    char title[160], terms[224]; /* of a drawing: what is shown, on what machine */
+    char (*name)[TIMELINE_NAME]; /* [operations]: what they are; null: the title says it */
+    size_t operations;
+} timeline;
+
+void timeline_add(timeline *t, const nbcoll_sim_event *event);
+void timeline_free(timeline *t);
+/* Rising by `begin`; at the same time a start comes first, then steps, messages, an end. */
+void timeline_sort(timeline *t);
+/* When the core of its sender had done its part of a message, which leaves when the interface is free: where the step
+ * ends that was told before it. */
+uint64_t timeline_given(const timeline *t, size_t message);
+
+/* A trace for Chrome and Perfetto: a row for each rank, with steps and waits, and arrows for messages. */
+void timeline_chrome(const timeline *t, FILE *out);
+/* Reads such a file: 0, or an exit status after saying what is wrong, and where. */
+int timeline_read(const command *self, const char *file, timeline *out);
+void timeline_svg(const timeline *t, FILE *out);
+
+/* ---- timeline_waits.c -------------------------------------------------------------------------------------------- */
+
+/* A rank had operations under way, and nothing to do for them. */
+typedef struct timeline_wait {
+    int rank;
+    uint32_t operation;
+    uint64_t begin, end;
+    ptrdiff_t message; /* the event of the message that ended it; -1: none did */
+} timeline_wait;
+
+/* What a rank waited for, ns. */
+typedef struct timeline_cause {
+    uint64_t late; /* for a rank that had not begun the operation */
+    uint64_t busy; /* for one that had, and did something else before it sent */
+} timeline_cause;
+
+typedef struct timeline_rank {
+    size_t operations;
+    uint64_t inside;      /* with operations under way */
+    uint64_t waited, way; /* for messages; the part of it when they had been sent */
+} timeline_rank;
+
+typedef struct timeline_waits {
+    const timeline *t;
+    timeline_wait *wait; /* by rank, then by begin */
+    size_t waits, room;
+    size_t *first; /* [ranks + 1]: the waits of a rank */
+    size_t *begin; /* the events STARTED, by operation and rank */
+    size_t begins;
+    timeline_rank *rank;   /* [ranks] */
+    timeline_cause *cause; /* [rank that waited][rank that it waited for] */
+} timeline_waits;
+
+/* Only the waits themselves; and what they were for. 0, or -1 without memory. */
+int timeline_waits_find(const timeline *t, timeline_waits *out);
+int timeline_waits_explain(timeline_waits *w);
+void timeline_waits_free(timeline_waits *w);
+/* The rank that most of one wait was for, and the reason in words. */
+int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, const char **why);
+
+#endif

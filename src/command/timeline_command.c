@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll timeline`: what each rank of a recorded run waited for, as text and as a drawing. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timeline.h"
+
+enum { LONGEST = 5 };
+
+typedef struct asked {
+    const command *self;
+    const char *svg;
+    uint64_t from, to; /* ns; 0, 0: all */
+} asked;
+
+static int take(void *user, int option, const char *value)
+{
+    asked *a = user;
+    char *rest;
+    if (option == 's') {
+        a->svg = value;
+        return 0;
+    }
+    double us = strtod(value, &rest);
+    if (rest == value || *rest || !(us >= 0 && us < 9e12))
+        return command_refuse(a->self, "--%s takes microseconds, like 12.5, not '%s'", option == 'f' ? "from" : "to",
+                              value);
+    *(option == 'f' ? &a->from : &a->to) = (uint64_t)(us * 1e3);
+    return 0;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+static double us(uint64_t ns)
+{
+    return (double)ns / 1e3;
+}
+
+static void print_rank(const timeline_waits *w, int rank)
+{
+    const timeline_rank *r = &w->rank[rank];
+    const timeline_cause *cause = w->cause + (size_t)rank * (size_t)w->t->ranks;
+    uint64_t most = 0;
+    int whom = -1;
+    for (int other = 0; other < w->t->ranks; other++)
+        if (cause[other].late + cause[other].busy > most) {
+            most = cause[other].late + cause[other].busy;
+            whom = other;
+        }
+    printf("%4d  %10zu  %11.1f  %11.1f  %11.1f  ", rank, r->operations, us(r->inside), us(r->waited), us(r->way));
+    if (whom >= 0)
+        printf("rank %d, %.1f", whom, us(most));
+    puts(whom < 0 ? "-" : "");
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const timeline_wait *const *x = a, *const *y = b;
+    uint64_t one = (*x)->end - (*x)->begin, other = (*y)->end - (*y)->begin;
+    return one > other ? -1 : one < other;
+}
+
+static void print_longest(const timeline_waits *w)
+{
+    const timeline_wait **list = malloc((w->waits + 1) * sizeof *list);
+    size_t n = 0;
+    for (size_t i = 0; list && i < w->waits; i++)
+        if (w->wait[i].message >= 0)
+            list[n++] = &w->wait[i];
+    if (n)
+        qsort(list, n, sizeof *list, by_length);
+    if (n)
+        puts("\nThe longest waits, us:\n");
+    for (size_t i = 0; i < n && i < LONGEST; i++) {
+        const timeline_wait *x = list[i];
+        const char *why, *name = x->operation < w->t->operations ? w->t->name[x->operation] : "";
+        int whom = timeline_waits_reason(w, x, &why);
+        printf("%10.1f  from %.1f: rank %d in %s (operation %u):\n            rank %d %s\n", us(x->end - x->begin),
+               us(x->begin), x->rank, *name ? name : "the operation", (unsigned)x->operation, whom, why);
+    }
+    free(list);
+}
+
+static int print(const timeline *t)
+{
+    timeline_waits w;
+    uint64_t last = 0;
+    int status = timeline_waits_find(t, &w);
+    if (!status)
+        status = timeline_waits_explain(&w);
+    for (size_t i = 0; i < t->used; i++)
+        last = t->event[i].end > last ? t->event[i].end : last;
+    if (!status) {
+        printf("%s, %.1f us\n\n", *t->title ? t->title : "a run", us(last));
+        puts("                         us in                   of that on\n"
+             "rank  operations         them       waited     its way  mostly for");
+        for (int rank = 0; rank < t->ranks; rank++)
+            print_rank(&w, rank);
+        print_longest(&w);
+    }
+    timeline_waits_free(&w);
+    return status;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+/* Leaves what touches the time that was asked for, which begins at 0 then. */
+static void cut(timeline *t, const asked *a)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < t->used && (a->from || a->to); i++) {
+        nbcoll_sim_event e = t->event[i];
+        if (e.begin < a->from || (a->to && e.end > a->to))
+            continue;
+        e.begin -= a->from;
+        e.end -= a->from;
+        t->event[used++] = e;
+    }
+    if (a->from || a->to)
+        t->used = used;
+}
+
+static int draw(const asked *a, timeline *t)
+{
+    FILE *file = fopen(a->svg, "w");
+    int failed = !file;
+    cut(t, a);
+    snprintf(t->terms, sizeof t->terms, "recorded; from %.1f us on", us(a->from));
+    if (file) {
+        timeline_svg(t, file);
+        failed = ferror(file);
+        failed |= fclose(file);
+    }
+    if (failed)
+        command_refuse(a->self, "%s: %s", a->svg, strerror(errno));
+    return failed ? COMMAND_FAILED : 0;
+}
+
+static int run(const command *self, int argc, char *argv[])
+{
+    static const struct option options[] = {{"svg", required_argument, NULL, 's'},
+                                            {"from", required_argument, NULL, 'f'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {NULL, 0, NULL, 0}};
+    asked a = {.self = self};
+    timeline t = {0};
+    int status = command_take_options(self, argc, argv, options, take, &a);
+    if (status)
+        return status;
+    if (argc - optind != 1)
+        return command_refuse(self, argc == optind ? "which file?" : "one file at a time");
+    if (a.to && a.to <= a.from)
+        return command_refuse(self, "--to is not behind --from");
+    status = timeline_read(self, argv[optind], &t);
+    if (!status && print(&t)) {
+        command_refuse(self, "no memory");
+        status = COMMAND_FAILED;
+    }
+    if (!status && a.svg)
+        status = draw(&a, &t);
+    timeline_free(&t);
+    return status;
+}
+
+const command command_timeline = {
+    .name = "timeline",
+    .purpose = "says what each rank of a recorded run waited for",
+    .help =
+        "usage: nbcoll timeline FILE [OPTION...]\n\n"
+        "Reads what nbcoll run --timeline FILE has recorded (or nbcoll sim --chrome), and says for each rank how long\n"
+        "it had operations under way, how long it then waited for messages, and for whom: until a message was sent,\n"
+        "the wait was for its sender, or for whom the sender itself waited for; after that the message was on its "
+        "way,\n"
+        "or this rank computed and did not look. Then come the longest waits, with their reasons.\n\n"
+        "  --svg PICTURE     draw it: a row for each rank, time from left to right\n"
+        "  --from US         of the drawing: only what began at this time or later,\n"
+        "  --to US           and had ended by this one; microseconds from the beginning\n\n"
+        "The exit status is 0, or 2 when the file is no timeline: then the place that is wrong is named.\n",
+    .run = run,
+    .letters = ":h",
+};

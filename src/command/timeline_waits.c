@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What ranks waited for. A wait ends when a message comes. Until its sender had sent it, the wait was for the sender:
+ * which had not begun the operation, or did something else, or waited itself; then it was for whom the sender waited
+ * for. */
+#include <stdlib.h>
+
+#include "timeline.h"
+
+enum { DEPTH = 64 };
+
+/* ---- finding them ------------------------------------------------------------------------------------------------ */
+
+typedef struct moment {
+    uint64_t ns;
+    int order; /* at the same time: messages, starts, steps, ends */
+    size_t event;
+} moment;
+
+typedef struct row {
+    size_t active;
+    uint64_t last;     /* something was done until then */
+    ptrdiff_t arrived; /* the last message since */
+} row;
+
+static int by_time(const void *a, const void *b)
+{
+    const moment *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    if (x->order != y->order)
+        return x->order - y->order;
+    return x->event < y->event ? -1 : x->event > y->event;
+}
+
+static moment moment_of(const timeline *t, size_t i)
+{
+    static const int order[] = {
+        [NBCOLL_SIM_MESSAGE] = 0, [NBCOLL_SIM_STARTED] = 1, [NBCOLL_SIM_STEP] = 2, [NBCOLL_SIM_ENDED] = 3};
+    const nbcoll_sim_event *e = &t->event[i];
+    return (moment){e->what == NBCOLL_SIM_MESSAGE ? e->end : e->begin, order[e->what], i};
+}
+
+static int add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
+{
+    if (w->waits == w->room) {
+        size_t room = w->room ? 2 * w->room : 256;
+        timeline_wait *more = realloc(w->wait, room * sizeof *more);
+        if (!more)
+            return -1;
+        w->wait = more;
+        w->room = room;
+    }
+    uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
+    w->wait[w->waits++] = (timeline_wait){e->rank, operation, s->last, e->begin, s->arrived};
+    return 0;
+}
+
+/* A step begins, or an operation starts or ends. */
+static int pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
+{
+    timeline_rank *r = &w->rank[e->rank];
+    int status = 0;
+    if (s->active && e->begin > s->last) {
+        r->inside += e->begin - s->last;
+        if (e->what != NBCOLL_SIM_STARTED)
+            status = add_wait(w, e, s);
+    }
+    if (e->what == NBCOLL_SIM_STEP && s->active && e->end > s->last)
+        r->inside += e->end - (s->last > e->begin ? s->last : e->begin);
+    s->last = e->end > s->last ? e->end : s->last;
+    s->arrived = -1;
+    if (e->what == NBCOLL_SIM_STARTED)
+        s->active++, r->operations++;
+    else if (e->what == NBCOLL_SIM_ENDED && s->active)
+        s->active--;
+    return status;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const timeline_wait *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank - y->rank;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static int sweep(timeline_waits *w, moment *moments, row *states)
+{
+    const timeline *t = w->t;
+    int status = 0;
+    for (int rank = 0; rank < t->ranks; rank++)
+        states[rank].arrived = -1;
+    for (size_t i = 0; i < t->used; i++)
+        moments[i] = moment_of(t, i);
+    qsort(moments, t->used, sizeof *moments, by_time);
+    for (size_t i = 0; i < t->used && !status; i++) {
+        const nbcoll_sim_event *e = &t->event[moments[i].event];
+        if (e->what == NBCOLL_SIM_MESSAGE)
+            states[e->peer].arrived = (ptrdiff_t)moments[i].event;
+        else
+            status = pass(w, e, &states[e->rank]);
+    }
+    return status;
+}
+
+int timeline_waits_find(const timeline *t, timeline_waits *out)
+{
+    size_t ranks = (size_t)t->ranks;
+    moment *moments = malloc((t->used + 1) * sizeof *moments);
+    row *states = calloc(ranks + 1, sizeof *states);
+    *out = (timeline_waits){.t = t, .first = calloc(ranks + 1, sizeof(size_t))};
+    out->rank = calloc(ranks + 1, sizeof *out->rank);
+    int status = moments && states && out->first && out->rank ? sweep(out, moments, states) : -1;
+    free(moments);
+    free(states);
+    if (status)
+        return status;
+    if (out->waits)
+        qsort(out->wait, out->waits, sizeof *out->wait, by_rank);
+    for (size_t i = 0; i < out->waits; i++)
+        out->first[out->wait[i].rank + 1]++;
+    for (size_t rank = 0; rank < ranks; rank++)
+        out->first[rank + 1] += out->first[rank];
+    return 0;
+}
+
+/* ---- what they were for ------------------------------------------------------------------------------------------ */
+
+static const timeline *sorted; /* of by_operation: qsort passes nothing */
+
+static int by_operation(const void *a, const void *b)
+{
+    const nbcoll_sim_event *x = &sorted->event[*(const size_t *)a], *y = &sorted->event[*(const size_t *)b];
+    if (x->operation != y->operation)
+        return x->operation < y->operation ? -1 : 1;
+    return x->rank - y->rank;
+}
+
+/* When a rank began an operation; at the time 0 if that is not known. */
+static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
+{
+    size_t low = 0, high = w->begins;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const nbcoll_sim_event *e = &w->t->event[w->begin[middle]];
+        if (e->operation < operation || (e->operation == operation && e->rank < rank))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const nbcoll_sim_event *e = low < w->begins ? &w->t->event[w->begin[low]] : NULL;
+    return e && e->operation == operation && e->rank == rank ? e->begin : 0;
+}
+
+/* The first wait of a rank that ends behind this time. */
+static size_t wait_behind(const timeline_waits *w, int rank, uint64_t ns)
+{
+    size_t low = w->first[rank], high = w->first[rank + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (w->wait[middle].end <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Adds to cause[], one for each rank, what a wait from a to b for this message was for; gives the part on its way. */
+static uint64_t explain(const timeline_waits *w, ptrdiff_t message, uint64_t a, uint64_t b, int depth,
+                        timeline_cause cause[])
+{
+    const nbcoll_sim_event *m = &w->t->event[message];
+    uint64_t sent = earlier(later(m->begin, a), b), begun = begin_of(w, m->operation, m->rank);
+    uint64_t there = earlier(later(begun, a), sent), way = b - sent;
+    cause[m->rank].late += there - a;
+    uint64_t busy = sent - there;
+    for (size_t i = wait_behind(w, m->rank, there); i < w->first[m->rank + 1] && w->wait[i].begin < sent; i++) {
+        uint64_t from = later(w->wait[i].begin, there), to = earlier(w->wait[i].end, sent);
+        if (w->wait[i].message < 0 || depth == DEPTH)
+            continue;
+        busy -= to - from;
+        way += explain(w, w->wait[i].message, from, to, depth + 1, cause);
+    }
+    cause[m->rank].busy += busy;
+    return way;
+}
+
+int timeline_waits_explain(timeline_waits *w)
+{
+    const timeline *t = w->t;
+    size_t ranks = (size_t)t->ranks;
+    w->begin = malloc((t->used + 1) * sizeof *w->begin);
+    w->cause = calloc(ranks * ranks + 1, sizeof *w->cause);
+    if (!w->begin || !w->cause)
+        return -1;
+    for (size_t i = 0; i < t->used; i++)
+        if (t->event[i].what == NBCOLL_SIM_STARTED)
+            w->begin[w->begins++] = i;
+    sorted = t;
+    qsort(w->begin, w->begins, sizeof *w->begin, by_operation);
+    for (size_t i = 0; i < w->waits; i++) {
+        const timeline_wait *wait = &w->wait[i];
+        if (wait->message < 0)
+            continue;
+        timeline_rank *rank = &w->rank[wait->rank];
+        rank->waited += wait->end - wait->begin;
+        rank->way += explain(w, wait->message, wait->begin, wait->end, 0, w->cause + (size_t)wait->rank * ranks);
+    }
+    return 0;
+}
+
+int timeline_waits_reason(const timeline_waits *w, const timeline_wait *wait, const char **why)
+{
+    timeline_cause *cause = calloc((size_t)w->t->ranks, sizeof *cause);
+    uint64_t most = cause ? explain(w, wait->message, wait->begin, wait->end, 0, cause) : 0;
+    int rank = w->t->event[wait->message].rank;
+    *why = "had sent: on its way, or not looked for here";
+    for (int r = 0; cause && r < w->t->ranks; r++) {
+        if (cause[r].late > most) {
+            most = cause[r].late;
+            rank = r;
+            *why = "had not begun it";
+        }
+        if (cause[r].busy > most) {
+            most = cause[r].busy;
+            rank = r;
+            *why = "had begun it, and did something else";
+        }
+    }
+    free(cause);
+    return rank;
+}
+
+void timeline_waits_free(timeline_waits *w)
+{
+    free(w->wait);
+    free(w->first);
+    free(w->begin);
+    free(w->rank);
+    free(w->cause);
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `nbcoll run --timeline` records, and `nbcoll timeline` says of it: a rank that comes late is the one that the others
+# waited for; a killed rank leaves a usable file; what is no timeline is refused with the place.
+. "$NBCOLL_SOURCE/test/command/check.sh"
+hello=$NBCOLL_BINARY/examples/hello/hello
+late=$NBCOLL_BINARY/examples/late/late
+
+# named ranks: does the table say that all others waited mostly for rank 1?
+named()
+{
+    for rank in $(seq 0 $(($1 - 1))); do
+        [ "$rank" -eq 1 ] || grep -q "^ *$rank .*  rank 1, " "$work/out" || return 1
+    done
+}
+for ranks in 2 4; do
+    for ms in 100 300 1000 3000; do # a busy machine may delay other ranks, too
+        succeeds run -n $ranks --timeline "$work/trace" "$late" 1 $ms
+        succeeds timeline "$work/trace" --svg "$work/picture.svg"
+        ! named $ranks || break
+    done
+    named $ranks || fail "rank 1 of $ranks came late, and is not named"
+    grep -q "rank 1 had not begun it" "$work/out" || fail "no reason"
+    [ "$(grep -c '>rank [0-9]*</text>' "$work/picture.svg")" -eq $ranks ] || fail "a row for each rank is missing"
+    [ "$(grep -c '"thread_name"' "$work/trace")" -eq $ranks ] || fail "a row for each rank is missing in the trace"
+    [ "$(grep -c '"ph":"s"' "$work/trace")" -ge $ranks ] || fail "arrows are missing"
+    [ "$(grep -c '"ph":"s"' "$work/trace")" -eq "$(grep -c '"ph":"f"' "$work/trace")" ] || fail "arrows have one end"
+    grep -q '"name":"wait for rank 1"' "$work/trace" || fail "the trace does not say whom ranks waited for"
+done
+[ -z "$(awk 'length > 80' "$work/out")" ] || fail "more than 80 columns"
+
+# time cut out of the drawing
+succeeds timeline "$work/trace" --from 100000 --svg "$work/part.svg"
+grep -q "from 100000.0 us on" "$work/part.svg" || fail "the drawing does not say where it begins"
+refuses "nbcoll timeline: --to is not behind --from" timeline "$work/trace" --from 5 --to 5
+refuses "nbcoll timeline: --from takes microseconds, like 12.5, not 'x'" timeline "$work/trace" --from x
+refuses "nbcoll timeline: which file?" timeline
+
+# rank 0 waits for one that never comes, until both are killed
+run run -n 2 --timeout 3 --timeline "$work/killed" sh -c '[ "$NBCOLL_RANK" = 0 ] || exec sleep 1000; exec "$0"' "$hello"
+[ "$status" -eq 124 ] || fail "killed: status $status"
+grep -q "rank 1 has recorded nothing" "$work/err" || fail "nobody says that rank 1 recorded nothing"
+succeeds timeline "$work/killed"
+grep -q '^   0 ' "$work/out" || fail "rank 0 is not there"
+
+# not there, no JSON, not a timeline, and an event that is wrong
+# refused file message
+refused()
+{
+    run timeline "$1"
+    [ "$status" -eq 2 ] || fail "$1: status $status"
+    grep -q "$2" "$work/err" || fail "$1: not '$2'"
+}
+refused "$work/none" "unable to open $work/none"
+head -c 300 "$work/trace" >"$work/cut"
+refused "$work/cut" "^nbcoll timeline: $work/cut:[0-9]*:[0-9]*: "
+echo '{"traceEvents": []}' >"$work/other"
+refused "$work/other" "^nbcoll timeline: $work/other: no timeline"
+sed 's/"tid":0,"ts"/"tid":7,"ts"/' "$work/trace" >"$work/wrong"
+refused "$work/wrong" ': event [0-9]*: "tid" is missing, or no whole number of 0..3$'
+run run -n 2 --timeline "$work/none/trace" "$hello"
+[ "$status" -eq 3 ] || fail "a place that cannot be written: status $status"
+succeeds run -n 2 sh -c 'echo "recording: ${NBCOLL_TIMELINE-off}"'
+[ "$(grep -c "recording: off" "$work/out")" -eq 2 ] || fail "without --timeline something is recorded"
