@@ -28,4 +28,4 @@ prints '3 ranks over shm'
 status=0
 "$program" >"$work/out" 2>"$work/err" || status=$?
 [ $status -eq 1 ] || fail "alone: $status"
-grep -q '^finding the others: started without the launcher' "$work/err" || fail "what it says alone"
+grep -q '^finding the others: started without a launcher' "$work/err" || fail "what it says alone"
