@@ -22,7 +22,8 @@
  *                are all that can be there: F f (P - 1) on P ranks, each once
  *   credits      a connection by which the blocks of n ranks come has F f n credits, each the right to one fragment. It
  *                goes back when the fragment is copied out here and sent on. Who has none waits, and keeps what it
- * holds window       a rank contributes to operation t when all of operation t - F has come to it. Else a rank that is
+ *                holds
+ *   window       a rank contributes to operation t when all of operation t - F has come to it. Else a rank that is
  *                ahead would fill the store of one that is late, and others would find no room there
  *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all
  *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts

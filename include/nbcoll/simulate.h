@@ -39,8 +39,8 @@
  * `cell` bytes and not pieces of something that grows; then it ends. L later each reader sees it, and when its core has
  * time, it works o_recv, and copies from the cell, or, where the part is not in the cell, waits L for the first byte
  * and G for each other one; a FETCH_REDUCE combines too. L after the end of the last of these the owner sees that a
- * larger EXPOSE has ended, without work. All of it at the prices inside a node; what a
- * reader does, at those inside a domain, if it is in the owner's.
+ * larger EXPOSE has ended, without work. All of it at the prices inside a node; what a reader
+ * does, at those inside a domain, if it is in the owner's.
  *
  * A core does one thing at a time, first come first served; what a step makes ready it does next. JOINs cost nothing, a
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,

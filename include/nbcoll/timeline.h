@@ -41,8 +41,8 @@ typedef struct nbcoll_timeline_event {
     uint8_t noted;      /* nbcoll_noted */
     uint8_t kind;       /* of steps: nbcoll_kind */
     uint16_t unused;
-    uint64_t bytes;     /* of steps; */
-    int32_t peer;       /* a rank of the endpoint; -1: none; */
+    uint64_t bytes;     /* of steps */
+    int32_t peer;       /* a rank of the endpoint; -1: none */
     uint32_t number;    /* as in nbcoll_step_view */
     char name[32];      /* of BEGIN; ended by a zero */
 } nbcoll_timeline_event;
@@ -53,8 +53,8 @@ NBCOLL_API nbcoll_status nbcoll_timeline_create(int descriptor, int ranks);
 
 /* Opens a rank's part of such a file, and makes *out an observer that writes there. It may serve several contexts,
  * on any threads, and outlives them; nbcoll_timeline_close then ends it. One that is never closed costs its address
- * space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be
- * written; the rank is none of its ranks), ERR_MEMORY. */
+ * space only. Errors: ERR_NULL, ERR_CONFIG (no such file that may be written; the rank is none of its ranks),
+ * ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_timeline_open(const char *file, int rank, nbcoll_observer *out);
 
 /* Of what nbcoll_timeline_open has made. One that is zeroed is accepted. */
