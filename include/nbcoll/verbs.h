@@ -63,7 +63,7 @@ typedef struct nbcoll_verbs_config {
                             its first operation is not lost. So by itself the transport takes nobody for dead that it
                             has never heard of; the deadline of a call ends its wait, and with NBCOLL_FOREVER, which
                             asks for no end, only this does */
-    nbcoll_host host;    /* its alloc, free and now; called by who executes programs (offload.h), too */
+    nbcoll_host host;    /* its alloc, free, log and now; called by who executes programs (offload.h), too */
     /* So many pieces of memory, up to 1024, stay registered when an operation has used them, for the next one [none].
      * The ranks' may differ. Then the host must say nbcoll_verbs_forget before it gives such memory back to the system
      * (munmap, mremap, brk; free may do so): the device would go on with what lay there. Needless for memory of
@@ -78,7 +78,8 @@ typedef struct nbcoll_verbs_address {
 
 /* Opens the device. *mine is to reach all ranks; before nbcoll_verbs_meet the endpoint can only be closed. From any
  * thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK; UNSUPPORTED: there is no
- * such device, it has no such port or GID, or the port is not active; MEMORY; TRANSPORT: the device refused. */
+ * such device, it has no such port or GID, or the port is not active: the host's log says which, and of which device;
+ * MEMORY; TRANSPORT: the device refused. */
 NBCOLL_API nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_address *mine,
                                            nbcoll_endpoint **out);
 

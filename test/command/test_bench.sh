@@ -51,7 +51,8 @@ prints 'mood: us that a cache line takes .*'
 succeeds bench bcast --algorithm hierarchical --nodes 2x2 --numbering round-robin --count 3 $tiny
 grep -q '^bcast  *hierarchical  *4 ' "$work/out" || fail "not four ranks by nodes"
 succeeds bench allreduce --algorithm default,hierarchical --nodes 2,1 --count 9 $tiny
-refuses "nbcoll bench: --nodes takes sizes like 4x8 or 3,1,4, at most 64 of them, not '2y'" bench bcast --nodes 2y
+sizes="sizes like 4x8 or 3,1,4, at most 64 of them, or 4x8/2 with domains of two ranks"
+refuses "nbcoll bench: --nodes takes $sizes, not '2y'" bench bcast --nodes 2y
 
 succeeds bench bcast --algorithm tree_pipelined --count 100 --segment 100 --arity 2 $tiny
 

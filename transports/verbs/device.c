@@ -2,6 +2,7 @@
  * The device: which one, which port and GID; and what an endpoint has of it. See verbs.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -55,22 +56,72 @@ static bool nbcolli_verbs_gid_of(nbcolli_verbs_rail *rail, uint32_t wanted)
     return best > 0;
 }
 
-/* A rail on the device of that name, of `bytes` characters; of none: on the first one that has such a port. */
-static bool nbcolli_verbs_rail_find(nbcolli_verbs_rail *rail, struct ibv_device **list, int n, const char *name,
-                                    size_t bytes, uint32_t port, uint32_t gid_index)
+/* What is missing for a rail; of several devices, of the one that comes closest. */
+typedef enum nbcolli_verbs_lack {
+    NBCOLLI_VERBS_LACKS_NOTHING,
+    NBCOLLI_VERBS_LACKS_GID,
+    NBCOLLI_VERBS_LACKS_PORT,
+    NBCOLLI_VERBS_LACKS_DEVICE,
+    NBCOLLI_VERBS_LACKS_ROOM
+} nbcolli_verbs_lack;
+
+/* What is asked for: a device of that name, of `bytes` characters, or of none: the first one that has such a port. */
+typedef struct nbcolli_verbs_wish {
+    const char *name;
+    size_t bytes;
+    uint32_t port, gid_index;
+} nbcolli_verbs_wish;
+
+static nbcolli_verbs_lack nbcolli_verbs_rail_find(nbcolli_verbs_rail *rail, struct ibv_device **list, int n,
+                                                  const nbcolli_verbs_wish *wish)
 {
+    nbcolli_verbs_lack lack = NBCOLLI_VERBS_LACKS_DEVICE;
+
     for (int i = 0; list && i < n; i++) {
         const char *is = ibv_get_device_name(list[i]);
-        if (bytes && (strlen(is) != bytes || memcmp(is, name, bytes) != 0))
+        if (wish->bytes && (strlen(is) != wish->bytes || memcmp(is, wish->name, wish->bytes) != 0))
             continue;
         rail->device = ibv_open_device(list[i]);
-        if (rail->device && nbcolli_verbs_port_of(rail, port) && nbcolli_verbs_gid_of(rail, gid_index))
-            return true;
+        nbcolli_verbs_lack of_this = !rail->device                                  ? NBCOLLI_VERBS_LACKS_DEVICE
+                                     : !nbcolli_verbs_port_of(rail, wish->port)     ? NBCOLLI_VERBS_LACKS_PORT
+                                     : !nbcolli_verbs_gid_of(rail, wish->gid_index) ? NBCOLLI_VERBS_LACKS_GID
+                                                                                    : NBCOLLI_VERBS_LACKS_NOTHING;
+        if (of_this == NBCOLLI_VERBS_LACKS_NOTHING)
+            return of_this;
+        lack = of_this < lack ? of_this : lack;
         if (rail->device)
             ibv_close_device(rail->device);
         rail->device = NULL;
     }
-    return false;
+    return lack;
+}
+
+static void nbcolli_verbs_log_lack(const nbcoll_host *host, nbcolli_verbs_lack lack, const nbcolli_verbs_wish *wish)
+{
+    char text[240], port[16] = "";
+
+    if (!host->log)
+        return;
+    if (wish->port)
+        snprintf(port, sizeof port, " %u", wish->port);
+    const char *name = wish->bytes ? wish->name : "of any name";
+    int bytes = wish->bytes ? (int)wish->bytes : (int)strlen(name);
+    if (lack == NBCOLLI_VERBS_LACKS_ROOM)
+        snprintf(text, sizeof text, "more than %u RDMA devices are named", NBCOLLI_VERBS_RAILS);
+    else if (lack == NBCOLLI_VERBS_LACKS_DEVICE)
+        snprintf(text, sizeof text, "no RDMA device %.*s can be opened: ibv_devices lists them", bytes, name);
+    else if (lack == NBCOLLI_VERBS_LACKS_PORT)
+        snprintf(text, sizeof text, "the RDMA device %.*s has no active port%s: ibv_devinfo says their states", bytes,
+                 name, port);
+    else if (wish->gid_index)
+        snprintf(text, sizeof text,
+                 "entry %u of the GIDs of the RDMA device %.*s, port%s, is empty: gid_index is 1 + the number that "
+                 "ibv_devinfo -v shows; take one of RoCE v2 with an IPv4 address, or 0",
+                 wish->gid_index - 1, bytes, name, port);
+    else
+        snprintf(text, sizeof text, "the RDMA device %.*s has no GID: over RoCE its network interface needs an address",
+                 bytes, name);
+    host->log(host->user, NBCOLL_ERR_UNSUPPORTED, text);
 }
 
 /* The port behind a device's name, or what is said for all. */
@@ -89,25 +140,32 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
 {
     int n = 0;
     struct ibv_device **list = ibv_get_device_list(&n);
-    const char *name = config->device ? config->device : "";
-    bool found;
+    nbcolli_verbs_wish wish = {.name = config->device ? config->device : "", .gid_index = config->gid_index};
+    nbcolli_verbs_lack lack;
 
     do {
-        size_t bytes = strcspn(name, ":,");
-        uint32_t port = nbcolli_verbs_named_port(name, bytes, config->port);
-        found = e->rails < NBCOLLI_VERBS_RAILS && (bytes || !config->device) &&
-                nbcolli_verbs_rail_find(&e->rail[e->rails], list, n, name, bytes, port, config->gid_index);
-        e->rails += found;
-        name += strcspn(name, ",");
-    } while (found && *name++ == ',');
+        lack = e->rails < NBCOLLI_VERBS_RAILS ? NBCOLLI_VERBS_LACKS_DEVICE : NBCOLLI_VERBS_LACKS_ROOM;
+        wish.bytes = strcspn(wish.name, ":,");
+        wish.port = nbcolli_verbs_named_port(wish.name, wish.bytes, config->port);
+        if (lack == NBCOLLI_VERBS_LACKS_DEVICE && (wish.bytes || !config->device))
+            lack = nbcolli_verbs_rail_find(&e->rail[e->rails], list, n, &wish);
+        if (lack != NBCOLLI_VERBS_LACKS_NOTHING)
+            break;
+        e->rails++;
+        wish.name += strcspn(wish.name, ",");
+    } while (*wish.name++ == ',');
     if (list)
         ibv_free_device_list(list);
+    if (lack != NBCOLLI_VERBS_LACKS_NOTHING) {
+        nbcolli_verbs_log_lack(&e->host, lack, &wish);
+        return NBCOLL_ERR_UNSUPPORTED;
+    }
     e->piece = 1u << 30;
     for (uint32_t i = 0; i < e->rails; i++)
         e->piece = e->rail[i].port_attr.max_msg_sz < e->piece ? e->rail[i].port_attr.max_msg_sz : e->piece;
     e->base.limits.interfaces = e->rails; /* the ranks of a machine share them */
     e->base.limits.key_bytes = e->rails > 1 ? 32 : 16;
-    return found ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
+    return NBCOLL_OK;
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */

@@ -313,16 +313,42 @@ static void ranks_are_joined_by_both_devices(void **state)
     assert_false(a_queue_pair_is_left());
 }
 
-static void a_rail_that_is_not_there_is_refused(void **state)
+static void keep(void *user, nbcoll_status why, const char *text)
 {
-    static const char *const names[] = {"rxe0,rxe2", "rxe0:2", "rxe0,", ",", "rxe0,rxe1,rxe0,rxe1,rxe0", "rxe0:"};
+    (void)why;
+    strcpy(user, text);
+}
+
+static void a_device_port_or_gid_that_is_not_there_is_refused_and_named(void **state)
+{
+    static const struct {
+        const char *device;
+        uint32_t port, gid_index;
+        const char *why;
+    } cases[] = {{"rxe0,rxe2", 0, 0, "no RDMA device rxe2 can be opened"},
+                 {"rxe0:2", 0, 0, "the RDMA device rxe0 has no active port 2:"},
+                 {"rxe0,", 0, 0, "no RDMA device"},
+                 {",", 0, 0, "no RDMA device"},
+                 {"rxe0,rxe1,rxe0,rxe1,rxe0", 0, 0, "more than 4 RDMA devices"},
+                 {"rxe0:", 0, 0, "the RDMA device rxe0 has no active port 256:"},
+                 {"rxe1", 3, 0, "the RDMA device rxe1 has no active port 3:"},
+                 {NULL, 0, 1000, "entry 999 of the GIDs of the RDMA device of any name, port, is empty:"}};
+    char why[300];
     nbcoll_verbs_address address;
     nbcoll_endpoint *end;
 
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        nbcoll_verbs_config config = {.size = sizeof config, .ranks = 1, .device = names[i]};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        nbcoll_verbs_config config = {.size = sizeof config,
+                                      .ranks = 1,
+                                      .device = cases[i].device,
+                                      .port = cases[i].port,
+                                      .gid_index = cases[i].gid_index,
+                                      .host = {.size = sizeof config.host, .user = why, .log = keep}};
+        why[0] = 0;
         assert_int_equal(nbcoll_verbs_open(&config, &address, &end), NBCOLL_ERR_UNSUPPORTED);
+        why[strlen(cases[i].why)] = 0; /* what follows says where to look */
+        assert_string_equal(why, cases[i].why);
     }
 }
 
@@ -335,7 +361,7 @@ int main(void)
         cmocka_unit_test(a_get_and_a_put_are_cut_into_what_the_device_moves),
         cmocka_unit_test(all_ranks_have_the_dearest_prices_that_were_measured),
         cmocka_unit_test(ranks_are_joined_by_both_devices),
-        cmocka_unit_test(a_rail_that_is_not_there_is_refused),
+        cmocka_unit_test(a_device_port_or_gid_that_is_not_there_is_refused_and_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
