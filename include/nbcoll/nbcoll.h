@@ -454,8 +454,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_create_over(nbcoll_context *context, int n,
  * parent. Any colour < 0: *out becomes null. It has the parent's configuration, but for its agent. Collective over
  * `comm`, an operation of it like any other; *out is written when that ends with OK, and must be there until then. All
  * ranks dup, with or without a configuration, or all split, or all split by shared node: else no communicator is made,
- * all get ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of the
- * endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),
+ * all get ERR_MISMATCH through the request, and `comm` stays usable. Errors: ERR_NULL, ERR_LIMIT (2^32 communicators of
+ * the endpoint, or 2^30 requests of the context), ERR_MISMATCH, ERR_PEER_LOST (the parent is out of step or broken),
  * ERR_MEMORY, ERR_FORKED. Through the request also ERR_LIMIT: others have meanwhile cancelled operations, in more than
  * 1024 rows, of communicators that this rank does not have (any more).
  *
