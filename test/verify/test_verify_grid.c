@@ -119,9 +119,12 @@ static void look_at(const nbcoll_schedule *s, habits *h)
     h->exposures = exposures > h->exposures ? exposures : h->exposures;
 }
 
+/* Of three ranks that share memory, two of them a domain. */
 static habits habits_of(const nbcoll_algorithm *algorithm)
 {
+    static const int node[] = {0, 0, 0}, domain[] = {0, 0, 1};
     habits h = {0};
+    nbcoll_nodes *table;
     nbcoll_case c = {.size = sizeof c,
                      .operation = algorithm->operation,
                      .ranks = 3,
@@ -129,12 +132,15 @@ static habits habits_of(const nbcoll_algorithm *algorithm)
                      .count = 3,
                      .reduction = reductions[0],
                      .known = 1};
+    assert_int_equal(nbcoll_nodes_make_with_domains(node, domain, c.ranks, NULL, &table), NBCOLL_OK);
+    c.nodes = table;
     for (int rank = 0; rank < c.ranks; rank++) {
         nbcoll_schedule *s;
         assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &s), NBCOLL_OK);
         look_at(s, &h);
         nbcoll_schedule_free(s);
     }
+    nbcoll_nodes_free(table);
     return h;
 }
 
