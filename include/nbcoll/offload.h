@@ -300,15 +300,15 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
 /* Where nbcoll_comm_config.agent names an agent, collectives of the communicator become programs, which are compiled at
  * the first call, as all ranks do, and kept with its schedules; a start hands the program to the agent. It ends without
  * this rank, which sees it in test, wait or progress. What is refused runs on the host's engine, on all ranks alike; so
- * does what the program builds itself. The host has a thread that calls nbcoll_agent_progress; a wait meanwhile looks
- * on without sleeping.
+ * does what the program builds itself. The host has a thread that calls nbcoll_agent_progress, which wakes a rank that
+ * sleeps in a wait or on nbcoll_fd.
  *
  *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order, and serves no other one
  *     (what is made of the communicator has none); it stays open until that is freed. The context is of one thread.
  *     Else the communicator's creation is refused: ERR_UNSUPPORTED.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
  *     place on all, where all may.
- *   - Starting takes memory, compiling that of all ranks' programs.
+ *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
  *   - nbcoll_cancel of such an operation, or the loss of a rank, ends all that the agent has, with ERR_CANCELLED or
  *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, and end
  *     with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status, here at once,

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Agents: runs that are started, in order, and their ends. */
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include "agent.h"
+#include "../host/wakeup.h"
+#include "../host/word.h"
 
 static nbcoll_status nbcolli_agent_group(nbcoll_agent *a)
 {
@@ -40,6 +45,10 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     atomic_init(&a->open, 0);
     atomic_init(&a->is_cancelled, 0);
     atomic_init(&a->failed, NBCOLL_OK);
+    atomic_init(&a->swept, NULL);
+    a->bell = nbcolli_bell_open();
+    a->poller = -1;
+    atomic_init(&a->sleeps, 0);
     *out = a;
     return NBCOLL_OK;
 }
@@ -60,17 +69,40 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
     return (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* told early, or by the run */
 }
 
+/* Memory for a run: of one that has been reported, if there is one as large, so that starting the same programs again
+ * and again allocates nothing. Of those that are too small one goes, so that there are never more than were open at
+ * once. */
+static char *nbcolli_agent_run_block(nbcoll_agent *a, size_t *bytes)
+{
+    if (!a->spare)
+        a->spare = atomic_exchange_explicit(&a->swept, NULL, memory_order_acquire); /* the agent is done with them */
+    for (nbcoll_program_run **at = &a->spare; *at; at = &(*at)->next) {
+        nbcoll_program_run *found = *at;
+        if (found->bytes < *bytes)
+            continue;
+        *bytes = found->bytes;
+        *at = found->next;
+        return (char *)found;
+    }
+    if (a->spare) {
+        nbcoll_program_run *small = a->spare;
+        a->spare = small->next;
+        nbcolli_free(&a->host, small, small->bytes);
+    }
+    return nbcolli_alloc(&a->host, *bytes, 64);
+}
+
 static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_program *p)
 {
-    size_t head = nbcolli_lines(sizeof(nbcoll_program_run)), 
+    size_t head = nbcolli_lines(sizeof(nbcoll_program_run)),
            eager = nbcolli_lines(p->info.buffers * sizeof(nbcolli_agent_buffer));
     size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
            at = nbcolli_lines(p->info.queues * sizeof(uint32_t));
-    size_t bytes = head + eager + lines + at + p->info.extent[NBCOLL_BUFFER_SCRATCH];
-    char *block = nbcolli_alloc(&a->host, bytes, 64);
+    size_t tables = head + eager + lines + at, bytes = tables + p->info.extent[NBCOLL_BUFFER_SCRATCH];
+    char *block = nbcolli_agent_run_block(a, &bytes);
     if (!block)
         return NULL;
-    memset(block, 0, bytes - p->info.extent[NBCOLL_BUFFER_SCRATCH]);
+    memset(block, 0, tables);
     nbcoll_program_run *r = (nbcoll_program_run *)(void *)block;
     r->agent = a;
     r->p = p;
@@ -79,7 +111,7 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->eager = (nbcolli_agent_buffer *)(void *)(block + head);
     r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
     r->at = (uint32_t *)(void *)(block + head + eager + lines);
-    r->base[NBCOLL_BUFFER_SCRATCH] = block + head + eager + lines + at;
+    r->base[NBCOLL_BUFFER_SCRATCH] = block + tables;
     r->status = NBCOLL_PENDING;
     atomic_init(&r->state, NBCOLLI_AGENT_WAITING);
     return r;
@@ -129,7 +161,12 @@ static void nbcolli_agent_end(nbcoll_program_run *r, nbcoll_status status)
 {
     nbcolli_agent_deregister(r->agent, r);
     r->status = status;
-    atomic_store_explicit(&r->state, NBCOLLI_AGENT_ENDED, memory_order_release); /* shows the rank all that came */
+    nbcoll_agent *a = r->agent;
+    /* seq_cst, both: it shows the rank all that came; and either the rank sees it before it sleeps, or it is seen here
+     * that the rank sleeps */
+    atomic_store(&r->state, NBCOLLI_AGENT_ENDED);
+    if (nbcolli_wakeup_take(&a->sleeps))
+        nbcolli_bell_ring(a->bell);
 }
 
 /* From now on nobody touches memory of any program. */
@@ -170,7 +207,15 @@ static int nbcolli_agent_advance(nbcoll_agent *a, nbcoll_program_run *r)
     return 1;
 }
 
-/* Frees what has been reported, and makes room for those that come after. */
+static void nbcolli_agent_run_sweep(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    r->next = atomic_load_explicit(&a->swept, memory_order_relaxed); /* compared below */
+    /* release: whoever takes it may write to it */
+    while (!atomic_compare_exchange_weak_explicit(&a->swept, &r->next, r, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+/* Takes out what has been reported, and makes room for those that come after. */
 static int nbcolli_agent_sweep(nbcoll_agent *a)
 {
     int moved = 0;
@@ -189,7 +234,7 @@ static int nbcolli_agent_sweep(nbcoll_agent *a)
         *at = r->next;
         if (a->runs_end == &r->next)
             a->runs_end = at;
-        nbcolli_free(&a->host, r, r->bytes);
+        nbcolli_agent_run_sweep(a, r);
         moved = 1;
     }
     return moved;
@@ -225,12 +270,54 @@ nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
     return status;
 }
 
+int nbcolli_agent_watch(nbcoll_agent *a, int poller)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    if (a->bell < 0)
+        return 0;
+    if (a->poller < 0) {
+        nbcolli_bell_hush(a->bell); /* of an earlier sleep */
+        if (epoll_ctl(poller, EPOLL_CTL_ADD, a->bell, &event))
+            return 0;
+        a->poller = poller;
+    }
+    atomic_store(&a->sleeps, 1); /* seq_cst: before the look at the runs */
+    return 1;
+}
+
+void nbcolli_agent_unwatch(nbcoll_agent *a)
+{
+    if (a->poller < 0)
+        return;
+    atomic_store_explicit(&a->sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
+    epoll_ctl(a->poller, EPOLL_CTL_DEL, a->bell, NULL);
+    a->poller = -1;
+}
+
+int nbcolli_agent_has_ended(const nbcoll_program_run *r)
+{
+    return atomic_load(&r->state) == NBCOLLI_AGENT_ENDED; /* seq_cst: after `sleeps` */
+}
+
 nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
 {
     if (!a)
         return NBCOLL_ERR_NULL;
     atomic_store_explicit(&a->is_cancelled, 1, memory_order_relaxed); /* a wish */
     return NBCOLL_OK;
+}
+
+/* The memory of those that were reported. */
+static void nbcolli_agent_runs_free(nbcoll_agent *a)
+{
+    /* relaxed: nobody is inside */
+    nbcoll_program_run *lists[] = {a->spare, atomic_load_explicit(&a->swept, memory_order_relaxed)};
+    for (size_t i = 0; i < 2; i++)
+        while (lists[i]) {
+            nbcoll_program_run *r = lists[i];
+            lists[i] = r->next;
+            nbcolli_free(&a->host, r, r->bytes);
+        }
 }
 
 nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
@@ -243,6 +330,9 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     atomic_store_explicit(&a->failed, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
     nbcolli_agent_take_handed(a);
     nbcolli_agent_sweep(a);
+    nbcolli_agent_runs_free(a);
+    if (a->bell >= 0)
+        close(a->bell);
     nbcoll_host host = a->host;
     nbcolli_free(&host, a, sizeof *a);
     return NBCOLL_OK;

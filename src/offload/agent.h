@@ -68,6 +68,11 @@ struct nbcoll_agent {
     atomic_int open;                      /* runs whose end has not been reported */
     atomic_int is_cancelled;
     _Atomic int failed; /* why, or OK */
+    _Atomic(nbcoll_program_run *) swept; /* runs that have been reported: memory for further ones */
+    nbcoll_program_run *spare;           /* the same, the starter's */
+    int bell;                            /* rung when a run ends while the rank sleeps; -1: there is none */
+    int poller;                          /* the rank's: where it looks at the bell; -1: it does not */
+    _Atomic uint32_t sleeps;             /* it is about to sleep, or does */
 };
 
 /* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */

@@ -94,6 +94,13 @@ const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
 /* Of what agents must have in common; never 0. */
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
 
+/* agent.c: for a rank that is about to sleep on an epoll descriptor. From 1 on the end of a run ends that sleep, unless
+ * the run has ended already; 0: it will not. */
+int nbcolli_agent_watch(nbcoll_agent *a, int poller);
+int nbcolli_agent_has_ended(const nbcoll_program_run *r);
+/* It is awake. */
+void nbcolli_agent_unwatch(nbcoll_agent *a);
+
 /* place.c */
 /* The longest beginning of a region that lies together, and where. */
 nbcoll_task_bytes nbcolli_offload_find(const nbcolli_offload_map *map, nbcoll_region region);

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <pthread.h>
 
 #include "nbcoll/offload.h"
 #include "operation.h"
+#include "tally.h"
 #include "world.h"
 
 enum { MOST = 9, ROUNDS = 40, COUNT = 20000 };
@@ -198,6 +200,59 @@ static void a_started_collective_needs_nothing_of_its_ranks(void **state)
         assert_int_equal(sum[rank], 10);
     }
     scene_close(&s);
+}
+
+static void a_rank_sleeps_until_its_agent_wakes_it(void **state)
+{
+    nbcoll_request requests[2];
+    struct pollfd fd = {.events = POLLIN};
+    scene s;
+    (void)state;
+    scene_open(&s, 2, 0);
+    EXPECT(OK, nbcoll_fd(s.w.context[0], &fd.fd));
+    for (int round = 0; round < 3; round++) {
+        for (int rank = 0; rank < 2; rank++)
+            EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &requests[rank]));
+        EXPECT(OK, nbcoll_arm(s.w.context[0]));
+        assert_int_equal(poll(&fd, 1, 0), 0);
+        for (int turn = 0; turn < 100; turn++)
+            nbcoll_agent_progress(s.agent[turn % 2]);
+        assert_int_equal(poll(&fd, 1, 0), 1);
+        EXPECT(AGAIN, nbcoll_arm(s.w.context[0])); /* it has ended, and has not been looked at */
+        for (int rank = 0; rank < 2; rank++)
+            EXPECT(OK, nbcoll_test(&requests[rank]));
+        assert_int_equal(poll(&fd, 1, 0), 0); /* and nothing more rings */
+    }
+    scene_close(&s);
+}
+
+static int lacks;
+
+static int is_lacking(void)
+{
+    return lacks;
+}
+
+static void starting_a_program_again_allocates_nothing(void **state)
+{
+    tally counted = {.lacks = is_lacking};
+    nbcoll_host host = tally_host(&counted);
+    nbcoll_request requests[2];
+    nbcoll_status statuses[2];
+    scene s;
+    (void)state;
+    lacks = 0;
+    scene_open_with(&s, 2, 0, (nbcoll_agent_config){.size = sizeof(nbcoll_agent_config), .host = &host});
+    for (int round = 0; round < 50; round++) {
+        for (int rank = 0; rank < 2; rank++)
+            EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &requests[rank]));
+        scene_settle(&s, requests, statuses);
+        for (int rank = 0; rank < 2; rank++)
+            nbcoll_agent_progress(s.agent[rank]);
+        lacks = round > 1;
+    }
+    scene_close(&s);
+    assert_int_equal(counted.used, 0);
 }
 
 static void operations_of_agent_and_engine_are_under_way_together(void **state)
@@ -424,6 +479,8 @@ int main(void)
         cmocka_unit_test(what_becomes_no_program_says_why),
         cmocka_unit_test(what_agents_have_no_room_for_runs_on_the_engine),
         cmocka_unit_test(a_started_collective_needs_nothing_of_its_ranks),
+        cmocka_unit_test(a_rank_sleeps_until_its_agent_wakes_it),
+        cmocka_unit_test(starting_a_program_again_allocates_nothing),
         cmocka_unit_test(operations_of_agent_and_engine_are_under_way_together),
         cmocka_unit_test(a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards),
         cmocka_unit_test(a_deadline_ends_a_blocking_call_whose_peers_never_start),

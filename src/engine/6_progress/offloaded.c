@@ -6,6 +6,7 @@
 #include "../3_run/queue.h"
 #include "../4_comm/programs.h"
 #include "../4_comm/requests.h"
+#include "../../offload/offload.h"
 
 nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
 {
@@ -51,8 +52,18 @@ static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
     nbcolli_request_end(comm->context, r);
 }
 
+int nbcolli_offloaded_arm(nbcoll_context *c)
+{
+    int sleeps = 1;
+    for (const nbcolli_request *r = c->offloaded; r && sleeps; r = r->next)
+        sleeps = nbcolli_agent_watch(r->comm->config.agent, c->poller) && !nbcolli_agent_has_ended(r->program);
+    return sleeps;
+}
+
 void nbcolli_offloaded_look(nbcoll_context *c)
 {
+    for (const nbcolli_request *r = c->offloaded; r; r = r->next)
+        nbcolli_agent_unwatch(r->comm->config.agent);
     for (nbcolli_request **at = &c->offloaded; *at;) {
         nbcolli_request *r = *at;
         nbcoll_status broken = nbcolli_broken(r->comm);

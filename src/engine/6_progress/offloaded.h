@@ -19,6 +19,9 @@ nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
 /* The same for a request that was just opened, whose handle goes out; on an error it is gone. */
 nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
 
+/* This rank is about to sleep on its poller: their ends wake it. 0: they may not, or one has ended. */
+int nbcolli_offloaded_arm(nbcoll_context *c);
+
 /* Ends those whose programs have ended. */
 void nbcolli_offloaded_look(nbcoll_context *c);
 
