@@ -22,6 +22,7 @@
  * Pure but for memory; any thread.
  */
 #include "offload.h"
+#include "simulate.h"
 
 #ifndef NBCOLL_CARD_H
 #define NBCOLL_CARD_H
@@ -65,6 +66,14 @@ typedef struct nbcoll_card_result {
     uint64_t tasks;         /* that cards have done */
     uint64_t queue_pairs;   /* in use on one card, at most */
 } nbcoll_card_result;
+
+/* The card that the nodes of a simulated machine have (nbcoll_sim_model_find: "cluster_a", "cluster_b", ...): links
+ * between nodes, ranks of a node and copies are the machine's, and each of a node's interfaces that ranks share is a
+ * port. A rank writes a task in a quarter of `o_send`. The card's own times are round numbers of a ConnectX-2's kind,
+ * not measurements: 250 ns a task, 700 more where the queue pair is not among 128 at hand, a calculation twice as dear
+ * as the host's. `out` has its size, as much is written, and all may be changed then. Errors: ERR_NULL, ERR_CONFIG (a
+ * size). */
+NBCOLL_API nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_card_model *out);
 
 /* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;
  * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, or more

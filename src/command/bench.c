@@ -446,4 +446,5 @@ const command command_bench = {
     "  --relaxed         be kind to other programs: to try it out, not to measure\n",
     run,
     ":",
+    NULL,
 };

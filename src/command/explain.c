@@ -306,4 +306,5 @@ const command command_explain = {
     "  --json            one object instead of the table\n",
     run,
     ":",
+    NULL,
 };

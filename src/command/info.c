@@ -236,4 +236,5 @@ const command command_info = {
     "                    whom, and when it is chosen; a page of Markdown\n",
     run,
     ":",
+    NULL,
 };

@@ -41,7 +41,7 @@ static int help(const char *name)
     if (name && !c)
         return COMMAND_USAGE;
     if (c)
-        fputs(c->help, stdout);
+        printf("%s%s", c->help, c->more ? c->more : "");
     else
         usage(stdout);
     return COMMAND_OK;

@@ -74,8 +74,8 @@ static int check(const command *self, picture *p)
         return command_refuse(self, "it takes one number of %s", c->counts != 1 ? "elements" : "ranks");
     if (p->last >= c->most)
         return command_refuse(self, "--rank %d: there are %d ranks", p->last, c->most);
-    if (p->is_program && (p->dot || p->svg))
-        return command_refuse(self, "--program is text");
+    if (p->is_program && p->svg)
+        return command_refuse(self, "--program is text or a graph");
     if (p->last < 0) {
         p->first = 0;
         p->last = c->most - 1;
@@ -181,6 +181,22 @@ static nbcoll_status draw(const picture *p, nbcoll_case *c)
     return status;
 }
 
+/* What programs do, as a graph. */
+static nbcoll_status draw_programs(const picture *p, const nbcoll_program *const programs[], size_t n)
+{
+    nbcoll_schedule **does = calloc(n, sizeof *does);
+    nbcoll_host host = command_host(p->self);
+    nbcoll_status status = does ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    for (size_t i = 0; i < n && !status; i++)
+        status = nbcoll_program_schedule(programs[i], &host, &does[i]);
+    if (!status)
+        status = nbcoll_show_dot((const nbcoll_schedule *const *)does, n, command_write, stdout);
+    for (size_t i = 0; does && i < n; i++)
+        nbcoll_schedule_free(does[i]);
+    free(does);
+    return status;
+}
+
 /* The same ranks as programs. */
 static int print_programs(const picture *p, nbcoll_case *c)
 {
@@ -194,7 +210,9 @@ static int print_programs(const picture *p, nbcoll_case *c)
         status = command_programs(p->self, p->cases.algorithm, c, p->first, n, programs, &why);
     if (status)
         command_refuse(p->self, "%s", why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
-    for (int i = 0; i < n && !status; i++)
+    if (!status && p->dot)
+        status = draw_programs(p, (const nbcoll_program *const *)programs, (size_t)n);
+    for (int i = 0; i < n && !status && !p->dot; i++)
         status = nbcoll_show_program(programs[i], command_write, stdout);
     for (int i = 0; programs && i < n; i++)
         nbcoll_program_free(programs[i]);
@@ -250,9 +268,11 @@ const command command_show = {
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n"
     "  --program         instead, what a network card or an agent would be given for it: the tasks of queue pairs and\n"
-    "                    management queues; or why it cannot be offloaded\n"
+    "                    management queues (as a graph: tasks, and what queues, waits and enables order); or why it\n"
+    "                    cannot be offloaded\n"
     "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
     "                    with --rank, of what that rank has a part in\n",
     run,
     ":",
+    NULL,
 };

@@ -27,7 +27,9 @@ typedef struct simulation {
     nbcoll_sim_model model;
     const char *chrome, *svg; /* files, or null */
     const char *model_name, *noise_name, *arrival_name;
-    int has_json, fixed_cores; /* of --fixed-work, or 0 */
+    const char *card_words;   /* of --card, or null */
+    sim_card card;
+    int has_json, has_card, fixed_cores; /* of --fixed-work, or 0 */
     json_t *results;          /* null unless --json */
     command_bar bar;
     double shown;             /* of the case at work, as much as the bar has */
@@ -69,6 +71,15 @@ static int take_fixed(simulation *s, const char *value)
     int status = command_take_number(s->self, "fixed-work", value, 2, 4096, &cores);
     if (!status)
         s->fixed_cores = s->cases.fewest = s->cases.most = (int)cores;
+    return status;
+}
+
+static int take_test_bytes(simulation *s, const char *value)
+{
+    unsigned long long bytes;
+    int status = command_take_number(s->self, "test-bytes", value, 1, NBCOLL_SIM_MOST_BYTES, &bytes);
+    if (!status)
+        s->card.test_bytes = bytes;
     return status;
 }
 
@@ -139,6 +150,12 @@ static int take_option(void *user, int option, const char *value)
         return 0;
     case 'F':
         return take_fixed(s, value);
+    case 'K':
+        s->has_card = 1;
+        s->card_words = value;
+        return 0;
+    case 'B':
+        return take_test_bytes(s, value);
     case 's':
         return take_seed(s, value);
     case 'j':
@@ -153,6 +170,25 @@ static int take_option(void *user, int option, const char *value)
     default:
         return command_take_option(s->self, &s->cases, option, value);
     }
+}
+
+/* What --card and others say together. */
+static int check_card(simulation *s)
+{
+    if (s->card.test_bytes && (!s->has_card || s->test_every))
+        return command_refuse(s->self, "--test-bytes goes with --card, and without --test-every");
+    if (!s->has_card)
+        return 0;
+    if (s->has_program || s->compute || s->fixed_cores || s->noise_name || s->arrival_name || s->chrome || s->svg)
+        return command_refuse(s->self, "--card says what is computed, and knows no noise, arrivals or drawings");
+    if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
+        return command_refuse(s->self, "--card: all nodes have as many ranks, one after the other");
+    s->card.self = s->self;
+    s->card.test_every = s->test_every;
+    int status = sim_take_card(s->self, s->card_words, &s->model, &s->card.model);
+    if (s->cases.placement.rooms)
+        s->card.model.node = (uint32_t)s->cases.room[0];
+    return status;
 }
 
 /* What the options say together. */
@@ -172,7 +208,7 @@ static int check(simulation *s)
                            s->svg || s->cases.counts != 1 || s->cases.most != s->fixed_cores))
         return command_refuse(s->self, "--fixed-work says the ranks, their one node and what is computed, and draws "
                                        "nothing");
-    return 0;
+    return check_card(s);
 }
 
 static int take_arguments(simulation *s, int argc, char *argv[])
@@ -195,6 +231,8 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         {"program", required_argument, NULL, 'P'},
         {"lowered", no_argument, NULL, 'L'},
         {"fixed-work", required_argument, NULL, 'F'},
+        {"card", optional_argument, NULL, 'K'},
+        {"test-bytes", required_argument, NULL, 'B'},
         {"json", no_argument, NULL, 'j'},
         {"chrome", required_argument, NULL, 'R'},
         {"svg", required_argument, NULL, 'V'},
@@ -303,10 +341,16 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 static int simulate(simulation *s, size_t count)
 {
     nbcoll_sim_result result = {.size = sizeof result};
+    nbcoll_status status;
     s->shown = 0;
-    nbcoll_status status = nbcoll_simulate(&s->config, build, s, &result);
+    if (s->has_card)
+        status = sim_card_row(&s->card, s->algorithm, &s->at[0], &s->config, build, !s->reported, s->results);
+    else
+        status = nbcoll_simulate(&s->config, build, s, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
-    if (!status) {
+    if (!status && s->has_card)
+        s->reported++;
+    else if (!status) {
         entitle(s, count, &result);
         report(s, count, &result);
     }
@@ -504,6 +548,17 @@ static int run(const command *self, int argc, char *argv[])
     return status;
 }
 
+/* What one string has no room for. */
+static const char card_help[] =
+    "  --card[=NAME=N,...]\n"
+    "                    a table instead: the host's engine, and the same as a program on a card of each node. us\n"
+    "                    alone; how much of a computation as long as that is free beside it; us of a rank's core;\n"
+    "                    queue pairs of a card. The card is made of the machine, but for what NAMEs say; ns: post\n"
+    "                    (of the host, a task), task (of the card), miss (more, of a queue pair not at hand),\n"
+    "                    latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), ports,\n"
+    "                    cards (of a node)\n"
+    "  --test-bytes N    with --card, the engine is tested once for each N bytes of a block\n";
+
 const command command_sim = {
     "sim",
     "simulates algorithms on a machine that is described",
@@ -556,4 +611,5 @@ const command command_sim = {
     "  --svg FILE        a timeline as a drawing\n",
     run,
     ":",
+    card_help,
 };

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include <nbcoll/card.h>
 #include <nbcoll/select.h>
 #include <nbcoll/simulate.h>
 
@@ -51,5 +52,22 @@ typedef struct sim_fixed {
 /* From half of the cores on: a row of the table for each number of ranks, or into `rows` unless it is null. 0, or
  * COMMAND_FAILED after naming what is wrong. */
 int sim_fixed_work(const sim_fixed *given, json_t *rows);
+
+/* `nbcoll sim --card`: collectives as programs on the nodes' cards. */
+typedef struct sim_card {
+    const command *self;
+    nbcoll_card_model model;
+    uint64_t test_every; /* ns: the host's engine is tested so often, */
+    uint64_t test_bytes; /* or once for so many bytes of a block; 0: not at all */
+} sim_card;
+
+/* Sets the model: the card of `machine`, and what `words` (null: nothing) say, "cards=2,task=100". 0, or COMMAND_USAGE
+ * after naming what is wrong. */
+int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out);
+
+/* A row of the table for an algorithm and case, or into `rows` unless it is null; `is_first`: below the heads. `host`
+ * has the machine; what its engine runs, `build` builds. What is refused is a row, too. */
+nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
+                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows);
 
 #endif

@@ -338,4 +338,5 @@ const command command_tune = {
     "                    where there is one; the mean of o_send and o_recv, and step)\n",
     run,
     ":",
+    NULL,
 };

@@ -421,4 +421,5 @@ const command command_verify = {
     "  --json            one object instead of the table\n",
     run,
     ":",
+    NULL,
 };

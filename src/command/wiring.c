@@ -99,4 +99,5 @@ const command command_wiring = {
     "  --all             those of all ranks\n",
     run,
     ":",
+    NULL,
 };

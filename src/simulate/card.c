@@ -309,6 +309,29 @@ static nbcoll_status nbcolli_card_model_read(const nbcoll_card_model *given, nbc
                                                                                                     : NBCOLL_OK;
 }
 
+nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_card_model *out)
+{
+    nbcoll_sim_model m;
+    if (!machine || !out)
+        return NBCOLL_ERR_NULL;
+    if (nbcolli_copy_tagged(&m, machine, sizeof m) != NBCOLL_OK || out->size < sizeof out->size)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_card_model card = {.size = out->size,
+                              .post = m.between.o_send / 4,
+                              .task = 250,
+                              .miss = 700,
+                              .latency = m.between.latency,
+                              .gap = m.between.gap,
+                              .byte = m.between.byte,
+                              .calc = 2 * m.reduce,
+                              .copy = m.copy,
+                              .cached = 128,
+                              .ports = m.interfaces,
+                              .node = m.node};
+    memcpy(out, &card, out->size < sizeof card ? out->size : sizeof card);
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
                                nbcoll_card_result *out)
 {

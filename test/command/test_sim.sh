@@ -114,6 +114,44 @@ for bad in "flat --fixed-work 4" "binomial --fixed-work 1" "binomial --fixed-wor
     [ "$status" -eq 2 ] || fail "bcast $bad: $status"
 done
 
+# a card: 8 bytes from rank to rank take what test_card counts to the nanosecond, and leave the core free; a second card
+# serves the ranks of a node in less time; what cannot be a program says why
+cat >"$work/model" <<'END'
+between.latency 1000
+between.gap 100
+between.o_send 200
+between.byte 250
+copy 200
+node 4
+END
+plain="task=100,miss=0,cached=0"
+succeeds sim bcast binomial --ranks 2 --type byte --count 8 --model "$work/model" --nodes 2x1 --card=$plain
+# posted at 100, sent at 300, there at 1400; acknowledged at 2400
+[ "$(awk 'NR == 2 { print $6, $9 }' "$work/out")" = "2.400 3" ] || fail "a card: $(cat "$work/out")"
+card_of()
+{
+    succeeds sim allgather ring --ranks 8 --count 2000 --model "$work/model" --card="$1" --json
+    sed -n 's/.*"card": \([0-9]*\).*/\1/p' "$work/out"
+}
+[ "$(card_of $plain,cards=2)" -lt "$(card_of $plain)" ] || fail "two cards are no faster"
+[ "$(card_of $plain,ports=2)" -lt "$(card_of $plain)" ] || fail "two ports are no faster"
+[ "$(card_of task=100,miss=500,cached=4)" -gt "$(card_of $plain)" ] || fail "queue pairs that are not at hand cost nothing"
+[ "$(card_of task=5000,miss=0)" -gt "$(card_of $plain)" ] || fail "a slow card is not slow"
+free_of()
+{
+    succeeds sim bcast binomial --ranks 2 --type byte --count 524288 --model cluster_b --nodes 2x1 --card --json "$@"
+    sed -n "s/.*\"engine_overlap\": \([0-9]*\).*/\1/p" "$work/out"
+}
+[ "$(free_of --test-bytes 2048)" -gt "$(free_of)" ] || fail "tests do not help the engine"
+succeeds sim alltoallv --ranks 4 --card
+grep -q 'its blocks get their lengths only when it starts' "$work/out" || fail "why there is no program"
+for bad in "--card=tasks=1" "--card=task" "--card --compute 1" "--card --noise tick" "--card --nodes 3,1" \
+    "--test-bytes 64" "--card --test-bytes 64 --test-every 1"; do
+    # shellcheck disable=SC2086
+    run sim bcast binomial $bad
+    [ "$status" -eq 2 ] || fail "bcast binomial $bad: $status"
+done
+
 # a place that cannot be written
 run sim bcast binomial --svg "$work/none/svg"
 [ "$status" -eq 3 ] || fail "no such place"

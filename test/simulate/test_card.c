@@ -2,6 +2,7 @@
  * The virtual card: what it gains, and what it costs, has the shape that the papers' figures have. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -143,6 +144,27 @@ static void a_slow_card_shows_in_small_messages_alone(void **state)
     assert_true(time_of(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling", 16, 1 << 20, &slow) < large + large / 50);
 }
 
+static void the_card_of_a_machine_has_its_network(void **state)
+{
+    nbcoll_sim_model b = {.size = sizeof b};
+    nbcoll_card_model card = {.size = sizeof card};
+    (void)state;
+    assert_int_equal(nbcoll_sim_model_find("cluster_b", &b), NBCOLL_OK);
+    assert_int_equal(nbcoll_card_of(&b, &card), NBCOLL_OK);
+    assert_int_equal(card.latency, b.between.latency);
+    assert_int_equal(card.byte, b.between.byte);
+    assert_int_equal(card.ports, 2);
+    assert_int_equal(card.node, 4);
+    assert_int_equal(card.post, b.between.o_send / 4);
+    card.size = offsetof(nbcoll_card_model, task); /* a caller's that knows less */
+    card.task = 1;
+    assert_int_equal(nbcoll_card_of(&b, &card), NBCOLL_OK);
+    assert_int_equal(card.task, 1);
+    assert_int_equal(nbcoll_card_of(NULL, &card), NBCOLL_ERR_NULL);
+    card.size = 0;
+    assert_int_equal(nbcoll_card_of(&b, &card), NBCOLL_ERR_CONFIG);
+}
+
 static void programs_of_all_algorithms_end(void **state)
 {
     const nbcoll_algorithm *algorithm;
@@ -188,6 +210,7 @@ int main(void)
         cmocka_unit_test(queue_pairs_beyond_those_at_hand_cost_time),
         cmocka_unit_test(more_cards_and_ports_serve_more_at_a_time),
         cmocka_unit_test(a_slow_card_shows_in_small_messages_alone),
+        cmocka_unit_test(the_card_of_a_machine_has_its_network),
         cmocka_unit_test(programs_of_all_algorithms_end),
         cmocka_unit_test(what_cannot_be_played_is_refused),
     };

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll sim --card`: programs on the cards of a machine that is described, beside the host's engine. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs.h"
+#include "sim.h"
+
+#define CARD_TIME(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_NS, 8}
+#define CARD_PRICE(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_PS, 8}
+#define CARD_COUNT(name, most) {#name, offsetof(nbcoll_card_model, name), most, 4}
+
+static const struct card_name {
+    const char *name;
+    size_t offset;
+    uint64_t most;
+    size_t size;
+} names[] = {
+    CARD_TIME(post),  CARD_TIME(task),  CARD_TIME(miss),  CARD_TIME(latency),           CARD_TIME(gap),
+    CARD_PRICE(byte), CARD_PRICE(calc), CARD_PRICE(copy), CARD_COUNT(cached, UINT32_MAX), CARD_COUNT(ports, 65536),
+    CARD_COUNT(cards, 65536),
+};
+
+/* What both did, in ns; cpu: of a rank, on average. */
+typedef struct outcome {
+    uint64_t time, with; /* alone; and beside a computation as long as that */
+    uint64_t cpu;
+} outcome;
+
+typedef struct played {
+    outcome engine, card;
+    uint64_t tasks, queue_pairs;
+    nbcoll_refusal why;
+} played;
+
+/* ---- the card -------------------------------------------------------------------------------------------------- */
+
+static int take_word(const command *self, char *word, nbcoll_card_model *out)
+{
+    char *value = strchr(word, '=');
+    unsigned long long number;
+    size_t i = 0;
+    if (value)
+        *value++ = '\0';
+    while (i < sizeof names / sizeof *names && strcmp(names[i].name, word) != 0)
+        i++;
+    if (i == sizeof names / sizeof *names)
+        return command_refuse(self, "--card: unknown name '%s'; see nbcoll help sim", word);
+    if (!value || !command_number(value, 0, names[i].most, &number))
+        return command_refuse(self, "--card: %s takes a number of 0..%llu", word, (unsigned long long)names[i].most);
+    uint32_t narrow = (uint32_t)number;
+    uint64_t wide = number;
+    memcpy((char *)out + names[i].offset, names[i].size == 4 ? (void *)&narrow : (void *)&wide, names[i].size);
+    return 0;
+}
+
+int sim_take_card(const command *self, const char *words, const nbcoll_sim_model *machine, nbcoll_card_model *out)
+{
+    char *rest, *copy = words ? strdup(words) : NULL;
+    int status = 0;
+    *out = (nbcoll_card_model){.size = sizeof *out};
+    if (nbcoll_card_of(machine, out) != NBCOLL_OK || (words && !copy))
+        status = command_refuse(self, "no memory");
+    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest))
+        status = take_word(self, word, out);
+    free(copy);
+    return status;
+}
+
+/* ---- playing --------------------------------------------------------------------------------------------------- */
+
+/* 1 - (with - computed) / alone, as NBCBench does, where the computation takes as long as the operation alone. */
+static double overlap_of(const outcome *o)
+{
+    return o->time ? 100 * (1 - ((double)o->with - (double)o->time) / (double)o->time) : 100;
+}
+
+static nbcoll_status play_engine(const sim_card *card, const nbcoll_case *at, const nbcoll_sim_config *given,
+                                 nbcoll_sim_build *build, outcome *out)
+{
+    nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START}, {.act = NBCOLL_SIM_COMPUTE}};
+    nbcoll_sim_config config = *given;
+    nbcoll_sim_result result = {.size = sizeof result};
+    uint64_t tests = card->test_bytes ? at->count * nbcoll_type_size(at->reduction.type) / card->test_bytes : 0;
+    config.operations = 1;
+    config.program = (nbcoll_sim_program){action, 2};
+    config.progress = NULL;
+    nbcoll_status status = nbcoll_simulate(&config, build, config.user, &result);
+    if (status != NBCOLL_OK)
+        return status;
+    out->time = action[1].compute = result.waited;
+    out->cpu = result.cpu / (uint64_t)config.ranks;
+    action[1].test_every = tests ? result.waited / tests : card->test_every;
+    status = nbcoll_simulate(&config, build, config.user, &result);
+    out->with = result.waited;
+    return status;
+}
+
+static nbcoll_status play_programs(const sim_card *card, const nbcoll_program *const program[], int ranks,
+                                   uint64_t *compute, nbcoll_card_rank *rank, played *out)
+{
+    nbcoll_card_config config = {.size = sizeof config, .ranks = ranks, .model = &card->model, .compute = compute};
+    nbcoll_card_result result = {.size = sizeof result, .rank = rank};
+    uint64_t cpu = 0;
+    nbcoll_status status = nbcoll_card_play(&config, program, &result);
+    if (status != NBCOLL_OK)
+        return status;
+    out->card.time = result.last;
+    out->tasks = result.tasks;
+    out->queue_pairs = result.queue_pairs;
+    for (int i = 0; i < ranks; i++) {
+        compute[i] = result.last;
+        cpu += rank[i].cpu;
+    }
+    out->card.cpu = cpu / (uint64_t)ranks;
+    status = nbcoll_card_play(&config, program, &result);
+    out->card.with = result.last;
+    return status;
+}
+
+static nbcoll_status play_card(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
+                               played *out)
+{
+    size_t ranks = (size_t)at->ranks;
+    nbcoll_program **program = calloc(ranks, sizeof *program);
+    nbcoll_card_rank *rank = calloc(ranks, sizeof *rank);
+    uint64_t *compute = calloc(ranks, sizeof *compute);
+    nbcoll_status status = NBCOLL_ERR_MEMORY;
+    if (program && rank && compute)
+        status = command_programs(card->self, algorithm, at, 0, at->ranks, program, &out->why);
+    if (status == NBCOLL_OK)
+        status = play_programs(card, (const nbcoll_program *const *)program, at->ranks, compute, rank, out);
+    for (size_t i = 0; program && i < ranks; i++)
+        nbcoll_program_free(program[i]);
+    free(compute);
+    free(rank);
+    free(program);
+    return status;
+}
+
+/* ---- telling --------------------------------------------------------------------------------------------------- */
+
+static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, const played *p)
+{
+    json_t *row = json_pack("{s:s, s:I, s:I, s:f, s:I}", "algorithm", algorithm->name, "count", (json_int_t)at->count,
+                            "engine", (json_int_t)p->engine.time, "engine_overlap", overlap_of(&p->engine),
+                            "engine_cpu", (json_int_t)p->engine.cpu);
+    if (p->why.reason != NBCOLL_REFUSAL_NONE)
+        json_object_set_new(row, "refused", json_string(p->why.text));
+    else
+        json_object_update_new(row, json_pack("{s:I, s:f, s:I, s:I, s:I}", "card", (json_int_t)p->card.time,
+                                              "card_overlap", overlap_of(&p->card), "card_cpu",
+                                              (json_int_t)p->card.cpu, "tasks", (json_int_t)p->tasks, "queue_pairs",
+                                              (json_int_t)p->queue_pairs));
+    return row;
+}
+
+static void print(const nbcoll_algorithm *algorithm, const nbcoll_case *at, const played *p)
+{
+    printf("%-18s %7zu %9.3f %4.0f%% %8.3f", algorithm->name, at->count, (double)p->engine.time / 1e3,
+           overlap_of(&p->engine), (double)p->engine.cpu / 1e3);
+    if (p->why.reason != NBCOLL_REFUSAL_NONE)
+        printf("  %s\n", p->why.text);
+    else
+        printf(" %9.3f %4.0f%% %8.3f %6" PRIu64 "\n", (double)p->card.time / 1e3, overlap_of(&p->card),
+               (double)p->card.cpu / 1e3, p->queue_pairs);
+}
+
+nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
+                           const nbcoll_sim_config *host, nbcoll_sim_build *build, int is_first, json_t *rows)
+{
+    played p = {.why.size = sizeof p.why};
+    nbcoll_case lowered = *at;
+    lowered.node = 0;
+    nbcoll_status status = play_engine(card, at, host, build, &p.engine);
+    if (status == NBCOLL_OK)
+        status = play_card(card, algorithm, &lowered, &p);
+    if (status != NBCOLL_OK && p.why.reason == NBCOLL_REFUSAL_NONE)
+        return status;
+    if (rows)
+        json_array_append_new(rows, row_of(algorithm, at, &p));
+    if (!rows && is_first)
+        printf("%-18s %7s %9s %5s %8s %9s %5s %8s %6s\n", "algorithm", "count", "us", "free", "us core", "us card",
+               "free", "us core", "pairs");
+    if (!rows)
+        print(algorithm, at, &p);
+    return NBCOLL_OK;
+}
