@@ -46,7 +46,8 @@
  * CALL as much as a COPY of what it reads. Steps are taken up when the rank is inside the library (in start, in a test,
  * in wait, at a tick of its timer, and for a moment where it ends to compute), or at any time where there are progress
  * cores, which then do all steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a
- * start those of START; only these take time of a computation. Without progress cores lanes mean nothing.
+ * start, or while it waits for them, those of START; only these take time of a computation. Without progress cores
+ * lanes mean nothing.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -120,6 +121,7 @@ typedef enum nbcoll_sim_act {
                            that share a core compute in turns */
     NBCOLL_SIM_START,   /* the next operation */
     NBCOLL_SIM_WAIT,    /* for the end of `operation`, which it has started */
+    NBCOLL_SIM_WAIT_STARTED, /* for its steps of the lane START, which the rank does meanwhile: nbcoll_wait_started */
 } nbcoll_sim_act;
 
 typedef struct nbcoll_sim_action {

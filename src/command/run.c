@@ -179,6 +179,8 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         return status;
     plan.binding = binding;
+    if (*run_bind_why(binding)) /* no core to spare is said, not hidden */
+        command_refuse(self, "--bind %s: %s", where, run_bind_why(binding));
     if (plan.timeline)
         status = run_timeline_open(&plan);
     if (!status)
@@ -201,7 +203,8 @@ const command command_run = {
         "  --bind core       rank i runs on core i, modulo the cores that may be used; the default where each rank\n"
         "                    can have one, and the build has hwloc\n"
         "  --bind scatter    rank i of N runs on core i * C / N of the C that may be used, so that those without a\n"
-        "                    rank lie between; needs nbcoll_affinity. nbcoll info --ranks N lists them\n"
+        "                    rank lie between, for drivers of progress; standard error has what was chosen and why.\n"
+        "                    Needs nbcoll_affinity. nbcoll info --ranks N lists them\n"
         "  --bind l3         rank i runs on the cores of L3 cache i, modulo their number\n"
         "  --bind none       the default otherwise\n"
         "  --timeout S       stop when S seconds are over\n"

@@ -2,6 +2,7 @@
  * Places for ranks: the cores, one after the other or scattered, or the groups of cores that share an L3 cache, as far
  * as this process may use them. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct run_binding {
     hwloc_topology_t topology;
     int places;
     hwloc_bitmap_t *place;
+    char why[512]; /* what was chosen for ranks that are scattered */
 };
 
 /* One place for each object of a kind, with those of its processors that are allowed. */
@@ -49,6 +51,26 @@ static int list_places(run_binding *b, hwloc_obj_type_t kind, hwloc_const_bitmap
 }
 
 #ifdef NBCOLL_HAVE_AFFINITY
+/* "2 ranks on 4 cores: 2 idle for drivers, 1 on each; ranks on processors 0,2, drivers on 1,3" */
+static void explain(run_binding *b, const nbcoll_affinity *found)
+{
+    hwloc_bitmap_t ranks = hwloc_bitmap_alloc(), drivers = hwloc_bitmap_alloc();
+    char on[128] = "", beside[128] = "";
+    for (int i = 0; ranks && drivers && i < found->ranks; i++) {
+        hwloc_bitmap_set(ranks, (unsigned)found->place[i].rank);
+        if (found->place[i].driver >= 0)
+            hwloc_bitmap_set(drivers, (unsigned)found->place[i].driver);
+    }
+    if (ranks && drivers) {
+        hwloc_bitmap_list_snprintf(on, sizeof on, ranks);
+        hwloc_bitmap_list_snprintf(beside, sizeof beside, drivers);
+    }
+    snprintf(b->why, sizeof b->why, "%s; ranks on processors %s%s%s", found->why, on, *beside ? ", drivers on " : "",
+             beside);
+    hwloc_bitmap_free(ranks);
+    hwloc_bitmap_free(drivers);
+}
+
 /* One place for each rank, which is a processor; 0, or an errno. */
 static int scatter(run_binding *b, int ranks)
 {
@@ -60,6 +82,7 @@ static int scatter(run_binding *b, int ranks)
     b->place = calloc((size_t)ranks, sizeof *b->place);
     for (int i = 0; b->place && i < ranks && (b->place[i] = hwloc_bitmap_alloc()); i++)
         hwloc_bitmap_only(b->place[b->places++], (unsigned)found->place[i].rank);
+    explain(b, found);
     nbcoll_affinity_free(found);
     return b->places < ranks ? ENOMEM : 0;
 }
@@ -109,6 +132,11 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     return COMMAND_FAILED;
 }
 
+const char *run_bind_why(const run_binding *b)
+{
+    return b ? b->why : "";
+}
+
 int run_bind_look(const char *where, int ranks, run_binding **out)
 {
     run_binding *b = *out = calloc(1, sizeof *b);
@@ -148,6 +176,12 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     if (!where || strcmp(where, "none") == 0)
         return 0;
     return command_refuse(self, "--bind %s: this build is without hwloc and knows only --bind none", where);
+}
+
+const char *run_bind_why(const run_binding *binding)
+{
+    (void)binding;
+    return "";
 }
 
 int run_bind_look(const char *where, int ranks, run_binding **out)

@@ -29,7 +29,9 @@ static nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_sche
  * is computed is added by whoever asks. */
 static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint64_t compute, uint64_t *ns)
 {
-    const nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START}, {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
+    const nbcoll_sim_action action[] = {{.act = NBCOLL_SIM_START},
+                                        {.act = NBCOLL_SIM_WAIT_STARTED}, /* their blocking calls do that */
+                                        {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
     nbcoll_sim_config config = *f->given->config;
     nbcoll_sim_result result = {.size = sizeof result};
     f->at.ranks = ranks;
@@ -38,7 +40,7 @@ static nbcoll_status play(fixed *f, int ranks, unsigned split, int drivers, uint
     f->model.progress = drivers ? (uint32_t)(f->given->cores - ranks) : 0;
     config.ranks = ranks;
     config.model = &f->model;
-    config.program = (nbcoll_sim_program){action, 2};
+    config.program = (nbcoll_sim_program){action, 3};
     nbcoll_status status = nbcoll_simulate(&config, build, f, &result);
     *ns = result.waited;
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Programs for `nbcoll sim`, as a line of text: "start; compute 50us test 5us; start barrier; wait 1; wait". */
+ * Programs for `nbcoll sim`, as a line of text: "start; wait started; compute 50us test 5us; start barrier; wait 1".
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,12 +71,18 @@ static int take_start(const command *self, sim_program *p, char **rest)
     return status ? status : add(self, p, (nbcoll_sim_action){.act = NBCOLL_SIM_START});
 }
 
-/* The rest of "wait [N]": for the N-th start, or for all before it. */
+/* The rest of "wait [started] [N]": for the N-th start, or for all before it. */
 static int take_wait(const command *self, sim_program *p, char **rest)
 {
     unsigned long long first = 1, last = p->starts;
-    char *word = strtok_r(NULL, " \t", rest), *more = strtok_r(NULL, " \t", rest);
+    char *word = strtok_r(NULL, " \t", rest);
+    nbcoll_sim_act act = NBCOLL_SIM_WAIT;
     int status = 0;
+    if (word && strcmp(word, "started") == 0) {
+        act = NBCOLL_SIM_WAIT_STARTED;
+        word = strtok_r(NULL, " \t", rest);
+    }
+    char *more = strtok_r(NULL, " \t", rest);
     if (more)
         return refuse(self, "one word too many:", more);
     if (word && !command_number(word, 1, p->starts, &first))
@@ -83,7 +90,7 @@ static int take_wait(const command *self, sim_program *p, char **rest)
     if (word)
         last = first;
     for (; first <= last && !status; first++)
-        status = add(self, p, (nbcoll_sim_action){.act = NBCOLL_SIM_WAIT, .operation = (uint32_t)first - 1});
+        status = add(self, p, (nbcoll_sim_action){.act = act, .operation = (uint32_t)first - 1});
     return status;
 }
 

@@ -10,10 +10,11 @@ static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
 
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
 
-/* Who works on a node of the schedule. */
-static nbcolli_actor nbcolli_play_actor(const nbcolli_sim *s, const nbcolli_node *n)
+/* Who works on a node of the schedule of a run. */
+static nbcolli_actor nbcolli_play_actor(const nbcolli_sim *s, const nbcolli_sim_run *r, const nbcolli_node *n)
 {
-    int is_own = n->lane == NBCOLL_LANE_CALLER || (n->lane == NBCOLL_LANE_START && s->is_starting);
+    int is_own = n->lane == NBCOLL_LANE_CALLER ||
+                 (n->lane == NBCOLL_LANE_START && (s->is_starting || r->is_awaited));
     return s->model.progress && !(s->model.lanes && is_own) ? NBCOLLI_DRIVER : NBCOLLI_RANK;
 }
 
@@ -58,7 +59,7 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
 static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
-    nbcolli_actor actor = nbcolli_play_actor(s, n);
+    nbcolli_actor actor = nbcolli_play_actor(s, &s->run[run], n);
     nbcolli_player *p = &s->player[rank];
     if (n->lane == NBCOLL_LANE_START) /* what the start has left begins after it */
         t = nbcolli_later(t, p->last[NBCOLLI_RANK]);
@@ -164,11 +165,12 @@ static void nbcolli_play_deepen(nbcolli_sim *s, uint32_t peers_run, uint32_t to,
 
 /* Does a node that waits for a step of `actor` learn by an event that it has ended? One of the other actor does; and
  * where it counts which was first, a RECV. */
-static int nbcolli_play_puts_off(const nbcolli_sim *s, const nbcolli_node *n, nbcolli_actor actor)
+static int nbcolli_play_puts_off(const nbcolli_sim *s, const nbcolli_sim_run *r, const nbcolli_node *n,
+                                 nbcolli_actor actor)
 {
     if (!s->puts_off)
         return 0;
-    return nbcolli_play_actor(s, n) != actor ||
+    return nbcolli_play_actor(s, r, n) != actor ||
            (n->kind == NBCOLL_RECV && (s->model.unexpected || s->model.unexpected_byte));
 }
 
@@ -176,10 +178,11 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
 {
     const nbcolli_node *n = &r->shape->node[step];
     uint32_t depth = r->state[step].depth, run = (uint32_t)(r - s->run);
-    nbcolli_actor actor = nbcolli_play_actor(s, n);
+    nbcolli_actor actor = nbcolli_play_actor(s, r, n);
     uint64_t end = s->player[nbcolli_rank_of(s, run)].last[actor];
     nbcoll_status status = NBCOLL_OK;
     r->left--;
+    r->starting -= n->lane == NBCOLL_LANE_START;
     nbcolli_contend_ended(s, run, n);
     s->result.rounds = depth > s->result.rounds ? depth : s->result.rounds;
     for (uint32_t i = n->after_count; i--;) { /* the last one first, so that the first is on top */
@@ -187,12 +190,12 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
         nbcolli_standing *state = &r->state[next];
         if (state->depth < depth)
             state->depth = depth;
-        if (!nbcolli_play_puts_off(s, &r->shape->node[next], actor) && !--state->before)
+        if (!nbcolli_play_puts_off(s, r, &r->shape->node[next], actor) && !--state->before)
             s->ready[s->readies++] = next;
     }
     for (uint32_t i = 0; s->puts_off && i < n->after_count && status == NBCOLL_OK; i++) {
         uint32_t next = r->shape->edge[n->after + i];
-        if (nbcolli_play_puts_off(s, &r->shape->node[next], actor))
+        if (nbcolli_play_puts_off(s, r, &r->shape->node[next], actor))
             status = nbcolli_put(s, end, run, next, NBCOLLI_STEP_ENDED);
     }
     return status;
@@ -308,7 +311,7 @@ static nbcoll_status nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t
     uint32_t rank = nbcolli_rank_of(s, run), step = r->shape->node[part].after;
     if (--r->state[step].before)
         return NBCOLL_OK;
-    nbcolli_actor actor = nbcolli_play_actor(s, &r->shape->node[step]);
+    nbcolli_actor actor = nbcolli_play_actor(s, r, &r->shape->node[step]);
     uint64_t *last = &s->player[rank].last[actor];
     *last = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, *last));
     return nbcolli_play_ended(s, r, step);
@@ -321,7 +324,7 @@ static nbcoll_status nbcolli_play_step(nbcolli_sim *s, uint32_t run, uint32_t st
     const nbcoll_sim_model *m = &s->model;
     nbcolli_sim_run *r = &s->run[run];
     nbcolli_node *n = &r->shape->node[step];
-    uint64_t *last = &s->player[nbcolli_rank_of(s, run)].last[nbcolli_play_actor(s, n)];
+    uint64_t *last = &s->player[nbcolli_rank_of(s, run)].last[nbcolli_play_actor(s, r, n)];
     r->state[step].before = UINT32_MAX;
     switch (n->kind) {
     case NBCOLL_SEND:
@@ -452,6 +455,6 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
     }
     if (status == NBCOLL_OK)
         status = nbcolli_play_ready(s, h.run, h.time);
-    *is_over = r->left == 0;
+    *is_over = r->left == 0 || (r->is_awaited && !r->starting);
     return status;
 }

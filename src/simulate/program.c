@@ -5,6 +5,11 @@
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
+static int nbcolli_program_is_wait(const nbcoll_sim_action *a)
+{
+    return a->act == NBCOLL_SIM_WAIT || a->act == NBCOLL_SIM_WAIT_STARTED;
+}
+
 static nbcoll_status nbcolli_program_check(const nbcoll_sim_program *p, uint32_t operations)
 {
     uint32_t starts = 0;
@@ -12,7 +17,7 @@ static nbcoll_status nbcolli_program_check(const nbcoll_sim_program *p, uint32_t
         const nbcoll_sim_action *a = &p->action[i];
         if (a->compute > NBCOLL_SIM_MOST_NS || a->test_every > NBCOLL_SIM_MOST_NS)
             return NBCOLL_ERR_LIMIT;
-        if ((unsigned)a->act > NBCOLL_SIM_WAIT || (a->act == NBCOLL_SIM_WAIT && a->operation >= starts) ||
+        if ((unsigned)a->act > NBCOLL_SIM_WAIT_STARTED || (nbcolli_program_is_wait(a) && a->operation >= starts) ||
             (a->act == NBCOLL_SIM_START && starts == operations))
             return NBCOLL_ERR_ARGUMENT;
         starts += a->act == NBCOLL_SIM_START;
@@ -87,6 +92,17 @@ static int nbcolli_program_wait(nbcolli_sim *s, uint32_t rank, uint32_t operatio
     return 1;
 }
 
+/* The same for what belongs to its start. Who waits for that does it. */
+static int nbcolli_program_wait_started(nbcolli_sim *s, uint32_t rank, uint32_t operation, uint64_t *t)
+{
+    nbcolli_sim_run *run = &s->run[operation * (uint32_t)s->config.ranks + rank];
+    run->is_awaited = run->starting != 0;
+    if (run->starting)
+        return 0;
+    *t = nbcolli_program_returns(s, rank, *t);
+    return 1;
+}
+
 /* Goes through the program from its place on, at `t`, until it computes, waits, or has ended. */
 static nbcoll_status nbcolli_program_run(nbcolli_sim *s, uint32_t rank, uint64_t t)
 {
@@ -105,6 +121,8 @@ static nbcoll_status nbcolli_program_run(nbcolli_sim *s, uint32_t rank, uint64_t
             s->result.waited = nbcolli_later(s->result.waited, t);
             return NBCOLL_OK;
         } else if (a.act == NBCOLL_SIM_WAIT && !nbcolli_program_wait(s, rank, a.operation, &t))
+            return NBCOLL_OK;
+        else if (a.act == NBCOLL_SIM_WAIT_STARTED && !nbcolli_program_wait_started(s, rank, a.operation, &t))
             return NBCOLL_OK;
         if (status != NBCOLL_OK)
             return status;
@@ -128,7 +146,8 @@ nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank)
 {
     nbcolli_player *p = &s->player[rank];
     nbcoll_sim_action a = nbcolli_program_action(s, rank, p->at);
-    if (a.act != NBCOLL_SIM_WAIT || s->run[a.operation * (uint32_t)s->config.ranks + rank].left)
+    const nbcolli_sim_run *run = &s->run[a.operation * (uint32_t)s->config.ranks + rank];
+    if (!nbcolli_program_is_wait(&a) || (a.act == NBCOLL_SIM_WAIT ? run->left : run->starting))
         return NBCOLL_OK;
     return nbcolli_program_run(s, rank, p->until);
 }

@@ -136,6 +136,7 @@ static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_sche
         n->before += n->kind == NBCOLL_RECV || nbcolli_is_fetch(n);
         n->number |= nbcolli_is_fetch(n) ? NBCOLLI_FROM_CELL : 0;
         shape->bytes += n->kind == NBCOLL_SEND ? n->bytes : 0;
+        shape->starting += n->lane == NBCOLL_LANE_START;
         shape->fetched += nbcolli_is_fetch(n) ? n->bytes : 0;
         if (n->kind == NBCOLL_EXPOSE)
             nbcolli_shape_expose(shape, s, i, parts);

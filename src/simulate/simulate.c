@@ -132,7 +132,8 @@ static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
     for (uint32_t i = 0; i < s->runs; i++) {
         nbcolli_sim_run *r = &s->run[i];
         r->state = next;
-        r->left = r->shape->steps;
+        r->left = r->shape->steps & 0x1fffffff; /* fewer than 2^28 */
+        r->starting = r->shape->starting;
         for (uint32_t k = 0; k < r->shape->nodes; k++)
             next++->before = r->shape->node[k].before;
     }

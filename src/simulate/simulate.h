@@ -56,6 +56,7 @@ struct nbcolli_shape {
     uint32_t nodes, steps, edges;
     uint32_t gives, takes, fetches; /* SENDs and parts; RECVs and FETCHes; of them FETCHes */
     uint32_t messages;              /* SENDs */
+    uint32_t starting;              /* steps of the lane START */
     uint32_t peers, links;
     nbcolli_node *node;
     uint32_t *edge;
@@ -142,8 +143,11 @@ typedef struct nbcolli_sim_run {
     nbcolli_shape *shape;
     nbcolli_standing *state; /* [nodes] */
     uint64_t ended;          /* once nothing is left: its last step */
-    uint32_t left;           /* steps that have not ended */
-    uint16_t is_started, is_waited;
+    uint32_t left : 29;      /* steps that have not ended */
+    uint32_t is_started : 1;
+    uint32_t is_waited : 1;
+    uint32_t is_awaited : 1; /* its rank waits for what belongs to its start, and does that itself */
+    uint32_t starting;       /* steps of the lane START that have not ended */
 } nbcolli_sim_run;
 
 /* Who works for a rank's communication: itself, or a progress core. */

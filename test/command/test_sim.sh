@@ -94,6 +94,7 @@ waited()
 }
 waited "start" 2.400
 waited "start; start barrier" 2.600
+waited "start; wait started 1; compute 1us; wait" 2.400
 waited "start; wait; start barrier dissemination" 4.800
 waited "start; start; wait 1; compute 1us; wait" 3.500
 waited "start;start;wait 1;compute 1us test 100ns" 3.500
@@ -105,6 +106,10 @@ printf 'inside.o_send 1000\ncontention 60\n' >"$work/model"
 succeeds sim bcast binomial --fixed-work 4 --model "$work/model"
 [ "$(sed 1d "$work/out" | awk '{print $1, $2, $3, $4, $5, $6, $9}')" = "2 2 4.0 5.0 4.0 5.0 0
 3 1 2.7 4.7 2.7 3.7 0" ] || fail "a fixed work: $(cat "$work/out")"
+# a reduce, whose starts wait for what is the ranks' own
+succeeds sim reduce binomial --fixed-work 8 --model "$work/model"
+[ "$(tail -1 "$work/out" | awk '{print $1, $3, $4, $5, $6, $7, $9}')" = "7 3.4 5.4 6.7 4.4 5.4 1" ] ||
+    fail "a fixed work of a reduce: $(cat "$work/out")"
 succeeds sim bcast binomial --fixed-work 4 --model "$work/model" --json
 grep -q '"blocking": 4666' "$work/out" || fail "a fixed work as JSON"
 for bad in "flat --fixed-work 4" "binomial --fixed-work 1" "binomial --fixed-work 4 --compute 1" \

@@ -36,6 +36,17 @@ one()
 run run -n 2 --bind l3 true
 [ "$status" -eq 0 ] || grep -qx 'nbcoll run: --bind l3: no L3 cache of this machine is known' "$work/err" || fail "l3:"
 
+# what scatter has chosen, and why, is said, also that no core is to spare; of a machine that hwloc makes up
+if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
+    says()
+    {
+        HWLOC_SYNTHETIC='l3:2 l2:2 core:1 pu:1' run run -n "$1" --bind scatter true
+        [ "$status" -eq 0 ] && [ "$(cat "$work/err")" = "nbcoll run: --bind scatter: $2" ] || fail "scatter says:"
+    }
+    says 2 '2 ranks on 4 cores: 2 idle for drivers, 1 on each; ranks on processors 0,2, drivers on 1,3'
+    says 4 '4 ranks on 4 cores: no core to spare, drivers run where their ranks do; ranks on processors 0-3'
+fi
+
 [ "$cores" -ge 2 ] && [ "$ours" = "$(cat /sys/devices/system/cpu/online)" ] || exit 0
 
 # as many ranks as cores: one each, by default too; then from the first on again
@@ -49,7 +60,9 @@ places -n $((2 * cores)) --bind core
 
 # scattered over all cores, one each
 if "$nbcoll" info --ranks 1 | grep -q "^places: 1 ranks"; then
-    places -n "$cores" --bind scatter
+    run run -n "$cores" --bind scatter sh -c 'echo $NBCOLL_RANK $(grep Cpus_allowed_list /proc/self/status)'
+    [ "$status" -eq 0 ] || fail "--bind scatter: exit status $status"
+    sort -n "$work/out" | sed 's/.* //' >"$work/places"
     [ "$(sort -u "$work/places" | wc -l)" -eq "$cores" ] || fail "--bind scatter: not a core for each rank:"
 fi
 

@@ -69,7 +69,8 @@ static void bad_configurations(void **state)
     REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = NBCOLL_SIM_START), ARGUMENT);
     REFUSED((scene_program(&s, 0, 0, 0), s.config.program.actions = 1), ARGUMENT);
     REFUSED((scene_program(&s, 0, 0, 0), s.action[0].act = NBCOLL_SIM_WAIT), ARGUMENT);
-    REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = (nbcoll_sim_act)3), ARGUMENT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.action[0].act = NBCOLL_SIM_WAIT_STARTED), ARGUMENT);
+    REFUSED((scene_program(&s, 0, 0, 0), s.action[2].act = (nbcoll_sim_act)4), ARGUMENT);
     REFUSED(s.config.operations = UINT32_MAX / 4 + 1, LIMIT);
     REFUSED(s.c.count = NBCOLL_SIM_MOST_BYTES + 1, LIMIT);
 }

@@ -52,6 +52,45 @@ static void a_second_level_upwards_is_left_to_the_progress_core(void **state)
     }
 }
 
+/* All ranks start, wait for what is the starts' own if asked to, and compute. */
+static uint64_t plays_upwards(scene *s, int waits, uint64_t compute)
+{
+    const nbcoll_sim_action waiting[] = {{.act = NBCOLL_SIM_START},
+                                         {.act = NBCOLL_SIM_WAIT_STARTED},
+                                         {.act = NBCOLL_SIM_COMPUTE, .compute = compute}};
+    const nbcoll_sim_action going_on[] = {waiting[0], waiting[2]};
+
+    s->config.program = waits ? (nbcoll_sim_program){waiting, 3} : (nbcoll_sim_program){going_on, 2};
+    scene_play(s);
+    return s->result.waited;
+}
+
+static void starts_that_wait_take_what_the_model_says(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 64; ranks *= 2)
+        for (unsigned split = 0; split <= 7; split++) {
+            scene up = split_tree(NBCOLL_OPERATION_REDUCE, ranks, split);
+            assert_int_equal(plays_upwards(&up, 1, 0), model(NBCOLL_OPERATION_REDUCE, ranks, split));
+        }
+}
+
+/* Of 4 ranks rank 3, the leaf below rank 2, is late by 10: rank 2 computes meanwhile, or waits for it and then
+ * computes; rank 1, a leaf, waits for nobody. */
+static void a_late_child_holds_up_those_whose_starts_wait(void **state)
+{
+    (void)state;
+    nbcoll_sim_rank rank[4];
+    scene s = split_tree(NBCOLL_OPERATION_REDUCE, 4, 2);
+    s.config.arrival = (nbcoll_sim_arrival){NBCOLL_SIM_ONE_LATE, 3, 10 * UNIT};
+    s.result.rank = rank;
+    assert_int_equal(plays_upwards(&s, 0, 50 * UNIT), (10 + 1 + 50) * UNIT);
+    assert_int_equal(rank[2].waited, 50 * UNIT);
+    assert_int_equal(plays_upwards(&s, 1, 50 * UNIT), (10 + 1 + 1 + 50) * UNIT);
+    assert_int_equal(rank[2].waited, (10 + 1 + 1 + 50) * UNIT);
+    assert_int_equal(rank[1].waited, (1 + 50) * UNIT);
+}
+
 /* 16 ranks: the progress core's 7 transfers beside the computation, then the last level, of one. */
 static void only_what_is_the_ranks_own_takes_time_of_its_computation(void **state)
 {
@@ -111,6 +150,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_split_tree_takes_what_the_model_says),
         cmocka_unit_test(a_second_level_upwards_is_left_to_the_progress_core),
+        cmocka_unit_test(starts_that_wait_take_what_the_model_says),
+        cmocka_unit_test(a_late_child_holds_up_those_whose_starts_wait),
         cmocka_unit_test(only_what_is_the_ranks_own_takes_time_of_its_computation),
         cmocka_unit_test(what_a_start_has_left_the_progress_core_does),
         cmocka_unit_test(a_progress_core_that_sleeps_takes_its_time_to_begin),
