@@ -7,6 +7,8 @@
  *     compute   both ranks compute, and nothing is started
  *     total     start, compute, wait
  *     overlap   1 - (total - compute) / pure
+ *     starts    how long both ranks are in their starts, of the least total
+ *     wait      from the end of the later computation, of the same
  *
  * Each is from the first rank's beginning to the last one's end, the least of many rounds in which all take turns: what
  * else runs on the machine only adds. A rank computes for twice the pure time, in which both cores may take part, and
@@ -38,6 +40,11 @@ static const char *const places[PLACES] = {"core 1", "spins", "core 0", "10 us",
 static const uint64_t periods[PLACES] = {0, 0, 0, 10000, 50000, 200000, 1000000, 0}; /* of ticks; 0: none */
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
 
+/* How long something took; of that both starts, and the wait that ended last. */
+typedef struct span {
+    double ns, starts, wait;
+} span;
+
 typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, ALLTOALL, KINDS } kind;
 static const char *const kinds[KINDS] = {"bcast", "reduce", "allreduce", "allgather", "alltoall"};
 
@@ -46,6 +53,7 @@ typedef struct shared {
     nbcoll_shm_id id[2];
     atomic_uint here; /* ranks that have come to a meeting, of all meetings */
     double from[RANKS], to[RANKS];
+    double started[RANKS], computed[RANKS];
     double loops; /* a ns */
     size_t bytes; /* of the only size to be measured; 0: all are */
 } shared;
@@ -111,7 +119,7 @@ static void start(rank *me, kind k, size_t bytes, nbcoll_request *q)
 }
 
 /* From the first beginning to the last end. */
-static double once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
 {
     nbcoll_request q = NBCOLL_REQUEST_NULL;
 
@@ -119,18 +127,25 @@ static double once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
     me->s->from[me->number] = now();
     if (f != COMPUTE)
         start(me, k, bytes, &q);
+    me->s->started[me->number] = now();
     if (f != PURE)
         work(loops);
+    me->s->computed[me->number] = now();
     must(nbcoll_wait(&q, NBCOLL_FOREVER));
     me->s->to[me->number] = now();
     meet(me);
-    double from = me->s->from[0], to = me->s->to[0];
-    for (int r = 1; r < RANKS; r++) {
+    double from = me->s->from[0], to = me->s->to[0], computed = 0;
+    span took = {0};
+    for (int r = 0; r < RANKS; r++) {
         from = me->s->from[r] < from ? me->s->from[r] : from;
         to = me->s->to[r] > to ? me->s->to[r] : to;
+        computed = me->s->computed[r] > computed ? me->s->computed[r] : computed;
+        took.starts += me->s->started[r] - me->s->from[r];
     }
     meet(me);
-    return to - from;
+    took.ns = to - from;
+    took.wait = to - computed;
+    return took;
 }
 
 static void go_to(rank *me, place at)
@@ -149,46 +164,50 @@ static void go_to(rank *me, place at)
     nanosleep(&t, NULL);
 }
 
-static double least(double *v)
+static span least(const span v[ROUNDS])
 {
-    qsort(v, ROUNDS, sizeof *v, by_value);
-    return v[0];
+    span best = v[0];
+    for (int i = 1; i < ROUNDS; i++)
+        best = v[i].ns < best.ns ? v[i] : best;
+    return best;
 }
 
 /* Several in a row: what came before leaves its traces in caches and in the shares of the core. */
-static double batch(rank *me, kind k, size_t bytes, form f, uint64_t loops)
+static span batch(rank *me, kind k, size_t bytes, form f, uint64_t loops)
 {
-    double best = once(me, k, bytes, f, loops);
+    span best = once(me, k, bytes, f, loops);
     for (int i = 1; i < BATCH; i++) {
-        double ns = once(me, k, bytes, f, loops);
-        best = ns < best ? ns : best;
+        span took = once(me, k, bytes, f, loops);
+        best = took.ns < best.ns ? took : best;
     }
     return best;
 }
 
 static void measure(rank *me, kind k, size_t bytes)
 {
-    static double ns[PLACES][FORMS][ROUNDS];
+    static span took[PLACES][FORMS][ROUNDS];
     uint64_t loops[PLACES];
 
     for (int p = 0; p < PLACES; p++) {
-        double warm[ROUNDS];
+        span warm[ROUNDS];
         go_to(me, (place)p);
         for (int i = 0; i < ROUNDS; i++)
             warm[i] = batch(me, k, bytes, PURE, 0);
-        double longest = 2 * least(warm) > LEAST_NS ? 2 * least(warm) : LEAST_NS;
+        double longest = 2 * least(warm).ns > LEAST_NS ? 2 * least(warm).ns : LEAST_NS;
         loops[p] = (uint64_t)(longest * me->s->loops);
     }
     for (int i = 0; i < ROUNDS; i++)
         for (int p = 0; p < PLACES; p++) {
             go_to(me, (place)p);
             for (int f = 0; f < FORMS; f++)
-                ns[p][f][i] = batch(me, k, bytes, (form)f, loops[p]);
+                took[p][f][i] = batch(me, k, bytes, (form)f, loops[p]);
         }
     for (int p = 0; p < PLACES && me->number == 0; p++) {
-        double pure = least(ns[p][PURE]), compute = least(ns[p][COMPUTE]), total = least(ns[p][TOTAL]);
-        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%%\n", kinds[k], bytes, places[p], pure / 1e3, compute / 1e3,
-               total / 1e3, 100 * (1 - (total - compute) / pure));
+        double pure = least(took[p][PURE]).ns, compute = least(took[p][COMPUTE]).ns;
+        span total = least(took[p][TOTAL]);
+        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%% %7.1f %7.1f\n", kinds[k], bytes, places[p], pure / 1e3,
+               compute / 1e3, total.ns / 1e3, 100 * (1 - (total.ns - compute) / pure), total.starts / 1e3,
+               total.wait / 1e3);
     }
     if (me->number == 0)
         fflush(stdout);
@@ -272,8 +291,8 @@ static void run_rank(void *memory, int number)
     open_rank(&me);
     measure_ticks(&me);
     if (number == 0)
-        printf("%-10s %7s  %-7s %9s %9s %9s %9s\n", "operation", "bytes", "driver", "pure, us", "compute", "total",
-               "overlap");
+        printf("%-10s %7s  %-7s %9s %9s %9s %9s %7s %7s\n", "operation", "bytes", "driver", "pure, us", "compute",
+               "total", "overlap", "starts", "wait");
     for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < SIZES; i++)
             if (!s->bytes || s->bytes == sizes[i])
