@@ -186,17 +186,17 @@ static const nbcolli_cost_formula *nbcolli_cost_formula_of(const nbcoll_algorith
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 /* What is tried for a parameter: the one that is given, or else these; by nodes also 0, the algorithm's own default,
- * and an arity of 1. One that the algorithm does not read is not tried. Segments: as long as a message can be that is
- * not announced, and 4, 16 and 64 times as long. */
+ * and an arity of 1. One that the algorithm does not read is not tried. Segments, in fourths: as long as a message can
+ * be that is not announced, 4, 16 and 64 times as long; by nodes, which show pieces beside messages, also a fourth. */
 #define NBCOLLI_COST_TRIALS 7
 #define NBCOLLI_COST_PARAMETERS 4
 static const unsigned nbcolli_cost_trials[NBCOLLI_COST_PARAMETERS][NBCOLLI_COST_TRIALS] = {
-    {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 4, 8, 8, 8}, {0, 1, 4, 16, 64, 64, 64}};
+    {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 4, 8, 8, 8}, {1, 4, 16, 64, 256, 256, 256}};
 
 /* Of the values of a parameter the one with this number, counted from 0; 0 if there is none, which is not counted. */
 static int nbcolli_cost_trial(uint64_t *out, int which, uint64_t given, uint32_t is_read, int has_default, int i)
 {
-    int first = which < 2 && has_default ? 0 : which ? 1 : 2;
+    int first = which != 2 && has_default ? 0 : which ? 1 : 2;
     const unsigned *trials = nbcolli_cost_trials[which] + first;
     int is_one = given || !is_read;
     *out = is_one ? (given ? given : 1) : trials[i];
@@ -223,7 +223,7 @@ static int nbcolli_cost_turn(nbcolli_cost_call *c, const nbcoll_choice *given, u
         nbcolli_cost_trial(out[i], i, said[i], flags & reads[i], has_default, 0);
     }
     if (!given->segment && (flags & NBCOLL_ALGORITHM_SEGMENT))
-        c->segment *= c->between.eager ? c->between.eager : 4096;
+        c->segment = c->segment * (c->between.eager ? c->between.eager : 4096) / 4;
     return 1;
 }
 
@@ -236,7 +236,8 @@ static nbcolli_cost_level nbcolli_cost_level_of(const nbcoll_level *l)
                                 .fetch = (nbcolli_cost_time)(l->fetch_ns ? l->fetch_ns : l->get_ns) * 1000,
                                 .copied = l->eager_ps,
                                 .gap = (nbcolli_cost_time)l->gap_ns * 1000,
-                                .eager = l->eager};
+                                .eager = l->eager,
+                                .ways = 1};
 }
 
 static uint64_t nbcolli_cost_largest(const nbcoll_nodes *nodes)

@@ -23,6 +23,7 @@ typedef struct nbcolli_cost_level {
     nbcolli_cost_time copied; /* of each byte of a message that is not announced */
     nbcolli_cost_time gap;    /* of each message that an interface takes, beside its bytes */
     uint64_t eager;           /* bytes of the longest message that is not announced */
+    uint64_t ways;            /* interfaces that a rank has for itself, 1 at least; its messages take turns there */
 } nbcolli_cost_level;
 
 typedef struct nbcolli_cost_call {

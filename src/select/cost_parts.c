@@ -19,6 +19,7 @@ nbcolli_cost_level nbcolli_cost_crowd(const nbcolli_cost_call *c, uint64_t crowd
     l.alpha += (turns - 1) * l.gap;
     l.beta *= turns;
     l.gap *= turns;
+    l.ways = crowd && c->interfaces > crowd ? c->interfaces / crowd : 1;
     return l;
 }
 
@@ -35,6 +36,17 @@ static nbcolli_cost_level nbcolli_cost_round(const nbcolli_cost_call *c, uint64_
     return c->are_blocks && 2 * distance < c->node ? c->inside : nbcolli_cost_shift(c, distance);
 }
 
+/* Of `firsts` neighbours, each with a message to all others that differ in a digit of that weight, how many of the
+ * messages to one of them leave the node: those in it are no more than what lies between, or exchange among each other,
+ * too. */
+static uint64_t nbcolli_cost_leaving(uint64_t firsts, uint64_t distance, uint64_t base)
+{
+    uint64_t round = base * distance, here = firsts > distance ? firsts : distance;
+    if (here >= round)
+        return nbcolli_cost_least(firsts, distance);
+    return (firsts * (round - here) + (base - 1) * distance - 1) / ((base - 1) * distance);
+}
+
 /* Messages between groups of neighbours, so many groups on, `base` of which exchange at once: in a node, if it has room
  * for them, and no rank of a whole number of ranks a group is apart from its partners. */
 static nbcolli_cost_level nbcolli_cost_partners(const nbcolli_cost_call *c, uint64_t distance, uint64_t base,
@@ -45,7 +57,7 @@ static nbcolli_cost_level nbcolli_cost_partners(const nbcolli_cost_call *c, uint
     uint64_t firsts = (c->node * groups + c->ranks - 1) / c->ranks; /* of groups, on a node */
     return c->are_blocks && is_inside
                ? c->inside
-               : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_least(distance, firsts) : firsts);
+               : nbcolli_cost_crowd(c, c->are_blocks ? nbcolli_cost_leaving(firsts, distance, base) : firsts);
 }
 
 nbcolli_cost_level nbcolli_cost_pairs(const nbcolli_cost_call *c, uint64_t distance, uint64_t base)
@@ -73,6 +85,12 @@ nbcolli_cost_time nbcolli_cost_message(const nbcolli_cost_level *l, uint64_t byt
     return (nbcolli_cost_is_long(l, bytes) ? 3 * once + l->get : once) + nbcolli_cost_bytes(l, bytes);
 }
 
+/* What messages take on their way one after the other, each; a rank's go over all ways that it has by turns. */
+static nbcolli_cost_time nbcolli_cost_wire(const nbcolli_cost_level *l, uint64_t bytes)
+{
+    return (nbcolli_cost_bytes(l, bytes) + l->gap) / l->ways;
+}
+
 /* Of several messages, from one to the next: a rank posts `ends` for each (1: it sends or receives, 2: both), and
  * works, while the bytes of others move. Nothing moves while a long one is announced, asked for and got. */
 static nbcolli_cost_time nbcolli_cost_next(const nbcolli_cost_level *l, uint64_t bytes, uint64_t ends,
@@ -80,7 +98,7 @@ static nbcolli_cost_time nbcolli_cost_next(const nbcolli_cost_level *l, uint64_t
 {
     nbcolli_cost_time before = nbcolli_cost_is_long(l, bytes) ? (2 * ends - 1) * l->overhead + l->get : 0;
     uint64_t posts = nbcolli_cost_is_long(l, bytes) ? ends + 1 : ends;
-    return before + nbcolli_cost_later(posts * l->overhead + work, nbcolli_cost_bytes(l, bytes) + l->gap);
+    return before + nbcolli_cost_later(posts * l->overhead + work, nbcolli_cost_wire(l, bytes));
 }
 
 /* What of that takes the rank's own time. */
@@ -110,7 +128,7 @@ nbcolli_cost_time nbcolli_cost_train(const nbcolli_cost_call *c, uint64_t count,
     uint64_t near = nbcolli_cost_least(count, c->node - 1), far = count - near;
     nbcolli_cost_time own = near * nbcolli_cost_own(&c->inside, bytes, ends, work) +
                             far * nbcolli_cost_own(&l, bytes, ends, work) + l.alpha + nbcolli_cost_bytes(&l, bytes);
-    nbcolli_cost_time beside = near * (nbcolli_cost_bytes(&c->inside, bytes) + c->inside.gap); /* a way of their own */
+    nbcolli_cost_time beside = near * nbcolli_cost_wire(&c->inside, bytes); /* a way of their own */
     return nbcolli_cost_later(nbcolli_cost_later(nbcolli_cost_train_of(&l, far, bytes, ends, work), own), beside);
 }
 
@@ -224,7 +242,9 @@ nbcolli_cost_time nbcolli_cost_levels(const nbcolli_cost_call *c, uint64_t arity
     if (c->credits && segments > c->credits)
         tree.inside.eager = tree.between.eager = 0;
     const nbcolli_cost_level l = nbcolli_cost_crowd(&tree, arity == 1 && c->are_blocks ? 1 : c->node);
-    nbcolli_cost_time work = ends * l.overhead, wire = children * (nbcolli_cost_bytes(&l, bytes) + l.gap);
+    nbcolli_cost_time work = ends * l.overhead, wire = children * nbcolli_cost_wire(&l, bytes);
+    if (arity == 1 && c->are_blocks && c->node > 1) /* a chain goes through nodes, too */
+        wire = nbcolli_cost_later(wire, nbcolli_cost_wire(&c->inside, bytes));
     nbcolli_cost_time first =
         nbcolli_cost_later(nbcolli_cost_descent(&tree, last, bytes), nbcolli_cost_descent(&tree, full, bytes));
     if (nbcolli_cost_is_long(&l, bytes)) /* announcing goes on beside the bytes of earlier segments, and waits behind */
@@ -292,13 +312,13 @@ nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t po
     const nbcolli_cost_level beside = nbcolli_cost_crowd(&near, c->node);
     uint64_t shown = others * (c->ranks - 2); /* blocks to those of the own group */
     nbcolli_cost_time own = shown * nbcolli_cost_own(&beside, block, 1, 0), last = 0, far = 0;
-    nbcolli_cost_time here = shown * (nbcolli_cost_bytes(&beside, block) + beside.gap);
+    nbcolli_cost_time here = shown * nbcolli_cost_wire(&beside, block);
 
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
         const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
         uint64_t messages = ports * have * c->ranks / groups;
         own += messages * nbcolli_cost_own(&l, block, 2, 0);
-        far += messages * (nbcolli_cost_bytes(&l, block) + l.gap);
+        far += messages * nbcolli_cost_wire(&l, block);
         last = nbcolli_cost_message(&l, block) - nbcolli_cost_bytes(&l, block);
     }
     nbcolli_cost_time most = near.nodes > 1 || c->nodes < 2 ? far + here : nbcolli_cost_later(far, here);
@@ -308,11 +328,13 @@ nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t po
 nbcolli_cost_time nbcolli_cost_rounds(const nbcolli_cost_call *c, uint64_t rounds, uint64_t bytes, uint64_t worked,
                                       int is_shift)
 {
+    uint64_t left = nbcolli_cost_least(UINT64_C(1) << rounds, c->ranks); /* the others have folded */
     nbcolli_cost_time sum = rounds * worked * c->gamma;
 
     for (uint64_t i = 0; i < rounds; i++) {
         uint64_t distance = UINT64_C(1) << i;
-        const nbcolli_cost_level l = is_shift ? nbcolli_cost_round(c, distance) : nbcolli_cost_pairs(c, distance, 2);
+        const nbcolli_cost_level l =
+            is_shift ? nbcolli_cost_round(c, distance) : nbcolli_cost_partners(c, distance, 2, left);
         sum += nbcolli_cost_message(&l, bytes);
     }
     return sum;
@@ -352,7 +374,7 @@ nbcolli_cost_time nbcolli_cost_halving(const nbcolli_cost_call *c, uint64_t work
     nbcolli_cost_time sum = 0;
 
     for (uint64_t parts = 2; parts <= c->ranks; parts *= 2) {
-        const nbcolli_cost_level l = nbcolli_cost_pairs(c, is_nearest_first ? parts / 2 : power / parts, 2);
+        const nbcolli_cost_level l = nbcolli_cost_partners(c, is_nearest_first ? parts / 2 : power / parts, 2, power);
         sum += nbcolli_cost_message(&l, c->bytes / parts) + worked * (c->bytes / parts) * c->gamma;
     }
     return sum;

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,34 @@ static void check_points(const json_t *root, size_t points)
     }
 }
 
+/* What is said of a candidate beside its time. */
+static json_t *parameters_of(const json_t *time)
+{
+    json_t *all = json_copy((json_t *)(uintptr_t)time);
+    json_object_del(all, "us");
+    json_object_del(all, "noise");
+    return all;
+}
+
+static void candidates_differ_in_what_is_said_of_them(void **state)
+{
+    json_t *root = output_of("tune --simulate --ranks 32 --bytes 6000 allgather bcast --json"), *point;
+    size_t i;
+    (void)state;
+    json_array_foreach(json_object_get(root, "points"), i, point)
+    {
+        json_t *times = json_object_get(point, "times");
+        for (size_t k = 0; k < json_array_size(times); k++)
+            for (size_t l = 0; l < k; l++) {
+                json_t *one = parameters_of(json_array_get(times, k)), *other = parameters_of(json_array_get(times, l));
+                assert_false(json_equal(one, other));
+                json_decref(one);
+                json_decref(other);
+            }
+    }
+    json_decref(root);
+}
+
 static void simulated_rules_make_up_for_the_penalty_and_are_read_back(void **state)
 {
     char file[] = "/tmp/nbcoll_tune_XXXXXX", arguments[256];
@@ -138,6 +167,7 @@ static void all_operations_are_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(candidates_differ_in_what_is_said_of_them),
         cmocka_unit_test(simulated_rules_make_up_for_the_penalty_and_are_read_back),
         cmocka_unit_test(all_operations_are_measured),
     };
