@@ -16,7 +16,9 @@
  * sleep: on a completion channel.
  *
  * A rank that ends without closing its endpoint is found by what is sent to it: a probe, if nothing else. It is
- * reported lost when the device has retried as often as it may; `probe_ms` and `timeout` say how soon that is.
+ * reported lost when the device has retried as often as it may; `probe_ms` and `timeout` say how soon that is. The
+ * reason (nbcoll_failure.reason) is then libibverbs' text of the completion's status, and the vendor's own code for it
+ * (ibv_wc.vendor_err; 0 if there is none); where the device refused a call, its errno.
  *
  * This part of nbcoll is optional: a library of its own that needs libibverbs (pkg-config: nbcoll_verbs; CMake: the
  * component `verbs`, target nbcoll::verbs). The core knows nothing of it. Its memory comes from the host's hooks, but

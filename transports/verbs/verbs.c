@@ -38,7 +38,7 @@ static void nbcolli_verbs_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport
     const nbcolli_verbs_peer *p = &e->peer[peer];
 
     if (p->error) {
-        out->code = (int)p->error;
+        out->code = (int)p->vendor_error; /* 0 of a device that has none */
         out->text = ibv_wc_status_str((enum ibv_wc_status)p->error);
     } else if (p->state == NBCOLLI_VERBS_LOST && !p->knows_its) {
         out->code = 0;

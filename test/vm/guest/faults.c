@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <infiniband/verbs.h>
 
 #include "board.h"
 #include "crew.h"
@@ -149,6 +151,12 @@ static void receive_from_the_dead(int rank, void *user)
     told_in_time("a rank that only receives", since);
     nbcoll_comm_failure(m.comm, &failure);
     CHECK(failure.rank == 0);
+    if (nbcoll_comm_size(m.comm) == 2) { /* nobody else can have told it */
+        char text[200];
+        nbcoll_failure_text(&failure, text, sizeof text);
+        puts(text);
+        CHECK(failure.reason.text && strcmp(failure.reason.text, ibv_wc_status_str(IBV_WC_RETRY_EXC_ERR)) == 0);
+    }
     leave(&m);
 }
 
