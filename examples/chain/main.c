@@ -79,7 +79,8 @@ int main(void)
         ;
     int wrong = demonstrate(&chain_algorithms[0], comm) | demonstrate(&chain_algorithms[1], comm);
     for (int r = 0; r < RANKS; r++)
-        nbcoll_context_free(context[r]);
+        while (nbcoll_context_free(context[r]) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(context[r]); /* the last messages are on their way */
     nbcoll_loopback_free(world);
     return wrong;
 }

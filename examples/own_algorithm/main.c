@@ -82,7 +82,8 @@ static int run(nbcoll_schedule *schedule[])
     }
     for (int r = 0; r < RANKS && s == NBCOLL_OK; r++) {
         fprintf(stderr, "rank %d has %s\n", r, all[r]);
-        nbcoll_context_free(context[r]);
+        while (nbcoll_context_free(context[r]) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(context[r]); /* the last messages are on their way */
         nbcoll_schedule_free(schedule[r]);
     }
     nbcoll_loopback_free(world);

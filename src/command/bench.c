@@ -108,6 +108,9 @@ static int take_option(void *user, int option, const char *value)
     case 'O':
         b->plan.transport = catalogue_transport(value);
         return b->plan.transport ? 0 : COMMAND_USAGE;
+    case 'K':
+        b->plan.is_checked = 1;
+        return 0;
     case 'X':
         b->is_relaxed = 1;
         return 0;
@@ -153,6 +156,7 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
         {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
         {"relaxed", no_argument, NULL, 'X'},         {"transport", required_argument, NULL, 'O'},
+        {"check", no_argument, NULL, 'K'},
         COMMAND_NODES_OPTIONS,                       COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
@@ -240,7 +244,11 @@ static int check_size(benchmark *b)
     nbcoll_case c = bench_case(&b->plan, NULL);
     nbcoll_meaning meaning = {.size = sizeof meaning};
     nbcoll_status why = nbcoll_meaning_of(&c, 0, &meaning);
-    return why ? command_refuse_case(b->self, &c, why) : 0;
+    if (why)
+        return command_refuse_case(b->self, &c, why);
+    if (b->plan.is_checked && !bench_can_check(&b->plan))
+        return command_refuse(b->self, "--check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC");
+    return 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
@@ -428,8 +436,12 @@ const command command_bench = {
     "  --noise US        each rank comes late at random, by so many at most (0); seeded\n"
     "  --rounds N        (20) of\n"
     "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
+    "  --check           looks at all results, before the measurement and after it, of three calls of each form on\n"
+    "                    other data; a wrong one ends the run\n"
     "  --csv, --json     instead of the table\n"
-    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n"
+    "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n",
+    run,
+    ":",
     "--against compares with openmpi, openmpi-no-cma (without cross memory attach), mpich (with commas), or mpi: all.\n"
     "A program, started by the MPI's mpirun, holds both; ranks are bound to cores and, where allowed, real-time.\n"
     "Batches of all forms take turns; a spin barrier that is neither library's separates iterations; a batch in\n"
@@ -444,7 +456,4 @@ const command command_bench = {
     "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
     "  --parts           also the parts of a persistent operation's time: calls, copies, lines, waiting\n"
     "  --relaxed         be kind to other programs: to try it out, not to measure\n",
-    run,
-    ":",
-    NULL,
 };

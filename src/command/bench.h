@@ -51,6 +51,7 @@ typedef struct bench_plan {
     const char *bind;       /* as in run_bind_find */
     nbcoll_transport_open *transport; /* opens the ranks' ends; null: they are over shm */
     unsigned only;          /* these forms, 1 << each; 0: all */
+    int is_checked;         /* results are looked at, before and after the measurement */
     nbcoll_terms *terms;    /* null; or where those of the crew's communicator, without rules, are left */
 } bench_plan;
 
@@ -91,6 +92,15 @@ int bench_has_root(nbcoll_operation operation);
 /* The bytes of a send or a receive buffer that are enough for any rank. */
 size_t bench_buffer_bytes(const bench_plan *plan);
 
+/* ---- bench_check.c: are results right? ------------------------------------------------------------------------- */
+
+/* Does it know what the results of the plan must be? */
+int bench_can_check(const bench_plan *plan);
+/* Gives a rank the input of a round, and spoils its receive buffer. */
+void bench_fill(const bench_plan *plan, int rank, unsigned round, unsigned char *send, unsigned char *recv);
+/* The first wrong byte of its receive buffer, after that; SIZE_MAX: there is none. */
+size_t bench_wrong_at(const bench_plan *plan, int rank, unsigned round, const unsigned char *recv);
+
 /* ---- bench_rank.c: what each rank does ------------------------------------------------------------------------- */
 
 /* What the ranks of a crew share: each its own row of samples. */
@@ -103,6 +113,8 @@ nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_co
 /* Notes that a rank has failed, so that the others give up. The first status stays. */
 void bench_fail(bench_shared *shared, nbcoll_status status);
 nbcoll_status bench_failure(bench_shared *shared);
+/* Which result was wrong, where the failure is ERR_VERIFY: "slots, start + wait: rank 1 has a wrong byte 8". */
+const char *bench_wrong(const bench_shared *shared);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
 

@@ -97,6 +97,9 @@ int bench_run(const command *self, const bench_plan *plan, bench_result results[
     nbcoll_status status = measure(&c);
     if (status == NBCOLL_OK)
         bench_collect(plan, c.shared, results);
+    else if (status == NBCOLL_ERR_VERIFY)
+        command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
+                       plan->count, bench_wrong(c.shared));
     else
         command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
                        plan->count, nbcoll_status_text(status));

@@ -4,12 +4,13 @@
  * each form of each entry, and so on for so many rounds. */
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 
-enum { WARM = 100, WARM_BATCH = 2, CALIBRATION = 100000 };
+enum { WARM = 100, WARM_BATCH = 2, CALIBRATION = 100000, CHECKS = 3 };
 
 #define PATIENCE 1000                   /* looks at the others until one may have lost its core to other programs */
 #define POOL ((size_t)16 << 20)         /* bytes of the changing buffers: more than a private cache holds */
@@ -21,6 +22,8 @@ struct bench_shared {
     double loops;   /* of work(): in a microsecond; then in the computation */
     command_chosen chosen[BENCH_ENTRIES]; /* rank 0's */
     nbcoll_terms terms;                   /* of the crew's communicator, without rules */
+    char wrong[120];                      /* of the rank that set `failed` to ERR_VERIFY; soon after that */
+    atomic_int is_told;
     _Alignas(128) atomic_ulong met;
     _Alignas(128) double sample[]; /* [ranks][entries][BENCH_FORMS][rounds * iterations] */
 };
@@ -73,6 +76,11 @@ void bench_fail(bench_shared *s, nbcoll_status status)
 nbcoll_status bench_failure(bench_shared *s)
 {
     return (nbcoll_status)atomic_load(&s->failed);
+}
+
+const char *bench_wrong(const bench_shared *s)
+{
+    return s->wrong;
 }
 
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
@@ -196,14 +204,9 @@ static nbcoll_status compute(rank *me, int is_testing)
     return status == NBCOLL_PENDING ? NBCOLL_OK : status;
 }
 
-static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us)
+static nbcoll_status perform(rank *me, size_t entry, bench_form form, size_t buffer)
 {
-    size_t buffer = take_buffers(me, entry);
-    nbcoll_status status = meet(me);
-    if (status != NBCOLL_OK)
-        return status;
-    dawdle(me);
-    double at = bench_now();
+    nbcoll_status status = NBCOLL_OK;
     if (form == BENCH_BLOCKING)
         status = block_all(me, entry, buffer);
     if (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED)
@@ -212,7 +215,60 @@ static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us
         status = compute(me, form == BENCH_OVERLAPPED);
     if (status == NBCOLL_OK && (form == BENCH_NONBLOCKING || form == BENCH_OVERLAPPED))
         status = wait_all(me);
+    return status;
+}
+
+static nbcoll_status iterate(rank *me, size_t entry, bench_form form, double *us)
+{
+    size_t buffer = take_buffers(me, entry);
+    nbcoll_status status = meet(me);
+    if (status != NBCOLL_OK)
+        return status;
+    dawdle(me);
+    double at = bench_now();
+    status = perform(me, entry, form, buffer);
     *us = bench_now() - at;
+    return status;
+}
+
+/* ---- are the results right? ------------------------------------------------------------------------------------ */
+
+/* The first rank that finds something wrong says what. */
+static nbcoll_status tell_wrong(rank *me, size_t entry, bench_form form, size_t at)
+{
+    static const char *const names[] = {"blocking", "start + wait", "start + compute + wait"};
+    const nbcoll_algorithm *algorithm = me->plan->entry[entry].choice.algorithm;
+    int nobody = 0;
+    if (atomic_compare_exchange_strong(&me->shared->is_told, &nobody, 1))
+        snprintf(me->shared->wrong, sizeof me->shared->wrong, "%s, %s: rank %d has a wrong byte %zu",
+                 algorithm ? algorithm->name : "default", names[form], me->number, at);
+    return NBCOLL_ERR_VERIFY;
+}
+
+static nbcoll_status check_once(rank *me, size_t entry, bench_form form, unsigned round)
+{
+    size_t first = take_buffers(me, entry), end = first + (size_t)me->plan->instances;
+    for (size_t b = first; b < end; b++)
+        bench_fill(me->plan, me->number, round + (unsigned)b, me->send + b * me->stride, me->recv + b * me->stride);
+    nbcoll_status status = meet(me);
+    if (status == NBCOLL_OK)
+        status = perform(me, entry, form, first);
+    for (size_t b = first; b < end && status == NBCOLL_OK; b++) {
+        size_t at = bench_wrong_at(me->plan, me->number, round + (unsigned)b, me->recv + b * me->stride);
+        if (at != SIZE_MAX)
+            status = tell_wrong(me, entry, form, at);
+    }
+    return status;
+}
+
+/* Each form of each entry, a few times on other data. */
+static nbcoll_status check(rank *me)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (size_t e = 0; e < me->plan->entries && me->plan->is_checked; e++)
+        for (int form = 0; form < BENCH_COMPUTING; form++)
+            for (unsigned round = 0; round < CHECKS && status == NBCOLL_OK; round++)
+                status = check_once(me, e, (bench_form)form, round);
     return status;
 }
 
@@ -285,6 +341,8 @@ static nbcoll_status measure(rank *me)
     nbcoll_status status = time_work(me);
     if (status == NBCOLL_OK)
         status = calibrate(me);
+    if (status == NBCOLL_OK)
+        status = check(me);
     for (int round = 0; round < me->plan->rounds; round++)
         for (size_t e = 0; e < me->plan->entries; e++)
             for (int i = 0; i < BENCH_FORMS && status == NBCOLL_OK; i++) { /* each comes first in its turn */
@@ -292,6 +350,8 @@ static nbcoll_status measure(rank *me)
                 if (!me->plan->only || me->plan->only & 1u << form)
                     status = batch(me, e, form, round);
             }
+    if (status == NBCOLL_OK)
+        status = check(me);
     return status == NBCOLL_OK ? meet(me) : status;
 }
 

@@ -28,7 +28,7 @@ typedef struct command {
     /* Its options of one letter, as getopt takes them, after a colon. Before that a '+' where the words after the
      * options are a program with options of its own: then --help is the subcommand's to find. */
     const char *letters;
-    const char *more; /* goes on with the help, or null */
+    const char *more; /* of its help; or null. A literal has 4095 characters at most */
 } command;
 
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,

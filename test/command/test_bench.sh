@@ -56,6 +56,14 @@ refuses "nbcoll bench: --nodes takes $sizes, not '2y'" bench bcast --nodes 2y
 
 succeeds bench bcast --algorithm tree_pipelined --count 100 --segment 100 --arity 2 $tiny
 
+# results are looked at: of all operations, in each form, with buffers of both kinds
+all="barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall alltoallv alltoallw"
+succeeds bench $all reduce_scatter reduce_scatter_block scan exscan --check --count 3,700 --ranks 3 --instances 2 \
+    --buffers both --rounds 1 --iterations 1
+succeeds bench allreduce --check --count 100 --type INT8 --op BXOR $tiny
+refuses "nbcoll bench: --check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC" \
+    bench bcast allreduce --check --type INT_INT --op MINLOC
+
 # CSV: as many fields in each line as it has titles
 succeeds bench barrier scan --count 9 --csv --threads $tiny
 [ "$(wc -l <"$work/out")" -eq 3 ] || fail "not three lines"

@@ -67,6 +67,11 @@ prints '### allgather two_ways'
 if "$nbcoll" info | grep -q shm; then
     own bench allgather --algorithm two_ways,ring --ranks 2 --count 4 --rounds 2 --iterations 5 --csv
     grep -q 'allgather.*two_ways' out || fail "not measured"
+    own bench allgather --algorithm two_ways --check --ranks 3 --count 4 --rounds 1 --iterations 2
+    run --algorithms ./broken.so bench allgather --algorithm two_ways --check --ranks 3 --count 4 --rounds 1 --iterations 2
+    [ "$status" -eq 3 ] || fail "--check of the broken one: exit status $status"
+    grep -q '^nbcoll bench: allgather of 3 ranks, 4 elements: two_ways, blocking: rank . has a wrong byte [0-9]*$' err ||
+        fail "--check does not say what is wrong"
     build transport.so "$examples/own_transport/socket.c" "$examples/own_transport/bootstrap.c" \
         "$examples/own_transport/plugin.c"
     own bench allgather --algorithm two_ways --transport transport.so --ranks 2 --count 4 --rounds 2 --iterations 5 --csv
