@@ -28,7 +28,8 @@ typedef struct benchmark {
     int is_special;      /* an option was given that does not go with it */
     int operations;
     nbcoll_operation operation[NBCOLL_OPERATION_COUNT];
-    json_t *results;
+    int has_pairs;  /* the point-to-point baseline is measured, too */
+    json_t *results, *pairs;
     command_bar bar;
 } benchmark;
 
@@ -61,17 +62,36 @@ static int take_buffers(const command *self, const char *value, int *out)
     return command_refuse(self, "--buffers is reused, changing or both, not '%s'", value);
 }
 
+/* An option without a value. 0: it is none of these. */
+static int take_switch(benchmark *b, int option)
+{
+    static const char formats[] = {[BENCH_CSV] = 'v', [BENCH_JSON] = 'j', [BENCH_OSU] = 'U'};
+    int *const set = option == 'T'   ? &b->plan.are_threads
+                     : option == 'K' ? &b->plan.is_checked
+                     : option == 'Q' ? &b->has_pairs
+                     : option == 'S' ? &b->has_parts
+                     : option == 'X' ? &b->is_relaxed
+                                     : NULL;
+    if (set)
+        *set = 1;
+    for (int format = BENCH_CSV; format <= BENCH_OSU; format++)
+        if (option == formats[format]) {
+            b->format = (bench_format)format;
+            return 1;
+        }
+    return set != NULL;
+}
+
 static int take_option(void *user, int option, const char *value)
 {
     benchmark *b = user;
     b->is_special |= !strchr("pcBRIvjPAMSX", option);
+    if (take_switch(b, option))
+        return 0;
     int status = command_rules_take(b->self, &b->rules, option, value);
     if (status != 1)
         return status;
     switch (option) {
-    case 'T':
-        b->plan.are_threads = 1;
-        return 0;
     case 'B':
         return take_buffers(b->self, value, &b->buffers);
     case 'm':
@@ -90,30 +110,15 @@ static int take_option(void *user, int option, const char *value)
         return take_real(b->self, "noise", value, &b->plan.noise);
     case 'w':
         return run_bind_take(b->self, value, &b->plan.bind);
-    case 'v':
-        b->format = BENCH_CSV;
-        return 0;
-    case 'j':
-        b->format = BENCH_JSON;
-        return 0;
     case 'P':
         b->plot = value;
         return bench_can_plot(b->self, value);
     case 'A':
         b->against = value;
         return 0;
-    case 'S':
-        b->has_parts = 1;
-        return 0;
     case 'O':
         b->plan.transport = catalogue_transport(value);
         return b->plan.transport ? 0 : COMMAND_USAGE;
-    case 'K':
-        b->plan.is_checked = 1;
-        return 0;
-    case 'X':
-        b->is_relaxed = 1;
-        return 0;
     case 'M':
         b->mood = value[0];
         if (strlen(value) == 1 && strchr("SCX", value[0]))
@@ -127,7 +132,7 @@ static int take_option(void *user, int option, const char *value)
 static int take_words(benchmark *b, int words, char *word[])
 {
     int status = 0;
-    if (words == 0 && !b->against)
+    if (words == 0 && !b->against && !b->has_pairs)
         return command_refuse(b->self, "it takes operations; nbcoll info lists them");
     for (int i = 0; i < words && !status; i++) {
         command_cases one = {.operation = -1};
@@ -156,7 +161,8 @@ static int take_arguments(benchmark *b, int argc, char *argv[])
         {"plot", required_argument, NULL, 'P'},      {"against", required_argument, NULL, 'A'},
         {"mood", required_argument, NULL, 'M'},      {"parts", no_argument, NULL, 'S'},
         {"relaxed", no_argument, NULL, 'X'},         {"transport", required_argument, NULL, 'O'},
-        {"check", no_argument, NULL, 'K'},
+        {"check", no_argument, NULL, 'K'},           {"osu", no_argument, NULL, 'U'},
+        {"point-to-point", no_argument, NULL, 'Q'},
         COMMAND_NODES_OPTIONS,                       COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0}};
     int status = command_take_options(b->self, argc, argv, options, take_option, b);
@@ -263,10 +269,40 @@ static int measure(benchmark *b)
     for (size_t e = 0; e < b->plan.entries && !status; e++) {
         json_t *row = bench_row(&b->plan, e, &results[e], mood);
         command_bar_clear(&b->bar);
-        bench_print_row(b->format, row);
+        bench_print_row(b->format, row, json_array_get(b->results, json_array_size(b->results) - 1));
         json_array_append_new(b->results, row);
     }
     command_bar_add(&b->bar, 1, nbcoll_operation_name(b->plan.operation));
+    return status;
+}
+
+/* The point-to-point baseline, in each size. */
+static int measure_pairs(benchmark *b)
+{
+    int status = 0;
+    for (size_t c = 0; c < b->cases.counts && !status; c++) {
+        bench_plan plan = b->plan;
+        bench_result result;
+        bench_mood mood[2];
+        plan.is_pair = 1;
+        plan.ranks = 2;
+        plan.entries = 1;
+        plan.entry[0] = (bench_entry){.is_changing = 0};
+        plan.nodes = NULL;
+        plan.terms = NULL;
+        plan.count = b->cases.count[c];
+        plan.reduction = b->cases.reduction;
+        mood[0] = bench_probe(b->self, plan.bind);
+        status = bench_run(b->self, &plan, &result);
+        mood[1] = bench_probe(b->self, plan.bind);
+        if (status)
+            break;
+        json_t *row = bench_pair_row(&plan, &result, mood);
+        bench_print_pair(b->format, row, c == 0);
+        json_array_append_new(b->pairs, row);
+    }
+    if (!status && b->operations && b->format != BENCH_JSON)
+        puts("");
     return status;
 }
 
@@ -314,23 +350,30 @@ static void print_results(benchmark *b)
                             b->plan.instances, "tests", b->plan.tests, "rounds", b->plan.rounds, "iterations",
                             b->plan.iterations, "compute", b->plan.compute, "late", b->plan.late, "noise",
                             b->plan.noise, "results", b->results);
+    if (b->has_pairs)
+        json_object_set(all, "point_to_point", b->pairs);
     command_print_json(all);
 }
 
 static int measure_all(benchmark *b)
 {
     b->results = json_array();
+    b->pairs = json_array();
+    int status = b->has_pairs ? measure_pairs(b) : 0;
     command_bar_begin(&b->bar, b->bar.total);
-    bench_print_head(b->format);
-    int status = each_run(b, measure);
+    if (!status && b->operations)
+        bench_print_head(b->format);
+    if (!status)
+        status = each_run(b, measure);
     command_bar_clear(&b->bar);
-    if (!status && b->format == BENCH_TABLE)
+    if (!status && b->format == BENCH_TABLE && b->operations)
         bench_explain_moods();
     if (!status && b->format == BENCH_JSON)
         print_results(b);
     if (!status && b->plot)
         status = bench_plot(b->self, b->plot, b->results);
     json_decref(b->results);
+    json_decref(b->pairs);
     return status;
 }
 
@@ -380,6 +423,8 @@ static int run(const command *self, int argc, char *argv[])
     take_defaults(&b);
     if (!status && (b.mood || b.has_parts || b.is_relaxed))
         status = command_refuse(self, "--%s goes with --against", b.mood ? "mood" : b.has_parts ? "parts" : "relaxed");
+    if (!status && b.has_pairs && b.format == BENCH_CSV)
+        status = command_refuse(self, "--point-to-point has no --csv");
     if (!status)
         status = check_algorithms(&b);
     chosen.file = b.rules.file;
@@ -438,7 +483,10 @@ const command command_bench = {
     "  --iterations N    (50) of each form with each algorithm and kind of buffers\n"
     "  --check           looks at all results, before the measurement and after it, of three calls of each form on\n"
     "                    other data; a wrong one ends the run\n"
+    "  --point-to-point  first the baseline in each size: half a round trip between two ranks, and what up to 64\n"
+    "                    messages in flight one way carry; operations may be left out then. Not in CSV\n"
     "  --csv, --json     instead of the table\n"
+    "  --osu             columns as the OSU benchmarks print them, of blocking and nonblocking calls: means\n"
     "  --plot FILE       draw the medians by gnuplot: .svg, .png or .pdf; 0 bytes as 1, less than 0.01 us as 0.01\n\n",
     run,
     ":",

@@ -51,6 +51,7 @@ typedef struct bench_plan {
     const char *bind;       /* as in run_bind_find */
     nbcoll_transport_open *transport; /* opens the ranks' ends; null: they are over shm */
     unsigned only;          /* these forms, 1 << each; 0: all */
+    int is_pair;            /* the point-to-point baseline of this size, by two ranks */
     int is_checked;         /* results are looked at, before and after the measurement */
     nbcoll_terms *terms;    /* null; or where those of the crew's communicator, without rules, are left */
 } bench_plan;
@@ -58,6 +59,7 @@ typedef struct bench_plan {
 /* Microseconds of one iteration. */
 typedef struct bench_spread {
     double least, lower, median, upper, most; /* lower, upper: the quartiles */
+    double mean;
 } bench_spread;
 
 typedef struct bench_result {
@@ -110,6 +112,8 @@ size_t bench_shared_bytes(const bench_plan *plan);
 void bench_shared_init(const bench_plan *plan, bench_shared *shared); /* zeroed before */
 /* The life of a rank, between opening its end and closing it. */
 nbcoll_status bench_rank(const bench_plan *plan, bench_shared *shared, nbcoll_context *context, nbcoll_comm *comm);
+/* Where a rank leaves its times: [rounds * iterations]. */
+double *bench_samples(const bench_plan *plan, bench_shared *shared, int rank, size_t entry, bench_form form);
 /* Notes that a rank has failed, so that the others give up. The first status stays. */
 void bench_fail(bench_shared *shared, nbcoll_status status);
 nbcoll_status bench_failure(bench_shared *shared);
@@ -117,6 +121,14 @@ nbcoll_status bench_failure(bench_shared *shared);
 const char *bench_wrong(const bench_shared *shared);
 /* Once, when the crew has ended. */
 void bench_collect(const bench_plan *plan, bench_shared *shared, bench_result results[]);
+
+/* ---- bench_pair.c: the point-to-point baseline ------------------------------------------------------------------ */
+
+/* Messages of so many bytes that are in flight one way, at most BENCH_WINDOW. */
+#define BENCH_WINDOW 64
+int bench_window(size_t bytes);
+/* The life of one of two ranks. BLOCKING are the times of a round trip, NONBLOCKING those of a window. */
+nbcoll_status bench_pair(const bench_plan *plan, bench_shared *shared, nbcoll_comm *comm);
 
 /* ---- bench_crew.c: the ranks as processes or threads ----------------------------------------------------------- */
 
@@ -140,12 +152,15 @@ bench_spread bench_spread_of(double sample[], size_t n);
 
 /* ---- bench_output.c -------------------------------------------------------------------------------------------- */
 
-typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
+typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON, BENCH_OSU } bench_format;
 
 /* One entry's result as an object. */
 json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *result, const bench_mood mood[2]);
 void bench_print_head(bench_format format);
-void bench_print_row(bench_format format, json_t *row);
+void bench_print_row(bench_format format, json_t *row, const json_t *before); /* the row before, or null */
+/* The same of the point-to-point baseline, whose rows come first. CSV has none. */
+json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const bench_mood mood[2]);
+void bench_print_pair(bench_format format, const json_t *row, int is_first);
 /* What the letters of a table's column mean, in a line below it. */
 void bench_explain_moods(void);
 

@@ -10,7 +10,7 @@
 
 #define BYTE_UNTOUCHED 0xa5 /* in receive buffers, before */
 
-/* ---- elements of reductions: small whole numbers, so that no order of operands rounds --------------------------------- */
+/* ---- elements of reductions: small whole numbers, so that no order of operands rounds -------------------------- */
 
 #define CHECKED_TYPES(X)                                                                                               \
     X(BYTE, unsigned char) X(INT8, int8_t) X(INT16, int16_t) X(INT32, int32_t) X(INT64, int64_t) X(UINT8, uint8_t)     \

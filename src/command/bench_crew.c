@@ -60,7 +60,8 @@ static void live(void *user, int rank)
     run_bind_here(c->binding, rank); /* where it cannot be, the rank runs anywhere */
     nbcoll_status status = open_rank(c, rank, &context, &comm);
     if (status == NBCOLL_OK)
-        status = bench_rank(c->plan, c->shared, context, comm);
+        status = c->plan->is_pair ? bench_pair(c->plan, c->shared, comm)
+                                  : bench_rank(c->plan, c->shared, context, comm);
     if (status == NBCOLL_OK)
         status = close_rank(context, comm);
     if (status != NBCOLL_OK)
@@ -101,7 +102,8 @@ int bench_run(const command *self, const bench_plan *plan, bench_result results[
         command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
                        plan->count, bench_wrong(c.shared));
     else
-        command_refuse(self, "%s of %d ranks, %zu elements: %s", nbcoll_operation_name(plan->operation), plan->ranks,
+        command_refuse(self, "%s of %d ranks, %zu elements: %s",
+                       plan->is_pair ? "point-to-point" : nbcoll_operation_name(plan->operation), plan->ranks,
                        plan->count, nbcoll_status_text(status));
     crew_unshare(c.shared, bytes);
     run_bind_free(binding);

@@ -14,7 +14,7 @@ static const char *const form_names[BENCH_FORMS] = {"blocking", "nonblocking", "
 
 static json_t *spread_object(const bench_spread *s)
 {
-    return json_pack("{s:f, s:f, s:f}", "min", s->least, "median", s->median, "max", s->most);
+    return json_pack("{s:f, s:f, s:f, s:f}", "min", s->least, "median", s->median, "mean", s->mean, "max", s->most);
 }
 
 static json_t *mood_object(const bench_mood *mood)
@@ -46,9 +46,26 @@ json_t *bench_row(const bench_plan *plan, size_t entry, const bench_result *resu
         json_object_set_new(row, "overlap", json_real(1 - left / form[BENCH_NONBLOCKING].median));
     if (form[BENCH_BLOCKING].median > 0)
         json_object_set_new(row, "saved", json_real(1 - left / form[BENCH_BLOCKING].median));
+    json_object_set_new(row, "iterations", json_integer(plan->rounds * plan->iterations));
     json_object_set_new(row, "mood_before", mood_object(&mood[0]));
     json_object_set_new(row, "mood_after", mood_object(&mood[1]));
     return row;
+}
+
+/* Half of a round trip; and what a window of messages and its answer carry a second. */
+json_t *bench_pair_row(const bench_plan *plan, const bench_result *result, const bench_mood mood[2])
+{
+    const bench_spread *trip = &result->form[BENCH_BLOCKING], *window = &result->form[BENCH_NONBLOCKING];
+    bench_spread half = {trip->least / 2, trip->lower / 2, trip->median / 2,
+                         trip->upper / 2, trip->most / 2,  trip->mean / 2};
+    size_t bytes = plan->count * nbcoll_type_size(plan->reduction.type);
+    int messages = bench_window(bytes);
+    double carried = (double)bytes * messages;
+    return json_pack("{s:s, s:I, s:i, s:o, s:i, s:f, s:o, s:o}", "operation", "point-to-point", "bytes",
+                     (json_int_t)bytes, "iterations", plan->rounds * plan->iterations, "latency",
+                     spread_object(&half), "messages", messages, "megabytes_per_second",
+                     window->median > 0 ? carried / window->median : 0, "mood_before", mood_object(&mood[0]),
+                     "mood_after", mood_object(&mood[1]));
 }
 
 static const char *text_of(const json_t *row, const char *key)
@@ -139,12 +156,53 @@ static void print_csv_row(const json_t *row)
            text_of(row, "reason"));
 }
 
-void bench_print_row(bench_format format, json_t *row)
+/* The columns that the OSU benchmarks print of blocking calls, then those of nonblocking ones; they are means. */
+static void print_osu_row(const json_t *row, const json_t *before)
+{
+    double bytes = (double)number_of(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
+    int is_next = before && json_equal(json_object_get(before, "operation"), json_object_get(row, "operation")) &&
+                  json_equal(json_object_get(before, "ranks"), json_object_get(row, "ranks"));
+    if (!is_next)
+        printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
+               before ? "\n" : "", text_of(row, "operation"), number_of(row, "ranks"), "# Size", "Avg Latency(us)",
+               "Min Latency(us)", "Max Latency(us)", "Iterations", "Overall(us)", "Compute(us)", "Pure Comm.(us)",
+               "Overlap(%)", "Bandwidth(MB/s)", "Algorithm");
+    double overlap = 100 * real_of(row, "overlap");
+    printf("%-10.0f %15.2f %15.2f %15.2f %10lld %12.2f %12.2f %14.2f %10.2f %15.2f  %s\n", bytes,
+           latency, time_of(row, form_names[BENCH_BLOCKING], "min"), time_of(row, form_names[BENCH_BLOCKING], "max"),
+           number_of(row, "iterations"), time_of(row, form_names[BENCH_OVERLAPPED], "mean"),
+           time_of(row, form_names[BENCH_COMPUTING], "mean"), time_of(row, form_names[BENCH_NONBLOCKING], "mean"),
+           overlap > 0 ? overlap : 0, latency > 0 ? bytes / latency : 0, text_of(row, "served_by"));
+}
+
+void bench_print_pair(bench_format format, const json_t *row, int is_first)
+{
+    double bandwidth = real_of(row, "megabytes_per_second");
+    if (format == BENCH_OSU) {
+        if (is_first)
+            printf("# nbcoll point-to-point, 2 ranks\n%-10s %15s %15s %15s %10s %15s\n", "# Size", "Avg Latency(us)",
+                   "Min Latency(us)", "Max Latency(us)", "Iterations", "Bandwidth(MB/s)");
+        printf("%-10lld %15.2f %15.2f %15.2f %10lld %15.2f\n", number_of(row, "bytes"),
+               time_of(row, "latency", "mean"), time_of(row, "latency", "min"),
+               time_of(row, "latency", "max"), number_of(row, "iterations"), bandwidth);
+    } else if (format == BENCH_TABLE) {
+        double median = time_of(row, "latency", "median");
+        if (is_first)
+            printf("%-20s %24s %9s %22s %22s\n", "point-to-point", "", "bytes", "half a round trip, us",
+                   "one way, MB/s");
+        printf("%-20s %24s %9lld %22.*f %22.0f\n", "", "", number_of(row, "bytes"), digits(median), median, bandwidth);
+    }
+    fflush(stdout);
+}
+
+void bench_print_row(bench_format format, json_t *row, const json_t *before)
 {
     if (format == BENCH_TABLE)
         print_table_row(row);
     if (format == BENCH_CSV)
         print_csv_row(row);
+    if (format == BENCH_OSU)
+        print_osu_row(row, before);
     fflush(stdout); /* the next one may take a while */
 }
 

@@ -51,7 +51,7 @@ static size_t samples_of(const bench_plan *plan)
     return (size_t)plan->rounds * (size_t)plan->iterations;
 }
 
-static double *row(const bench_plan *plan, bench_shared *s, int number, size_t entry, bench_form form)
+double *bench_samples(const bench_plan *plan, bench_shared *s, int number, size_t entry, bench_form form)
 {
     return s->sample + (((size_t)number * plan->entries + entry) * BENCH_FORMS + form) * samples_of(plan);
 }
@@ -86,9 +86,9 @@ const char *bench_wrong(const bench_shared *s)
 /* Makes rank 0's samples those of the slowest rank in each iteration. */
 static double *slowest(const bench_plan *plan, bench_shared *s, size_t entry, bench_form form, size_t n)
 {
-    double *most = row(plan, s, 0, entry, form);
+    double *most = bench_samples(plan, s, 0, entry, form);
     for (int r = 1; r < plan->ranks; r++) {
-        const double *other = row(plan, s, r, entry, form);
+        const double *other = bench_samples(plan, s, r, entry, form);
         for (size_t i = 0; i < n; i++)
             most[i] = other[i] > most[i] ? other[i] : most[i];
     }
@@ -291,7 +291,7 @@ static nbcoll_status time_work(rank *me)
 /* Warms an entry up, and sees how long it takes. */
 static nbcoll_status try_entry(rank *me, size_t entry, size_t n)
 {
-    double us = 0, *to = row(me->plan, me->shared, me->number, entry, BENCH_NONBLOCKING);
+    double us = 0, *to = bench_samples(me->plan, me->shared, me->number, entry, BENCH_NONBLOCKING);
     nbcoll_status status = NBCOLL_OK;
     for (size_t i = 0; i < n && status == NBCOLL_OK; i++)
         status = iterate(me, entry, BENCH_NONBLOCKING, &us);
@@ -327,10 +327,11 @@ static nbcoll_status calibrate(rank *me)
 static nbcoll_status batch(rank *me, size_t entry, bench_form form, int round)
 {
     const bench_plan *plan = me->plan;
-    double us = 0, *to = row(plan, me->shared, me->number, entry, form) + (size_t)round * (size_t)plan->iterations;
+    double us = 0, *to = bench_samples(plan, me->shared, me->number, entry, form);
     nbcoll_status status = NBCOLL_OK;
     for (int i = 0; i < WARM_BATCH && status == NBCOLL_OK; i++)
         status = iterate(me, entry, form, &us);
+    to += (size_t)round * (size_t)plan->iterations;
     for (int i = 0; i < plan->iterations && status == NBCOLL_OK; i++)
         status = iterate(me, entry, form, &to[i]);
     return status;

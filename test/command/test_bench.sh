@@ -58,11 +58,23 @@ succeeds bench bcast --algorithm tree_pipelined --count 100 --segment 100 --arit
 
 # results are looked at: of all operations, in each form, with buffers of both kinds
 all="barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall alltoallv alltoallw"
-succeeds bench $all reduce_scatter reduce_scatter_block scan exscan --check --count 3,700 --ranks 3 --instances 2 \
+succeeds bench $all reduce_scatter reduce_scatter_block scan exscan --check --count 700 --ranks 3 --instances 2 \
     --buffers both --rounds 1 --iterations 1
 succeeds bench allreduce --check --count 100 --type INT8 --op BXOR $tiny
 refuses "nbcoll bench: --check knows integers, FLOAT and DOUBLE, and no MINLOC and MAXLOC" \
     bench bcast allreduce --check --type INT_INT --op MINLOC
+
+# the point-to-point baseline, alone and before an operation; OSU's columns, under a title for each operation
+succeeds bench --point-to-point --count 2,300 $tiny
+[ "$(wc -l <"$work/out")" -eq 3 ] || fail "not a title and two sizes"
+succeeds bench --point-to-point bcast allreduce --ranks 3 --count 2,300 --osu $tiny
+[ "$(grep -c '^# Size ' "$work/out")" -eq 3 ] || fail "not three titles"
+[ "$(grep -c '^1200 ' "$work/out")" -eq 3 ] || fail "not a row of 1200 bytes below each"
+[ -z "$(awk '/^# Size/ {gsub(/Avg Latency|Min Latency|Max Latency|Pure Comm.|# Size/, "x"); n = NF} /^[0-9]/ && NF != n' \
+    "$work/out")" ] || fail "rows and titles differ in columns"
+refuses "nbcoll bench: --point-to-point has no --csv" bench --point-to-point --csv
+succeeds bench --point-to-point barrier --json $tiny --count 2
+grep -q '"megabytes_per_second"' "$work/out" || fail "no baseline in JSON"
 
 # CSV: as many fields in each line as it has titles
 succeeds bench barrier scan --count 9 --csv --threads $tiny
