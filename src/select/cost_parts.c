@@ -288,30 +288,49 @@ static nbcolli_cost_call nbcolli_cost_group(const nbcolli_cost_call *c, uint64_t
     return near;
 }
 
+/* Does a group begin wherever a node does? */
+static int nbcolli_cost_is_whole(const nbcolli_cost_call *c, uint64_t groups)
+{
+    for (uint64_t at = c->node; c->are_blocks && at < c->ranks; at += c->node)
+        if (nbcoll_block_offset(c->ranks, (int)groups, nbcoll_block_holding(c->ranks, (int)groups, at)) != at)
+            return 0;
+    return 1;
+}
+
+/* The first rank of each group and its others, a message each. Of a group that lies on two nodes half are far. */
+static nbcolli_cost_time nbcolli_cost_others(const nbcolli_cost_call *c, uint64_t groups, uint64_t bytes)
+{
+    uint64_t others = (c->ranks - 1) / groups;
+    const nbcolli_cost_call near = nbcolli_cost_group(c, others);
+    const nbcolli_cost_level far = nbcolli_cost_crowd(c, 1);
+    nbcolli_cost_time here = nbcolli_cost_train(&near, others, bytes, 1, 0, c->node);
+    return c->nodes < 2 || nbcolli_cost_is_whole(c, groups)
+               ? here
+               : nbcolli_cost_later(here, nbcolli_cost_train_of(&far, (others + 1) / 2, bytes, 1, 0));
+}
+
 /* Each group's first rank gets the others' blocks before, and gives them all of them. */
 nbcolli_cost_time nbcolli_cost_exchange(const nbcolli_cost_call *c, uint64_t ports)
 {
-    uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks, others = (c->ranks - 1) / groups;
-    nbcolli_cost_call near = nbcolli_cost_group(c, others);
-    nbcolli_cost_time sum = block * c->copy;
+    uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks;
+    nbcolli_cost_time sum = block * c->copy + nbcolli_cost_others(c, groups, block);
 
-    sum += nbcolli_cost_train(&near, others, block, 1, 0, c->node);
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
         const nbcolli_cost_level l = nbcolli_cost_partners(c, have, ports + 1, groups);
         sum += nbcolli_cost_train_of(&l, ports, have * (c->bytes / groups), 2, 0);
     }
-    return sum + nbcolli_cost_train(&near, others, c->bytes, 1, 0, c->node);
+    return sum + nbcolli_cost_others(c, groups, c->bytes);
 }
 
 /* No round waits for another: what a first rank posts, and what its messages take on the ways to other nodes and in its
- * own, go on beside each other. */
+ * own, go on beside each other. A block has a hop in each round. */
 nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t ports)
 {
     uint64_t groups = nbcolli_cost_groups(c, ports), block = c->bytes / c->ranks, others = (c->ranks - 1) / groups;
     const nbcolli_cost_call near = nbcolli_cost_group(c, others);
     const nbcolli_cost_level beside = nbcolli_cost_crowd(&near, c->node);
     uint64_t shown = others * (c->ranks - 2); /* blocks to those of the own group */
-    nbcolli_cost_time own = shown * nbcolli_cost_own(&beside, block, 1, 0), last = 0, far = 0;
+    nbcolli_cost_time own = shown * nbcolli_cost_own(&beside, block, 1, 0), hops = 0, far = 0;
     nbcolli_cost_time here = shown * nbcolli_cost_wire(&beside, block);
 
     for (uint64_t have = 1; have < groups; have *= ports + 1) {
@@ -319,10 +338,10 @@ nbcolli_cost_time nbcolli_cost_pipelined(const nbcolli_cost_call *c, uint64_t po
         uint64_t messages = ports * have * c->ranks / groups;
         own += messages * nbcolli_cost_own(&l, block, 2, 0);
         far += messages * nbcolli_cost_wire(&l, block);
-        last = nbcolli_cost_message(&l, block) - nbcolli_cost_bytes(&l, block);
+        hops += nbcolli_cost_message(&l, block);
     }
     nbcolli_cost_time most = near.nodes > 1 || c->nodes < 2 ? far + here : nbcolli_cost_later(far, here);
-    return nbcolli_cost_train(&near, others, block, 1, 0, c->node) + last + nbcolli_cost_later(own, most);
+    return nbcolli_cost_train(&near, others, block, 1, 0, c->node) + hops + nbcolli_cost_later(own, most);
 }
 
 nbcolli_cost_time nbcolli_cost_rounds(const nbcolli_cost_call *c, uint64_t rounds, uint64_t bytes, uint64_t worked,
