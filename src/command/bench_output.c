@@ -102,9 +102,6 @@ static const char *mood_text(const json_t *row, const char *when, char text[16])
 
 void bench_print_head(bench_format format)
 {
-    if (format == BENCH_TABLE)
-        printf("%-20s %-18s %5s %9s %-8s %22s %22s %22s %8s %7s %7s  %s\n", "operation", "algorithm", "ranks", "bytes",
-               "buffers", "blocking, us", "start + wait", "start + compute + wait", "left", "overlap", "saved", "mood");
     if (format != BENCH_CSV)
         return;
     printf("operation,algorithm,ranks,kind,count,bytes,buffers");
@@ -115,7 +112,9 @@ void bench_print_head(bench_format format)
 
 void bench_explain_moods(void)
 {
-    puts("mood: us that a cache line takes between two cores, before and after: S below 0.038, C below 0.13, X above.");
+    puts("\nmood: how long a cache line takes from one core to another, before and after the\n"
+         "row: S, threads of one core (below 0.038 us); C, cores that share a cache (below\n"
+         "0.13); X, cores that share none. Compare rows of one mood. *: changing buffers.");
 }
 
 /* Digits behind the point that are worth printing. */
@@ -124,23 +123,42 @@ static int digits(double us)
     return us < 10 ? 2 : us < 100 ? 1 : 0;
 }
 
-static void print_table_row(const json_t *row)
+static int same_text(const json_t *a, const json_t *b, const char *key)
 {
-    char times[64], before[16], after[16];
-    printf("%-20s %-18s %5lld %9lld %-8s", text_of(row, "operation"), text_of(row, "algorithm"),
-           number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"));
-    for (int i = 0; i < BENCH_COMPUTING; i++) {
-        double least = time_of(row, form_names[i], "min"), median = time_of(row, form_names[i], "median");
-        double most = time_of(row, form_names[i], "max");
-        snprintf(times, sizeof times, "%.*f (%.*f..%.*f)", digits(median), median, digits(least), least, digits(most),
-                 most);
-        printf(" %22s", times);
-    }
-    printf(" %8.2f %6.0f%% %6.0f%%  %s, %s", real_of(row, "left"), 100 * real_of(row, "overlap"),
-           100 * real_of(row, "saved"), mood_text(row, "mood_before", before), mood_text(row, "mood_after", after));
+    return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+static void print_time(const json_t *row, bench_form form)
+{
+    double median = time_of(row, form_names[form], "median");
+    printf(" %8.*f", digits(median), median);
+}
+
+/* Medians, under a title for all rows of an operation. */
+static void print_title(const json_t *row, const json_t *before)
+{
+    if (before && same_text(before, row, "operation") && same_text(before, row, "ranks"))
+        return;
+    printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", text_of(row, "operation"),
+           number_of(row, "ranks"));
+    puts("                                              start +  start +            over-\n"
+         "algorithm                bytes mood blocking     wait  compute     left     lap saved\n"
+         "                                                        + wait");
+}
+
+static void print_table_row(const json_t *row, const json_t *before)
+{
+    char old[16], new[16];
+    print_title(row, before);
+    int is_changing = strcmp(text_of(row, "buffers"), "changing") == 0;
+    printf("%-20.20s%c %8lld %c,%c ", text_of(row, "algorithm"), is_changing ? '*' : ' ', number_of(row, "bytes"),
+           *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new));
+    for (int i = 0; i < BENCH_COMPUTING; i++)
+        print_time(row, (bench_form)i);
+    double left = real_of(row, "left");
+    printf(" %8.*f %5.0f%% %4.0f%%\n", digits(left), left, 100 * real_of(row, "overlap"), 100 * real_of(row, "saved"));
     if (strcmp(text_of(row, "algorithm"), "default") == 0)
-        printf("  %s: %s %s", text_of(row, "served_by"), text_of(row, "reason"), text_of(row, "why"));
-    puts("");
+        printf("  is %s: %s %s\n", text_of(row, "served_by"), text_of(row, "reason"), text_of(row, "why"));
 }
 
 static void print_csv_row(const json_t *row)
@@ -160,8 +178,7 @@ static void print_csv_row(const json_t *row)
 static void print_osu_row(const json_t *row, const json_t *before)
 {
     double bytes = (double)number_of(row, "bytes"), latency = time_of(row, form_names[BENCH_BLOCKING], "mean");
-    int is_next = before && json_equal(json_object_get(before, "operation"), json_object_get(row, "operation")) &&
-                  json_equal(json_object_get(before, "ranks"), json_object_get(row, "ranks"));
+    int is_next = before && same_text(before, row, "operation") && same_text(before, row, "ranks");
     if (!is_next)
         printf("%s# nbcoll %s, %lld ranks\n%-10s %15s %15s %15s %10s %12s %12s %14s %10s %15s  %s\n",
                before ? "\n" : "", text_of(row, "operation"), number_of(row, "ranks"), "# Size", "Avg Latency(us)",
@@ -188,9 +205,8 @@ void bench_print_pair(bench_format format, const json_t *row, int is_first)
     } else if (format == BENCH_TABLE) {
         double median = time_of(row, "latency", "median");
         if (is_first)
-            printf("%-20s %24s %9s %22s %22s\n", "point-to-point", "", "bytes", "half a round trip, us",
-                   "one way, MB/s");
-        printf("%-20s %24s %9lld %22.*f %22.0f\n", "", "", number_of(row, "bytes"), digits(median), median, bandwidth);
+            printf("%-21s %8s %22s %22s\n", "point-to-point", "bytes", "half a round trip, us", "one way, MB/s");
+        printf("%-21s %8lld %22.*f %22.0f\n", "", number_of(row, "bytes"), digits(median), median, bandwidth);
     }
     fflush(stdout);
 }
@@ -198,7 +214,7 @@ void bench_print_pair(bench_format format, const json_t *row, int is_first)
 void bench_print_row(bench_format format, json_t *row, const json_t *before)
 {
     if (format == BENCH_TABLE)
-        print_table_row(row);
+        print_table_row(row, before);
     if (format == BENCH_CSV)
         print_csv_row(row);
     if (format == BENCH_OSU)
@@ -226,11 +242,6 @@ int bench_can_plot(const command *self, const char *file)
         return 0;
     command_refuse(self, "--plot %s: gnuplot is not installed", file);
     return COMMAND_FAILED;
-}
-
-static int same_text(const json_t *a, const json_t *b, const char *key)
-{
-    return json_equal(json_object_get(a, key), json_object_get(b, key));
 }
 
 static int same_picture(const json_t *a, const json_t *b)

@@ -42,14 +42,17 @@ PATH=/nonexistent "$nbcoll" bench bcast --plot x.svg >"$work/out" 2>"$work/err" 
 
 # a table: a title, two algorithms in two sizes, and what the letters of moods mean
 succeeds bench bcast --algorithm slots,default --count 1,300 $tiny
-[ "$(wc -l <"$work/out")" -eq 6 ] || fail "not six lines"
-prints 'mood: us that a cache line takes .*'
-[ "$(grep -c '^bcast  *slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
+prints 'bcast, 2 ranks; microseconds, medians'
+prints 'mood: how long a cache line takes .*'
+[ "$(grep -c '^slots ' "$work/out")" -eq 2 ] || fail "not two rows of slots"
+[ "$(grep -c '^  is [a-z_]*: [A-Z]* ' "$work/out")" -eq 2 ] || fail "what default is, and why, is not said twice"
+[ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table is wider than 80 columns"
 
 # parameters of what is forced
 # the communicator is told of nodes: algorithms by nodes go by them, where they could not be seen otherwise
 succeeds bench bcast --algorithm hierarchical --nodes 2x2 --numbering round-robin --count 3 $tiny
-grep -q '^bcast  *hierarchical  *4 ' "$work/out" || fail "not four ranks by nodes"
+prints 'bcast, 4 ranks; .*'
+grep -q '^hierarchical ' "$work/out" || fail "not four ranks by nodes"
 succeeds bench allreduce --algorithm default,hierarchical --nodes 2,1 --count 9 $tiny
 sizes="sizes like 4x8 or 3,1,4, at most 64 of them, or 4x8/2 with domains of two ranks"
 refuses "nbcoll bench: --nodes takes $sizes, not '2y'" bench bcast --nodes 2y
@@ -93,8 +96,8 @@ grep -q '^gatherv,default,.*,flat,[A-Z]*$' "$work/out" || fail "the tree's promi
 # what rules and cost model choose is named, with the reason
 printf '[bcast]\ntree = bytes ..99 arity 1\n' >"$work/rules"
 succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rules" $tiny
-[ "$(grep -c "  tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
-[ "$(grep -c '  binomial: COST [0-9]* ns$' "$work/out")" -eq 1 ] || fail "the reason is not named"
+[ "$(grep -c "^  is tree: RULE $work/rules:2\$" "$work/out")" -eq 1 ] || fail "the rule is not named"
+[ "$(grep -c '^  is binomial: COST [0-9]* ns$' "$work/out")" -eq 1 ] || fail "the reason is not named"
 
 # `nbcoll explain --native` has the prices of the transport, and so says what a run here does: which algorithm, of small
 # data, since each run measures the price of a byte for itself
