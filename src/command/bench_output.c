@@ -131,7 +131,14 @@ static int same_text(const json_t *a, const json_t *b, const char *key)
 static void print_time(const json_t *row, bench_form form)
 {
     double median = time_of(row, form_names[form], "median");
-    printf(" %8.*f", digits(median), median);
+    printf(" %7.*f", digits(median), median);
+}
+
+/* Below -999% it is all the same how much slower. */
+static double percent(const json_t *row, const char *key)
+{
+    double part = 100 * real_of(row, key);
+    return part < -999 ? -999 : part;
 }
 
 /* Medians, under a title for all rows of an operation. */
@@ -141,9 +148,9 @@ static void print_title(const json_t *row, const json_t *before)
         return;
     printf("%s%s, %lld ranks; microseconds, medians\n", before ? "\n" : "", text_of(row, "operation"),
            number_of(row, "ranks"));
-    puts("                                              start +  start +            over-\n"
-         "algorithm                bytes mood blocking     wait  compute     left     lap saved\n"
-         "                                                        + wait");
+    puts("                                   block-  start+  start+           over-\n"
+         "algorithm               bytes mood    ing    wait compute    left    lap saved\n"
+         "                                                   + wait");
 }
 
 static void print_table_row(const json_t *row, const json_t *before)
@@ -151,12 +158,12 @@ static void print_table_row(const json_t *row, const json_t *before)
     char old[16], new[16];
     print_title(row, before);
     int is_changing = strcmp(text_of(row, "buffers"), "changing") == 0;
-    printf("%-20.20s%c %8lld %c,%c ", text_of(row, "algorithm"), is_changing ? '*' : ' ', number_of(row, "bytes"),
-           *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new));
+    printf("%-20.20s %8lld %c%c%c ", text_of(row, "algorithm"), number_of(row, "bytes"),
+           *mood_text(row, "mood_before", old), *mood_text(row, "mood_after", new), is_changing ? '*' : ' ');
     for (int i = 0; i < BENCH_COMPUTING; i++)
         print_time(row, (bench_form)i);
     double left = real_of(row, "left");
-    printf(" %8.*f %5.0f%% %4.0f%%\n", digits(left), left, 100 * real_of(row, "overlap"), 100 * real_of(row, "saved"));
+    printf(" %7.*f %5.0f%% %4.0f%%\n", digits(left), left, percent(row, "overlap"), percent(row, "saved"));
     if (strcmp(text_of(row, "algorithm"), "default") == 0)
         printf("  is %s: %s %s\n", text_of(row, "served_by"), text_of(row, "reason"), text_of(row, "why"));
 }

@@ -103,7 +103,7 @@ succeeds bench bcast --algorithm default,slots --count 2,300 --tuning "$work/rul
 # data, since each run measures the price of a byte for itself
 for operation in bcast reduce; do
     succeeds bench $operation --count 2,20,300 --type int32 $tiny
-    sed -n 's/.*  \([a-z_]*\): COST [0-9]* ns$/\1/p' "$work/out" >"$work/run"
+    sed -n 's/^  is \([a-z_]*\): COST [0-9]* ns$/\1/p' "$work/out" >"$work/run"
     [ "$(wc -l <"$work/run")" -eq 3 ] || fail "not three rows of $operation by cost"
     succeeds explain $operation --native --ranks 2 --count 2,20,300
     awk 'NR > 1 && $(NF - 2) == "COST" { print $4 }' "$work/out" >"$work/said"
