@@ -264,9 +264,10 @@ typedef struct nbcoll_queue_config {
 } nbcoll_queue_config;
 
 /* Queue pairs and completion queues, for programs (offload.h). On a pair sends meet receives in the order of both. A
- * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. Whoever executes programs
- * calls these, from one thread at a time, which may be another one than the core's; and, where local ends must be
- * registered, register_memory with LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
+ * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. An end's queues may move
+ * on only as its `wait` is called, of whatever completion queue. Whoever executes programs calls these, from one thread
+ * at a time, which may be another one than the core's; and, where local ends must be registered, register_memory with
+ * LOCAL_END and every rank (-1) as the other end, and deregister_memory. */
 typedef struct nbcoll_offload {
     size_t size;
     /* Room for so many entries. ERR_MEMORY. */

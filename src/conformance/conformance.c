@@ -26,13 +26,14 @@
 #include "shared.c"
 #include "wakeup.c"
 #include "room.c"
+#include "queues.c"
 #include "at_once.c"
 #include "process_ends.c"
 
 enum { DEADLINE_MS = 60000, SEED = 20261121 };
 #define PROMISES                                                                                                       \
     (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_LENDS |     \
-     NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED)
+     NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED | NBCOLL_CONFORMANCE_QUEUES)
 
 struct conformance_case {
     const char *name;

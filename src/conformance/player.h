@@ -169,6 +169,12 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(a_leave_ends_a_sleep)                                                                                            \
     X(a_rank_without_room_sleeps_until_there_is_some)                                                                  \
     X(what_is_promised_so_works_in_a_signal_handler)                                                                   \
+    X(a_send_on_a_queue_pair_waits_for_its_receive)                                                                    \
+    X(held_sends_go_as_many_as_are_enabled)                                                                            \
+    X(a_wait_in_a_queue_holds_back_what_stands_behind_it)                                                              \
+    X(a_full_queue_and_a_second_pair_are_refused)                                                                      \
+    X(a_message_that_does_not_fit_its_receive_is_an_error)                                                             \
+    X(a_closed_queue_pair_is_news_to_its_peer)                                                                         \
     CONCURRENT(X)
 /* Those whose ranks may be processes. */
 #define CONCURRENT(X)                                                                                                  \

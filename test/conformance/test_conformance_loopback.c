@@ -25,6 +25,7 @@ enum {
     LENDS = NBCOLL_CONFORMANCE_LENDS,
     REFUSES = NBCOLL_CONFORMANCE_REFUSES,
     SHARED = NBCOLL_CONFORMANCE_SHARED,
+    QUEUES = NBCOLL_CONFORMANCE_QUEUES,
     LEND = NBCOLL_LOOPBACK_LEND
 };
 
@@ -32,7 +33,8 @@ int main(void)
 {
 #define MOOD(text, promised, ...)                                                                                      \
     {                                                                                                                  \
-        .name = text, .promises = promised, .make = make, .destroy = destroy, .user = LOOPBACK(__VA_ARGS__)            \
+        .name = text, .promises = promised | QUEUES, .make = make, .destroy = destroy,                                 \
+        .user = LOOPBACK(__VA_ARGS__)                                                                                  \
     }
     const nbcoll_conformance moods[] = {
         MOOD("loopback", ORDERED | WAKEUP | BULK | REFUSES, .seed = 0),
