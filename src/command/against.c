@@ -135,7 +135,7 @@ static void compare(against *a)
     }
     command_bar_clear(&a->bar);
     for (size_t i = before; i < json_array_size(a->rows); i++)
-        against_print_row(a->plan->format, json_array_get(a->rows, i));
+        against_print_row(a->plan->format, json_array_get(a->rows, i), json_array_get(a->rows, i - 1));
 }
 
 /* All peers, one after the other. */

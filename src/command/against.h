@@ -76,7 +76,7 @@ void against_compare(json_t *const cells[AGAINST_PEERS], const char *const names
 /* ---- against_output.c ------------------------------------------------------------------------------------------ */
 
 void against_print_head(bench_format format);
-void against_print_row(bench_format format, const json_t *row);
+void against_print_row(bench_format format, const json_t *row, const json_t *before); /* the row before, or null */
 void against_print_end(bench_format format, const json_t *rows, const json_t *wrong);
 int against_plot(const command *self, const char *file, const json_t *rows);
 

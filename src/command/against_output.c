@@ -34,35 +34,44 @@ static double mood_of(const json_t *row, size_t when)
 void against_print_head(bench_format format)
 {
     if (format == BENCH_TABLE)
-        printf("%-10s %5s %9s %-8s %-8s %-12s %9s %9s %6s  %-15s %9s %7s  %-7s %-18s %s\n", "operation", "ranks",
-               "bytes", "buffers", "memory", "form", "nbcoll us", "best peer", "ratio", "95%", "copies us", "target",
-               "", "mood", "best peer");
+        printf(" %-7s %-11s %8s %8s %5s %-14s %5s %-6s %7s\n", "memory", "form", "us", "peer", "ratio", "95%",
+               "aim", "", "copies");
     if (format == BENCH_CSV)
         puts("operation,ranks,bytes,buffers,memory,form,us,p99,peer,peer_form,peer_us,ratio,low,high,copies,target,met,"
              "mood_before,mood_after,retaken,preempted,calls,lines,waiting");
 }
 
-static void print_table_row(const json_t *row)
+/* What a row is about, where that is not as in the row before. */
+static void print_title(const json_t *row, const json_t *before)
 {
-    char interval[32], copies[16] = "", mood[32];
+    static const char *const keys[] = {"operation", "ranks", "bytes", "buffers", "peer", "peer_form", "mood"};
+    int is_same = before != NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && is_same; i++)
+        is_same = json_equal(json_object_get(before, keys[i]), json_object_get(row, keys[i]));
+    if (is_same)
+        return;
+    printf("%s, %lld ranks, %lld bytes, buffers %s; mood %c %.3f, %c %.3f;\n  beside %s, %s\n",
+           text_of(row, "operation"), number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"),
+           letter_of(mood_of(row, 0)), mood_of(row, 0), letter_of(mood_of(row, 1)), mood_of(row, 1),
+           text_of(row, "peer"), text_of(row, "peer_form"));
+}
+
+static void print_table_row(const json_t *row, const json_t *before)
+{
+    char interval[32], copies[16] = "";
+    print_title(row, before);
     snprintf(interval, sizeof interval, "[%.2f, %.2f]", real_of(row, "low"), real_of(row, "high"));
     if (json_object_get(row, "copies"))
-        snprintf(copies, sizeof copies, "%.2f", real_of(row, "copies"));
-    snprintf(mood, sizeof mood, "%c %.3f, %c %.3f", letter_of(mood_of(row, 0)), mood_of(row, 0),
-             letter_of(mood_of(row, 1)), mood_of(row, 1));
-    printf("%-10s %5lld %9lld %-8s %-8s %-12s %9.2f %9.2f %6.2f  %-15s %9s %7.2f  %-7s %-18s %s, %s",
-           text_of(row, "operation"), number_of(row, "ranks"), number_of(row, "bytes"), text_of(row, "buffers"),
-           text_of(row, "memory"), text_of(row, "form"), real_of(row, "us"), real_of(row, "peer_us"),
-           real_of(row, "ratio"), interval, copies, real_of(row, "target"),
-           json_is_true(json_object_get(row, "met")) ? "met" : "missed", mood, text_of(row, "peer"),
-           text_of(row, "peer_form"));
-    if (number_of(row, "preempted"))
-        printf(" (%lld batches with a preempted rank)", number_of(row, "preempted"));
+        snprintf(copies, sizeof copies, "%.*f", real_of(row, "copies") < 1000 ? 2 : 0, real_of(row, "copies"));
+    printf(" %-7s %-11s %8.2f %8.2f %5.2f %-14s %5.2f %-6s %7s\n", text_of(row, "memory"), text_of(row, "form"),
+           real_of(row, "us"), real_of(row, "peer_us"), real_of(row, "ratio"), interval, real_of(row, "target"),
+           json_is_true(json_object_get(row, "met")) ? "met" : "missed", copies);
     const json_t *parts = json_object_get(row, "parts");
     if (parts)
-        printf("\n%58s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting", "", real_of(parts, "calls"),
+        printf("%22s = %.2f calls + %.2f copies + %.2f lines + %.2f waiting\n", "", real_of(parts, "calls"),
                real_of(parts, "copies"), real_of(parts, "lines"), real_of(parts, "waiting"));
-    puts("");
+    if (number_of(row, "preempted"))
+        printf("%22s (%lld batches with a preempted rank)\n", "", number_of(row, "preempted"));
 }
 
 static void print_csv_row(const json_t *row)
@@ -83,10 +92,10 @@ static void print_csv_row(const json_t *row)
         puts(",,,");
 }
 
-void against_print_row(bench_format format, const json_t *row)
+void against_print_row(bench_format format, const json_t *row, const json_t *before)
 {
     if (format == BENCH_TABLE)
-        print_table_row(row);
+        print_table_row(row, before);
     if (format == BENCH_CSV)
         print_csv_row(row);
     fflush(stdout);
@@ -94,8 +103,7 @@ void against_print_row(bench_format format, const json_t *row)
 
 /* ---- the summary ----------------------------------------------------------------------------------------------- */
 
-static const char *const columns[] = {"barrier, 8 B, 1 K", "16 K, 64 K", "256 K, 1 M, 4 M",
-                                      "nbcoll_mem_alloc, 64 K and up"};
+static const char *const columns[] = {"to 1 K", "16, 64 K", "256 K up", "shared"};
 
 enum { COLUMNS = 4 };
 
@@ -130,10 +138,9 @@ static void print_group(const json_t *rows, long long ranks, int column, int is_
         worst = real_of(row, "ratio") > worst ? real_of(row, "ratio") : worst;
     }
     if (n)
-        printf("%5lld  %-30s %-12s %-12s %3zu of %3zu met, %zu without the copies; median ratio %.2f, worst %.2f (%s, "
-               "%lld bytes)\n",
-               ranks, columns[column], is_reduction ? "reductions" : "data", form, met, n, by_ratio,
-               bench_spread_of(ratio, n).median, worst, text_of(last, "operation"), number_of(last, "bytes"));
+        printf("%5lld %-8s %-6s %-11s %3zu of %3zu %6zu %6.2f %5.2f %s %lld\n", ranks, columns[column],
+               is_reduction ? "reduce" : "data", form, met, n, by_ratio, bench_spread_of(ratio, n).median, worst,
+               text_of(last, "operation"), number_of(last, "bytes"));
     free(ratio);
 }
 
@@ -143,7 +150,8 @@ static void print_summary(const json_t *rows)
     long long done = 0;
     const json_t *row;
     size_t i;
-    puts("\nranks  column");
+    puts("\n                                  targets without\n"
+         "ranks bytes    kind   form             met copies median worst ratio");
     json_array_foreach(rows, i, row)
     { /* those of one number of ranks follow each other */
         if (number_of(row, "ranks") == done)
