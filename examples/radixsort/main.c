@@ -6,7 +6,8 @@
  *     nbcoll run -n 4 radixsort [--radix BUCKETS | --bits BITS] [--keys N | --keys-per-rank N] PATH...
  *
  * BUCKETS are 2 to 65536 [256]; BITS stands for 2 to the power of BITS. With N only the first keys are sorted, of each
- * rank or in all. Files are dealt to the ranks. Rank 0 compares the result with what one sort makes of all keys, and
+ * rank or in all; Inozemtsev's tables of radix sort are of BITS, and of N in all (docs/figures.md). Files are dealt to
+ * the ranks. Rank 0 compares the result with what one sort makes of all keys, and
  * says how long both ways take. */
 #include <inttypes.h>
 #include <stdio.h>
