@@ -82,8 +82,7 @@ static int run(nbcoll_schedule *schedule[])
     }
     for (int r = 0; r < RANKS && s == NBCOLL_OK; r++) {
         fprintf(stderr, "rank %d has %s\n", r, all[r]);
-        while (nbcoll_context_free(context[r]) == NBCOLL_ERR_BUSY)
-            nbcoll_progress(context[r]); /* the last messages are on their way */
+        while (nbcoll_context_free(context[r]) == NBCOLL_ERR_BUSY) nbcoll_progress(context[r]); /* it still sends */
         nbcoll_schedule_free(schedule[r]);
     }
     nbcoll_loopback_free(world);
