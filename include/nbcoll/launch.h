@@ -99,8 +99,8 @@ static inline nbcoll_status nbcoll_launch_open_or_alone(nbcoll_endpoint **out)
 }
 
 /* The observer for contexts of a program under `nbcoll run --timeline`, which the two below pass by themselves; null
- * without that, or where the recording cannot be opened. One for the whole process, that is never closed. Not on two
- * threads at once. */
+ * without that, or where the recording cannot be opened. One for each file that includes this
+ * header and comes here, which is never closed; those of a process record together. Not on two threads at once. */
 static inline const nbcoll_observer *nbcoll_launch_observer(void)
 {
     static nbcoll_observer observer;

@@ -43,6 +43,42 @@ grep -q "rank 1 has recorded nothing" "$work/err" || fail "nobody says that rank
 succeeds timeline "$work/killed"
 grep -q '^   0 ' "$work/out" || fail "rank 0 is not there"
 
+# a rank that is killed in the middle has told what it did until then; the others, that they waited for it
+case $(nm "$nbcoll") in
+*__asan* | *__tsan*) ;; # this program is built without
+*)
+    cat >"$work/killed.c" <<'END'
+#include <signal.h>
+#include <nbcoll/launch.h>
+int main(void)
+{
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_request request;
+    int one = 1, sum;
+    nbcoll_status status = nbcoll_launch_join(&context, &comm);
+    for (int i = 0; i < 2 && status == NBCOLL_OK; i++)
+        status = nbcoll_allreduce(&one, &sum, 1, NBCOLL_INT, NBCOLL_SUM, comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK && nbcoll_comm_rank(comm) == 1) {
+        (void)nbcoll_iallreduce(&one, &sum, 1, NBCOLL_INT, NBCOLL_SUM, comm, &request);
+        raise(SIGKILL);
+    }
+    for (; status == NBCOLL_OK;)
+        status = nbcoll_allreduce(&one, &sum, 1, NBCOLL_INT, NBCOLL_SUM, comm, NBCOLL_FOREVER);
+    return 1;
+}
+END
+    "$CC" -std=gnu11 -I"$NBCOLL_SOURCE/include" "$work/killed.c" "$NBCOLL_BINARY/libnbcoll.a" -lm -o "$work/dies"
+    run run -n 3 --timeline "$work/killed" "$work/dies"
+    [ "$status" -ne 0 ] || fail "a rank was killed, and all is well"
+    succeeds timeline "$work/killed"
+    for rank in 0 1 2; do # the two operations before, at least
+        awk -v rank=$rank '$1 == rank && $2 >= 2 { found = 1 } END { exit !found }' "$work/out" ||
+            fail "rank $rank has lost what it had told"
+    done
+    ;;
+esac
+
 # not there, no JSON, not a timeline, and an event that is wrong
 # refused file message
 refused()
