@@ -19,13 +19,11 @@
 #include <unistd.h>
 
 #include "nbcoll/driver.h"
-#include "nbcoll/select.h"
-#include "nbcoll/shm.h"
 #include "nbcoll/split.h"
 
-#include "timing.h"
+#include "splits.h"
 
-enum { MOST = 64, SPLITS = 4, BLOCKING = SPLITS, COMPUTING, FORMS, ROUNDS = 9, MOST_ROUNDS = 99 };
+enum { MOST = 64, BLOCKING = SPLITS, COMPUTING, FORMS, ROUNDS = 9, MOST_ROUNDS = 99 };
 
 typedef struct bench {
     int up, cores, ranks, rounds;
@@ -44,16 +42,6 @@ typedef struct rank {
     nbcoll_comm *comm[SPLITS];
     double *send, *recv;
 } rank;
-
-static uint64_t work(uint64_t loops)
-{
-    uint64_t x = 1;
-    for (uint64_t i = 0; i < loops; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(x));
-    }
-    return x;
-}
 
 static double loops_a_ns(void)
 {
@@ -113,22 +101,7 @@ static void measure(rank *me, int first, int last)
 
 static void open_rank(rank *me)
 {
-    nbcoll_shm_config shm = {.size = sizeof shm, .id = me->b->id, .rank = me->number, .ranks = me->b->ranks};
-    nbcoll_context_config context = {.size = sizeof context, .flags = NBCOLL_ANY_THREAD};
-    nbcoll_endpoint *ep;
-
-    must(nbcoll_shm_open(&shm, &ep));
-    must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context));
-    for (unsigned split = 0; split < SPLITS; split++) {
-        const nbcoll_rule rules[] = {
-            {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial"), .split = split},
-            {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_REDUCE, "binomial"), .split = split}};
-        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-        config.rules = rules;
-        config.rule_count = 2;
-        must(split ? nbcoll_comm_dup_with(me->comm[0], &config, &me->comm[split], NBCOLL_FOREVER)
-                   : nbcoll_comm_create(me->context, ep, &config, &me->comm[0], NBCOLL_FOREVER));
-    }
+    me->context = open_splits(&me->b->id, me->number, me->b->ranks, me->comm);
     me->send = calloc(me->b->count, sizeof *me->send);
     me->recv = calloc(me->b->count, sizeof *me->recv);
     if (!me->send || !me->recv)

@@ -96,16 +96,6 @@ static void on_tick(int number, siginfo_t *info, void *machine)
     came++;
 }
 
-static uint64_t work(uint64_t loops)
-{
-    uint64_t x = 1;
-    for (uint64_t i = 0; i < loops; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(x));
-    }
-    return x;
-}
-
 static void start(rank *me, kind k, size_t bytes, nbcoll_request *q)
 {
     size_t n = bytes / sizeof(double), block = n / RANKS;

@@ -22,12 +22,10 @@
 #include <unistd.h>
 
 #include "nbcoll/driver.h"
-#include "nbcoll/select.h"
-#include "nbcoll/shm.h"
 
-#include "timing.h"
+#include "splits.h"
 
-enum { MOST = 16, SPLITS = 4, ROUNDS = 15, COUNT = 8192, COMPUTE_US = 200, LATE_US = 300 };
+enum { MOST = 16, ROUNDS = 15, COUNT = 8192, COMPUTE_US = 200, LATE_US = 300 };
 typedef enum way { TOGETHER, LATE, LATE_AWAITED, WAYS } way;
 
 typedef struct bench {
@@ -112,22 +110,8 @@ static void measure(rank *me)
 static void *run_rank(void *argument)
 {
     rank *me = argument;
-    nbcoll_shm_config shm = {.size = sizeof shm, .id = me->b->id, .rank = me->number, .ranks = me->b->ranks};
-    nbcoll_context_config context = {.size = sizeof context, .flags = NBCOLL_ANY_THREAD};
-    nbcoll_endpoint *ep;
 
-    must(nbcoll_shm_open(&shm, &ep));
-    must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context));
-    for (unsigned split = 0; split < SPLITS; split++) {
-        const nbcoll_rule rules[] = {
-            {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial"), .split = split},
-            {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_REDUCE, "binomial"), .split = split}};
-        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-        config.rules = rules;
-        config.rule_count = 2;
-        must(split ? nbcoll_comm_dup_with(me->comm[0], &config, &me->comm[split], NBCOLL_FOREVER)
-                   : nbcoll_comm_create(me->context, ep, &config, &me->comm[0], NBCOLL_FOREVER));
-    }
+    me->context = open_splits(&me->b->id, me->number, me->b->ranks, me->comm);
     must(nbcoll_driver_add(me->b->driver, me->context));
     pthread_barrier_wait(&me->b->meeting);
     measure(me);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What benchmarks share: giving up, the clock, medians. */
+ * What benchmarks share: giving up, the clock, medians, a computation. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,6 +30,17 @@ static inline int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
+}
+
+/* A computation that touches no memory. */
+static inline uint64_t work(uint64_t loops)
+{
+    uint64_t x = 1;
+    for (uint64_t i = 0; i < loops; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x));
+    }
+    return x;
 }
 
 #endif

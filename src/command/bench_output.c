@@ -113,8 +113,9 @@ void bench_print_head(bench_format format)
 void bench_explain_moods(void)
 {
     puts("\nmood: how long a cache line takes from one core to another, before and after the\n"
-         "row: S, threads of one core (below 0.038 us); C, cores that share a cache (below\n"
-         "0.13); X, cores that share none. Compare rows of one mood. *: changing buffers.");
+         "row: S, as threads of one core (below 0.038 us); C, as cores that share a cache\n"
+         "(below 0.13); X, as cores that do not. Compare rows of one mood.\n"
+         "*: changing buffers.");
 }
 
 /* Digits behind the point that are worth printing. */
