@@ -37,8 +37,9 @@
  * What is exposed moves no message; only ranks of one node may share it. For an EXPOSE the owner's core works o_send,
  * and copies the parts into the cell if all of them, those in a row that are one region counted once, are at most
  * `cell` bytes and not pieces of something that grows; then it ends. L later each reader sees it, and when its core has
- * time, it works o_recv, and copies from the cell, or, where the part is not in the cell, waits L for the first byte
- * and G for each other one; a FETCH_REDUCE combines too. L after the end of the last of these the owner sees that a
+ * time, it works o_recv, looks its part up if that is not all that the cell holds (`table`), and copies from the cell,
+ * or, where the part is not in the cell, waits L for the first byte and G for each other one; a FETCH_REDUCE combines
+ * too. L after the end of the last of these the owner sees that a
  * larger EXPOSE has ended, without work. All of it at the prices inside a node; what a reader
  * does, at those inside a domain, if it is in the owner's.
  *
@@ -96,6 +97,7 @@ typedef struct nbcoll_sim_model {
                                         rank that shares it and has steps for it under way: drivers that are gathered
                                         on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
     nbcoll_sim_link domain;          /* in a domain of a node, if the config's `nodes` have any; all 0: as `inside` */
+    uint64_t table;                  /* ns more of the core for a part of a cell in which each reader has another one */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */

@@ -549,7 +549,10 @@ static int run(const command *self, int argc, char *argv[])
 }
 
 /* What one string has no room for. */
-static const char card_help[] =
+static const char sim_more[] =
+    "  --fixed-work C    a table, of a tree that can be split: all ranks compute what C of them do while it blocks\n"
+    "                    them; fewer, from C / 2 on, are on a core each, the other cores are the drivers'. Blocking,\n"
+    "                    and with S = 0 to 3 levels the ranks' own, for which starts wait\n"
     "  --card[=NAME=N,...]\n"
     "                    a table instead: the host's engine, and the same as a program on a card of each node. us\n"
     "                    alone; how much of a computation as long as that is free beside it; us of a rank's core;\n"
@@ -584,10 +587,11 @@ const command command_sim = {
     "                    between.byte, domain.byte, copy, reduce; eager (bytes); node (its ranks), cores,\n"
     "                    progress (cores), wake (ns that one needs that sleeps), pool (1: they work for all ranks\n"
     "                    of a node), contention (ns before each work, for each other rank on it), lanes (1: they\n"
-    "                    leave to a rank what is its own), cell (bytes of the largest exposure), interfaces (to\n"
-    "                    other nodes, that ranks share; 0: each has one), unexpected (ns) and unexpected_byte (ps)\n"
-    "                    of a message that comes too early, tick and tick_cost (ns) of a timer that enters the\n"
-    "                    library of a rank that computes. Unnamed ones are 0; # begins a comment\n"
+    "                    leave to a rank what is its own), cell (bytes of the largest exposure), table (ns more\n"
+    "                    for a part of one in which each reader has another), interfaces (to other\n"
+    "                    nodes, that ranks share; 0: each has one), unexpected (ns) and unexpected_byte (ps) of a\n"
+    "                    message that comes too early, tick and tick_cost (ns) of a timer that enters the library\n"
+    "                    of a rank that computes. Unnamed ones are 0; # begins a comment\n"
     "  --nodes NxR       the machine has N nodes of R ranks, and so many ranks unless --ranks says it; or nodes of\n"
     "                    several sizes, like 3,1,4, which begin again from the first where there are more ranks;\n"
     "                    with domains of ranks that are nearer in them: 4x8/2\n"
@@ -602,14 +606,11 @@ const command command_sim = {
     "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
     "                    start, or all; wait started [N], for its start's own steps. It ends with a wait for all.\n"
     "                    A TIME is a number and ns, us, ms or s\n"
-    "  --fixed-work C    a table, of a tree that can be split: all ranks compute what C of them do while it blocks\n"
-    "                    them; fewer, from C / 2 on, are on a core each, the other cores are the drivers'. Blocking,\n"
-    "                    and with S = 0 to 3 levels the ranks' own, for which starts wait\n"
     "  --seed N          of all that is random (1)\n"
     "  --json            one object with all figures; times in ns\n"
     "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
     "  --svg FILE        a timeline as a drawing\n",
     run,
     ":",
-    card_help,
+    sim_more,
 };

@@ -41,6 +41,7 @@ static const struct model_name {
     MODEL_TIME("tick", tick),
     MODEL_TIME("tick_cost", tick_cost),
     MODEL_TIME("contention", contention),
+    MODEL_TIME("table", table),
 };
 
 static const struct model_name *find(const char *name)

@@ -73,10 +73,10 @@ static void put_model(const tune *t, comment *c)
     put_words(c, "simulated, model %s:", t->model_name);
     put_link(c, "inside", &m->inside);
     put_link(c, "between", &m->between);
-    put_words(c, "step %llu, copy %llu, reduce %llu, eager %llu, node %u, interfaces %u, cores %u, progress %u",
+    put_words(c, "step %llu, copy %llu, reduce %llu, eager %llu, node %u, interfaces %u, cores %u, progress %u, cell %u, table %llu",
               (unsigned long long)m->step, (unsigned long long)m->copy, (unsigned long long)m->reduce,
               (unsigned long long)m->eager, (unsigned)m->node, (unsigned)m->interfaces, (unsigned)m->cores,
-              (unsigned)m->progress);
+              (unsigned)m->progress, (unsigned)m->cell, (unsigned long long)m->table);
 }
 
 /* When, where, and in what mood the machine was. */

@@ -47,11 +47,11 @@ static json_t *settings_of(const tune *t)
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     json_t *more =
         t->is_simulated
-            ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i, I, i, I, I]}", "inside", link_object(&m->inside), "between",
+            ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i, I, i, I, I, I]}", "inside", link_object(&m->inside), "between",
                         link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
                         (json_int_t)m->reduce, (json_int_t)m->eager, (int)m->node, (int)m->cores, (int)m->progress,
                         (json_int_t)m->cell, (int)m->interfaces, (json_int_t)m->unexpected,
-                        (json_int_t)m->unexpected_byte)
+                        (json_int_t)m->unexpected_byte, (json_int_t)m->table)
             : json_pack("{s:b, s:b, s:s, s:i, s:i}", "changing", t->is_changing, "threads", t->plan.are_threads, "bind",
                         t->plan.bind ? t->plan.bind : "", "rounds", t->plan.rounds, "iterations", t->plan.iterations);
     json_object_update(all, more);

@@ -293,8 +293,9 @@ static nbcoll_status nbcolli_play_fetch(nbcolli_sim *s, uint32_t run, nbcolli_no
     if (status != NBCOLL_OK)
         return status;
     const nbcolli_shape *owners = s->run[owner].shape;
-    int is_in_cell = nbcolli_play_is_in_cell(s, &owners->node[owners->node[from].after]);
-    uint64_t work = m->step + link->o_recv;
+    const nbcolli_node *exposure = &owners->node[owners->node[from].after];
+    int is_in_cell = nbcolli_play_is_in_cell(s, exposure);
+    uint64_t work = m->step + link->o_recv + (is_in_cell && n->bytes < exposure->bytes ? m->table : 0);
     work += is_in_cell ? nbcolli_price(n->bytes, m->copy) : link->latency + nbcolli_play_span(link, n->bytes);
     work += n->kind == NBCOLL_FETCH_REDUCE ? nbcolli_price(n->bytes, m->reduce) : 0;
     uint64_t end = nbcolli_play_work(s, run, t, work, n);

@@ -14,7 +14,7 @@ static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_
 {
     if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) ||
         !nbcolli_simulate_link(&m->domain) || m->step > NBCOLL_SIM_MOST_NS ||
-        m->wake > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
+        m->wake > NBCOLL_SIM_MOST_NS || m->table > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
         m->tick > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
         m->interfaces > NBCOLLI_SIMULATE_NODE || m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS ||
         m->node > NBCOLLI_SIMULATE_NODE || m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||

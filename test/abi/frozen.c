@@ -1295,7 +1295,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 248);
+SIZE(nbcoll_sim_model, 256);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -1317,6 +1317,7 @@ OFFSET(nbcoll_sim_model, tick_cost, 184);
 OFFSET(nbcoll_sim_model, pool, 192);
 OFFSET(nbcoll_sim_model, contention, 200);
 OFFSET(nbcoll_sim_model, domain, 208);
+OFFSET(nbcoll_sim_model, table, 248);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);

@@ -18,21 +18,24 @@ cluster cluster_of(const char *preset, int room, int ranks)
     const nbcoll_sim_model *m = &c.model;
     assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &c.nodes), NBCOLL_OK);
     assert_int_equal(nbcoll_sim_model_find(preset, &c.model), NBCOLL_OK);
-    uint32_t post = (uint32_t)(m->between.o_send + m->step), gap = (uint32_t)m->between.gap;
+    const nbcoll_sim_link *link = c.nodes->count > 1 ? &m->between : &m->inside;
+    uint32_t interfaces = c.nodes->count > 1 ? m->interfaces : 0;
+    uint32_t post = (uint32_t)(link->o_send + m->step), gap = (uint32_t)link->gap;
     c.terms = (nbcoll_terms){.size = sizeof c.terms,
                              .ranks = ranks,
                              .large = NBCOLL_BY_COST,
-                             .alpha_ns = (uint32_t)m->between.latency,
-                             .beta_ps = (uint32_t)m->between.byte,
-                             .overhead_ns = m->interfaces || post > gap ? post : gap,
+                             .alpha_ns = (uint32_t)link->latency,
+                             .beta_ps = (uint32_t)link->byte,
+                             .overhead_ns = interfaces || post > gap ? post : gap,
                              .gamma_ps = (uint32_t)m->reduce,
                              .copy_ps = (uint32_t)m->copy,
                              .eager = m->eager,
                              .fetch_ns = (uint32_t)m->inside.latency,
                              .nodes = c.nodes,
+                             .shared = c.nodes->count == 1,
                              .nodes_share = 1,
-                             .interfaces = m->interfaces,
-                             .gap_ns = m->interfaces ? gap : 0};
+                             .interfaces = interfaces,
+                             .gap_ns = interfaces ? gap : 0};
     c.terms.inside = (nbcoll_level){.alpha_ns = (uint32_t)m->inside.latency,
                                     .beta_ps = (uint32_t)m->inside.byte,
                                     .overhead_ns = (uint32_t)(m->inside.o_send + m->step),

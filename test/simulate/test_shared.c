@@ -59,6 +59,23 @@ static void a_broadcast_through_cells(void **state)
     }
 }
 
+/* Where each reader has another part of the cell, it looks it up; the only reader of a cell does not. */
+static void parts_of_a_cell_are_looked_up(void **state)
+{
+    (void)state;
+    for (int P = 2; P <= 3; P++) {
+        nbcoll_sim_rank rank[3];
+        scene s = scene_of(NBCOLL_OPERATION_SCATTER, "slots", P, CELL / 4);
+        set_machine(&s, P);
+        s.c.node = P;
+        s.result.rank = rank;
+        s.model.table = 1000;
+        scene_play(&s);
+        uint64_t shown = O + COPY * (CELL / 4) * (unsigned)(P - 1);
+        assert_int_equal(rank[P - 1].ended, shown + L + (P > 2 ? 1000 : 0) + O + COPY * (CELL / 4));
+    }
+}
+
 /* One byte too many for the cell: readers copy from the owner, who has to wait for them. */
 static void a_broadcast_by_reference(void **state)
 {
@@ -242,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broadcast_through_cells),
+        cmocka_unit_test(parts_of_a_cell_are_looked_up),
         cmocka_unit_test(a_broadcast_by_reference),
         cmocka_unit_test(an_owner_waits_for_a_late_reader),
         cmocka_unit_test(a_fetch_that_combines),
