@@ -5,8 +5,9 @@
  *     valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_0*" bench/path bcast persistent
  *
  * counts rank 0, the root, and measured_1* rank 1; a thousand operations of bcast, barrier or allreduce, and of the
- * form nonblocking, persistent or blocking (bcast only: the others need both ranks at once). Without arguments:
- * nanoseconds of both ranks' work, medians of batches of 1000. */
+ * form nonblocking, persistent or blocking. A blocking barrier or allreduce comes last: the other rank, which is not
+ * counted then, has started its own without blocking. Without arguments: nanoseconds of both ranks' work, medians of
+ * batches of 1000, without those two. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +51,27 @@ static inline void start(member *m)
     }
     switch (m->operation) {
     case BCAST:
-        must(m->form == BLOCKING ? nbcoll_bcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, NBCOLL_FOREVER)
-                                 : nbcoll_ibcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, &m->at.request));
+        must(nbcoll_ibcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, &m->at.request));
         break;
     case BARRIER:
         must(nbcoll_ibarrier(m->at.comm, &m->at.request));
         break;
     default:
         must(nbcoll_iallreduce(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->at.comm, &m->at.request));
+    }
+}
+
+static inline void call(member *m)
+{
+    switch (m->operation) {
+    case BCAST:
+        must(nbcoll_bcast(&m->data, 1, NBCOLL_DOUBLE, 0, m->at.comm, NBCOLL_FOREVER));
+        break;
+    case BARRIER:
+        must(nbcoll_barrier(m->at.comm, NBCOLL_FOREVER));
+        break;
+    default:
+        must(nbcoll_allreduce(&m->data, &m->result, 1, NBCOLL_DOUBLE, NBCOLL_SUM, m->at.comm, NBCOLL_FOREVER));
     }
 }
 
@@ -85,20 +99,54 @@ static __attribute__((noinline)) void measured_1_wait(member *m)
     must(nbcoll_wait(&m->at.request, NBCOLL_FOREVER));
 }
 
+static __attribute__((noinline)) void measured_0_call(member *m)
+{
+    __asm__ volatile("# rank 0"); /* so that it is not made one with the other rank's */
+    call(m);
+}
+
+static __attribute__((noinline)) void measured_1_call(member *m)
+{
+    __asm__ volatile("# rank 1"); /* so that it is not made one with the other rank's */
+    call(m);
+}
+
+/* Each rank comes last in its turn, when the other one has started. */
+static void meet(member m[2])
+{
+    start(&m[0]);
+    measured_1_call(&m[1]);
+    must(nbcoll_wait(&m[0].at.request, NBCOLL_FOREVER));
+    start(&m[1]);
+    measured_0_call(&m[0]);
+    must(nbcoll_wait(&m[1].at.request, NBCOLL_FOREVER));
+}
+
+static void started_and_awaited(member m[2])
+{
+    int first_is_alone = m->operation == BCAST;
+
+    measured_0_start(&m[0]);
+    if (first_is_alone)
+        measured_0_wait(&m[0]);
+    measured_1_start(&m[1]);
+    measured_1_wait(&m[1]);
+    if (!first_is_alone)
+        measured_0_wait(&m[0]);
+}
+
 static void batch(member m[2])
 {
-    int waits = m->form != BLOCKING, first_is_alone = m->operation == BCAST;
-
     for (int i = 0; i < BATCH; i++) {
         m[0].data = i;
-        measured_0_start(&m[0]);
-        if (waits && first_is_alone)
-            measured_0_wait(&m[0]);
-        measured_1_start(&m[1]);
-        if (waits)
-            measured_1_wait(&m[1]);
-        if (waits && !first_is_alone)
-            measured_0_wait(&m[0]);
+        if (m->form != BLOCKING) {
+            started_and_awaited(m);
+        } else if (m->operation != BCAST) {
+            meet(m);
+        } else {
+            measured_0_call(&m[0]);
+            measured_1_call(&m[1]);
+        }
         if (m->operation == BCAST && m[1].data != i)
             exit(2);
     }
@@ -146,11 +194,9 @@ int main(int argc, char **argv)
     stepped_open((stepped *[]){&m[0].at, &m[1].at}, 2);
     for (operation o = 0; o < OPERATIONS; o++)
         for (form f = 0; f < FORMS; f++) {
-            if (f == BLOCKING && o != BCAST)
-                continue;
-            if (argc < 3)
+            if (argc < 3 && (f != BLOCKING || o == BCAST))
                 report(m, o, f);
-            else if (strcmp(argv[1], operation_name[o]) == 0 && strcmp(argv[2], form_name[f]) == 0) {
+            if (argc >= 3 && strcmp(argv[1], operation_name[o]) == 0 && strcmp(argv[2], form_name[f]) == 0) {
                 choose(m, o, f);
                 for (int b = argc > 3 ? atoi(argv[3]) : 1; b > 0; b--)
                     batch(m);

@@ -73,7 +73,9 @@ static void put_model(const tune *t, comment *c)
     put_words(c, "simulated, model %s:", t->model_name);
     put_link(c, "inside", &m->inside);
     put_link(c, "between", &m->between);
-    put_words(c, "step %llu, copy %llu, reduce %llu, eager %llu, node %u, interfaces %u, cores %u, progress %u, cell %u, table %llu",
+    put_words(c,
+              "step %llu, copy %llu, reduce %llu, eager %llu, node %u, interfaces %u, cores %u, progress %u, cell %u, "
+              "table %llu",
               (unsigned long long)m->step, (unsigned long long)m->copy, (unsigned long long)m->reduce,
               (unsigned long long)m->eager, (unsigned)m->node, (unsigned)m->interfaces, (unsigned)m->cores,
               (unsigned)m->progress, (unsigned)m->cell, (unsigned long long)m->table);
@@ -119,8 +121,10 @@ static void put_head(const tune *t, FILE *out)
               nbcoll_type_name(t->plan.reduction.type), nbcoll_op_name(t->plan.reduction.op),
               t->is_changing ? ", buffers changing" : "");
     end_line(&c);
-    put_words(&c, "Where there is no rule, no algorithm was faster than the compiled-in choice by more than %g%% and "
-                  "the noise.", 100 * t->within);
+    put_words(&c,
+              "Where there is no rule, no algorithm was faster than the compiled-in choice by more than %g%% and "
+              "the noise.",
+              100 * t->within);
     end_line(&c);
 }
 

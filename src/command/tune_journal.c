@@ -47,8 +47,8 @@ static json_t *settings_of(const tune *t)
                             nbcoll_type_name(t->plan.reduction.type), "op", nbcoll_op_name(t->plan.reduction.op));
     json_t *more =
         t->is_simulated
-            ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i, I, i, I, I, I]}", "inside", link_object(&m->inside), "between",
-                        link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
+            ? json_pack("{s:o, s:o, s:[I, I, I, I, i, i, i, I, i, I, I, I]}", "inside", link_object(&m->inside),
+                        "between", link_object(&m->between), "model", (json_int_t)m->step, (json_int_t)m->copy,
                         (json_int_t)m->reduce, (json_int_t)m->eager, (int)m->node, (int)m->cores, (int)m->progress,
                         (json_int_t)m->cell, (int)m->interfaces, (json_int_t)m->unexpected,
                         (json_int_t)m->unexpected_byte, (json_int_t)m->table)
@@ -64,10 +64,9 @@ static json_t *point_object(const tune *t, const tune_point *p)
     json_t *times = json_array();
     for (size_t i = 0; i < p->times; i++) {
         const tune_time *time = &p->time[i];
-        json_t *row =
-            json_pack("[s, I, i, i, i, i, f, f]", time->choice.algorithm->name, (json_int_t)time->choice.segment,
-                      (int)time->choice.arity, (int)time->choice.ports, (int)time->choice.split,
-                      (int)time->choice.leaders, time->us, time->noise);
+        json_t *row = json_pack("[s, I, i, i, i, i, f, f]", time->choice.algorithm->name,
+                                (json_int_t)time->choice.segment, (int)time->choice.arity, (int)time->choice.ports,
+                                (int)time->choice.split, (int)time->choice.leaders, time->us, time->noise);
         json_array_append_new(times, row);
     }
     return json_pack("{s:s, s:I, s:I, s:s#, s:o}", "operation", nbcoll_operation_name(p->operation), "ranks",
@@ -149,14 +148,17 @@ static int take_point(tune *t, json_t *line)
 static int take_line(tune *t, const tune_journal *j, json_t *line, size_t number)
 {
     if (number > 1)
-        return take_point(t, line) ? 0
-                                   : command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew",
-                                                    j->name, number);
+        return take_point(t, line)
+                   ? 0
+                   : command_refuse(t->self, "%s:%zu: no line of a journal; remove it to begin anew", j->name, number);
     json_t *settings = settings_of(t);
     int is_same = json_equal(settings, line);
     json_decref(settings);
-    return is_same ? 0 : command_refuse(t->self, "%s was begun with other settings, or by another version; "
-                                                     "remove it to begin anew", j->name);
+    return is_same ? 0
+                   : command_refuse(t->self,
+                                    "%s was begun with other settings, or by another version; "
+                                    "remove it to begin anew",
+                                    j->name);
 }
 
 /* Reads all lines; *lines of them are good. The file then ends behind them. */

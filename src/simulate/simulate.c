@@ -13,8 +13,8 @@ static int nbcolli_simulate_link(const nbcoll_sim_link *l)
 static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_model *m)
 {
     if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) ||
-        !nbcolli_simulate_link(&m->domain) || m->step > NBCOLL_SIM_MOST_NS ||
-        m->wake > NBCOLL_SIM_MOST_NS || m->table > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
+        !nbcolli_simulate_link(&m->domain) || m->step > NBCOLL_SIM_MOST_NS || m->wake > NBCOLL_SIM_MOST_NS ||
+        m->table > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
         m->tick > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
         m->interfaces > NBCOLLI_SIMULATE_NODE || m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS ||
         m->node > NBCOLLI_SIMULATE_NODE || m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
@@ -32,8 +32,8 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
         (c->nodes && c->nodes->ranks != c->ranks))
         return NBCOLL_ERR_RANK;
     if ((unsigned)n->phase > NBCOLL_SIM_RANDOM || (unsigned)c->arrival.pattern > NBCOLL_SIM_SCATTERED ||
-        n->share > 1000 || (n->period && n->length >= n->period) ||
-        m->lanes > 1 || m->pool > 1 || (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress))
+        n->share > 1000 || (n->period && n->length >= n->period) || m->lanes > 1 || m->pool > 1 ||
+        (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress))
         return NBCOLL_ERR_ARGUMENT;
     return nbcolli_simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }

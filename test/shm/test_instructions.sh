@@ -32,7 +32,6 @@ for operation in bcast barrier allreduce; do
     for side in 0 1; do
         before=0
         for form in nonblocking persistent blocking; do
-            [ "$form$operation" != blockingbarrier ] && [ "$form$operation" != blockingallreduce ] || continue
             once=$(batches $operation $form $side 1)
             thrice=$(batches $operation $form $side 3)
             count=$(((thrice - once) / 2000))
