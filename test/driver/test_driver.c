@@ -152,6 +152,66 @@ static void waits_that_sleep_are_woken_on_one_core(void **state)
     scene_on_one_core(waits_that_sleep_are_woken, state);
 }
 
+/* ---- a wait that yields ------------------------------------------------------------------------------------------ */
+
+static _Thread_local atomic_int *held; /* the thread's pauses last until it is 2; 1: one has begun */
+
+static void hold(void *user, uint64_t looks)
+{
+    (void)user, (void)looks;
+    if (held && atomic_load(held) == 0)
+        atomic_store(held, 1);
+    do
+        sched_yield();
+    while (held && atomic_load(held) < 2);
+}
+
+typedef struct holder {
+    nbcoll_request q;
+    atomic_int held;
+} holder;
+
+static void *wait_held(void *user)
+{
+    holder *me = user;
+    held = &me->held;
+    EXPECT(OK, nbcoll_wait(&me->q, deadline));
+    return NULL;
+}
+
+/* Rank 0 waits, and has given its core away for so long as rank 1 needs, as if that computed there. Only the driver of
+ * rank 0 is left, which goes on. */
+static void a_wait_yields(void **state)
+{
+    world w;
+    nbcoll_context_config context = {.size = sizeof context, .flags = NBCOLL_ANY_THREAD, .host.pause = hold};
+    nbcoll_loopback_config loopback = {.size = sizeof loopback};
+    nbcoll_driver_config config = {.size = sizeof config, .spin_ns = UINT64_MAX};
+    nbcoll_driver *driver;
+    holder me = {.q = NBCOLL_REQUEST_NULL};
+    pthread_t thread;
+    (void)state;
+    atomic_init(&me.held, 0);
+    world_open(&w, 2, &loopback, &context, NULL);
+    EXPECT(OK, nbcoll_driver_create(&config, &driver));
+    EXPECT(OK, nbcoll_driver_add(driver, w.context[0]));
+    EXPECT(OK, nbcoll_driver_start(driver));
+    EXPECT(OK, nbcoll_ibarrier(w.comm[0], &me.q));
+    assert_int_equal(pthread_create(&thread, NULL, wait_held, &me), 0);
+    while (atomic_load(&me.held) == 0)
+        sched_yield();
+    EXPECT(OK, nbcoll_barrier(w.comm[1], deadline));
+    scene_watch(me.q);
+    atomic_store(&me.held, 2);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    scene_close(&w, driver);
+}
+
+static void while_a_wait_has_yielded_its_core_the_driver_goes_on(void **state)
+{
+    scene_on_one_core(a_wait_yields, state);
+}
+
 /* One sleep is on the news of all: the thread looks at drivers ten times a second, as in one context. */
 static void *count_switches(void *user)
 {
@@ -469,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_test_looks_and_makes_no_pass),
         cmocka_unit_test(waits_that_sleep_are_woken),
         cmocka_unit_test(waits_that_sleep_are_woken_on_one_core),
+        cmocka_unit_test(while_a_wait_has_yielded_its_core_the_driver_goes_on),
         cmocka_unit_test(a_wait_for_several_contexts_ends),
         cmocka_unit_test(a_wait_for_contexts_of_several_drivers_sleeps_once),
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_says_who_is_late),

@@ -28,10 +28,13 @@ typedef struct nbcolli_driven {
     atomic_uint state;       /* nbcolli_drive. Awake: the driver, on waking, without the lock */
     atomic_uintptr_t runner; /* the mark of its thread (caller.h); 0: no driver runs it */
     int is_driving;          /* that thread only: it is in a pass of the driver's, not in a callback */
+    int is_crowded;          /* that thread only, as it saw it inside: helpers yield their core between passes, */
+    unsigned seen, stalled;  /* and what it knew of `helped`, and how often it has looked since */
     atomic_uint left;        /* lanes, as bits: they have steps that who is inside does not serve */
 
     /* Any thread. */
     atomic_uint helpers;   /* waits that make passes: the driver leaves the context to them */
+    atomic_uint helped;    /* passes of those that yield */
     atomic_uint sleepers;  /* waits that sleep until `news` changes */
     _Atomic uint32_t news; /* counts: requests have ended, steps of the lane CALLER are ready, or no driver runs it */
 } nbcolli_driven;

@@ -10,6 +10,8 @@
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
 
+#define NBCOLLI_DRIVE_STALLED 16u /* looks at a helper that has yielded, and the driver takes the context back */
+
 nbcoll_status nbcolli_drive_own(nbcoll_context *c, const void *driver)
 {
     nbcoll_status s = nbcolli_enter(c);
@@ -75,16 +77,29 @@ void nbcolli_drive_end(nbcoll_context *c, int poller)
         nbcolli_unlock(c);
 }
 
+/* Is the context left to a wait? They say when they end. One that has yielded its core to a rank which computes comes
+ * back after that only: meanwhile it helps nobody. */
+static int nbcolli_drive_is_helped(nbcolli_driven *d)
+{
+    if (!atomic_load_explicit(&d->helpers, memory_order_relaxed)) /* looks, both */
+        return 0;
+    unsigned helped = atomic_load_explicit(&d->helped, memory_order_relaxed);
+    d->stalled = helped == d->seen ? d->stalled + 1 : 0;
+    d->seen = helped;
+    return !d->is_crowded || d->stalled < NBCOLLI_DRIVE_STALLED;
+}
+
 int nbcolli_drive_pass(nbcoll_context *c)
 {
     nbcolli_driven *d = &c->driven;
     unsigned left = atomic_load_explicit(&d->left, memory_order_relaxed) >> NBCOLL_LANE_PROGRESS & 1; /* a look */
 
-    if (atomic_load_explicit(&d->helpers, memory_order_relaxed) && !left) /* a look: they say when they end */
+    if (nbcolli_drive_is_helped(d) && !left)
         return 0;
     d->is_driving = 1;
     int moved = nbcolli_try_lock(c);
     if (moved) {
+        d->is_crowded = c->crowded;
         moved = nbcolli_pass_of_driver(c) || left || d->fresh || c->ended;
         d->fresh = 0;
         nbcolli_leave_reporting(c, NBCOLL_OK);
@@ -110,7 +125,7 @@ static nbcolli_drive_rest nbcolli_drive_lie_down(nbcoll_context *c, int poller)
     nbcolli_drive state = c->active ? NBCOLLI_DRIVE_ARMED : NBCOLLI_DRIVE_IDLE;
     nbcoll_status s = NBCOLL_OK;
 
-    if (atomic_load_explicit(&d->helpers, memory_order_relaxed)) /* a look: they say when they end */
+    if (nbcolli_drive_is_helped(d))
         state = NBCOLLI_DRIVE_UNARMED;
     else if (!nbcolli_drive_is_polled(c, poller))
         state = c->links ? NBCOLLI_DRIVE_UNARMED : NBCOLLI_DRIVE_IDLE;

@@ -178,6 +178,8 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     else {
         if (n == 1 && !w->helps && !w->slept)
             nbcolli_help(w, c[0]);
+        if (w->helps && c[0]->crowded) /* relaxed: a look's */
+            atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
         nbcolli_pause(c[0], w->looks);
     }
     w->at = c[0];
