@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What a driver hides: two ranks, as processes, compute on core 0 and call nothing between start and wait. Their
  * drivers run on core 1, asleep when nothing was to do for 20 us, or never (spins); or on core 0, too; or a timer
- * interrupts them (ticks, by their period); or there are none. `overlap 65536`: for this number of bytes only.
+ * interrupts them (ticks, by their period); or there are none.
+ *
+ *     overlap [--ticks US,...] [BYTES]
+ *
+ * measures ticks of these periods, 10 us to 1 s, at most four (100,1000), and this number of bytes only (all). Periods
+ * below 100 us leave the program little of the core: with them large sizes take minutes.
  *
  *     pure      start and wait, with that driver
  *     compute   both ranks compute, and nothing is started
@@ -17,9 +22,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
+#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,9 +42,10 @@ static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
 #define MOST ((size_t)4 << 20)
 #define LEAST_NS 200000
 
-typedef enum place { ELSEWHERE, SPINNING, HERE, TICKS_10, TICKS_50, TICKS_200, TICKS_1000, NOWHERE, PLACES } place;
-static const char *const places[PLACES] = {"core 1", "spins", "core 0", "10 us", "50 us", "200 us", "1 ms", "none"};
-static const uint64_t periods[PLACES] = {0, 0, 0, 10000, 50000, 200000, 1000000, 0}; /* of ticks; 0: none */
+#define IDLE_PERIOD 50000 /* ns: of the ticks of which the cost is measured */
+
+/* Then come ticks, by their periods, and nothing. */
+enum { ELSEWHERE, SPINNING, HERE, DRIVERS, MOST_PERIODS = 4, MOST_PLACES = DRIVERS + MOST_PERIODS + 1 };
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
 
 /* How long something took; of that both starts, and the wait that ended last. */
@@ -56,6 +64,8 @@ typedef struct shared {
     double started[RANKS], computed[RANKS];
     double loops; /* a ns */
     size_t bytes; /* of the only size to be measured; 0: all are */
+    int places;
+    uint64_t period[MOST_PLACES]; /* ns; 0: no ticks */
 } shared;
 
 typedef struct rank {
@@ -64,8 +74,8 @@ typedef struct rank {
     unsigned meetings;
     nbcoll_context *contexts[2]; /* for any thread, which drivers are given; for one, which ticks interrupt */
     nbcoll_comm *comms[2], *comm; /* in them; that of the place */
-    nbcoll_driver *driver[TICKS_10];
-    place at;
+    nbcoll_driver *driver[DRIVERS];
+    int at; /* a place */
     char *send, *recv;
 } rank;
 
@@ -138,17 +148,18 @@ static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
     return took;
 }
 
-static void go_to(rank *me, place at)
+static void go_to(rank *me, int at)
 {
-    if (me->at < TICKS_10)
+    const uint64_t *period = me->s->period;
+    if (me->at < DRIVERS)
         must(nbcoll_driver_remove(me->driver[me->at], me->contexts[0]));
-    else if (periods[me->at])
+    else if (period[me->at])
         must(nbcoll_tick_stop(me->contexts[1]));
-    if (at < TICKS_10)
+    if (at < DRIVERS)
         must(nbcoll_driver_add(me->driver[at], me->contexts[0]));
-    else if (periods[at])
-        must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, periods[at]));
-    me->comm = me->comms[at >= TICKS_10];
+    else if (period[at])
+        must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, period[at]));
+    me->comm = me->comms[at >= DRIVERS];
     me->at = at;
     struct timespec t = {0, 300000}; /* it takes it over, and sleeps */
     nanosleep(&t, NULL);
@@ -173,29 +184,43 @@ static span batch(rank *me, kind k, size_t bytes, form f, uint64_t loops)
     return best;
 }
 
+static void name_place(const shared *s, int at, char name[32])
+{
+    static const char *const drivers[DRIVERS] = {"core 1", "spins", "core 0"};
+    if (at < DRIVERS || !s->period[at])
+        snprintf(name, 32, "%s", at < DRIVERS ? drivers[at] : "none");
+    else if (s->period[at] % 1000000)
+        snprintf(name, 32, "%llu us", (unsigned long long)s->period[at] / 1000);
+    else
+        snprintf(name, 32, "%llu ms", (unsigned long long)s->period[at] / 1000000);
+}
+
 static void measure(rank *me, kind k, size_t bytes)
 {
-    static span took[PLACES][FORMS][ROUNDS];
-    uint64_t loops[PLACES];
+    static span took[MOST_PLACES][FORMS][ROUNDS];
+    uint64_t loops[MOST_PLACES];
+    int places = me->s->places;
 
-    for (int p = 0; p < PLACES; p++) {
+    for (int p = 0; p < places; p++) {
         span warm[ROUNDS];
-        go_to(me, (place)p);
+        go_to(me, p);
         for (int i = 0; i < ROUNDS; i++)
             warm[i] = batch(me, k, bytes, PURE, 0);
         double longest = 2 * least(warm).ns > LEAST_NS ? 2 * least(warm).ns : LEAST_NS;
         loops[p] = (uint64_t)(longest * me->s->loops);
     }
     for (int i = 0; i < ROUNDS; i++)
-        for (int p = 0; p < PLACES; p++) {
-            go_to(me, (place)p);
+        for (int p = 0; p < places; p++) {
+            go_to(me, p);
             for (int f = 0; f < FORMS; f++)
                 took[p][f][i] = batch(me, k, bytes, (form)f, loops[p]);
         }
-    for (int p = 0; p < PLACES && me->number == 0; p++) {
+    for (int p = 0; p < places && me->number == 0; p++) {
+        char name[32];
         double pure = least(took[p][PURE]).ns, compute = least(took[p][COMPUTE]).ns;
         span total = least(took[p][TOTAL]);
-        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%% %7.1f %7.1f\n", kinds[k], bytes, places[p], pure / 1e3,
+        name_place(me->s, p, name);
+        printf("%-10s %7zu  %-7s %9.1f %9.1f %9.1f %8.0f%% %7.1f %7.1f\n", kinds[k], bytes, name, pure / 1e3,
                compute / 1e3, total.ns / 1e3, 100 * (1 - (total.ns - compute) / pure), total.starts / 1e3,
                total.wait / 1e3);
     }
@@ -217,7 +242,7 @@ static void measure_ticks(rank *me)
         meet(me);
         if (me->number == 0) {
             if (how)
-                must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, periods[TICKS_50]));
+                must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, IDLE_PERIOD));
             if (how == 2)
                 must(nbcoll_ibcast(&value, 1, NBCOLL_UINT64, 1, me->comms[1], &q));
             came = 0;
@@ -257,14 +282,14 @@ static void open_rank(rank *me)
         must(nbcoll_context_create(NBCOLL_ABI, &context, &me->contexts[i]));
         must(nbcoll_comm_create(me->contexts[i], ep, NULL, &me->comms[i], NBCOLL_FOREVER));
     }
-    for (int p = 0; p < TICKS_10; p++) {
+    for (int p = 0; p < DRIVERS; p++) {
         int core = p != HERE;
         nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
                                        .spin_ns = p == SPINNING ? UINT64_MAX : core ? 0 : 1};
         must(nbcoll_driver_create(&config, &me->driver[p]));
         must(nbcoll_driver_start(me->driver[p]));
     }
-    me->at = NOWHERE;
+    me->at = me->s->places - 1;
     me->send = aligned_alloc(128, MOST);
     me->recv = aligned_alloc(128, MOST);
     memset(me->send, 0, MOST);
@@ -287,11 +312,46 @@ static void run_rank(void *memory, int number)
         for (int i = 0; i < SIZES; i++)
             if (!s->bytes || s->bytes == sizes[i])
                 measure(&me, (kind)k, sizes[i]);
-    for (int p = 0; p < TICKS_10; p++)
+    for (int p = 0; p < DRIVERS; p++)
         must(nbcoll_driver_free(me.driver[p]));
     for (int i = 0; i < 2; i++)
         while (nbcoll_context_free(me.contexts[i]) == NBCOLL_ERR_BUSY)
             nbcoll_progress(me.contexts[i]);
+}
+
+/* "100,1000": of ticks, in microseconds. Then there is nothing. Is it right? */
+static int take_periods(shared *s, const char *list)
+{
+    s->places = DRIVERS;
+    for (const char *at = list; s->places < DRIVERS + MOST_PERIODS;) {
+        char *end;
+        unsigned long us = strtoul(at, &end, 10);
+        if (end == at || us * 1000 < NBCOLL_TICK_LEAST || us > 1000000)
+            return 0;
+        s->period[s->places++] = us * 1000;
+        if (!*end) {
+            s->period[s->places++] = 0;
+            return 1;
+        }
+        at = end + (*end == ',');
+    }
+    return 0;
+}
+
+static int take_arguments(shared *s, int argc, char *argv[])
+{
+    static const struct option options[] = {{"ticks", required_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
+    int option, is_right = take_periods(s, "100,1000");
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0)
+        is_right &= option == 't' && take_periods(s, optarg);
+    s->bytes = optind < argc ? strtoul(argv[optind], NULL, 10) : 0;
+    for (int i = 0; i < SIZES && optind < argc; i++)
+        optind += s->bytes == sizes[i];
+    if (!is_right || optind < argc)
+        fputs("usage: overlap [--ticks US,...] [BYTES]: at most four, each of 10 to 1000000 us\n",
+              stderr);
+    return is_right && optind == argc;
 }
 
 int main(int argc, char *argv[])
@@ -299,7 +359,8 @@ int main(int argc, char *argv[])
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     bind_to(0);
-    s->bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    if (!take_arguments(s, argc, argv))
+        return 2;
     for (int i = 0; i < 2; i++)
         must(nbcoll_shm_id_make(&s->id[i]));
     for (int i = 0; i < 20; i++) {
