@@ -344,6 +344,16 @@ static int each_run(benchmark *b, int (*function)(benchmark *))
     return status;
 }
 
+/* Of each number of ranks once, before anything is measured. */
+static int tell_places(benchmark *b)
+{
+    int status = b->has_pairs ? run_bind_tell(b->self, b->plan.bind, 2) : 0;
+    for (int ranks = b->cases.fewest; b->operations && ranks <= b->cases.most && !status; ranks++)
+        if (!b->has_pairs || ranks != 2)
+            status = run_bind_tell(b->self, b->plan.bind, ranks);
+    return status;
+}
+
 static void print_results(benchmark *b)
 {
     json_t *all = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:O}", "abi", (int)NBCOLL_ABI, "instances",
@@ -359,7 +369,9 @@ static int measure_all(benchmark *b)
 {
     b->results = json_array();
     b->pairs = json_array();
-    int status = b->has_pairs ? measure_pairs(b) : 0;
+    int status = tell_places(b);
+    if (!status && b->has_pairs)
+        status = measure_pairs(b);
     command_bar_begin(&b->bar, b->bar.total);
     if (!status && b->operations)
         bench_print_head(b->format);
@@ -462,7 +474,7 @@ const command command_bench = {
     "                    nodes that communicators are told of, as in nbcoll sim\n"
     "  --threads         the ranks are threads of one process\n"
     "  --transport FILE  of a shared object that brings one (nbcoll/transport.h), not shared memory\n"
-    "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
+    "  --bind W          ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)\n"
     "  --algorithm A,... measure these, each operation those that it has. A rule of a communicator of its own forces\n"
     "                    each of them, but for default: that is what rules and cost model choose, which is named with\n"
     "                    the reason (default)\n"

@@ -179,8 +179,7 @@ static int run(const command *self, int argc, char *argv[])
     if (status)
         return status;
     plan.binding = binding;
-    if (*run_bind_why(binding)) /* no core to spare is said, not hidden */
-        command_refuse(self, "--bind %s: %s", where, run_bind_why(binding));
+    run_bind_say(self, binding);
     if (plan.timeline)
         status = run_timeline_open(&plan);
     if (!status)

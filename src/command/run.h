@@ -26,8 +26,10 @@ int run_bind_take(const command *self, const char *value, const char **where);
 /* Finds places for the ranks: `where` is "core", "scatter", "l3", "none", or null for cores if each rank can have one.
  * *out is null when they are not to be bound. 0, or an exit status after naming what is wrong. */
 int run_bind_find(const command *self, const char *where, int ranks, run_binding **out);
-/* What was chosen for ranks that are scattered, and why, in words; else "". */
-const char *run_bind_why(const run_binding *binding);
+/* Says what was chosen for ranks that are scattered, and why, also that no core is to spare; of others nothing. */
+void run_bind_say(const command *self, const run_binding *binding);
+/* The same for who binds so many ranks later. 0, or an exit status after naming what is wrong. */
+int run_bind_tell(const command *self, const char *where, int ranks);
 /* As run_bind_find for who only asks, without a word: 0, or an errno. And the processors of a rank's place, "0-3,8". */
 int run_bind_look(const char *where, int ranks, run_binding **out);
 const char *run_bind_text(const run_binding *binding, int rank, char *text, size_t room);

@@ -132,9 +132,10 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     return COMMAND_FAILED;
 }
 
-const char *run_bind_why(const run_binding *b)
+void run_bind_say(const command *self, const run_binding *b)
 {
-    return b ? b->why : "";
+    if (b && *b->why)
+        command_refuse(self, "--bind scatter: %s", b->why);
 }
 
 int run_bind_look(const char *where, int ranks, run_binding **out)
@@ -178,10 +179,10 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
     return command_refuse(self, "--bind %s: this build is without hwloc and knows only --bind none", where);
 }
 
-const char *run_bind_why(const run_binding *binding)
+void run_bind_say(const command *self, const run_binding *binding)
 {
+    (void)self;
     (void)binding;
-    return "";
 }
 
 int run_bind_look(const char *where, int ranks, run_binding **out)
@@ -213,3 +214,12 @@ void run_bind_free(run_binding *binding)
 }
 
 #endif
+
+int run_bind_tell(const command *self, const char *where, int ranks)
+{
+    run_binding *binding = NULL;
+    int status = where && strcmp(where, "scatter") == 0 ? run_bind_find(self, where, ranks, &binding) : 0;
+    run_bind_say(self, binding);
+    run_bind_free(binding);
+    return status;
+}

@@ -267,7 +267,11 @@ static int take_points(tune *t, tune_journal *journal)
 static int tune_all_points(tune *t)
 {
     tune_journal *journal = NULL;
-    int status = tune_journal_open(t, &journal);
+    int status = 0;
+    for (size_t row = 0; row < t->rows && !status; row++)
+        status = run_bind_tell(t->self, t->plan.bind, (int)t->ranks[row]);
+    if (!status)
+        status = tune_journal_open(t, &journal);
     if (!status)
         status = take_points(t, journal);
     if (!status)
@@ -326,7 +330,7 @@ const command command_tune = {
     "  --json            one object instead of the tables\n\n"
     "Measured:\n"
     "  --threads         the ranks are threads of one process, not processes\n"
-    "  --bind W          ranks to core, scatter, l3 or none (core, if there are as many)\n"
+    "  --bind W          ranks to core, scatter (says where, and why), l3 or none (core, if there are as many)\n"
     "  --buffers B       reused in each iteration, or changing (reused)\n"
     "  --rounds N        (15) of\n"
     "  --iterations N    (20, above 64 KiB fewer) of each candidate\n\n"
