@@ -307,18 +307,21 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
 
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
-    char why[288] = "";
-    if (s->cases.is_default)
-        command_chosen_text(&s->chosen, why);
+    char why[288];
     s->reported++;
     if (!s->results) {
         command_bar_clear(&s->bar);
         if (s->reported == 1)
-            printf("%-18s %7s %9s %9s %8s %7s %9s %6s\n", "algorithm", "count", "us", "us waited", "messages",
+            printf("%-*s %7s %8s %8s %8s %7s %9s %6s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "messages",
                    "fetches", "bytes", "rounds");
-        printf("%-18s %7zu %9.3f %9.3f %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u%s%s\n", s->algorithm->name, count,
-               (double)r->last / 1e3, (double)r->waited / 1e3, r->messages, r->fetches, r->bytes + r->fetched,
-               r->rounds, *why ? "  " : "", why);
+        sim_print_name(s->algorithm->name);
+        printf(" %7zu", count);
+        sim_print_us(r->last, 8);
+        sim_print_us(r->waited, 8);
+        printf(" %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u\n", r->messages, r->fetches, r->bytes + r->fetched,
+               r->rounds);
+        if (s->cases.is_default)
+            sim_print_below(command_chosen_text(&s->chosen, why));
         return;
     }
     json_t *row = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "algorithm", s->algorithm->name, "count",
@@ -567,7 +570,7 @@ const command command_sim = {
     "simulates algorithms on a machine that is described",
     "usage: nbcoll sim OPERATION [[--algorithm] ALGORITHM] [OPTION...]\n\n"
     "Plays the algorithms of OPERATION (all, or one; or `default`, that which rules and cost model choose for what a\n"
-    "message costs there; the reason stands beside it) in virtual time on a machine after LogGP, and tells when the\n"
+    "message costs there; the reason stands below it) in virtual time on a machine after LogGP, and tells when the\n"
     "last rank had ended, when the last wait returned, messages, fetches, bytes, and rounds (messages that wait for\n"
     "each other); with --json also the most peers and links (destinations and sources) of a rank, what cores worked\n"
     "for communication, and how much memory the simulator took. Ranks of a node share memory, and builders know the\n"

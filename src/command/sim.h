@@ -14,6 +14,19 @@
 #include "command.h"
 #include "timeline.h"
 
+/* ---- rows of tables: at most 80 columns, whatever the names ------------------------------------------------------ */
+
+#define SIM_NAME 20
+
+/* The first column. A longer name has a line of its own, the rest of the row stands on the next one. */
+void sim_print_name(const char *name);
+/* Microseconds in a column of this width, behind a blank: with 3 decimals, or as many as there is room for. */
+void sim_print_us(uint64_t ns, int width);
+/* Below a row: indented, broken between words. */
+void sim_print_below(const char *text);
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
 /* A preset's name, or a file: lines of a name and a number, which the help of the command lists; what a file does not
  * name is 0. `out` has its size. 0, or COMMAND_USAGE after naming what is wrong. */
 int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out);

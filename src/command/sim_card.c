@@ -158,15 +158,25 @@ static json_t *row_of(const nbcoll_algorithm *algorithm, const nbcoll_case *at, 
     return row;
 }
 
+static void print_outcome(const outcome *o)
+{
+    sim_print_us(o->time, 8);
+    printf(" %4.0f%%", overlap_of(o));
+    sim_print_us(o->cpu, 7);
+}
+
 static void print(const nbcoll_algorithm *algorithm, const nbcoll_case *at, const played *p)
 {
-    printf("%-18s %7zu %9.3f %4.0f%% %8.3f", algorithm->name, at->count, (double)p->engine.time / 1e3,
-           overlap_of(&p->engine), (double)p->engine.cpu / 1e3);
+    sim_print_name(algorithm->name);
+    printf(" %7zu", at->count);
+    print_outcome(&p->engine);
+    if (p->why.reason == NBCOLL_REFUSAL_NONE) {
+        print_outcome(&p->card);
+        printf(" %5" PRIu64, p->queue_pairs);
+    }
+    putchar('\n');
     if (p->why.reason != NBCOLL_REFUSAL_NONE)
-        printf("  %s\n", p->why.text);
-    else
-        printf(" %9.3f %4.0f%% %8.3f %6" PRIu64 "\n", (double)p->card.time / 1e3, overlap_of(&p->card),
-               (double)p->card.cpu / 1e3, p->queue_pairs);
+        sim_print_below(p->why.text);
 }
 
 nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorithm, const nbcoll_case *at,
@@ -183,8 +193,8 @@ nbcoll_status sim_card_row(const sim_card *card, const nbcoll_algorithm *algorit
     if (rows)
         json_array_append_new(rows, row_of(algorithm, at, &p));
     if (!rows && is_first)
-        printf("%-18s %7s %9s %5s %8s %9s %5s %8s %6s\n", "algorithm", "count", "us", "free", "us core", "us card",
-               "free", "us core", "pairs");
+        printf("%-*s %7s %8s %5s %7s %8s %5s %7s %5s\n", SIM_NAME, "algorithm", "count", "us", "free", "us core",
+               "us card", "free", "us core", "pairs");
     if (!rows)
         print(algorithm, at, &p);
     return NBCOLL_OK;
