@@ -20,7 +20,12 @@
 #include "operation.h"
 #include "socket.h"
 
-enum { OPERATIONS = 2 * NBCOLL_OPERATION_COUNT };
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SAMPLE_EVERY = 4 };
+#else
+enum { SAMPLE_EVERY = 1 };
+#endif
 
 /* What joins the nodes. */
 typedef enum wire { LOOPBACK, SEGMENT, SOCKETS, RACKS_AND_SOCKETS, WIRES } wire;
@@ -31,6 +36,7 @@ typedef struct plan {
     nbcoll_loopback *loopback;
     nbcoll_shm_id between, inside[JOINED_NODES], racks[JOINED_NODES];
     uint64_t seed;
+    int turns;  /* how often each collective is run */
     int victim; /* dies; -1: nobody */
     _Atomic uint64_t death;
 } plan;
@@ -122,7 +128,7 @@ static void work(int rank, void *user)
 
     see_nodes(p, comm, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup(comm, &dup, 20 * SECOND));
-    for (int i = 0; i < OPERATIONS; i++) {
+    for (int i = 0; i < p->turns * NBCOLL_OPERATION_COUNT; i++) {
         operation o = operation_next(&random, i, p->nodes->ranks, i % 8 ? 600 : 30000);
         share mine = share_make(&o, rank, p->nodes->ranks);
         CHECK_STATUS(NBCOLL_OK, operation_call(&o, &mine, i % 2 ? comm : dup, 20 * SECOND));
@@ -156,39 +162,71 @@ static crew processes(int ranks)
     return c;
 }
 
+static void join_threads(const nbcoll_nodes *nodes, const nbcoll_loopback_config *between, uint64_t seed, int turns)
+{
+    nbcoll_loopback_config config = *between;
+    plan p = {.nodes = nodes, .seed = seed, .turns = turns, .victim = -1};
+    world w = {.ranks = nodes->ranks};
+
+    make_ids(&p);
+    config.ranks = nodes->ranks;
+    assert_int_equal(nbcoll_loopback_create(&config, &p.loopback), NBCOLL_OK);
+    world_threads(&w, thread_of, &p);
+    assert_int_equal(nbcoll_loopback_free(p.loopback), NBCOLL_OK);
+}
+
+static void join_processes(const nbcoll_nodes *nodes, wire by, uint64_t seed, int turns)
+{
+    plan p = {.nodes = nodes, .wire = by, .seed = seed, .turns = turns, .victim = -1};
+    crew c = processes(nodes->ranks);
+
+    make_ids(&p);
+    crew_succeeds(&c, work, &p);
+}
+
+/* Every pair of 2 to 16 ranks, 1 to 5 nodes and a numbering; some of them where a sanitizer looks on. */
+static void join_sample(wire by)
+{
+    uint64_t seed = seed_of_test();
+    int turn = (int)(random_of(&seed) % JOINED_NUMBERINGS), first = (int)(random_of(&seed) % SAMPLE_EVERY);
+    joined_cover cover = {0};
+
+    for (int i = first; i < JOINED_SAMPLE; i += SAMPLE_EVERY) {
+        nbcoll_loopback_config between = world_variant(i % WORLD_SHARED, seed);
+        nbcoll_numbering numbering;
+        nbcoll_nodes *nodes = joined_sample(i, turn, random_of(&seed), &numbering);
+        joined_cover_add(&cover, nodes, numbering);
+        if (by == LOOPBACK)
+            join_threads(nodes, &between, random_of(&seed), 1);
+        else
+            join_processes(nodes, by, random_of(&seed), 1);
+        nbcoll_nodes_free(nodes);
+    }
+    if (SAMPLE_EVERY == 1)
+        joined_cover_has_pairs(&cover);
+}
+
 static void segments_joined_by_a_loopback_have_the_values_of_serial_c(void **state)
 {
-    static const int ranks[] = {2, 4, 7};
-    uint64_t seed = seed_of_test();
-
     (void)state;
-    for (int i = 0; i < 3; i++)
-        for (int at = i; at < JOINED_PLACEMENTS; at += 4) {
-            nbcoll_loopback_config config = world_variant(at % WORLD_SHARED, seed);
-            nbcoll_nodes *nodes = joined_placement(at, ranks[i], seed);
-            plan p = {.nodes = nodes, .seed = random_of(&seed), .victim = -1};
-            world w = {.ranks = ranks[i]};
-            make_ids(&p);
-            config.ranks = ranks[i];
-            assert_int_equal(nbcoll_loopback_create(&config, &p.loopback), NBCOLL_OK);
-            world_threads(&w, thread_of, &p);
-            assert_int_equal(nbcoll_loopback_free(p.loopback), NBCOLL_OK);
-            nbcoll_nodes_free(nodes);
-        }
+    join_sample(LOOPBACK);
+}
+
+static void segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    join_sample(SOCKETS);
 }
 
 /* Of some numbers of ranks, every `stride`-th placement of those in joined.h, another first one for each. */
-static void join_processes(wire by, const int ranks[], int n, int stride)
+static void join_some(wire by, const int ranks[], int n, int stride)
 {
     uint64_t seed = seed_of_test();
 
     for (int i = 0; i < n; i++)
         for (int at = i % stride; at < JOINED_PLACEMENTS; at += stride) {
             nbcoll_nodes *nodes = joined_placement(at, ranks[i], seed);
-            plan p = {.nodes = nodes, .wire = by, .seed = random_of(&seed), .victim = -1};
-            crew c = processes(ranks[i]);
-            make_ids(&p);
-            crew_succeeds(&c, work, &p);
+            join_processes(nodes, by, random_of(&seed), 2);
             nbcoll_nodes_free(nodes);
         }
 }
@@ -196,19 +234,13 @@ static void join_processes(wire by, const int ranks[], int n, int stride)
 static void segments_joined_by_a_segment_have_the_values_of_serial_c(void **state)
 {
     (void)state;
-    join_processes(SEGMENT, (const int[]){3, 6}, 2, 4);
-}
-
-static void segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
-{
-    (void)state;
-    join_processes(SOCKETS, (const int[]){2, 3, 4, 5, 6, 8, 11, 16}, 8, 4);
+    join_some(SEGMENT, (const int[]){3, 6}, 2, 4);
 }
 
 static void segments_joined_by_segments_joined_by_sockets_have_the_values_of_serial_c(void **state)
 {
     (void)state;
-    join_processes(RACKS_AND_SOCKETS, (const int[]){4, 7, 12}, 3, 3);
+    join_some(RACKS_AND_SOCKETS, (const int[]){4, 7, 12}, 3, 3);
 }
 
 /* ---- deaths ------------------------------------------------------------------------------------------------------ */
