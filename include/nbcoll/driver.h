@@ -30,6 +30,8 @@
  * it looks each millisecond where one of them has no driver, and on systems before Linux 5.16. Callbacks (`done`), CALL
  * steps, observers and the functions of host types and operations run on the thread of the driver as well. Steps of the
  * lane CALLER never do: they run in the next test, wait or progress; those of the lane PROGRESS run on the driver only.
+ * While a driver runs a CALL step or a function of a host's type or operation, no other thread is inside that context:
+ * deadlines and cancelling take effect when the function returns, as they do where another thread runs it.
  * nbcoll_progress may still be called. Between the runs of a driver, and after its last one, its contexts are as
  * without one, and go on with what is under way.
  *

@@ -128,6 +128,8 @@ int run_bind_find(const command *self, const char *where, int ranks, run_binding
         return 0;
     if (!error)
         return command_refuse(self, "--bind %s: no %s of this machine is known", where, is_l3 ? "L3 cache" : "core");
+    if (error == ENOTSUP)
+        return command_refuse(self, "--bind %s: this build is without nbcoll_affinity", where);
     command_refuse(self, "--bind %s: %s", where, strerror(error));
     return COMMAND_FAILED;
 }

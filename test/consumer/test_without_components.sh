@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A build that cannot read tuning files has its command, which says so to whoever gives it one; and its package says that
-# the component is missing. One without libibverbs and libpmix still opens the endpoints of ranks on one machine.
+# the component is missing. One that finds no places for ranks says that. One without libibverbs and libpmix still opens
+# the endpoints of ranks on one machine.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$NBCOLL_SOURCE/test/consumer/installed.sh"
 
-installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF
+installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_AFFINITY=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF
 nbcoll=$work/moved/bin/nbcoll
 for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
     'bench bcast' 'tune bcast --simulate' 'run -n 1 true'; do
@@ -22,9 +23,17 @@ for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verif
 done
 "$nbcoll" explain bcast --ranks 4 --algorithm flat | grep -- '--algorithm'
 
-tuning=OFF
+if [ $affinity = ON ]; then # there is hwloc, for the other bindings
+    status=0
+    "$nbcoll" run -n 1 --bind scatter true 2>"$work/said" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(cat "$work/said")" = "nbcoll run: --bind scatter: this build is without nbcoll_affinity" ]
+fi
+"$nbcoll" info --ranks 2 | grep -x 'places: this build is without nbcoll_affinity'
+
+tuning=OFF affinity=OFF
 by_find_package
-for component in tuning verbs pmix; do
+for component in tuning affinity verbs pmix; do
     [ ! -e "$packages/nbcoll_$component.pc" ]
 done
 by_pkg_config "$work/program" --static

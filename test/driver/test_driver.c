@@ -431,6 +431,33 @@ static void with_operations_outstanding_it_looks_ten_times_a_second_at_most(void
     scene_close(&w, driver);
 }
 
+/* A clock of its host's, which each look takes 1 us further: so many passes in vain, then it sleeps. */
+static uint64_t count_looks(void *user)
+{
+    return 1000 * atomic_fetch_add((_Atomic uint64_t *)user, 1);
+}
+
+static void it_spins_for_so_long_and_no_longer(void **state)
+{
+    const uint64_t spins[] = {0, 200000, 1000};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        _Atomic uint64_t looks = 0;
+        nbcoll_driver_config config = {.size = sizeof config, .spin_ns = spins[i],
+                                       .host = {.size = sizeof config.host, .now = count_looks, .user = &looks}};
+        uint64_t expected = (spins[i] ? spins[i] : NBCOLL_DRIVER_SPIN) / 1000;
+        nbcoll_driver *driver;
+        world w;
+        scene_open(&w, 1, NULL);
+        EXPECT(OK, nbcoll_driver_create(&config, &driver));
+        EXPECT(OK, nbcoll_driver_add(driver, w.context[0]));
+        EXPECT(OK, nbcoll_driver_start(driver));
+        scene_rest(&w, 0, 1);
+        assert_in_range(scene_counts(driver).passes, expected, expected + 2);
+        scene_close(&w, driver);
+    }
+}
+
 /* ---- fair -------------------------------------------------------------------------------------------------------- */
 
 static nbcoll_status count_up(void *user, const nbcoll_memory regions[])
@@ -537,6 +564,7 @@ int main(void)
         cmocka_unit_test(callbacks_run_on_the_driver_and_may_start_and_wait),
         cmocka_unit_test(an_idle_driver_does_not_wake),
         cmocka_unit_test(with_operations_outstanding_it_looks_ten_times_a_second_at_most),
+        cmocka_unit_test(it_spins_for_so_long_and_no_longer),
         cmocka_unit_test(a_busy_context_does_not_hold_up_a_quiet_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,99 @@ static void operations_go_back_to_the_caller_and_to_a_driver_again(void **state)
     world_close(&w);
 }
 
+/* ---- while it is inside an operation ----------------------------------------------------------------------------- */
+
+typedef struct held {
+    atomic_int is_inside;
+    _Atomic uint64_t until;
+} held;
+
+/* A step of the driver's that lasts beyond the deadlines below. */
+static nbcoll_status hold(void *user, const nbcoll_memory regions[])
+{
+    held *h = user;
+    (void)regions;
+    atomic_store(&h->is_inside, 1);
+    while (clock_ns() < atomic_load(&h->until))
+        sched_yield();
+    return NBCOLL_OK;
+}
+
+/* Rank 0 runs that step, and then receives what rank 1 sends. */
+static nbcoll_schedule *held_schedule(held *h, int rank)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 2};
+    nbcoll_builder *b;
+    nbcoll_schedule *s;
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    if (rank == 0) {
+        nbcoll_step first = nbcoll_add_call(b, hold, h, 0, NULL, 0, NULL);
+        nbcoll_set_lane(b, first, NBCOLL_LANE_PROGRESS);
+        nbcoll_after(b, nbcoll_add_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 8), first);
+    } else
+        nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 8);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+/* Returns when the driver is inside the step. */
+static void start_held(world *w, nbcoll_schedule *s, held *h, uint64_t *out, nbcoll_request *q)
+{
+    uint64_t late = clock_ns() + 30 * SECOND;
+    scene_rest(w, 0, 1); /* it has begun: the step is not the caller's */
+    atomic_store(&h->is_inside, 0);
+    atomic_store(&h->until, clock_ns() + SECOND / 10);
+    EXPECT(OK, nbcoll_schedule_start(s, NULL, out, w->comm[0], q));
+    while (!atomic_load(&h->is_inside)) {
+        assert_true(clock_ns() < late);
+        sched_yield();
+    }
+}
+
+static void a_deadline_that_comes_inside_a_step_holds_when_that_ends(void **state)
+{
+    held h;
+    world w;
+    nbcoll_request q[2];
+    nbcoll_failure failure;
+    nbcoll_schedule *s[2];
+    uint64_t in = 7, out = 0;
+    (void)state;
+    scene_open(&w, 2, NULL);
+    nbcoll_driver *driver = scene_drive(&w, 0, 1);
+    for (int r = 0; r < 2; r++)
+        s[r] = held_schedule(&h, r);
+    start_held(&w, s[0], &h, &out, &q[0]);
+    EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], SECOND / 20));
+    EXPECT(OK, nbcoll_last_failure(w.context[0], &failure));
+    assert_int_equal(failure.rank, 1);
+    EXPECT(OK, nbcoll_schedule_start(s[1], &in, NULL, w.comm[1], &q[1]));
+    EXPECT(OK, nbcoll_wait(&q[1], deadline));
+    EXPECT(OK, nbcoll_wait(&q[0], deadline));
+    assert_int_equal(out, 7);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_schedule_free(s[r]));
+    scene_close(&w, driver);
+}
+
+static void a_cancelled_operation_ends_when_the_driver_leaves_its_step(void **state)
+{
+    held h;
+    world w;
+    nbcoll_request q;
+    uint64_t out = 0;
+    (void)state;
+    scene_open(&w, 2, NULL);
+    nbcoll_driver *driver = scene_drive(&w, 0, 1);
+    nbcoll_schedule *s = held_schedule(&h, 0);
+    start_held(&w, s, &h, &out, &q);
+    EXPECT(OK, nbcoll_cancel(q));
+    assert_true(clock_ns() >= atomic_load(&h.until));
+    EXPECT(ERR_CANCELLED, nbcoll_wait(&q, deadline));
+    EXPECT(OK, nbcoll_schedule_free(s));
+    scene_close(&w, driver);
+}
+
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
 static int refuses_all(nbcoll_driver *driver, nbcoll_context *context)
@@ -353,6 +446,8 @@ int main(void)
         cmocka_unit_test(a_run_ends_at_its_deadline),
         cmocka_unit_test(a_wait_goes_on_when_the_driver_is_freed),
         cmocka_unit_test(operations_go_back_to_the_caller_and_to_a_driver_again),
+        cmocka_unit_test(a_deadline_that_comes_inside_a_step_holds_when_that_ends),
+        cmocka_unit_test(a_cancelled_operation_ends_when_the_driver_leaves_its_step),
         cmocka_unit_test(a_forked_child_has_no_driver_and_disturbs_none),
         cmocka_unit_test(a_host_gives_thread_memory_and_pauses),
     };

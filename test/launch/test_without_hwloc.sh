@@ -21,7 +21,7 @@ command=$NBCOLL_SOURCE/src/command
     "$work/main.c" "$command/run_bind.c" "$command/options.c" -o "$work/main"
 "$work/main"
 "$work/main" none
-for where in core l3; do
+for where in core scatter l3; do
     status=0
     "$work/main" $where 2>"$work/said" || status=$?
     [ $status -eq 2 ]

@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "nbcoll/driver.h"
 
+#include "../../src/engine/1_state/context.h"
 #include "ended.h"
 #include "operation.h"
 #include "ranks.h"
@@ -149,11 +151,63 @@ static void a_death_is_told_by_the_driver_alone(void **state)
     munmap(d, sizeof *d);
 }
 
+/* Rank 0 has no operation outstanding, and calls nothing until its driver has been woken, not by the time. */
+static void die_beside_an_idle_driver(int rank, void *user)
+{
+    nbcoll_driver_counts before = {.size = sizeof before}, after = before;
+    nbcoll_failure failure;
+    death *d = user;
+    member m;
+
+    join(rank, &d->config, &m);
+    nbcoll_driver *driver = drive(&m);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    if (rank == 1) {
+        while (!atomic_load(&d->waiting))
+            sched_yield();
+        kill(getpid(), SIGKILL);
+    }
+    for (struct timespec rest = {0, 1000000}; atomic_load(&m.context->driven.state) != NBCOLLI_DRIVE_IDLE;)
+        nanosleep(&rest, NULL);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_count(driver, &before));
+    atomic_store(&d->waiting, 1);
+    uint64_t late = clock_ns() + 30 * SECOND;
+    do { /* nothing that enters the context */
+        CHECK(clock_ns() < late);
+        sched_yield();
+        CHECK_STATUS(NBCOLL_OK, nbcoll_driver_count(driver, &after));
+    } while (after.sleeps == before.sleeps);
+    CHECK(after.looks == before.looks && after.rings == before.rings);
+    do {
+        CHECK(clock_ns() < late);
+        sched_yield();
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_failure(m.comm, &failure));
+    } while (failure.status != NBCOLL_ERR_PEER_LOST);
+    CHECK(failure.rank == 1);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_barrier(m.comm, 10 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_free(driver));
+    member_leave(&m);
+}
+
+static void a_death_wakes_an_idle_driver(void **state)
+{
+    const crew two = PROCESSES_2;
+    death *d = shared_memory(sizeof *d);
+    int status[2];
+    (void)state;
+    d->config = (nbcoll_shm_config){.size = sizeof d->config, .id = fresh_id(), .ranks = 2};
+    assert_true(crew_run(&two, die_beside_an_idle_driver, d, status));
+    assert_int_equal(status[0], 0);
+    assert_true(WIFSIGNALED(status[1]));
+    munmap(d, sizeof *d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_end_with_the_right_values),
         cmocka_unit_test(a_death_is_told_by_the_driver_alone),
+        cmocka_unit_test(a_death_wakes_an_idle_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,6 +286,69 @@ static void the_hosts_operation_is_left_to_a_call(void **state)
     both(leave_the_hosts_operation, NBCOLL_SHM_NO_BULK);
 }
 
+static nbcoll_status count_call(void *user, const nbcoll_memory regions[])
+{
+    (void)regions;
+    ++*(int *)user;
+    return NBCOLL_OK;
+}
+
+/* Rank 1 receives what rank 0 sends, copies it, calls, and copies again. */
+static nbcoll_schedule *with_a_call(int rank, int *calls)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 2};
+    const nbcoll_addr in = {NBCOLL_BUFFER_RECV, 0}, middle = {NBCOLL_BUFFER_RECV, 4}, out = {NBCOLL_BUFFER_RECV, 8};
+    nbcoll_builder *b;
+    nbcoll_schedule *s;
+
+    CHECK_STATUS(NBCOLL_OK, nbcoll_builder_open(&config, &b));
+    if (rank == 0)
+        nbcoll_add_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 4);
+    else {
+        nbcoll_step copy = nbcoll_add_copy(b, middle, in, 4);
+        nbcoll_step call = nbcoll_add_call(b, count_call, calls, 0, NULL, 0, NULL);
+        nbcoll_after(b, copy, nbcoll_add_recv(b, 0, in, 4));
+        nbcoll_after(b, call, copy);
+        nbcoll_after(b, nbcoll_add_copy(b, out, middle, 4), call);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+static void leave_the_call(int rank, void *user)
+{
+    int32_t sent = 7, got[3] = {0};
+    nbcoll_request q;
+    int calls = 0;
+    pair *p = user;
+    member m;
+
+    join(rank, p, &m);
+    nbcoll_schedule *s = with_a_call(rank, &calls);
+    if (rank == 0)
+        step_with(p, 1); /* rank 1 has begun */
+    CHECK_STATUS(NBCOLL_OK, nbcoll_schedule_start(s, &sent, got, m.comm, &q));
+    if (rank == 1)
+        step_with(p, 1);
+    step_with(p, 2); /* rank 0 has sent */
+    for (uint64_t late = clock_ns() + 30 * SECOND; rank == 1 && *(volatile int32_t *)&got[1] != 7;) {
+        nbcoll_tick(m.context);
+        CHECK(clock_ns() < late);
+    }
+    tick_on(&m);
+    CHECK(calls == 0 && got[2] == 0 && (rank == 0 || !has_ended(q)));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q, 30 * SECOND));
+    CHECK(rank == 0 || (calls == 1 && got[2] == 7));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_schedule_free(s));
+    leave(&m);
+}
+
+static void a_call_step_is_left_to_a_call(void **state)
+{
+    (void)state;
+    both(leave_the_call, 0);
+}
+
 static void count_end(nbcoll_request q, nbcoll_status s, void *user)
 {
     (void)q;
@@ -582,6 +645,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_end_by_ticks_alone),
         cmocka_unit_test(the_hosts_operation_is_left_to_a_call),
+        cmocka_unit_test(a_call_step_is_left_to_a_call),
         cmocka_unit_test(the_callback_is_left_to_a_call),
         cmocka_unit_test(messages_without_room_wait_for_a_call),
         cmocka_unit_test(they_do_nothing_inside_the_library_and_before_a_sleep),

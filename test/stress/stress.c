@@ -24,13 +24,15 @@ typedef struct rank {
     int started[STRESS_OPERATIONS], ended[STRESS_OPERATIONS];
 } rank;
 
-void stress_make(stress *s, uint64_t seed)
+void stress_make(stress *s, int ranks, uint64_t seed)
 {
     uint64_t random = seed;
 
     printf("seed %llu\n", (unsigned long long)seed);
     fflush(stdout);
     s->seed = seed;
+    s->ranks = ranks;
+    s->driver[0] = s->driver[1] = NULL;
     s->operations = STRESS_OPERATIONS;
     s->limits = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
     s->credits = NBCOLL_CREDITS;
@@ -42,7 +44,7 @@ void stress_make(stress *s, uint64_t seed)
         s->limits.large = 2048;
     }
     for (int k = 0; k < STRESS_OPERATIONS; k++) {
-        s->operation[k] = operation_random(&random, STRESS_RANKS, world_random(&random) % 8 ? FEW : MANY);
+        s->operation[k] = operation_random(&random, ranks, world_random(&random) % 8 ? FEW : MANY);
         s->comm[k] = (int)(world_random(&random) % STRESS_COMMS);
     }
 }
@@ -66,14 +68,14 @@ static void start(rank *me, int k)
 {
     const operation *o = &me->stress->operation[k];
 
-    me->share[k] = share_make(o, me->rank, STRESS_RANKS);
+    me->share[k] = share_make(o, me->rank, me->stress->ranks);
     want(me, operation_start(o, &me->share[k], me->comm[me->stress->comm[k]], &me->request[k]), "start");
     me->started[k] = 1;
 }
 
 static void check(rank *me, int k)
 {
-    operation_check(&me->stress->operation[k], &me->share[k], me->rank, STRESS_RANKS);
+    operation_check(&me->stress->operation[k], &me->share[k], me->rank, me->stress->ranks);
     share_free(&me->share[k]);
     me->ended[k] = 1;
 }
@@ -117,9 +119,15 @@ static void collect(rank *me, int first)
     check(me, which[at]);
 }
 
+static nbcoll_driver *driver_of(const rank *me)
+{
+    return me->stress->driver[me->rank % 2];
+}
+
 static void open_comms(rank *me, nbcoll_endpoint *ep)
 {
-    nbcoll_context_config config = {.size = sizeof config, .credits = me->stress->credits};
+    nbcoll_context_config config = {.size = sizeof config, .credits = me->stress->credits,
+                                    .flags = driver_of(me) ? NBCOLL_ANY_THREAD : 0};
     native n;
 
     native_init(&n, &me->stress->limits);
@@ -129,6 +137,8 @@ static void open_comms(rank *me, nbcoll_endpoint *ep)
     want(me, nbcoll_comm_create(me->context, ep, &n.config, &me->comm[0], MINUTE), "create");
     for (int i = 1; i < STRESS_COMMS; i++)
         want(me, nbcoll_comm_dup(me->comm[0], &me->comm[i], MINUTE), "dup");
+    if (driver_of(me))
+        want(me, nbcoll_driver_add(driver_of(me), me->context), "into the driver");
 }
 
 void stress_run(const stress *s, int number, nbcoll_endpoint *ep)
@@ -151,6 +161,8 @@ void stress_run(const stress *s, int number, nbcoll_endpoint *ep)
         want(me, time(NULL) - progress > PATIENCE ? NBCOLL_ERR_TIMEOUT : NBCOLL_OK, "the next operation to end");
     }
     want(me, nbcoll_barrier(me->comm[1], MINUTE), "barrier");
+    if (driver_of(me))
+        want(me, nbcoll_driver_remove(driver_of(me), me->context), "out of the driver");
     while (nbcoll_context_free(me->context) == NBCOLL_ERR_BUSY)
         ;
     watch_free(&me->watch);

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "nbcoll/driver.h"
 #include "nbcoll/nbcoll.h"
 #include "operation.h"
 
@@ -13,6 +14,8 @@ enum { STRESS_RANKS = 8, STRESS_COMMS = 3, STRESS_OPERATIONS = 1000 };
 
 typedef struct stress {
     uint64_t seed;
+    int ranks;                /* STRESS_RANKS at most */
+    nbcoll_driver *driver[2]; /* null; or rank r's context is in driver[r % 2] */
     nbcoll_comm_config limits;
     uint32_t credits;
     int operations; /* so many of these; may be lowered */
@@ -20,8 +23,8 @@ typedef struct stress {
     int comm[STRESS_OPERATIONS]; /* of each */
 } stress;
 
-/* The same for all ranks. Prints the seed. */
-void stress_make(stress *s, uint64_t seed);
+/* The same for all ranks, without drivers. Prints the seed. */
+void stress_make(stress *s, int ranks, uint64_t seed);
 
 /* Runs it all on this rank, whose end is given away, and checks each value. When something is wrong, or nothing has
  * ended for a minute, it says so, dumps the unfinished steps, and aborts. */

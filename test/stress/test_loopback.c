@@ -36,7 +36,7 @@ static void run(uint64_t seed, uint32_t flags)
                                      .depth = (uint32_t)(1 + seed % 16)};
 
     print_message("flags %u\n", flags);
-    stress_make(&s, seed);
+    stress_make(&s, STRESS_RANKS, seed);
     assert_int_equal(nbcoll_loopback_create(&config, &all), NBCOLL_OK);
     for (int r = 0; r < STRESS_RANKS; r++) {
         bodies[r] = (body){&s, r, NULL};

@@ -42,7 +42,7 @@ static void run(const crew *c, uint64_t seed)
     p->config.size = sizeof p->config;
     p->config.ranks = STRESS_RANKS;
     assert_int_equal(nbcoll_shm_id_make(&p->config.id), NBCOLL_OK);
-    stress_make(&p->stress, seed);
+    stress_make(&p->stress, STRESS_RANKS, seed);
     crew_succeeds(c, run_rank, p);
     munmap(p, sizeof *p);
 }

@@ -59,7 +59,7 @@ static void each_word_becomes_what_it_says(void **state)
 {
     nbcoll_tuning *tuning = read_text("# measured by hand\n"
                                       "[bcast]\n"
-                                      "  binomial = ranks 2..8 bytes ..4095 ; short ones\n"
+                                      "  binomial = ranks 2..8 bytes ..4095 split 2 ; short ones\n"
                                       "\n"
                                       "slots_chain= shared bytes 4096.. segment 16384\r\n"
                                       "scatter_ring =\n"
@@ -74,6 +74,7 @@ static void each_word_becomes_what_it_says(void **state)
     assert_int_equal(r[0].most, 8);
     assert_int_equal(r[0].from, 0);
     assert_int_equal(r[0].below, 4096);
+    assert_int_equal(r[0].split, 2);
     assert_int_equal(r[0].topology, NBCOLL_ANY_TOPOLOGY);
     assert_string_equal(r[1].algorithm->name, "slots_chain");
     assert_int_equal(r[1].line, 5);

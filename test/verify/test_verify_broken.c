@@ -204,6 +204,25 @@ static void send_then_receive(nbcoll_builder *b)
     nbcoll_after(b, nbcoll_add_recv(b, b->rank ^ 1, crew_recv(0), 8), sent);
 }
 
+/* The same, with the one step on the caller's lane and the other on the driver's, and the other way round. */
+static void send_then_receive_on_lanes(nbcoll_builder *b)
+{
+    nbcoll_lane lanes[] = {NBCOLL_LANE_CALLER, NBCOLL_LANE_PROGRESS};
+    nbcoll_step sent = nbcoll_add_send(b, b->rank ^ 1, crew_send(0), 8);
+    nbcoll_step received = nbcoll_add_recv(b, b->rank ^ 1, crew_recv(0), 8);
+    nbcoll_after(b, received, sent);
+    nbcoll_set_lane(b, sent, lanes[b->rank]);
+    nbcoll_set_lane(b, received, lanes[b->rank ^ 1]);
+}
+
+static void test_lanes_hide_no_deadlock(void **state)
+{
+    (void)state;
+    crew c = CREW_OF(2, whatever);
+    nbcoll_refutation why = crew_refuted(&c, send_then_receive_on_lanes, NBCOLL_FLAW_DEADLOCK);
+    assert_int_equal(why.places, 4);
+}
+
 static void test_two_ranks_that_both_send_before_they_receive(void **state)
 {
     (void)state;
@@ -666,6 +685,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_fetch_of_another_length_than_its_part),
     cmocka_unit_test(test_different_fingerprints),
     cmocka_unit_test(test_two_ranks_that_both_send_before_they_receive),
+    cmocka_unit_test(test_lanes_hide_no_deadlock),
     cmocka_unit_test(test_a_ring_in_which_all_receive_first),
     cmocka_unit_test(test_two_ranks_that_both_fetch_before_they_expose),
     cmocka_unit_test(test_a_fetch_after_a_message_that_waits_for_the_expose),

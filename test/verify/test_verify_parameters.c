@@ -62,6 +62,17 @@ static void trees_have_any_number_of_children(void **state)
     }
 }
 
+/* Lanes, and so the levels that are the ranks' own, mean nothing for a proof, which is of all orders. */
+static void binomial_trees_are_split_anywhere(void **state)
+{
+    static const nbcoll_operation trees[] = {NBCOLL_OPERATION_BCAST, NBCOLL_OPERATION_SCATTER, NBCOLL_OPERATION_GATHER,
+                                             NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(trees); i++)
+        for (unsigned split = 1; split <= 3; split++)
+            prove(trees[i], "binomial", (nbcoll_case){.split = split});
+}
+
 static void pipelines_have_segments_of_any_length(void **state)
 {
     (void)state;
@@ -192,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_ports_will_do),
         cmocka_unit_test(trees_have_any_number_of_children),
+        cmocka_unit_test(binomial_trees_are_split_anywhere),
         cmocka_unit_test(pipelines_have_segments_of_any_length),
         cmocka_unit_test(each_round_uses_all_ports),
         cmocka_unit_test(without_concatenation_each_block_is_a_message),

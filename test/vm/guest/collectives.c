@@ -117,7 +117,7 @@ static void many_operations_at_once_have_their_values(void **state)
         s->config = moods[seed];
         s->config.size = sizeof s->config;
         s->config.ranks = STRESS_RANKS;
-        stress_make(&s->stress, seed);
+        stress_make(&s->stress, STRESS_RANKS, seed);
         s->stress.operations = 100;
         crew_succeeds(&c, endure, s);
     }
