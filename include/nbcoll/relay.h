@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Receive-store-replicate: who passes what on to whom, so that a rank which is late holds up nobody but those who need
- * its own data.
+ * its own data; and relays that do so, driven by the ranks' engines.
  *
  * A *relay* receives what comes by any of its connections, stores it, and sends it on by all others of its own, at
  * once, again and again: a standing schedule of one RECV and k SENDs which re-arms when they end. It never looks into
@@ -34,7 +34,8 @@
  * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes
  * cannot know where the ring ends.
  *
- * All functions are pure but for memory; any thread may call them. A wiring is immutable.
+ * What is said of wirings is pure but for memory; any thread may call it. A wiring is immutable. Running relays belong
+ * to their communicator's context: one thread at a time.
  */
 #include "nbcoll.h"
 #include "show.h"
@@ -176,6 +177,85 @@ typedef struct nbcoll_relay_play {
  * ERR_LIMIT (2^31 fragments at connections), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[], int ranks,
                                              const nbcoll_relay_play *play, nbcoll_relay_refutation *out);
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+/* Relays over a communicator, joined by a wiring: allgathers and broadcasts to which a rank's data come, and by which
+ * it passes on that of others, whether it has started them or not.
+ *
+ *     nbcoll_relays *relays;
+ *     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+ *     uint64_t operation;
+ *     nbcoll_relays_open(comm, &config, &relays);
+ *     nbcoll_relays_wait(relays, 0, NBCOLL_FOREVER);                     all ranks have them
+ *     nbcoll_relays_allgather(relays, mine, all, bytes, &operation);
+ *     compute();
+ *     nbcoll_relays_wait(relays, operation, NBCOLL_FOREVER);
+ *     nbcoll_relays_close(relays, NBCOLL_FOREVER);
+ *
+ * The blocks of each origin have a communicator of their own, their *stream*, on which each fragment is an operation:
+ * the relay's one receive, and then its sends, into memory and out of memory of the store. A rank has started 3 F f of
+ * them ahead in each stream, and starts another one when it has copied a fragment out: F operations may be under way,
+ * and F more, which it has not started, find room. They move whenever its context does: in any of its calls, and by a
+ * driver (driver.h) while it computes. Credits go back, one for F f fragments that all ranks have copied out: without
+ * them the origin holds back what would find no room. Streams do not share their stores: whoever fills his holds up
+ * nobody else's. A fragment has `fragment` bytes on its way, however short what it carries, and 32 more that say of
+ * which operation and where in the block it is.
+ *
+ * Memory of a rank: 3 F f fragments for each rank, and a request for each of them, and two communicators for each rank;
+ * nothing is allocated after the opening. Connections: those of the wiring.
+ *
+ * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
+ * over what nbcoll_comm_shrink gives. */
+typedef struct nbcoll_relays nbcoll_relays;
+
+/* The same on all ranks: operations of ranks that differ end with ERR_MISMATCH. */
+typedef struct nbcoll_relays_config {
+    size_t size;
+    const nbcoll_host *host; /* for memory and time; may be null; copied */
+    nbcoll_wiring_kind wiring;
+    uint32_t ports;     /* k of the wiring; 0: 2 */
+    uint32_t at_once;   /* F: operations that a rank may have under way. 1..1024 */
+    uint32_t fragments; /* f: of the longest block. 1..1024; 3 F f no more than 32768 */
+    uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
+} nbcoll_relays_config;
+/* clang-format off */
+#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064 }
+/* clang-format on */
+
+/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank. Test or wait
+ * for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the opening. Errors:
+ * ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_MEMORY, and those of nbcoll_comm_idup: others then
+ * wait for this rank until their deadlines. */
+NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
+                                            nbcoll_relays **out);
+
+/* Start an operation, of which *operation becomes the number: 1, 2, ... All ranks start the same ones in the same
+ * order, with the same `bytes` of a block. Of an allgather this rank's block is at `send` (null: at its place in
+ * `recv`), and rank r's comes to recv + r * bytes. Of a broadcast the root's `buffer` is read, those of others are
+ * written. Buffers are lent until the operation has ended. Errors: ERR_NULL, ERR_COUNT (more than f fragments),
+ * ERR_ROOT, ERR_BUSY (F operations are under way, or they are being opened or closed), and that by which the relays are
+ * broken. */
+NBCOLL_API nbcoll_status nbcoll_relays_allgather(nbcoll_relays *relays, const void *send, void *recv, size_t bytes,
+                                                 uint64_t *operation);
+NBCOLL_API nbcoll_status nbcoll_relays_bcast(nbcoll_relays *relays, void *buffer, size_t bytes, int root,
+                                             uint64_t *operation);
+
+/* Has it ended? It has when the blocks of all have come (of a broadcast: the root's), and this rank's own is in its
+ * store. OK, NBCOLL_PENDING (wait: ERR_TIMEOUT after `timeout` ns, the operation goes on), or how it ended: what
+ * requests end with (nbcoll.h; ERR_MISMATCH also where ranks passed other bytes, or another operation). Of one that
+ * ended before it is OK. Errors: ERR_NULL, ERR_REQUEST (no such operation was started). */
+NBCOLL_API nbcoll_status nbcoll_relays_test(nbcoll_relays *relays, uint64_t operation);
+NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t operation, uint64_t timeout);
+
+/* Has the block of this rank come, whoever else is late? OK or NBCOLL_PENDING; this rank's own has, when it is stored.
+ * It progresses nothing; test does. Errors: ERR_NULL, ERR_RANK, ERR_REQUEST. */
+NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint64_t operation, int rank);
+
+/* Ends the streams, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
+ * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do.
+ * Errors: ERR_NULL, ERR_BUSY (an operation is under way, or they are being opened). */
+NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 
 #ifdef __cplusplus
 }

@@ -1128,6 +1128,15 @@ OFFSET(nbcoll_relay_play, operations, 24);
 OFFSET(nbcoll_relay_play, started, 32);
 OFFSET(nbcoll_relay_play, seed, 40);
 
+SIZE(nbcoll_relays_config, 40);
+OFFSET(nbcoll_relays_config, size, 0);
+OFFSET(nbcoll_relays_config, host, 8);
+OFFSET(nbcoll_relays_config, wiring, 16);
+OFFSET(nbcoll_relays_config, ports, 20);
+OFFSET(nbcoll_relays_config, at_once, 24);
+OFFSET(nbcoll_relays_config, fragments, 28);
+OFFSET(nbcoll_relays_config, fragment, 32);
+
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
 VALUE(NBCOLL_LOOPBACK_LEND, 2);

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays are opened. A stream's schedule is one receive, then the sends of the relay by which the blocks of
+ * its origin come to this rank; its credits go the other way. */
+#include "relays.h"
+
+#define NBCOLLI_RELAYS_MOST 1024u    /* operations, and fragments of a block */
+#define NBCOLLI_RELAYS_PLACES 32768u /* of a stream */
+#define NBCOLLI_RELAYS_FRAGMENT (1u << 30)
+
+/* ---- schedules ------------------------------------------------------------------------------------------------- */
+
+/* By which relay a stream's fragments come to a rank, and from which one. */
+typedef struct nbcolli_relays_hop {
+    int from;
+    uint32_t relay;
+} nbcolli_relays_hop;
+
+/* What the schedules of all streams are made of. */
+typedef struct nbcolli_relays_plan {
+    nbcolli_arena arena;
+    nbcoll_wiring **wiring;  /* [ranks] */
+    nbcolli_relays_hop *hop; /* [ranks] */
+    int *reached;            /* [ranks] in this order */
+} nbcolli_relays_plan;
+
+/* Follows the blocks of `origin`, which come to each rank once. */
+static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
+{
+    int count = 0;
+    p->hop[origin] = (nbcolli_relays_hop){-1, 0};
+    p->reached[count++] = origin;
+    for (int i = 0; i < count; i++) {
+        int rank = p->reached[i];
+        const nbcoll_relay *relay = &p->wiring[rank]->relay[p->hop[rank].relay];
+        for (uint32_t k = 0; k < relay->destinations; k++) {
+            const nbcoll_relay_end *end = &relay->destination[k];
+            p->hop[end->rank] = (nbcolli_relays_hop){rank, end->relay};
+            p->reached[count++] = end->rank;
+        }
+    }
+}
+
+/* Ranks whose configurations differ do not understand each other's fragments. */
+static uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
+{
+    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment};
+    uint32_t sum = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sum = (sum ^ all[i]) * 0x9e3779b1u;
+    return sum;
+}
+
+static nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_builder **out)
+{
+    const nbcoll_builder_config config = {
+        .size = sizeof config, .host = &r->arena.host, .rank = r->rank, .ranks = r->ranks};
+    nbcoll_status s = nbcoll_builder_open(&config, out);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcoll_set_name(*out, "relay");
+    nbcoll_set_fingerprint(*out, nbcolli_relays_fingerprint(&r->config));
+    return NBCOLL_OK;
+}
+
+/* What comes is sent on. */
+static nbcoll_status nbcolli_relays_build(nbcoll_relays *r, const nbcolli_relays_plan *p, int origin)
+{
+    const nbcolli_relays_hop *hop = &p->hop[r->rank];
+    const nbcoll_relay *relay = &p->wiring[r->rank]->relay[hop->relay];
+    const nbcoll_addr at = {NBCOLL_BUFFER_RECV, 0};
+    size_t bytes = sizeof(nbcolli_relays_fragment) + r->config.fragment;
+    nbcoll_step have = NBCOLL_START;
+    nbcoll_builder *b;
+    nbcoll_status s = nbcolli_relays_builder(r, &b);
+    if (s != NBCOLL_OK)
+        return s;
+    if (r->rank != origin)
+        have = nbcoll_add_recv(b, hop->from, at, bytes);
+    for (uint32_t i = 0; i < relay->destinations; i++)
+        nbcoll_after(b, nbcoll_add_send(b, relay->destination[i].rank, at, bytes), have);
+    return nbcoll_builder_finish(b, &r->stream[origin].fragments.schedule);
+}
+
+/* Credits of all who are sent to, then the own one, the other way. */
+static nbcoll_status nbcolli_relays_build_credit(nbcoll_relays *r, const nbcolli_relays_plan *p, int origin)
+{
+    const nbcolli_relays_hop *hop = &p->hop[r->rank];
+    const nbcoll_relay *relay = &p->wiring[r->rank]->relay[hop->relay];
+    const nbcoll_addr nothing = {NBCOLL_BUFFER_RECV, 0};
+    nbcoll_builder *b;
+    nbcoll_status s = nbcolli_relays_builder(r, &b);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcoll_step all = nbcoll_add_join(b);
+    for (uint32_t i = 0; i < relay->destinations; i++)
+        nbcoll_after(b, all, nbcoll_add_recv(b, relay->destination[i].rank, nothing, 0));
+    if (r->rank != origin)
+        nbcoll_after(b, nbcoll_add_send(b, hop->from, nothing, 0), all);
+    return nbcoll_builder_finish(b, &r->stream[origin].credits.schedule);
+}
+
+static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_plan *p)
+{
+    size_t ranks = (size_t)r->ranks;
+    nbcoll_status s = NBCOLL_OK;
+    p->wiring = nbcolli_arena_take(&p->arena, ranks, sizeof *p->wiring);
+    p->hop = nbcolli_arena_take(&p->arena, ranks, sizeof *p->hop);
+    p->reached = nbcolli_arena_take(&p->arena, ranks, sizeof *p->reached);
+    if (!p->wiring || !p->hop || !p->reached)
+        return NBCOLL_ERR_MEMORY;
+    for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
+        s = nbcoll_wiring_make(r->config.wiring, r->config.ports, r->ranks, i, &r->arena.host, &p->wiring[i]);
+    for (int origin = 0; origin < r->ranks && s == NBCOLL_OK; origin++) {
+        nbcolli_relays_trace(p, origin);
+        s = nbcolli_relays_build(r, p, origin);
+        if (s == NBCOLL_OK)
+            s = nbcolli_relays_build_credit(r, p, origin);
+    }
+    for (int i = 0; i < r->ranks; i++)
+        nbcoll_wiring_free(p->wiring[i]);
+    return s;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
+{
+    if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
+        c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
+        c->fragment > NBCOLLI_RELAYS_FRAGMENT ||
+        NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES)
+        return NBCOLL_ERR_CONFIG;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status nbcolli_relays_line_reserve(nbcoll_relays *r, nbcolli_relays_line *line, uint32_t places)
+{
+    line->places = places;
+    line->standing = nbcolli_arena_take(&r->arena, places, sizeof *line->standing);
+    return line->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* Fragments lie on lines of their own. */
+static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, nbcolli_relays_stream *s)
+{
+    size_t bytes = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
+    uint32_t places = NBCOLLI_RELAYS_BATCHES * r->batch;
+    char *store = nbcolli_arena_take(&r->arena, places, bytes);
+    if (!store || nbcolli_relays_line_reserve(r, &s->fragments, places) != NBCOLL_OK)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < places; i++)
+        s->fragments.standing[i].at = (nbcolli_relays_fragment *)(void *)(store + i * bytes);
+    return nbcolli_relays_line_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES);
+}
+
+/* Takes all memory. */
+static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
+{
+    size_t ranks = (size_t)r->ranks;
+    nbcoll_status s = NBCOLL_OK;
+    r->stream = nbcolli_arena_take(&r->arena, ranks, sizeof *r->stream);
+    r->operation = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *r->operation);
+    r->pending = nbcolli_arena_take(&r->arena, 2 * ranks, sizeof *r->pending);
+    if (!r->stream || !r->operation || !r->pending)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < r->config.at_once; i++)
+        if (!(r->operation[i].come = nbcolli_arena_take(&r->arena, ranks, sizeof(uint32_t))))
+            return NBCOLL_ERR_MEMORY;
+    for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
+        s = nbcolli_relays_stream_reserve(r, &r->stream[i]);
+    return s;
+}
+
+void nbcolli_relays_free(nbcoll_relays *r)
+{
+    for (int i = 0; r->stream && i < r->ranks; i++) {
+        nbcolli_relays_stream *s = &r->stream[i];
+        nbcoll_comm_free(s->fragments.comm);
+        nbcoll_comm_free(s->credits.comm);
+        nbcoll_schedule_free(s->fragments.schedule);
+        nbcoll_schedule_free(s->credits.schedule);
+    }
+    nbcolli_arena arena = r->arena;
+    nbcolli_arena_close(&arena);
+}
+
+static nbcoll_status nbcolli_relays_line_begin(nbcoll_relays *r, nbcolli_relays_line *line)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    config.slots = line->places;
+    config.cells = config.schedules = 1;
+    config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
+    return nbcoll_comm_idup_with(r->comm, &config, &line->comm, &line->opening);
+}
+
+/* All lines are made at once, in the same order on all ranks. What goes wrong later than with the first is told when
+ * that has ended. */
+static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r)
+{
+    nbcoll_status s = NBCOLL_OK;
+    for (int i = 0; i < 2 * r->ranks; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        if (s == NBCOLL_OK)
+            s = nbcolli_relays_line_begin(r, line);
+        line->opened = s;
+    }
+    return nbcolli_relays_line_at(r, 0)->opened;
+}
+
+nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
+{
+    nbcoll_relays made = {.config = NBCOLL_RELAYS_DEFAULTS, .arena.host.size = sizeof made.arena.host};
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    if (config && nbcolli_copy_tagged(&made.config, config, sizeof made.config) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (made.config.host && nbcolli_copy_tagged(&made.arena.host, made.config.host, sizeof made.arena.host))
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_status s = nbcolli_relays_check(&made.config);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcoll_relays *r = nbcolli_arena_take(&made.arena, 1, sizeof *r);
+    if (!r)
+        return NBCOLL_ERR_MEMORY;
+    *r = made;
+    r->comm = comm;
+    r->rank = nbcoll_comm_rank(comm);
+    r->ranks = nbcoll_comm_size(comm);
+    r->batch = r->config.at_once * r->config.fragments;
+    r->status = NBCOLL_PENDING;
+    nbcolli_relays_plan plan = {.arena.host = r->arena.host};
+    s = nbcolli_relays_reserve(r);
+    if (s == NBCOLL_OK)
+        s = nbcolli_relays_plan_all(r, &plan);
+    nbcolli_arena_close(&plan.arena);
+    if (s == NBCOLL_OK)
+        s = nbcolli_relays_begin(r);
+    if (s != NBCOLL_OK)
+        nbcolli_relays_free(r);
+    else
+        *out = r;
+    return s;
+}
+
+/* Each stream but the own one waits for its first fragments. */
+static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
+{
+    for (int i = 0; i < 2 * r->ranks; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        for (uint32_t k = 0; k < line->places; k++) {
+            nbcolli_relays_place *at = &line->standing[k];
+            nbcoll_status s = nbcoll_schedule_init(line->schedule, NULL, at->at, line->comm, &at->request);
+            if (s != NBCOLL_OK)
+                return s;
+            if (at->at && line != &r->stream[r->rank].fragments)
+                nbcolli_relays_place_start(r, at);
+        }
+    }
+    return r->status == NBCOLL_PENDING ? NBCOLL_OK : r->status;
+}
+
+void nbcolli_relays_open_on(nbcoll_relays *r)
+{
+    nbcoll_status first = NBCOLL_OK;
+    for (int i = 0; i < 2 * r->ranks; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        nbcoll_status s = nbcoll_test(&line->opening);
+        if (s == NBCOLL_PENDING)
+            return;
+        if (s != NBCOLL_OK)
+            line->opened = s;
+        first = first == NBCOLL_OK ? line->opened : first;
+    }
+    r->status = first == NBCOLL_OK ? nbcolli_relays_stand(r) : first;
+}
