@@ -44,11 +44,11 @@ cat >"$work/rules" <<'END'
 ; for a test
 [bcast]
 scatter_ring = ranks 5..
-binomial = bytes ..4000
+binomial = bytes ..4000 split 2
 slots_chain =
 END
 says scatter_ring "RULE    $work/rules:3" bcast --ranks 8 --tuning "$work/rules"
-says binomial "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
+says 'binomial split 2' "RULE    $work/rules:4" bcast --ranks 4 --tuning "$work/rules"
 says slots_chain "RULE    $work/rules:5" bcast --ranks 4 --count 1001 --tuning "$work/rules"
 says flat 'COST .*' scatter --ranks 4 --tuning "$work/rules"
 says 'slots_chain segment 5' 'RULE    --algorithm' bcast --ranks 8 --tuning "$work/rules" --algorithm slots_chain --segment 5

@@ -26,6 +26,8 @@ same gatherv_known.txt show gatherv flat --ranks 3 --root 1 --count 5 --type int
 # parameters: pieces of a vector, children of a rank in a tree, messages at once
 same bcast_pieces.txt show bcast tree_pipelined --ranks 3 --count 8 --segment 12 --arity 2
 same allgather_ports.txt show allgather bruck_ports --ranks 4 --count 2 --ports 3
+# the last level of a tree is in the ranks' starts, the one above it the driver's
+same reduce_split.txt show reduce binomial --ranks 4 --count 8 --split 1 --all
 # a graph
 same bcast.dot show bcast binomial --ranks 4 --root 1 --count 8 --all --format dot
 

@@ -66,6 +66,20 @@ for ports in 3 1; do
     [ "$(awk 'NR == 2 { print $8 }' "$work/out")" -eq $((ports == 3 ? 3 : 6)) ] || fail "rounds of $ports ports"
 done
 
+# a split tree, with one progress core for 16 ranks: 15 transfers in turn; with its last levels at the ranks 7 and 1, or
+# 3 and 2
+printf 'inside.o_send 1000\nnode 16\nprogress 1\nlanes 1\n' >"$work/model"
+took()
+{
+    us=$1
+    shift
+    succeeds sim bcast binomial --ranks 16 --count 8 --model "$work/model" "$@"
+    [ "$(tail -1 "$work/out" | awk '{ print $3 }')" = "$us" ] || fail "$*: not $us us"
+}
+took 15.000
+took 8.000 --split 1
+took 5.000 --split 2
+
 # every operation
 for operation in barrier bcast scatter gather allgather reduce allreduce scatterv gatherv allgatherv alltoall \
     alltoallv alltoallw reduce_scatter reduce_scatter_block scan exscan; do

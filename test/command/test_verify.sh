@@ -69,6 +69,13 @@ refuses "nbcoll verify: --op SUM: HOST has no such reduction" verify allreduce -
 # an algorithm whose forms differ in all respects: the memory that ranks share, parameters, places of blocks
 succeeds verify bcast tree_pipelined --ranks 1..4 --count 0,100
 prints 'bcast                tree_pipelined           480  proved'
+# levels that are the ranks' own: for a proof the same cases as of the whole tree
+for operation in bcast scatter gather reduce allreduce; do
+    succeeds verify $operation binomial --ranks 1..5 --count 7
+    cp "$work/out" "$work/whole"
+    succeeds verify $operation binomial --ranks 1..5 --count 7 --split 2
+    cmp -s "$work/whole" "$work/out" || fail "$operation, split"
+done
 succeeds verify allgather slots --ranks 1..4 --count 0,7
 prints 'allgather            slots                    288  proved'
 succeeds verify gatherv binomial --ranks 2..3 --count 3

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A build that cannot read tuning files has its command, which says so to whoever gives it one; and its package says that
-# the component is missing. One that finds no places for ranks says that. One without libibverbs and libpmix still opens
+# the component is missing. One without hwloc says that it binds no ranks. One without libibverbs and libpmix still opens
 # the endpoints of ranks on one machine.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$NBCOLL_SOURCE/test/consumer/installed.sh"
 
-installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_AFFINITY=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF
+cat >"$work/pkg-config" <<'END'
+#!/bin/sh
+case "$*" in *hwloc*) exit 1 ;; esac
+exec pkg-config "$@"
+END
+chmod +x "$work/pkg-config"
+installed OFF -DNBCOLL_TUNING=OFF -DNBCOLL_AFFINITY=OFF -DNBCOLL_VERBS=OFF -DNBCOLL_PMIX=OFF \
+    -DPKG_CONFIG_EXECUTABLE="$work/pkg-config"
 nbcoll=$work/moved/bin/nbcoll
 for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verify bcast default' 'sim bcast default' \
     'bench bcast' 'tune bcast --simulate' 'run -n 1 true'; do
@@ -23,12 +30,10 @@ for arguments in 'explain bcast --ranks 4' 'show bcast default --ranks 4' 'verif
 done
 "$nbcoll" explain bcast --ranks 4 --algorithm flat | grep -- '--algorithm'
 
-if [ $affinity = ON ]; then # there is hwloc, for the other bindings
-    status=0
-    "$nbcoll" run -n 1 --bind scatter true 2>"$work/said" || status=$?
-    [ "$status" -eq 2 ]
-    [ "$(cat "$work/said")" = "nbcoll run: --bind scatter: this build is without nbcoll_affinity" ]
-fi
+status=0
+"$nbcoll" run -n 1 --bind scatter true 2>"$work/said" || status=$?
+[ "$status" -eq 2 ]
+[ "$(cat "$work/said")" = "nbcoll run: --bind scatter: this build is without hwloc and knows only --bind none" ]
 "$nbcoll" info --ranks 2 | grep -x 'places: this build is without nbcoll_affinity'
 
 tuning=OFF affinity=OFF

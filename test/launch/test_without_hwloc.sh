@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A build without hwloc binds nothing, and says so to whoever asks for it.
+# A build without hwloc binds nothing, and one without nbcoll_affinity scatters nothing: they say so to whoever asks.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -28,3 +28,12 @@ for where in core scatter l3; do
     [ "$(cat "$work/said")" = \
         "nbcoll run: --bind $where: this build is without hwloc and knows only --bind none" ]
 done
+
+# with hwloc, which knows the other places, but without nbcoll_affinity
+echo '#include <hwloc.h>' | "$CC" -E - >/dev/null 2>&1 || exit 0
+"$CC" -std=c11 -D_GNU_SOURCE= -DNBCOLL_HAVE_HWLOC= -Wall -Wextra -Wpedantic -Werror -I"$NBCOLL_SOURCE/include" \
+    -I"$command" "$work/main.c" "$command/run_bind.c" "$command/options.c" -o "$work/main" -lhwloc
+status=0
+"$work/main" scatter 2>"$work/said" || status=$?
+[ $status -eq 2 ]
+[ "$(cat "$work/said")" = "nbcoll run: --bind scatter: this build is without nbcoll_affinity" ]
