@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Domains of machines that hwloc makes up: which ranks share caches or memory; and what algorithms that go by them in
- * each node gain, on simulated machines. */
+ * Domains of machines that hwloc makes up: which ranks share caches or memory; communicators that know them; and what
+ * algorithms that go by them in each node gain, on simulated machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <hwloc.h>
 
+#include "joined.h"
 #include "nbcoll/affinity.h"
 #include "nbcoll/select.h"
 #include "nbcoll/simulate.h"
@@ -71,6 +72,85 @@ static void a_level_that_no_core_has_is_one_domain(void **state)
     assert_int_equal(nbcoll_affinity_domains(NULL, NBCOLL_NEAR_L3, domain), NBCOLL_ERR_NULL);
     assert_int_equal(nbcoll_affinity_domains(a, NBCOLL_NEAR_L3, NULL), NBCOLL_ERR_NULL);
     nbcoll_affinity_free(a);
+}
+
+/* ---- in a communicator ------------------------------------------------------------------------------------------- */
+
+/* What two machines have found, each by itself: of two ranks, a NUMA node; of four, a package. */
+static const int found_domain[] = {0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 0, 0, 1, 1, 1, 1};
+
+static void expect_domains(const nbcoll_comm *comm, int is_turned)
+{
+    enum { EACH = 8, RANKS = 2 * EACH };
+    const nbcoll_nodes *t = nbcoll_nodes_domains(nbcoll_comm_nodes(comm));
+    assert_non_null(t);
+    assert_int_equal(t->count, 4 + 2);
+    for (int a = 0; a < RANKS; a++)
+        for (int b = 0; b < RANKS; b++)
+            assert_int_equal(nbcoll_node_of(t, is_turned ? RANKS - 1 - a : a) ==
+                                 nbcoll_node_of(t, is_turned ? RANKS - 1 - b : b),
+                             a / EACH == b / EACH && found_domain[a] == found_domain[b]);
+}
+
+static void expect_sums(joined *j, nbcoll_comm *const comm[])
+{
+    nbcoll_request request[WORLD_MOST];
+    int32_t mine[WORLD_MOST], sum[WORLD_MOST];
+    for (int r = 0; r < j->w.ranks; r++) {
+        mine[r] = 1 << r;
+        EXPECT(OK, nbcoll_iallreduce(&mine[r], &sum[r], 1, NBCOLL_INT32, NBCOLL_SUM, comm[r], &request[r]));
+    }
+    world_finish(&j->w, (size_t)j->w.ranks, request);
+    for (int r = 0; r < j->w.ranks; r++)
+        assert_int_equal(sum[r], (1 << j->w.ranks) - 1);
+}
+
+static void a_communicator_has_the_domains_that_each_machine_finds_and_so_has_what_is_made_of_it(void **state)
+{
+    enum { EACH = 8, RANKS = 2 * EACH };
+    const nbcoll_loopback_config sharing = {.size = sizeof sharing, .flags = NBCOLL_LOOPBACK_SHARED};
+    const nbcoll_rule rule = {
+        .algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "hierarchical_domains")};
+    nbcoll_affinity *machine[] = {found(SERVER, EACH, NULL), found("package:2 core:4 pu:1", EACH, NULL)};
+    nbcoll_comm *dup[RANKS], *part[RANKS];
+    nbcoll_request request[RANKS];
+    int node[RANKS], domain[RANKS];
+    nbcoll_nodes *nodes;
+    joined j;
+    (void)state;
+    EXPECT(OK, nbcoll_affinity_domains(machine[0], NBCOLL_NEAR_NUMA, domain));
+    EXPECT(OK, nbcoll_affinity_domains(machine[1], NBCOLL_NEAR_PACKAGE, domain + EACH));
+    assert_memory_equal(domain, found_domain, sizeof domain);
+    for (int r = 0; r < RANKS; r++)
+        node[r] = r / EACH;
+    EXPECT(OK, nbcoll_nodes_make(node, RANKS, NULL, &nodes));
+    joined_open_contexts(&j, nodes, &sharing, NULL, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.rules = &rule;
+        config.rule_count = 1;
+        config.domain = 1 + (uint64_t)domain[r];
+        EXPECT(OK, joined_icreate(&j, r, &config, &request[r]));
+    }
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_idup(j.w.comm[r], &dup[r], &request[r]));
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_isplit(dup[r], 0, -r, &part[r], &request[r]));
+    world_finish(&j.w, RANKS, request);
+    for (int r = 0; r < RANKS; r++) {
+        expect_domains(j.w.comm[r], 0);
+        expect_domains(dup[r], 0);
+        expect_domains(part[r], 1);
+    }
+    expect_sums(&j, j.w.comm);
+    expect_sums(&j, dup);
+    expect_sums(&j, part);
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+    nbcoll_affinity_free(machine[0]);
+    nbcoll_affinity_free(machine[1]);
 }
 
 /* ---- in the simulator -------------------------------------------------------------------------------------------- */
@@ -144,6 +224,7 @@ int main(void)
         cmocka_unit_test(ranks_are_in_the_domains_of_their_cores),
         cmocka_unit_test(domains_are_numbered_by_their_first_ranks),
         cmocka_unit_test(a_level_that_no_core_has_is_one_domain),
+        cmocka_unit_test(a_communicator_has_the_domains_that_each_machine_finds_and_so_has_what_is_made_of_it),
         cmocka_unit_test(algorithms_go_by_nodes_and_the_domains_in_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "joined.h"
 #include "point.h"
 
 const nbcoll_comm_config point_limits = {.size = sizeof point_limits, .slots = 4, .cells = 8,
@@ -22,7 +23,7 @@ static const int sizes[DIMENSIONS] = {
 static const char *const names[DIMENSIONS][16] = {
     [RANKS] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "16"},
     [TRANSPORT] = {"stepped", "stepped_shared", "threads", "threads_shared", "stepped_nodes", "threads_nodes",
-                   "shm_messages", "shm_threads", "shm_processes", "shm_nodes"},
+                   "shm_messages", "shm_threads", "shm_processes", "shm_nodes", "shm_sockets"},
     [FLAGS] = {"plain", "reproducible", "counts_known"},
     [FORM] = {"started", "blocking", "persistent", "mixed"},
     [ROOT] = {"first", "middle", "last"},
@@ -118,7 +119,18 @@ int point_is_stepped(const point *p)
 
 int point_has_nodes(const point *p)
 {
-    return p->v[TRANSPORT] == STEPPED_NODES || p->v[TRANSPORT] == LOOPBACK_NODES || p->v[TRANSPORT] == SHM_NODES;
+    return p->v[TRANSPORT] == STEPPED_NODES || p->v[TRANSPORT] == LOOPBACK_NODES || p->v[TRANSPORT] >= SHM_NODES;
+}
+
+int point_nodes(const point *p)
+{
+    int nodes = 1 + (int)(p->seed % JOINED_COUNT), ranks = point_ranks(p);
+    return nodes < ranks ? nodes : ranks;
+}
+
+nbcoll_numbering point_numbering(const point *p)
+{
+    return (nbcoll_numbering)(p->seed / JOINED_COUNT % JOINED_NUMBERINGS);
 }
 
 int point_is_shared(const point *p)

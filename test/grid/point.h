@@ -20,10 +20,10 @@ typedef enum place { NOT_IN_PLACE, IN_PLACE, IN_PLACE_AT_SOME, PLACES } place;
 
 /* Loopback, stepped by one thread or by a thread a rank, without and with memory that all ranks share, or one on each
  * of several nodes that another one joins; shm where communicators share nothing, by threads or processes, and where
- * they do, and by threads on each of several nodes that a loopback joins. */
+ * they do, and on several nodes, by threads that a loopback joins, by threads or processes that sockets join. */
 typedef enum transport {
     STEPPED, STEPPED_SHARED, LOOPBACK_THREADS, LOOPBACK_SHARED, STEPPED_NODES, LOOPBACK_NODES,
-    SHM_MESSAGES, SHM_THREADS, SHM_PROCESSES, SHM_NODES, TRANSPORTS
+    SHM_MESSAGES, SHM_THREADS, SHM_PROCESSES, SHM_NODES, SHM_SOCKETS, TRANSPORTS
 } transport;
 
 /* Elements of a block or vector: none, one, few; of as many bytes as travel with the header, and one more; just too few
@@ -47,7 +47,9 @@ extern const nbcoll_comm_config point_limits;
 int point_ranks(const point *p);
 int point_is_stepped(const point *p);
 int point_is_shared(const point *p); /* with memory in common */
-int point_has_nodes(const point *p); /* over two endpoints */
+int point_has_nodes(const point *p); /* over two endpoints; these: */
+int point_nodes(const point *p);     /* 1 to 5, but not more than ranks */
+nbcoll_numbering point_numbering(const point *p);
 int point_root(const point *p);
 uint32_t point_flags(const point *p);
 /* Of this rank's call; never MIXED. */

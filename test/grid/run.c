@@ -12,11 +12,13 @@
 
 #include <cmocka.h>
 
+#include "bootstrap.h"
 #include "call.h"
 #include "elements.h"
 #include "joined.h"
 #include "nbcoll/shm.h"
 #include "run.h"
+#include "socket.h"
 #include "world.h"
 
 enum { CALLS = 48, LENT = 24 << 20 }; /* of one world, more or less */
@@ -235,7 +237,16 @@ static void thread_of_world(world *w, int rank, void *user)
 /* Where they lie on nodes. */
 static nbcoll_nodes *nodes_of(const point *p)
 {
-    return joined_placement((int)(p->seed % JOINED_PLACEMENTS), point_ranks(p), p->seed);
+    return joined_on(point_ranks(p), point_nodes(p), point_numbering(p), p->seed);
+}
+
+static void note_nodes(runner *r, const point *p)
+{
+    nodes_seen *s = &r->tally.on[p->v[TRANSPORT]][point_nodes(p)][point_numbering(p)];
+
+    s->ranks |= UINT32_C(1) << p->v[RANKS];
+    for (int i = 0; i < r->calls; i++)
+        s->operations |= UINT32_C(1) << r->call[i]->p.v[OPERATION];
 }
 
 static void open_nodes(joined *j, const runner *r, const point *p, const nbcoll_loopback_config *between)
@@ -287,8 +298,23 @@ typedef struct member {
     runner *r;
     nbcoll_shm_id id[JOINED_NODES];
     const nbcoll_nodes *nodes;
-    nbcoll_loopback *between; /* null: there is one segment */
+    nbcoll_loopback *between; /* null, and */
+    const char *sockets;      /* without a name: there is one segment */
 } member;
+
+/* Its end of what joins the nodes, if anything does. Returns how many those are. */
+static int open_between(const member *m, int rank, nbcoll_endpoint **out)
+{
+    int fd[POINT_RANKS_MOST];
+
+    if (m->between)
+        WANTS(OK, nbcoll_loopback_open(m->between, rank, out));
+    if (!m->sockets)
+        return m->between != NULL;
+    WANTS(OK, socket_connect(m->sockets, rank, m->nodes->ranks, fd));
+    WANTS(OK, socket_open(rank, m->nodes->ranks, fd, out));
+    return 1;
+}
 
 /* Some worlds have room for one small message only. Where nothing is to be shared, some copy out of the others' memory,
  * some send pieces of large data, some have only messages. */
@@ -311,10 +337,9 @@ static void run_shm_rank(const member *m, int rank)
     config.payload = p->seed % 5 == 1 ? 256 : 0;
     config.quota = point_is_shared(p) ? 0 : 1;
     WANTS(OK, nbcoll_shm_open(&config, &endpoint[0]));
-    if (m->between)
-        WANTS(OK, nbcoll_loopback_open(m->between, rank, &endpoint[1]));
+    int endpoints = 1 + open_between(m, rank, &endpoint[1]);
     WANTS(OK, nbcoll_context_create(NBCOLL_ABI, context_config(m->r), &context));
-    WANTS(OK, nbcoll_comm_create_over(context, m->between ? 2 : 1, endpoint, &wanted, &comm, deadline));
+    WANTS(OK, nbcoll_comm_create_over(context, endpoints, endpoint, &wanted, &comm, deadline));
     shares_as_wanted(m->r, rank, comm);
     run_calls(m->r, rank, comm);
     WANTS(OK, nbcoll_barrier(comm, deadline));
@@ -357,16 +382,21 @@ static void run_shm(runner *r, const point *p)
     nbcoll_nodes *nodes = point_has_nodes(p) ? nodes_of(p) : joined_placement(0, point_ranks(p), 0);
     member m = {.r = r, .nodes = nodes};
     world w = {.ranks = point_ranks(p)};
+    nbcoll_shm_id name;
 
     running = r->call[0]->text;
     for (int i = 0; i < nodes->count; i++)
         wants(0, "nbcoll_shm_id_make()", NBCOLL_OK, nbcoll_shm_id_make(&m.id[i]));
-    if (point_has_nodes(p)) {
+    wants(0, "nbcoll_shm_id_make()", NBCOLL_OK, nbcoll_shm_id_make(&name));
+    if (p->v[TRANSPORT] == SHM_SOCKETS)
+        m.sockets = name.text;
+    if (p->v[TRANSPORT] == SHM_NODES) {
         nbcoll_loopback_config config = world_variant((int)(p->seed % WORLD_SHARED), p->seed);
         config.ranks = w.ranks;
         wants(0, "nbcoll_loopback_create()", NBCOLL_OK, nbcoll_loopback_create(&config, &m.between));
     }
-    if (p->v[TRANSPORT] == SHM_PROCESSES || (p->v[TRANSPORT] == SHM_MESSAGES && p->seed % 4 == 0))
+    if (p->v[TRANSPORT] == SHM_PROCESSES ||
+        ((p->v[TRANSPORT] == SHM_MESSAGES || p->v[TRANSPORT] == SHM_SOCKETS) && p->seed % 4 == 0))
         run_processes(&m, w.ranks);
     else
         world_threads(&w, thread_of_shm, &m);
@@ -389,6 +419,8 @@ static void run_all(runner *r)
 {
     const point *p = r->calls ? &r->call[0]->p : NULL;
 
+    if (p && point_has_nodes(p))
+        note_nodes(r, p);
     if (p && p->v[TRANSPORT] >= SHM_MESSAGES)
         run_shm(r, p);
     else if (p)

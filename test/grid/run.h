@@ -3,10 +3,18 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include "joined.h"
 #include "point.h"
+
+/* What has run over a transport that has nodes, on so many nodes in a numbering: bits of the values of RANKS and of
+ * OPERATION. */
+typedef struct nodes_seen {
+    uint32_t ranks, operations;
+} nodes_seen;
 
 typedef struct tally {
     size_t runs, wrong;
+    nodes_seen on[TRANSPORTS][JOINED_COUNT + 1][JOINED_NUMBERINGS];
 } tally;
 
 /* Sanitizers run every fourth point only. */

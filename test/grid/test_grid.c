@@ -20,7 +20,7 @@
 #include "run.h"
 #include "world.h"
 
-enum { SAMPLES = RUN_EVERY == 1 ? 50 : 8, MOST = 4000, PART = 64 };
+enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 50 : 8, MOST = 4000, PART = 64 };
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
@@ -28,11 +28,31 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void finish(runner *r)
+/* Over every transport that has nodes: each operation, and any number of ranks, on 1 to 5 nodes in every numbering. */
+static void saw_all_nodes(const tally *t)
+{
+    for (int over = 0; over < TRANSPORTS; over++)
+        for (int nodes = 1; nodes <= JOINED_COUNT; nodes++)
+            for (int by = 0; by < JOINED_NUMBERINGS; by++) {
+                const nodes_seen *s = &t->on[over][nodes][by];
+                point p = {.v = {[TRANSPORT] = over}};
+                if (!point_has_nodes(&p))
+                    continue;
+                if (s->operations != (UINT32_C(1) << NBCOLL_OPERATION_COUNT) - 1)
+                    fail_msg("transport %d, %d nodes, numbering %d: operations %#x", over, nodes, by, s->operations);
+                for (p.v[RANKS] = 0; p.v[RANKS] < point_grid.sizes[RANKS]; p.v[RANKS]++)
+                    if (point_ranks(&p) >= nodes && !(s->ranks >> p.v[RANKS] & 1))
+                        fail_msg("transport %d, %d nodes, numbering %d: not with %d ranks", over, nodes, by,
+                                 point_ranks(&p));
+            }
+}
+
+static tally finish(runner *r)
 {
     tally t = runner_close(r);
     print_message("%zu calls\n", t.runs);
     assert_int_equal(t.wrong, 0);
+    return t;
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
@@ -119,7 +139,7 @@ static void run_shard(runner *r, const char *text)
 static void every_collective_has_the_values_of_serial_c(void **state)
 {
     const char *part = getenv("NBCOLL_GRID_SHARD");
-    uint64_t seed = number_of("NBCOLL_GRID_SEED", 20261121), samples = number_of("NBCOLL_GRID_SAMPLES", SAMPLES);
+    uint64_t seed = number_of("NBCOLL_GRID_SEED", SEED), samples = number_of("NBCOLL_GRID_SAMPLES", SAMPLES);
     runner *r = runner_open();
 
     (void)state;
@@ -130,7 +150,9 @@ static void every_collective_has_the_values_of_serial_c(void **state)
         for (uint64_t i = 0; i < samples; i++)
             run_sample(r, seed + i);
     }
-    finish(r);
+    tally t = finish(r);
+    if (RUN_EVERY == 1 && seed == SEED && samples == SAMPLES && !getenv("NBCOLL_FULL"))
+        saw_all_nodes(&t);
 }
 
 static int run_alone(const char *text)

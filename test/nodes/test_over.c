@@ -115,35 +115,102 @@ static nbcoll_endpoint *counted(nbcoll_endpoint *inner, counts *c)
     return out;
 }
 
-static void ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one(void **state)
-{
-    enum { RANKS = 7 };
-    static counts near[RANKS], far[RANKS];
-    nbcoll_nodes *nodes = joined_placement(4, RANKS, 3);
-    nbcoll_request request[RANKS];
-    joined j;
-    operation o = {.what = NBCOLL_OPERATION_ALLTOALL, .count = 10, .how = {NBCOLL_INT32, NBCOLL_SUM}};
+enum { TALKERS = 7 };
 
-    (void)state;
-    joined_open_contexts(&j, nodes, NULL, NULL, NULL);
-    for (int r = 0; r < RANKS; r++) {
-        j.near[r] = counted(j.near[r], &near[r]);
-        j.w.endpoint[r] = counted(j.w.endpoint[r], &far[r]);
-        EXPECT(OK, joined_icreate(&j, r, NULL, &request[r]));
-    }
-    world_finish(&j.w, RANKS, request);
+static counts near[TALKERS], far[TALKERS];
+
+/* Each member sends to every other one. */
+static void expect_ways(joined *j, nbcoll_comm *const comm[])
+{
+    const operation o = {.what = NBCOLL_OPERATION_ALLTOALL, .count = 10, .how = {NBCOLL_INT32, NBCOLL_SUM}};
+
     memset(near, 0, sizeof near);
     memset(far, 0, sizeof far);
-    run_one(&j.w, j.w.comm, &o);
-    for (int r = 0; r < RANKS; r++)
-        for (int peer = 0; peer < RANKS; peer++) {
-            int is_near = nbcoll_node_of(nodes, r) == nbcoll_node_of(nodes, peer);
-            if (is_near && r != peer)
-                assert_true(near[r].to[nbcoll_node_place(nodes, peer)] > 0);
-            assert_int_equal(far[r].to[peer] > 0, !is_near);
+    run_one(&j->w, comm, &o);
+    for (int r = 0; r < TALKERS; r++)
+        for (int peer = 0; peer < TALKERS; peer++) {
+            int is_near = nbcoll_node_of(j->nodes, r) == nbcoll_node_of(j->nodes, peer);
+            int are_members = comm[r] && comm[peer] && r != peer;
+            if (is_near)
+                assert_int_equal(near[r].to[nbcoll_node_place(j->nodes, peer)] > 0, are_members);
+            assert_int_equal(far[r].to[peer] > 0, are_members && !is_near);
         }
+}
+
+static void open_counted(joined *j, const nbcoll_nodes *nodes)
+{
+    nbcoll_request request[TALKERS];
+
+    joined_open_contexts(j, nodes, NULL, NULL, NULL);
+    memset(near, 0, sizeof near);
+    memset(far, 0, sizeof far);
+    for (int r = 0; r < TALKERS; r++) {
+        j->near[r] = counted(j->near[r], &near[r]);
+        j->w.endpoint[r] = counted(j->w.endpoint[r], &far[r]);
+        EXPECT(OK, joined_icreate(j, r, NULL, &request[r]));
+    }
+    world_finish(&j->w, TALKERS, request);
+}
+
+static void the_vote_goes_by_the_last_endpoint_whose_ranks_are_the_communicators(void **state)
+{
+    nbcoll_nodes *nodes = joined_placement(4, TALKERS, 3);
+    joined j;
+
+    (void)state;
+    open_counted(&j, nodes);
+    for (int r = 0; r < TALKERS; r++) {
+        size_t sent = 0;
+        for (int peer = 0; peer < TALKERS; peer++) {
+            assert_int_equal(near[r].to[peer], 0);
+            sent += far[r].to[peer];
+        }
+        assert_true(sent > 0);
+        assert_int_equal(nbcoll_comm_size(j.w.comm[r]), TALKERS);
+        assert_int_equal(nbcoll_comm_rank(j.w.comm[r]), r);
+    }
     joined_close(&j);
     nbcoll_nodes_free(nodes);
+}
+
+static void ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one(void **state)
+{
+    nbcoll_nodes *nodes = joined_placement(4, TALKERS, 3);
+    nbcoll_comm *dup[TALKERS], *part[TALKERS];
+    nbcoll_request request[TALKERS];
+    joined j;
+
+    (void)state;
+    open_counted(&j, nodes);
+    expect_ways(&j, j.w.comm);
+    for (int r = 0; r < TALKERS; r++)
+        EXPECT(OK, nbcoll_comm_idup(j.w.comm[r], &dup[r], &request[r]));
+    world_finish(&j.w, TALKERS, request);
+    expect_ways(&j, dup);
+    for (int r = 0; r < TALKERS; r++) /* one is left out, the others are turned round */
+        EXPECT(OK, nbcoll_comm_isplit(dup[r], r == 1 ? -1 : 0, -r, &part[r], &request[r]));
+    world_finish(&j.w, TALKERS, request);
+    expect_ways(&j, part);
+    joined_close(&j);
+    nbcoll_nodes_free(nodes);
+}
+
+static void over_one_endpoint_it_is_the_call_of_one_endpoint(void **state)
+{
+    enum { RANKS = 3 };
+    nbcoll_request request[RANKS];
+    world w;
+
+    (void)state;
+    world_open_contexts(&w, RANKS, NULL, NULL);
+    for (int r = 0; r < RANKS; r++)
+        if (r == 1)
+            EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], NULL, &w.comm[r], &request[r]));
+        else
+            EXPECT(OK, nbcoll_comm_icreate_over(w.context[r], 1, &w.endpoint[r], NULL, &w.comm[r], &request[r]));
+    world_finish(&w, RANKS, request);
+    run_all(&w, w.comm, 100);
+    world_close(&w);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -401,6 +468,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             every_collective_has_its_values_over_two_endpoints_wherever_2_to_16_ranks_are_on_1_to_5_nodes),
+        cmocka_unit_test(over_one_endpoint_it_is_the_call_of_one_endpoint),
+        cmocka_unit_test(the_vote_goes_by_the_last_endpoint_whose_ranks_are_the_communicators),
         cmocka_unit_test(ranks_of_a_node_talk_by_its_endpoint_and_others_by_the_last_one),
         cmocka_unit_test(a_node_is_what_shares_an_endpoint),
         cmocka_unit_test(the_host_may_say_what_a_node_is),

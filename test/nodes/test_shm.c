@@ -2,6 +2,7 @@
  * Nodes whose ranks share memory: a shm segment each, joined by a loopback where all ranks are threads; where they are
  * processes by sockets, the transport of examples/own_transport, which shares nothing, or by one more segment, as a
  * slower wire would; or by both of these, a segment for each two nodes. Ranks really wait, and really die. */
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include "bootstrap.h"
 #include "crew.h"
 #include "joined.h"
+#include "nbcoll/select.h"
 #include "nbcoll/shm.h"
 #include "operation.h"
 #include "socket.h"
@@ -39,6 +41,7 @@ typedef struct plan {
     int turns;  /* how often each collective is run */
     int victim; /* dies; -1: nobody */
     _Atomic uint64_t death;
+    _Atomic int asleep; /* how often the sleeper has armed its context */
 } plan;
 
 static void open_shm(nbcoll_shm_id id, int rank, int ranks, uint32_t flags, nbcoll_endpoint **out)
@@ -243,6 +246,75 @@ static void segments_joined_by_segments_joined_by_sockets_have_the_values_of_ser
     join_some(RACKS_AND_SOCKETS, (const int[]){4, 7, 12}, 3, 3);
 }
 
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
+
+enum { SLEEPER = 5, SLEEPERS = 6 };
+
+/* Ends the request; what comes by any endpoint must end the sleep, and nothing else does. */
+static void sleep_till_it_ends(plan *p, nbcoll_context *context, nbcoll_request *request)
+{
+    struct pollfd sleep = {.events = POLLIN};
+    nbcoll_status s;
+
+    CHECK_STATUS(NBCOLL_OK, nbcoll_fd(context, &sleep.fd));
+    while ((s = nbcoll_test(request)) == NBCOLL_PENDING) {
+        while ((s = nbcoll_arm(context)) == NBCOLL_AGAIN)
+            CHECK_STATUS(NBCOLL_OK, nbcoll_progress(context));
+        CHECK_STATUS(NBCOLL_OK, s);
+        atomic_fetch_add(&p->asleep, 1);
+        CHECK(poll(&sleep, 1, 20000) == 1);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_progress(context));
+    }
+    CHECK_STATUS(NBCOLL_OK, s);
+}
+
+/* Each other rank in turn sends to all when the sleeper has armed its context. */
+static void wake_the_sleeper(int rank, void *user)
+{
+    const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "flat")};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    plan *p = user;
+    nbcoll_context *context;
+    nbcoll_comm *comm = join(p, rank, &context), *flat;
+    nbcoll_request request;
+
+    config.rules = &rule;
+    config.rule_count = 1;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup_with(comm, &config, &flat, 20 * SECOND));
+    for (int sender = 0; sender < SLEEPER; sender++) {
+        int32_t value = rank == sender ? 100 + sender : 0;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 20 * SECOND));
+        int before = atomic_load(&p->asleep); /* no less than when the sleeper came to the barrier */
+        CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 20 * SECOND));
+        while (rank == sender && atomic_load(&p->asleep) == before)
+            CHECK_STATUS(NBCOLL_OK, nbcoll_progress(context));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(&value, 1, NBCOLL_INT32, sender, flat, &request));
+        if (rank == SLEEPER)
+            sleep_till_it_ends(p, context, &request);
+        else
+            CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 20 * SECOND));
+        CHECK(value == 100 + sender);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 20 * SECOND));
+    leave(context);
+}
+
+/* Nodes are dealt the ranks: the sleeper has one beside it, one in its rack, and others. */
+static void one_descriptor_wakes_for_segments_and_sockets(void **state)
+{
+    plan *p = shared_memory(sizeof *p);
+    crew c = processes(SLEEPERS);
+
+    (void)state;
+    for (int by = SEGMENT; by < WIRES; by++) {
+        nbcoll_nodes *nodes = joined_on(SLEEPERS, 5, NBCOLL_NUMBERING_ROUND_ROBIN, 1);
+        *p = (plan){.nodes = nodes, .wire = (wire)by, .victim = -1};
+        make_ids(p);
+        crew_succeeds(&c, wake_the_sleeper, p);
+        nbcoll_nodes_free(nodes);
+    }
+}
+
 /* ---- deaths ------------------------------------------------------------------------------------------------------ */
 
 /* The victim dies in one of many operations; the others learn who it was, and go on without it. */
@@ -302,6 +374,55 @@ static void a_killed_rank_is_named_on_all_nodes_which_go_on(void **state)
     }
 }
 
+/* ---- leaving ----------------------------------------------------------------------------------------------------- */
+
+/* The victim leaves; what needs it ends with its name, what others do without it goes on. */
+static void work_until_one_leaves(int rank, void *user)
+{
+    const plan *p = user;
+    nbcoll_context *context;
+    nbcoll_comm *comm = join(p, rank, &context), *rest;
+    uint64_t random = p->seed;
+    int32_t mine = 1, sum = 0;
+    nbcoll_failure failure;
+
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_split(comm, rank == p->victim ? -1 : 0, rank, &rest, 20 * SECOND));
+    for (int i = 0; i < 5; i++) {
+        operation o = operation_random(&random, p->nodes->ranks, 5000);
+        share data = share_make(&o, rank, p->nodes->ranks);
+        CHECK_STATUS(NBCOLL_OK, operation_call(&o, &data, comm, 20 * SECOND));
+        operation_check(&o, &data, rank, p->nodes->ranks);
+        share_free(&data);
+    }
+    if (rank != p->victim) {
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_barrier(comm, 20 * SECOND));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_last_failure(context, &failure));
+        CHECK(failure.rank == p->victim);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_allreduce(&mine, &sum, 1, NBCOLL_INT32, NBCOLL_SUM, rest, 20 * SECOND));
+        CHECK(sum == p->nodes->ranks - 1);
+    }
+    leave(context);
+}
+
+static void a_rank_that_has_left_is_named_on_all_nodes_which_go_on(void **state)
+{
+    enum { RANKS = 6 };
+    crew c = processes(RANKS);
+    uint64_t seed = seed_of_test();
+
+    (void)state;
+    for (int at = 1; at < JOINED_PLACEMENTS; at++) {
+        nbcoll_nodes *nodes = joined_placement(at, RANKS, seed);
+        plan p = {.nodes = nodes,
+                  .wire = (wire)(SEGMENT + at % (WIRES - SEGMENT)),
+                  .seed = random_of(&seed),
+                  .victim = at % RANKS};
+        make_ids(&p);
+        crew_succeeds(&c, work_until_one_leaves, &p);
+        nbcoll_nodes_free(nodes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,7 +430,9 @@ int main(void)
         cmocka_unit_test(segments_joined_by_a_segment_have_the_values_of_serial_c),
         cmocka_unit_test(segments_joined_by_sockets_have_the_values_of_serial_c),
         cmocka_unit_test(segments_joined_by_segments_joined_by_sockets_have_the_values_of_serial_c),
+        cmocka_unit_test(one_descriptor_wakes_for_segments_and_sockets),
         cmocka_unit_test(a_killed_rank_is_named_on_all_nodes_which_go_on),
+        cmocka_unit_test(a_rank_that_has_left_is_named_on_all_nodes_which_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

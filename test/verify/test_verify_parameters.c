@@ -53,6 +53,17 @@ static void any_number_of_ports_will_do(void **state)
     }
 }
 
+static void cayleys_trees_have_one_to_four_ports(void **state)
+{
+    (void)state;
+    for (unsigned ports = 1; ports <= 4; ports++) {
+        int in_place = (int)ports % 3;
+        prove(NBCOLL_OPERATION_ALLGATHER, "cayley", (nbcoll_case){.ports = ports});
+        prove(NBCOLL_OPERATION_ALLGATHER, "cayley", (nbcoll_case){.ports = ports, .in_place = in_place});
+        prove(NBCOLL_OPERATION_ALLGATHERV, "cayley", (nbcoll_case){.ports = ports, .in_place = in_place});
+    }
+}
+
 static void trees_have_any_number_of_children(void **state)
 {
     (void)state;
@@ -202,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_ports_will_do),
+        cmocka_unit_test(cayleys_trees_have_one_to_four_ports),
         cmocka_unit_test(trees_have_any_number_of_children),
         cmocka_unit_test(binomial_trees_are_split_anywhere),
         cmocka_unit_test(pipelines_have_segments_of_any_length),
