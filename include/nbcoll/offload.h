@@ -72,7 +72,9 @@ typedef struct nbcoll_program_config {
     X(QUEUE_PAIRS, "it needs more queue pairs than there may be")                                                      \
     X(BUFFERS, "it needs more eager buffers than there may be")                                                        \
     X(DEPTH, "it has more messages on a queue pair than its agent has room for")                                       \
-    X(AGENT, "the communicator has no agent")
+    X(AGENT, "the communicator has no agent")                                                                          \
+    X(TABLES, "its tables are longer than the agent's process has room for")                                           \
+    X(MEMORY, "a buffer is neither memory that the agent's process shares nor short enough to be copied")
 typedef enum nbcoll_refusal_reason {
 #define NBCOLLI_REFUSAL_ENUM(name, text) NBCOLL_REFUSAL_##name,
     NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSAL_ENUM)
@@ -89,7 +91,7 @@ typedef struct nbcoll_refusal {
     nbcoll_refusal_reason reason;
     int rank;                 /* the first rank that is refused: all are, so that all know alike */
     nbcoll_step step;         /* CALL to EXPOSES: of its schedule; else START */
-    uint64_t needed, allowed; /* TASKS to BUFFERS; else 0 */
+    uint64_t needed, allowed; /* TASKS to DEPTH, TABLES, MEMORY; else 0 */
     char text[240];           /* one line: rank, step, and why */
 } nbcoll_refusal;
 
@@ -294,6 +296,61 @@ NBCOLL_API nbcoll_status nbcoll_agent_test(nbcoll_program_run *run);
 /* Ends all programs, those half way too: with the next progress the queue pairs are closed. Any thread. Errors:
  * ERR_NULL. */
 NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
+
+/* ---- agents that are processes ---------------------------------------------------------------------------------- */
+
+/* One process executes the programs of all ranks of a node, which then go on when their rank is stopped. `nbcoll run
+ * --agent` starts it, or the host; the library starts no process. It has one end of a pair of sockets (socketpair:
+ * AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and, where no other
+ * one has a copy of its socket, that it closes that or becomes another program.
+ *
+ *     the agent's process:   nbcoll_agent_serve(&config)
+ *     a rank:                nbcoll_agent_attach(endpoint, &config, &agent), then all as with an agent of its own
+ *
+ * A rank writes program and place of the buffers into memory that both have mapped; the process makes the copies of
+ * the program's end, too. Buffers lie in memory from nbcoll_mem_alloc, where the rank's endpoint tells a file of it
+ * (shm does), or are copied there and back, if they reach no further than `copied` bytes. Then nothing else may write
+ * to the receive buffer, gaps included, until the program has ended. */
+
+typedef struct nbcoll_serve_config {
+    size_t size;
+    const nbcoll_agent_config *agent;   /* may be null: the defaults. Ranks need not know it */
+    nbcoll_endpoint *const *endpoints;  /* [count]: the ends, in this process, over whose queue pairs the programs of a
+                                           rank go. What moves there is moved by calls of this process: loopback's */
+    const int *sockets;                 /* [count]: to the ranks of those */
+    int count;
+    uint32_t programs; /* of a rank, that have been started and not been reported; 0: 32 */
+    size_t tables;     /* bytes for those of one program; 0: 65536 */
+    size_t copied;     /* bytes of the longest buffer that is copied; 0: 16384 */
+} nbcoll_serve_config;
+
+/* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. The endpoints and
+ * sockets are its own from the call on, also after an error: each is closed when its rank has gone, so that others
+ * which need it learn of it. A rank that dies ends its own programs half way, and those that need it with
+ * ERR_PEER_LOST. OK, or, before anything is executed: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (no queue pairs, or the
+ * system has no memfd), ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config);
+
+typedef struct nbcoll_attach_config {
+    size_t size;
+    const nbcoll_host *host; /* may be null; copied. `log` is told why a start is refused */
+    int socket;              /* the agent's from the call on, also after an error */
+    uint64_t timeout;        /* ns until the process must have answered; 0: a minute; NBCOLL_FOREVER */
+} nbcoll_attach_config;
+
+/* An agent whose programs that process executes, for the endpoint's rank. nbcoll_agent_progress has nothing to do
+ * there. nbcoll_agent_close tells the process that the rank has gone; the endpoint may be closed before. Differences:
+ * nbcoll_agent_start is refused with ERR_BUFFER for buffers that cannot be named, and with ERR_LIMIT while `programs`
+ * have not been reported; ERR_PEER_LOST is also said of the process: if it ends, each program and each start ends so.
+ * One thread at a time. Errors: ERR_NULL, ERR_CONFIG, ERR_RANK (it serves another rank there, or one of so many),
+ * ERR_ABI (another version), ERR_TIMEOUT, ERR_PEER_LOST (it has ended), ERR_TRANSPORT, ERR_MEMORY. */
+NBCOLL_API nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_config *config,
+                                             nbcoll_agent **out);
+
+/* Would a start of the program on these buffers be refused? OK: no. Else the error, and *why, which may be null:
+ * MEMORY or TABLES (its rank: this one; needed, allowed: bytes), or, with another error, NONE. */
+NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbcoll_program *program, const void *send,
+                                            const void *recv, nbcoll_refusal *why);
 
 /* ---- communicators with an agent ------------------------------------------------------------------------------- */
 

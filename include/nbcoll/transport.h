@@ -182,6 +182,10 @@ typedef struct nbcoll_shared {
     /* Optional: copies to memory that this rank has reserved and `peer` will read (-1: several ranks), in the way that
      * is fastest for that. Null: memcpy. */
     void (*copy_in)(nbcoll_endpoint *ep, int peer, void *to, const void *from, size_t bytes);
+    /* Optional, for an agent in another process: the descriptor, the endpoint's, of a file that holds all that map
+     * gives and can neither shrink nor grow (seals); *base is where its beginning lies for this rank. -1: there is
+     * none. */
+    int (*descriptor)(nbcoll_endpoint *ep, void **base, size_t *bytes);
 } nbcoll_shared;
 
 /* ---- sleeping (optional group) --------------------------------------------------------------------------------- */

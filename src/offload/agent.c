@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Agents: runs that are started, in order, and their ends. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -26,6 +28,8 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     nbcoll_agent made = {.ep = ep};
     if (!ep || !config || !out)
         return NBCOLL_ERR_NULL;
+    made.rank = ep->rank;
+    made.ranks = ep->ranks;
     nbcoll_status status = nbcolli_copy_tagged(&made.config, config, sizeof made.config);
     if (status == NBCOLL_OK && made.config.host && made.config.host->size)
         status = nbcolli_copy_tagged(&made.host, made.config.host, sizeof made.host);
@@ -58,7 +62,7 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
 static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
                                          const void *recv)
 {
-    if (p->info.rank != a->ep->rank || p->info.ranks != a->ep->ranks)
+    if (p->info.rank != a->rank || p->info.ranks != a->ranks)
         return NBCOLL_ERR_RANK;
     if ((!send && p->info.extent[NBCOLL_BUFFER_SEND]) || (!recv && p->info.extent[NBCOLL_BUFFER_RECV]))
         return NBCOLL_ERR_BUFFER;
@@ -67,6 +71,39 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
     if (nbcolli_agent_excess(a, p))
         return NBCOLL_ERR_LIMIT;
     return (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* told early, or by the run */
+}
+
+/* *why becomes what another process says of program and buffers. */
+static nbcoll_status nbcolli_agent_ask(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
+                                       const void *recv, nbcoll_refusal *why)
+{
+    nbcoll_status status = nbcolli_agent_check(a, p, send, recv);
+    *why = (nbcoll_refusal){.size = sizeof *why};
+    if (status != NBCOLL_OK || !a->attached)
+        return status;
+    why->reason = nbcolli_attached_refuses(a, p, send, recv, &why->needed, &why->allowed);
+    if (why->reason == NBCOLL_REFUSAL_NONE)
+        return NBCOLL_OK;
+    why->rank = a->rank;
+    snprintf(why->text, sizeof why->text, "%s: rank %d: %s: %" PRIu64 " bytes, and %" PRIu64 " are allowed", p->name,
+             a->rank, nbcoll_refusal_text(why->reason), why->needed, why->allowed);
+    return why->reason == NBCOLL_REFUSAL_MEMORY ? NBCOLL_ERR_BUFFER : NBCOLL_ERR_LIMIT;
+}
+
+nbcoll_status nbcoll_agent_takes(const nbcoll_agent *a, const nbcoll_program *program, const void *send,
+                                 const void *recv, nbcoll_refusal *why)
+{
+    nbcoll_refusal said;
+    if (!a || !program)
+        return NBCOLL_ERR_NULL;
+    if (why && why->size < sizeof why->size)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_status status = nbcolli_agent_ask(a, program, send, recv, &said);
+    if (why) {
+        said.size = why->size;
+        memcpy(why, &said, why->size < sizeof said ? why->size : sizeof said);
+    }
+    return status;
 }
 
 /* Memory for a run: of one that has been reported, if there is one as large, so that starting the same programs again
@@ -122,9 +159,15 @@ nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program,
 {
     if (!a || !program || !out)
         return NBCOLL_ERR_NULL;
-    nbcoll_status status = nbcolli_agent_check(a, program, send, recv);
-    if (status != NBCOLL_OK)
+    nbcoll_refusal why;
+    nbcoll_status status = nbcolli_agent_ask(a, program, send, recv, &why);
+    if (status != NBCOLL_OK) {
+        if (why.reason != NBCOLL_REFUSAL_NONE && a->host.log)
+            a->host.log(a->host.user, status, why.text);
         return status;
+    }
+    if (a->attached)
+        return nbcolli_attached_start(a, program, send, recv, out);
     nbcoll_program_run *r = nbcolli_agent_run_new(a, program);
     if (!r)
         return NBCOLL_ERR_MEMORY;
@@ -242,7 +285,7 @@ static int nbcolli_agent_sweep(nbcoll_agent *a)
 
 int nbcoll_agent_progress(nbcoll_agent *a)
 {
-    if (!a)
+    if (!a || a->attached)
         return 0;
     nbcolli_agent_take_handed(a);
     int moved = nbcolli_agent_sweep(a);
@@ -258,6 +301,8 @@ nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
 {
     if (!r)
         return NBCOLL_ERR_NULL;
+    if (r->agent->attached)
+        return nbcolli_attached_test(r);
     /* acquire: what has come */
     if (atomic_load_explicit(&r->state, memory_order_acquire) != NBCOLLI_AGENT_ENDED)
         return NBCOLL_PENDING;
@@ -273,6 +318,8 @@ nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
 int nbcolli_agent_watch(nbcoll_agent *a, int poller)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    if (a->attached)
+        return nbcolli_attached_watch(a, poller);
     if (a->bell < 0)
         return 0;
     if (a->poller < 0) {
@@ -287,6 +334,10 @@ int nbcolli_agent_watch(nbcoll_agent *a, int poller)
 
 void nbcolli_agent_unwatch(nbcoll_agent *a)
 {
+    if (a->attached) {
+        nbcolli_attached_unwatch(a);
+        return;
+    }
     if (a->poller < 0)
         return;
     atomic_store_explicit(&a->sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
@@ -296,6 +347,8 @@ void nbcolli_agent_unwatch(nbcoll_agent *a)
 
 int nbcolli_agent_has_ended(const nbcoll_program_run *r)
 {
+    if (r->agent->attached)
+        return nbcolli_attached_has_ended(r);
     return atomic_load(&r->state) == NBCOLLI_AGENT_ENDED; /* seq_cst: after `sleeps` */
 }
 
@@ -303,7 +356,10 @@ nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
 {
     if (!a)
         return NBCOLL_ERR_NULL;
-    atomic_store_explicit(&a->is_cancelled, 1, memory_order_relaxed); /* a wish */
+    if (a->attached)
+        nbcolli_attached_cancel(a);
+    else
+        atomic_store_explicit(&a->is_cancelled, 1, memory_order_relaxed); /* a wish */
     return NBCOLL_OK;
 }
 
@@ -326,6 +382,10 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
         return NBCOLL_OK;
     if (atomic_load_explicit(&a->open, memory_order_acquire)) /* all runs are seen as reported */
         return NBCOLL_ERR_BUSY;
+    if (a->attached) {
+        nbcolli_attached_close(a);
+        return NBCOLL_OK;
+    }
     nbcolli_agent_lines_close(a);
     atomic_store_explicit(&a->failed, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
     nbcolli_agent_take_handed(a);

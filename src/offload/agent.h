@@ -55,23 +55,27 @@ struct nbcoll_program_run {
     _Atomic int state; /* nbcolli_agent_state */
 };
 
+typedef struct nbcolli_attached nbcolli_attached;
+
 struct nbcoll_agent {
     nbcoll_host host;
+    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to poller */
     nbcoll_agent_config config; /* defaults filled in */
     nbcoll_endpoint *ep;
+    int rank, ranks;            /* of that */
+    _Atomic int failed;         /* why, or OK */
+    atomic_int open;            /* runs whose end has not been reported */
+    int poller;                 /* the rank's: where it looks at the bell; -1: it does not */
     nbcoll_offload call;
     const nbcoll_bulk *memory; /* registers it; null: that is needless */
     nbcolli_agent_line *lines;
     nbcoll_program_run *runs, **runs_end; /* in order */
     uint64_t started;                     /* the starter's */
     _Atomic(nbcoll_program_run *) handed; /* started, the last one first */
-    atomic_int open;                      /* runs whose end has not been reported */
     atomic_int is_cancelled;
-    _Atomic int failed; /* why, or OK */
     _Atomic(nbcoll_program_run *) swept; /* runs that have been reported: memory for further ones */
     nbcoll_program_run *spare;           /* the same, the starter's */
     int bell;                            /* rung when a run ends while the rank sleeps; -1: there is none */
-    int poller;                          /* the rank's: where it looks at the bell; -1: it does not */
     _Atomic uint32_t sleeps;             /* it is about to sleep, or does */
 };
 
@@ -98,5 +102,21 @@ nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *m
 /* Takes up its receives again. */
 nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r);
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
+
+/* attached.c: what the functions of offload.h do where another process executes. */
+/* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */
+nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
+                                             const void *recv, uint64_t *needed, uint64_t *allowed);
+nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *send, void *recv,
+                                   nbcoll_program_run **out);
+nbcoll_status nbcolli_attached_test(nbcoll_program_run *r);
+int nbcolli_attached_has_ended(const nbcoll_program_run *r);
+/* For a rank that is about to sleep, and is awake again. */
+int nbcolli_attached_watch(nbcoll_agent *a, int poller);
+void nbcolli_attached_unwatch(nbcoll_agent *a);
+void nbcolli_attached_cancel(nbcoll_agent *a);
+void nbcolli_attached_close(nbcoll_agent *a);
+/* Bytes of a program's tables, and the room for them. */
+uint64_t nbcolli_attached_tables(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *allowed);
 
 #endif

@@ -30,21 +30,30 @@ uint32_t nbcolli_agent_excess(const nbcoll_agent *a, const nbcoll_program *p)
     return 0;
 }
 
-/* All ranks are refused if one has too many messages, so that all know alike. */
+/* The first reason why an agent cannot take a program. */
+static nbcoll_refusal_reason nbcolli_agent_refuses(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *needed,
+                                                   uint64_t *allowed)
+{
+    *needed = nbcolli_agent_excess(a, p);
+    *allowed = a->config.depth;
+    if (*needed)
+        return NBCOLL_REFUSAL_DEPTH;
+    if (a->attached)
+        *needed = nbcolli_attached_tables(a, p, allowed);
+    return *needed > *allowed ? NBCOLL_REFUSAL_TABLES : NBCOLL_REFUSAL_NONE;
+}
+
+/* All ranks are refused if one is, so that all know alike. */
 static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_program *const programs[], int ranks,
                                             nbcoll_refusal *why)
 {
     for (int rank = 0; rank < ranks; rank++) {
-        uint32_t excess = nbcolli_agent_excess(a, programs[rank]);
-        if (!excess)
+        nbcoll_refusal said = {.size = why ? why->size : sizeof said, .rank = rank};
+        said.reason = nbcolli_agent_refuses(a, programs[rank], &said.needed, &said.allowed);
+        if (said.reason == NBCOLL_REFUSAL_NONE)
             continue;
-        nbcoll_refusal said = {.size = why ? why->size : sizeof said,
-                               .reason = NBCOLL_REFUSAL_DEPTH,
-                               .rank = rank,
-                               .needed = excess,
-                               .allowed = a->config.depth};
-        snprintf(said.text, sizeof said.text, "%s: rank %d: %s: %" PRIu32 ", and %" PRIu32 " are allowed",
-                 programs[rank]->name, rank, nbcoll_refusal_text(said.reason), excess, a->config.depth);
+        snprintf(said.text, sizeof said.text, "%s: rank %d: %s: %" PRIu64 ", and %" PRIu64 " are allowed",
+                 programs[rank]->name, rank, nbcoll_refusal_text(said.reason), said.needed, said.allowed);
         if (why)
             memcpy(why, &said, why->size < sizeof said ? why->size : sizeof said);
         return NBCOLL_ERR_UNSUPPORTED;

@@ -725,13 +725,14 @@ OFFSET(nbcoll_bulk, put, 40);
 OFFSET(nbcoll_bulk, reaches, 48);
 OFFSET(nbcoll_bulk, view, 56);
 
-SIZE(nbcoll_shared, 48);
+SIZE(nbcoll_shared, 56);
 OFFSET(nbcoll_shared, size, 0);
 OFFSET(nbcoll_shared, reserve, 8);
 OFFSET(nbcoll_shared, release, 16);
 OFFSET(nbcoll_shared, map, 24);
 OFFSET(nbcoll_shared, wake, 32);
 OFFSET(nbcoll_shared, copy_in, 40);
+OFFSET(nbcoll_shared, descriptor, 48);
 
 SIZE(nbcoll_wakeup, 24);
 OFFSET(nbcoll_wakeup, size, 0);
@@ -952,6 +953,8 @@ VALUE(NBCOLL_REFUSAL_QUEUE_PAIRS, 6);
 VALUE(NBCOLL_REFUSAL_BUFFERS, 7);
 VALUE(NBCOLL_REFUSAL_DEPTH, 8);
 VALUE(NBCOLL_REFUSAL_AGENT, 9);
+VALUE(NBCOLL_REFUSAL_TABLES, 10);
+VALUE(NBCOLL_REFUSAL_MEMORY, 11);
 VALUE(NBCOLL_TASK_SEND, 0);
 VALUE(NBCOLL_TASK_RECV, 1);
 VALUE(NBCOLL_TASK_WAIT, 2);
@@ -1037,6 +1040,22 @@ OFFSET(nbcoll_agent_config, host, 8);
 OFFSET(nbcoll_agent_config, eager, 16);
 OFFSET(nbcoll_agent_config, depth, 24);
 OFFSET(nbcoll_agent_config, in_flight, 28);
+
+SIZE(nbcoll_serve_config, 56);
+OFFSET(nbcoll_serve_config, size, 0);
+OFFSET(nbcoll_serve_config, agent, 8);
+OFFSET(nbcoll_serve_config, endpoints, 16);
+OFFSET(nbcoll_serve_config, sockets, 24);
+OFFSET(nbcoll_serve_config, count, 32);
+OFFSET(nbcoll_serve_config, programs, 36);
+OFFSET(nbcoll_serve_config, tables, 40);
+OFFSET(nbcoll_serve_config, copied, 48);
+
+SIZE(nbcoll_attach_config, 32);
+OFFSET(nbcoll_attach_config, size, 0);
+OFFSET(nbcoll_attach_config, host, 8);
+OFFSET(nbcoll_attach_config, socket, 16);
+OFFSET(nbcoll_attach_config, timeout, 24);
 
 /* ---- card.h ------------------------------------------------------------------------------------------------------ */
 SIZE(nbcoll_card_model, 88);

@@ -64,9 +64,19 @@ static void nbcolli_shm_quota_copy_in(nbcoll_endpoint *ep, int peer, void *to, c
     nbcolli_shm_copy_in(nbcolli_shm_end(ep), peer, to, from, bytes);
 }
 
+static int nbcolli_shm_quota_descriptor(nbcoll_endpoint *ep, void **base, size_t *bytes)
+{
+    const struct nbcolli_shm_home *h = nbcolli_shm_end(ep)->home;
+
+    *base = h->segment;
+    *bytes = h->layout.bytes;
+    return h->memory;
+}
+
 const nbcoll_shared nbcolli_shm_shared = {.size = sizeof nbcolli_shm_shared,
                                           .reserve = nbcolli_shm_quota_reserve,
                                           .release = nbcolli_shm_quota_release,
                                           .map = nbcolli_shm_quota_map,
                                           .wake = nbcolli_shm_rouse,
-                                          .copy_in = nbcolli_shm_quota_copy_in};
+                                          .copy_in = nbcolli_shm_quota_copy_in,
+                                          .descriptor = nbcolli_shm_quota_descriptor};

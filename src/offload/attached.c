@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A rank whose programs another process executes: its side of the desk (desk.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "../host/sleep.h"
+#include "../host/wakeup.h"
+#include "agent.h"
+#include "desk.h"
+
+#define NBCOLLI_ATTACHED_MINUTE (60 * UINT64_C(1000000000))
+#define NBCOLLI_ATTACHED_LOOKS 64u /* unsuccessful tests from one look at the socket to the next */
+
+struct nbcolli_attached {
+    int socket, watch, is_lost;
+    uint32_t looks;
+    uint64_t started;
+    nbcolli_desk_letter shape;
+    nbcolli_desk *desk;
+    char *segment; /* what the process can name of this rank's memory; its bytes are 0 where that is nothing */
+    size_t segment_bytes;
+    nbcoll_program_run run[]; /* [shape.programs], by slots: agent, p, base, set (the slot) */
+};
+
+static size_t nbcolli_attached_bytes(const nbcolli_desk_letter *shape)
+{
+    return sizeof(nbcolli_attached) + shape->programs * sizeof(nbcoll_program_run);
+}
+
+/* ---- finding it ------------------------------------------------------------------------------------------------ */
+
+/* *fd is -1 unless it came. */
+static nbcoll_status nbcolli_attached_await(const nbcoll_host *host, int socket, uint64_t deadline,
+                                          nbcolli_desk_letter *l, int *fd)
+{
+    uint64_t looks = 0;
+    for (;;) {
+        struct pollfd polled = {socket, POLLIN, 0};
+        nbcoll_status status = nbcolli_desk_receive(socket, l, fd);
+        uint64_t left = nbcolli_time_left(host, deadline, UINT64_MAX);
+        if (status != NBCOLL_PENDING)
+            return status;
+        if (!left)
+            return NBCOLL_ERR_TIMEOUT;
+        status = nbcolli_sleep(host, &polled, 1, left, &looks);
+        if (status == NBCOLL_ERR_TRANSPORT)
+            return status;
+    }
+}
+
+/* What it says of itself: programs are made for that. */
+static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli_desk_letter *l)
+{
+    if (l->rank != a->rank || l->ranks != a->ranks)
+        return NBCOLL_ERR_RANK;
+    return l->programs && l->depth && l->eager && l->in_flight ? (nbcoll_status)l->status : NBCOLL_ERR_ABI;
+}
+
+/* This rank's memory, if its transport can say where it lies; -1. */
+static int nbcolli_attached_memory(nbcoll_endpoint *ep, void **base, size_t *bytes)
+{
+    const nbcoll_transport *t = ep->transport;
+    const nbcoll_shared *group = t->size >= offsetof(nbcoll_transport, shared) + sizeof t->shared ? t->shared : NULL;
+    if (!group || group->size < offsetof(nbcoll_shared, descriptor) + sizeof group->descriptor || !group->descriptor)
+        return -1;
+    return group->descriptor(ep, base, bytes);
+}
+
+static nbcoll_status nbcolli_attached_make(nbcoll_agent *a, const nbcolli_desk_letter *shape, int socket, int fd)
+{
+    void *desk, *segment = NULL;
+    nbcoll_status status = nbcolli_desk_map(fd, nbcolli_desk_bytes(shape), &desk);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcolli_attached *m = nbcolli_alloc(&a->host, nbcolli_attached_bytes(shape), 64);
+    if (!m) {
+        nbcolli_desk_unmap(desk, nbcolli_desk_bytes(shape));
+        return NBCOLL_ERR_MEMORY;
+    }
+    memset(m, 0, nbcolli_attached_bytes(shape));
+    m->socket = socket;
+    m->watch = nbcolli_desk_watch(shape->pid);
+    m->shape = *shape;
+    m->desk = desk;
+    a->attached = m;
+    nbcolli_desk_letter l = nbcolli_desk_letter_of(a->rank, a->ranks);
+    int memory = nbcolli_attached_memory(a->ep, &segment, &m->segment_bytes);
+    m->segment = segment;
+    m->segment_bytes = memory < 0 ? 0 : m->segment_bytes;
+    l.segment = m->segment_bytes;
+    return nbcolli_desk_send(socket, &l, memory);
+}
+
+static nbcoll_status nbcolli_attached_open(nbcoll_agent *a, const nbcoll_attach_config *config)
+{
+    uint64_t deadline = nbcolli_deadline(&a->host, config->timeout ? config->timeout : NBCOLLI_ATTACHED_MINUTE);
+    nbcolli_desk_letter l;
+    int fd, none;
+    if (fcntl(config->socket, F_SETFD, FD_CLOEXEC) != 0)
+        return NBCOLL_ERR_CONFIG;
+    nbcoll_status status = nbcolli_attached_await(&a->host, config->socket, deadline, &l, &fd);
+    if (status == NBCOLL_OK)
+        status = nbcolli_attached_shape(a, &l);
+    if (status == NBCOLL_OK) {
+        a->config.eager = l.eager;
+        a->config.depth = l.depth;
+        a->config.in_flight = l.in_flight;
+        status = nbcolli_attached_make(a, &l, config->socket, fd);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (status != NBCOLL_OK)
+        return status;
+    status = nbcolli_attached_await(&a->host, config->socket, deadline, &l, &none);
+    if (none >= 0)
+        close(none);
+    return status == NBCOLL_OK ? (nbcoll_status)l.status : status;
+}
+
+static void nbcolli_attached_free(nbcoll_agent *a)
+{
+    nbcolli_attached *m = a->attached;
+    if (m) {
+        nbcolli_desk_unmap(m->desk, nbcolli_desk_bytes(&m->shape));
+        if (m->watch >= 0)
+            close(m->watch);
+        nbcolli_free(&a->host, m, nbcolli_attached_bytes(&m->shape));
+    }
+    nbcoll_host host = a->host;
+    nbcolli_free(&host, a, sizeof *a);
+}
+
+nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_config *config, nbcoll_agent **out)
+{
+    nbcoll_attach_config c = {.socket = -1};
+    nbcoll_host host = {0};
+    if (!ep || !config || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
+    if (status == NBCOLL_OK && c.host && c.host->size)
+        status = nbcolli_copy_tagged(&host, c.host, sizeof host);
+    nbcoll_agent *a = status == NBCOLL_OK ? nbcolli_alloc(&host, sizeof *a, 64) : NULL;
+    if (a) {
+        memset(a, 0, sizeof *a);
+        a->host = host;
+        a->ep = ep;
+        a->rank = ep->rank;
+        a->ranks = ep->ranks;
+        a->poller = a->bell = -1;
+        atomic_init(&a->failed, NBCOLL_OK);
+        atomic_init(&a->open, 0);
+        status = nbcolli_attached_open(a, &c);
+    } else if (status == NBCOLL_OK)
+        status = NBCOLL_ERR_MEMORY;
+    if (status == NBCOLL_OK) {
+        *out = a;
+        return NBCOLL_OK;
+    }
+    if (a)
+        nbcolli_attached_free(a);
+    if (c.socket >= 0)
+        close(c.socket);
+    return status;
+}
+
+void nbcolli_attached_close(nbcoll_agent *a)
+{
+    close(a->attached->socket);
+    nbcolli_attached_free(a);
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------------- */
+
+static nbcolli_desk_where nbcolli_attached_where(const nbcolli_attached *m, const void *buffer, size_t bytes)
+{
+    /* as numbers: it may lie anywhere */
+    uintptr_t at = (uintptr_t)buffer, base = (uintptr_t)m->segment;
+    if (!bytes)
+        return NBCOLLI_DESK_NOWHERE;
+    if (at >= base && bytes <= m->segment_bytes && at - base <= m->segment_bytes - bytes)
+        return NBCOLLI_DESK_SEGMENT;
+    return NBCOLLI_DESK_COPY;
+}
+
+uint64_t nbcolli_attached_tables(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *allowed)
+{
+    *allowed = a->attached->shape.tables;
+    return nbcolli_letter_bytes(p);
+}
+
+nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
+                                             const void *recv, uint64_t *needed, uint64_t *allowed)
+{
+    const nbcolli_attached *m = a->attached;
+    const void *buffer[2] = {send, recv};
+    *needed = nbcolli_attached_tables(a, p, allowed);
+    if (*needed > *allowed)
+        return NBCOLL_REFUSAL_TABLES;
+    *allowed = m->shape.copied;
+    for (int i = 0; i < 2; i++) {
+        *needed = p->info.extent[i];
+        if (*needed > *allowed && nbcolli_attached_where(m, buffer[i], *needed) == NBCOLLI_DESK_COPY)
+            return NBCOLL_REFUSAL_MEMORY;
+    }
+    *needed = *allowed = 0;
+    return NBCOLL_REFUSAL_NONE;
+}
+
+/* Shows a slot its buffers. */
+static void nbcolli_attached_place(nbcolli_attached *m, nbcolli_desk_slot *slot, const nbcoll_program_run *r)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = r->p->info.extent[i];
+        slot->where[i] = nbcolli_attached_where(m, r->base[i], bytes);
+        slot->offset[i] = slot->where[i] == NBCOLLI_DESK_SEGMENT ? (uint64_t)(r->base[i] - m->segment) : 0;
+        if (slot->where[i] == NBCOLLI_DESK_COPY)
+            memcpy(nbcolli_desk_copy(m->desk, &m->shape, r->set, i), r->base[i], bytes);
+    }
+}
+
+/* After what the process may wait for was stored seq_cst. */
+static void nbcolli_attached_wake(const nbcolli_attached *m)
+{
+    if (nbcolli_wakeup_take(&m->desk->agent_sleeps))
+        nbcolli_desk_ring(m->socket);
+}
+
+nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *send, void *recv,
+                                   nbcoll_program_run **out)
+{
+    nbcolli_attached *m = a->attached;
+    uint32_t at = (uint32_t)(m->started % m->shape.programs);
+    nbcolli_desk_slot *slot = &m->desk->slot[at];
+    nbcoll_program_run *r = &m->run[at];
+    if (atomic_load_explicit(&slot->state, memory_order_relaxed) != NBCOLLI_DESK_FREE) /* stored by this rank */
+        return NBCOLL_ERR_LIMIT;
+    r->agent = a;
+    r->p = p;
+    r->set = at;
+    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)send; /* only read */
+    r->base[NBCOLL_BUFFER_RECV] = recv;
+    nbcolli_attached_place(m, slot, r);
+    slot->bytes = nbcolli_letter_bytes(p);
+    nbcolli_letter_write(p, nbcolli_desk_tables(m->desk, &m->shape, at));
+    m->started++;
+    atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
+    *out = r;
+    atomic_store(&slot->state, NBCOLLI_DESK_HANDED); /* seq_cst: with all of it; then the look whether it sleeps */
+    nbcolli_attached_wake(m);
+    return NBCOLL_OK;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
+
+/* Takes what has rung, and sees whether the process is there. */
+static void nbcolli_attached_listen(nbcolli_attached *m)
+{
+    if (!m->is_lost)
+        m->is_lost = !nbcolli_desk_hush(m->socket, m->watch);
+}
+
+/* What the process has written lies in the slot; a last copy brings it to the rank. */
+static nbcoll_status nbcolli_attached_fetch(const nbcolli_attached *m, const nbcoll_program_run *r)
+{
+    const nbcolli_desk_slot *slot = &m->desk->slot[r->set];
+    if (slot->status == NBCOLL_OK && slot->where[NBCOLL_BUFFER_RECV] == NBCOLLI_DESK_COPY)
+        memcpy(r->base[NBCOLL_BUFFER_RECV], nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV),
+               r->p->info.extent[NBCOLL_BUFFER_RECV]);
+    return (nbcoll_status)slot->status;
+}
+
+nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
+{
+    nbcoll_agent *a = r->agent;
+    nbcolli_attached *m = a->attached;
+    nbcolli_desk_slot *slot = &m->desk->slot[r->set];
+    nbcoll_status status = NBCOLL_ERR_PEER_LOST;
+    int was_lost = m->is_lost;
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_ENDED) /* sees what it has written */
+        status = nbcolli_attached_fetch(m, r);
+    else {
+        if (++m->looks % NBCOLLI_ATTACHED_LOOKS == 0)
+            nbcolli_attached_listen(m);
+        if (!was_lost) /* what ended before the process did is looked at once more */
+            return NBCOLL_PENDING;
+    }
+    if (status != NBCOLL_OK)
+        atomic_store_explicit(&a->failed, status, memory_order_relaxed);
+    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_relaxed); /* the process awaits HANDED */
+    atomic_fetch_sub_explicit(&a->open, 1, memory_order_release);
+    return status;
+}
+
+int nbcolli_attached_has_ended(const nbcoll_program_run *r)
+{
+    const nbcolli_attached *m = r->agent->attached;
+    return m->is_lost || atomic_load(&m->desk->slot[r->set].state) == NBCOLLI_DESK_ENDED; /* seq_cst: after the word */
+}
+
+int nbcolli_attached_watch(nbcoll_agent *a, int poller)
+{
+    nbcolli_attached *m = a->attached;
+    struct epoll_event event = {.events = EPOLLIN};
+    if (a->poller < 0) {
+        nbcolli_attached_listen(m);
+        if (m->is_lost || epoll_ctl(poller, EPOLL_CTL_ADD, m->socket, &event))
+            return 0;
+        a->poller = poller;
+        if (m->watch >= 0)
+            epoll_ctl(poller, EPOLL_CTL_ADD, m->watch, &event);
+    }
+    atomic_store(&m->desk->rank_sleeps, 1); /* seq_cst: before the look at the runs */
+    return 1;
+}
+
+void nbcolli_attached_unwatch(nbcoll_agent *a)
+{
+    nbcolli_attached *m = a->attached;
+    if (a->poller < 0)
+        return;
+    atomic_store_explicit(&m->desk->rank_sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
+    epoll_ctl(a->poller, EPOLL_CTL_DEL, m->socket, NULL);
+    if (m->watch >= 0)
+        epoll_ctl(a->poller, EPOLL_CTL_DEL, m->watch, NULL);
+    a->poller = -1;
+    nbcolli_attached_listen(m);
+}
+
+void nbcolli_attached_cancel(nbcoll_agent *a)
+{
+    atomic_store(&a->attached->desk->is_cancelled, 1); /* seq_cst: then the look whether it sleeps */
+    nbcolli_attached_wake(a->attached);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The desk: memory that a rank and the agent's process share, over which the one hands programs to the other; and the
+ * letters by which they find it. The process makes it, one for each rank. Private to this folder.
+ *
+ * A rank writes a program's tables, and where its buffers lie, into the next slot, and stores HANDED; the process takes
+ * the slots in the same order, and stores ENDED into each when its program has; the rank reports it, and stores FREE.
+ * Who is about to sleep sets its word and looks once more; who has stored something for the other side takes that
+ * side's word and rings: a byte on the socket. */
+#ifndef NBCOLLI_OFFLOAD_DESK_H
+#define NBCOLLI_OFFLOAD_DESK_H
+
+#include <stdatomic.h>
+
+#include "offload.h"
+
+typedef enum nbcolli_desk_state { NBCOLLI_DESK_FREE, NBCOLLI_DESK_HANDED, NBCOLLI_DESK_ENDED } nbcolli_desk_state;
+
+/* Where a buffer lies. NOWHERE: the program touches none of it. */
+typedef enum nbcolli_desk_where {
+    NBCOLLI_DESK_NOWHERE,
+    NBCOLLI_DESK_SEGMENT, /* at `offset` of the file that the rank has sent */
+    NBCOLLI_DESK_COPY     /* in the slot's own room */
+} nbcolli_desk_where;
+
+typedef struct nbcolli_desk_slot {
+    _Alignas(64) _Atomic uint32_t state; /* nbcolli_desk_state */
+    int32_t status;                      /* ENDED: the program's; the rest is the rank's */
+    uint64_t bytes;                      /* of the tables */
+    uint64_t offset[2];                  /* of send and receive buffer */
+    uint32_t where[2];
+} nbcolli_desk_slot;
+
+typedef struct nbcolli_desk {
+    _Alignas(64) _Atomic uint32_t agent_sleeps, is_cancelled;
+    _Alignas(64) _Atomic uint32_t rank_sleeps;
+    nbcolli_desk_slot slot[]; /* then, for each slot, room for tables, send buffer and receive buffer */
+} nbcolli_desk;
+
+/* From the process: who it is, what it asks of programs, and the desk. The answer has the rank's memory, and a last
+ * letter what the process makes of that. */
+typedef struct nbcolli_desk_letter {
+    uint32_t magic, abi, task, view; /* sizes of what tables are made of */
+    int32_t rank, ranks, status, pid;
+    uint64_t eager, tables, copied;
+    uint32_t depth, in_flight, programs;
+    uint64_t segment; /* bytes of the rank's memory; 0: it has none that can be named */
+} nbcolli_desk_letter;
+
+#define NBCOLLI_DESK_MAGIC UINT32_C(0x6e626b64)
+
+static inline size_t nbcolli_desk_room(const nbcolli_desk_letter *l)
+{
+    return nbcolli_lines(l->tables) + 2 * nbcolli_lines(l->copied);
+}
+
+static inline size_t nbcolli_desk_bytes(const nbcolli_desk_letter *l)
+{
+    return sizeof(nbcolli_desk) + l->programs * (sizeof(nbcolli_desk_slot) + nbcolli_desk_room(l));
+}
+
+static inline char *nbcolli_desk_tables(nbcolli_desk *d, const nbcolli_desk_letter *l, uint32_t slot)
+{
+    return (char *)(d->slot + l->programs) + slot * nbcolli_desk_room(l);
+}
+
+/* 0: the send buffer, 1: the receive buffer. */
+static inline char *nbcolli_desk_copy(nbcolli_desk *d, const nbcolli_desk_letter *l, uint32_t slot, int buffer)
+{
+    return nbcolli_desk_tables(d, l, slot) + nbcolli_lines(l->tables) + (size_t)buffer * nbcolli_lines(l->copied);
+}
+
+/* desk.c */
+/* A letter of this version, of rank `rank`. */
+nbcolli_desk_letter nbcolli_desk_letter_of(int rank, int ranks);
+/* With a descriptor, or -1. ERR_PEER_LOST, ERR_TRANSPORT. */
+nbcoll_status nbcolli_desk_send(int socket, const nbcolli_desk_letter *l, int fd);
+/* *fd: a descriptor that came with it, or -1. PENDING: none is there; ERR_PEER_LOST, ERR_ABI, ERR_TRANSPORT. */
+nbcoll_status nbcolli_desk_receive(int socket, nbcolli_desk_letter *l, int *fd);
+/* Wakes the other side. */
+void nbcolli_desk_ring(int socket);
+/* A descriptor that polls readable when that process ends, since what it has forked may keep the socket open; -1:
+ * nobody tells. */
+int nbcolli_desk_watch(int pid);
+/* Takes what has rung. 0: the other side has gone: it has closed its socket, or `watch` says that it has ended. */
+int nbcolli_desk_hush(int socket, int watch);
+/* Zeroed memory that can neither shrink nor grow. ERR_MEMORY, ERR_UNSUPPORTED. */
+nbcoll_status nbcolli_desk_make(size_t bytes, int *fd);
+/* Maps a file of that kind. ERR_ABI: it is another one; ERR_MEMORY. */
+nbcoll_status nbcolli_desk_map(int fd, size_t bytes, void **out);
+void nbcolli_desk_unmap(void *memory, size_t bytes);
+
+/* letter.c: programs as bytes. */
+size_t nbcolli_letter_bytes(const nbcoll_program *p);
+void nbcolli_letter_write(const nbcoll_program *p, char *to);
+/* Makes a program of bytes that another process has written, and may write to meanwhile. ERR_ARGUMENT: it names what is
+ * not there; ERR_MEMORY. */
+nbcoll_status nbcolli_letter_read(const nbcoll_host *host, const char *from, size_t bytes, nbcoll_program **out);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The process that executes programs of other processes: the other side of the desk (desk.h). It has an agent for each
+ * rank, and makes each program its own before it looks at it. */
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../host/wakeup.h"
+#include "agent.h"
+#include "desk.h"
+
+#define NBCOLLI_SERVER_PASSES 256u /* that moved something, from one look at the sockets to the next */
+
+typedef struct nbcolli_server_program {
+    nbcoll_program *program;
+    nbcoll_program_run *run; /* null: the slot is free */
+} nbcolli_server_program;
+
+typedef struct nbcolli_server_rank {
+    nbcoll_endpoint *ep;
+    nbcoll_agent *agent;
+    int socket, watch; /* -1: it has gone. The other one polls readable when the process ends; -1: nobody tells */
+    int is_attached, is_cancelled;
+    nbcolli_desk *desk;
+    void *segment; /* of the rank's memory; null: there is none */
+    size_t segment_bytes;
+    uint64_t taken;                 /* programs, in order */
+    nbcolli_server_program *program; /* [programs], by slots */
+} nbcolli_server_rank;
+
+typedef struct nbcolli_server {
+    nbcoll_host host;
+    nbcolli_desk_letter shape;
+    int count, left; /* ranks, and those that have not gone */
+    size_t memory;
+    struct pollfd *polls; /* [2 * count] */
+    nbcolli_server_rank rank[];
+} nbcolli_server;
+
+/* ---- programs -------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_server_publish(nbcolli_server_rank *r, uint32_t at, nbcoll_status status)
+{
+    r->desk->slot[at].status = status;
+    /* seq_cst, both: it shows the rank all that came; and either the rank sees it before it sleeps, or it is seen here
+     * that the rank sleeps */
+    atomic_store(&r->desk->slot[at].state, NBCOLLI_DESK_ENDED);
+    if (nbcolli_wakeup_take(&r->desk->rank_sleeps))
+        nbcolli_desk_ring(r->socket);
+}
+
+/* Where a buffer lies here; null: nowhere, or not wholly in memory that is mapped. */
+static void *nbcolli_server_place(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at, int buffer,
+                                 size_t bytes)
+{
+    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    uint32_t where = slot->where[buffer];
+    uint64_t offset = slot->offset[buffer];
+    if (where == NBCOLLI_DESK_COPY && bytes <= s->shape.copied)
+        return nbcolli_desk_copy(r->desk, &s->shape, at, buffer);
+    if (where == NBCOLLI_DESK_SEGMENT && offset <= r->segment_bytes && bytes <= r->segment_bytes - offset)
+        return (char *)r->segment + offset;
+    return NULL;
+}
+
+static nbcoll_status nbcolli_server_start(nbcolli_server *s, nbcolli_server_rank *r, uint32_t at)
+{
+    nbcolli_server_program *p = &r->program[at];
+    uint64_t bytes = r->desk->slot[at].bytes;
+    nbcoll_status status = NBCOLL_ERR_ARGUMENT;
+    if (bytes <= s->shape.tables)
+        status = nbcolli_letter_read(&s->host, nbcolli_desk_tables(r->desk, &s->shape, at), bytes, &p->program);
+    if (status != NBCOLL_OK)
+        return status;
+    const size_t *extent = p->program->info.extent;
+    status = nbcoll_agent_start(r->agent, p->program,
+                                nbcolli_server_place(s, r, at, NBCOLL_BUFFER_SEND, extent[NBCOLL_BUFFER_SEND]),
+                                nbcolli_server_place(s, r, at, NBCOLL_BUFFER_RECV, extent[NBCOLL_BUFFER_RECV]),
+                                &p->run);
+    if (status == NBCOLL_OK)
+        return status;
+    nbcoll_program_free(p->program);
+    p->run = NULL;
+    return status;
+}
+
+/* The slot of the next program, if there is one. */
+static int nbcolli_server_next(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t *at)
+{
+    *at = (uint32_t)(r->taken % s->shape.programs);
+    /* seq_cst: sees all of it, and comes after the word that says who sleeps */
+    return !r->program[*at].run && atomic_load(&r->desk->slot[*at].state) == NBCOLLI_DESK_HANDED;
+}
+
+static int nbcolli_server_take(nbcolli_server *s, nbcolli_server_rank *r)
+{
+    int moved = 0;
+    for (uint32_t at; nbcolli_server_next(s, r, &at); moved = 1) {
+        nbcoll_status status = nbcolli_server_start(s, r, at);
+        r->taken++;
+        if (status == NBCOLL_OK)
+            continue;
+        nbcoll_agent_cancel(r->agent); /* so that those that need it do not wait */
+        nbcolli_server_publish(r, at, status);
+    }
+    return moved;
+}
+
+static int nbcolli_server_report(nbcolli_server *s, nbcolli_server_rank *r)
+{
+    int moved = 0;
+    for (uint32_t at = 0; at < s->shape.programs; at++) {
+        nbcolli_server_program *p = &r->program[at];
+        nbcoll_status status = p->run ? nbcoll_agent_test(p->run) : NBCOLL_PENDING;
+        if (status == NBCOLL_PENDING)
+            continue;
+        nbcoll_program_free(p->program);
+        p->run = NULL;
+        nbcolli_server_publish(r, at, status);
+        moved = 1;
+    }
+    return moved;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------------------------- */
+
+/* Its programs end half way; nothing of it is touched any more. */
+static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
+{
+    nbcoll_agent_cancel(r->agent);
+    nbcoll_agent_progress(r->agent);
+    if (r->desk)
+        nbcolli_server_report(s, r);
+    nbcoll_agent_close(r->agent);
+    nbcoll_endpoint_close(r->ep);
+    nbcolli_desk_unmap(r->desk, nbcolli_desk_bytes(&s->shape));
+    nbcolli_desk_unmap(r->segment, r->segment_bytes);
+    if (r->watch >= 0)
+        close(r->watch);
+    close(r->socket);
+    *r = (nbcolli_server_rank){.socket = -1, .watch = -1, .program = r->program};
+    s->left--;
+}
+
+/* Takes the rank's letter, if it has come. */
+static nbcoll_status nbcolli_server_attach(nbcolli_server_rank *r)
+{
+    nbcolli_desk_letter l;
+    int fd;
+    nbcoll_status status = nbcolli_desk_receive(r->socket, &l, &fd);
+    if (status != NBCOLL_OK)
+        return status;
+    if (fd >= 0 && l.segment)
+        status = nbcolli_desk_map(fd, l.segment, &r->segment);
+    r->segment_bytes = r->segment ? l.segment : 0;
+    if (fd >= 0)
+        close(fd);
+    r->watch = nbcolli_desk_watch(l.pid);
+    r->is_attached = 1;
+    l = nbcolli_desk_letter_of(r->ep->rank, r->ep->ranks);
+    l.status = status;
+    nbcoll_status sent = nbcolli_desk_send(r->socket, &l, -1);
+    return status == NBCOLL_OK ? sent : status;
+}
+
+static void nbcolli_server_hear(nbcolli_server *s, nbcolli_server_rank *r, const struct pollfd polls[2])
+{
+    nbcoll_status status = NBCOLL_PENDING;
+    if (r->socket < 0)
+        return;
+    if (polls[0].revents && !r->is_attached)
+        status = nbcolli_server_attach(r);
+    else if ((polls[0].revents || polls[1].revents) && !nbcolli_desk_hush(r->socket, r->watch))
+        status = NBCOLL_ERR_PEER_LOST;
+    if (status != NBCOLL_OK && status != NBCOLL_PENDING)
+        nbcolli_server_go(s, r);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+static int nbcolli_server_pass(nbcolli_server *s)
+{
+    int moved = 0;
+    for (int i = 0; i < s->count; i++) {
+        nbcolli_server_rank *r = &s->rank[i];
+        if (!r->is_attached)
+            continue;
+        if (!r->is_cancelled && atomic_load_explicit(&r->desk->is_cancelled, memory_order_relaxed)) { /* a wish */
+            r->is_cancelled = moved = 1;
+            nbcoll_agent_cancel(r->agent);
+        }
+        moved |= nbcolli_server_take(s, r);
+        moved |= nbcoll_agent_progress(r->agent);
+        moved |= nbcolli_server_report(s, r);
+    }
+    return moved;
+}
+
+/* Says on all desks that it is about to sleep. 0: there is something to do. */
+static int nbcolli_server_arm(nbcolli_server *s)
+{
+    int sleeps = 1;
+    for (int i = 0; i < s->count; i++)
+        if (s->rank[i].is_attached)
+            atomic_store(&s->rank[i].desk->agent_sleeps, 1); /* seq_cst: before the looks */
+    for (int i = 0; i < s->count; i++) {
+        const nbcolli_server_rank *r = &s->rank[i];
+        uint32_t at;
+        if (r->is_attached && (nbcolli_server_next(s, r, &at) ||
+                               (!r->is_cancelled && atomic_load(&r->desk->is_cancelled))))
+            sleeps = 0;
+    }
+    return sleeps;
+}
+
+/* Looks at the sockets; sleeps until one of them has something, if nothing else is to be done. */
+static void nbcolli_server_listen(nbcolli_server *s, int may_sleep)
+{
+    int patience = may_sleep && nbcolli_server_arm(s) ? -1 : 0;
+    for (int i = 0; i < s->count; i++) {
+        s->polls[2 * i] = (struct pollfd){s->rank[i].socket, POLLIN, 0};
+        s->polls[2 * i + 1] = (struct pollfd){s->rank[i].watch, POLLIN, 0};
+    }
+    if (poll(s->polls, 2 * (nfds_t)s->count, patience) < 0) /* a signal */
+        return;
+    for (int i = 0; i < s->count; i++) {
+        if (s->rank[i].is_attached && may_sleep)
+            atomic_store_explicit(&s->rank[i].desk->agent_sleeps, 0, memory_order_relaxed); /* who took it has rung */
+        nbcolli_server_hear(s, &s->rank[i], &s->polls[2 * i]);
+    }
+}
+
+/* ---- its beginning and end ------------------------------------------------------------------------------------- */
+
+/* Makes a rank's desk and says where it is. */
+static nbcoll_status nbcolli_server_greet(nbcolli_server *s, nbcolli_server_rank *r)
+{
+    nbcolli_desk_letter l = nbcolli_desk_letter_of(r->ep->rank, r->ep->ranks);
+    size_t bytes;
+    void *desk;
+    int fd;
+    l.eager = r->agent->config.eager;
+    l.depth = r->agent->config.depth;
+    l.in_flight = r->agent->config.in_flight;
+    l.programs = s->shape.programs;
+    l.tables = s->shape.tables;
+    l.copied = s->shape.copied;
+    bytes = nbcolli_desk_bytes(&l);
+    nbcoll_status status = nbcolli_desk_make(bytes, &fd);
+    if (status != NBCOLL_OK)
+        return status;
+    status = nbcolli_desk_map(fd, bytes, &desk);
+    if (status == NBCOLL_OK) {
+        r->desk = desk;
+        (void)nbcolli_desk_send(r->socket, &l, fd); /* a rank that has gone is seen by its socket */
+    }
+    close(fd);
+    return status;
+}
+
+static nbcoll_status nbcolli_server_begin(nbcolli_server *s, const nbcoll_agent_config *agent)
+{
+    nbcoll_status status = NBCOLL_OK;
+    for (int i = 0; i < s->count && status == NBCOLL_OK; i++)
+        status = nbcoll_agent_open(s->rank[i].ep, agent, &s->rank[i].agent);
+    for (int i = 0; i < s->count && status == NBCOLL_OK; i++)
+        status = nbcolli_server_greet(s, &s->rank[i]);
+    return status;
+}
+
+/* Serves, or after an error closes all that it was given. */
+static nbcoll_status nbcolli_server_all(nbcolli_server *s, const nbcoll_agent_config *agent)
+{
+    nbcoll_status status = nbcolli_server_begin(s, agent);
+    for (int i = 0; i < s->count && status != NBCOLL_OK; i++) {
+        if (s->rank[i].agent) {
+            nbcolli_server_go(s, &s->rank[i]);
+            continue;
+        }
+        nbcoll_endpoint_close(s->rank[i].ep);
+        close(s->rank[i].socket);
+    }
+    for (unsigned busy = 0; status == NBCOLL_OK && s->left;) {
+        int moved = nbcolli_server_pass(s);
+        if (!moved || ++busy % NBCOLLI_SERVER_PASSES == 0)
+            nbcolli_server_listen(s, !moved);
+    }
+    return status;
+}
+
+static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_serve_config *c)
+{
+    size_t count = (size_t)c->count;
+    size_t ranks = nbcolli_lines(sizeof(nbcolli_server) + count * sizeof(nbcolli_server_rank));
+    size_t polls = nbcolli_lines(2 * count * sizeof(struct pollfd));
+    size_t programs = c->programs * sizeof(nbcolli_server_program), memory = ranks + polls + count * programs;
+    nbcolli_server *s = nbcolli_alloc(host, memory, 64);
+    if (!s)
+        return NULL;
+    memset(s, 0, memory);
+    s->host = *host;
+    s->memory = memory;
+    s->count = s->left = c->count;
+    s->shape.programs = c->programs;
+    s->shape.tables = c->tables;
+    s->shape.copied = c->copied;
+    s->polls = (struct pollfd *)(void *)((char *)s + ranks);
+    for (int i = 0; i < c->count; i++)
+        s->rank[i] = (nbcolli_server_rank){
+            .ep = c->endpoints[i],
+            .socket = c->sockets[i],
+            .watch = -1,
+            .program = (nbcolli_server_program *)(void *)((char *)s + ranks + polls + (size_t)i * programs)};
+    return s;
+}
+
+nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config)
+{
+    nbcoll_serve_config c = {0};
+    nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_host host = {0};
+    if (!config)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
+    if (status != NBCOLL_OK)
+        return status;
+    if (!c.endpoints || !c.sockets)
+        return NBCOLL_ERR_NULL;
+    if (c.agent)
+        status = nbcolli_copy_tagged(&agent, c.agent, sizeof agent);
+    if (status == NBCOLL_OK && agent.host && agent.host->size)
+        status = nbcolli_copy_tagged(&host, agent.host, sizeof host);
+    c.programs = c.programs ? c.programs : 32;
+    c.tables = c.tables ? c.tables : 65536;
+    c.copied = c.copied ? c.copied : 16384;
+    if (status == NBCOLL_OK && (c.count < 1 || c.programs > 65536 || c.tables > (1u << 30) || c.copied > (1u << 30)))
+        status = NBCOLL_ERR_CONFIG;
+    nbcolli_server *s = status == NBCOLL_OK ? nbcolli_server_new(&host, &c) : NULL;
+    if (s) {
+        status = nbcolli_server_all(s, &agent);
+        nbcolli_free(&host, s, s->memory);
+        return status;
+    }
+    for (int i = 0; i < c.count; i++) {
+        nbcoll_endpoint_close(c.endpoints[i]);
+        close(c.sockets[i]);
+    }
+    return status == NBCOLL_OK ? NBCOLL_ERR_MEMORY : status;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * An agent that is a process: it executes the programs of the ranks of a node, also of one that is stopped; names
+ * memory that it shares, copies short buffers and refuses others; and who ends ends what needed it. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/loopback.h"
+#include "nbcoll/offload.h"
+#include "operation.h"
+#include "ranks.h"
+
+enum { RANKS = 4, AGENT = RANKS, LARGE = 30000 };
+static const crew node = {{1, 1, 1, 1, 1, 0}}; /* the ranks, and the agent */
+
+typedef struct scene {
+    nbcoll_shm_config config;
+    rank_main *main;
+    int socket[RANKS][2]; /* the rank's, and the agent's */
+    pid_t pid[RANKS + 1];
+    atomic_int started, ended, seen;
+    char said[300];
+} scene;
+
+/* One rank. */
+typedef struct actor {
+    member m;
+    nbcoll_agent *agent;
+    scene *s;
+} actor;
+
+/* ---- beginnings and ends --------------------------------------------------------------------------------------- */
+
+/* The ends of the pairs that are this process's own; in the places of all lies nothing more. */
+static void take_sockets(scene *s, int rank, int mine[RANKS])
+{
+    int nothing = open("/dev/null", O_RDWR);
+    for (int i = 0; i < RANKS; i++)
+        for (int side = 0; side < 2; side++) {
+            if (side ? rank == AGENT : rank == i)
+                mine[i] = dup(s->socket[i][side]);
+            dup2(nothing, s->socket[i][side]);
+        }
+    close(nothing);
+}
+
+static void serve(const int sockets[RANKS])
+{
+    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS};
+    nbcoll_endpoint *endpoint[RANKS];
+    nbcoll_loopback *world;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_create(&config, &world));
+    for (int i = 0; i < RANKS; i++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(world, i, &endpoint[i]));
+    nbcoll_serve_config served = {
+        .size = sizeof served, .endpoints = endpoint, .sockets = sockets, .count = RANKS, .programs = 4};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_free(world));
+}
+
+static void note(void *user, nbcoll_status why, const char *text)
+{
+    scene *s = user;
+    if (why == NBCOLL_ERR_BUFFER)
+        snprintf(s->said, sizeof s->said, "%s", text);
+}
+
+static void play(int rank, void *user)
+{
+    scene *s = user;
+    int mine[RANKS];
+    take_sockets(s, rank, mine);
+    s->pid[rank] = getpid();
+    if (rank == AGENT) {
+        serve(mine);
+        return;
+    }
+    actor a = {.s = s};
+    nbcoll_shm_config config = s->config;
+    nbcoll_host host = {.size = sizeof host, .user = s, .log = rank == 0 ? note : NULL};
+    nbcoll_attach_config attach = {.size = sizeof attach, .host = &host, .socket = mine[rank]};
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    config.rank = rank;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &a.m.endpoint));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(a.m.endpoint, &attach, &a.agent));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &a.m.context));
+    comm.agent = a.agent;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(a.m.context, a.m.endpoint, &comm, &a.m.comm, 30 * SECOND));
+    s->main(rank, &a);
+    member_leave(&a.m);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(a.agent));
+}
+
+static void run(rank_main *main, int status[RANKS + 1], char said[300])
+{
+    scene *s = shared_memory(sizeof *s);
+    s->config = (nbcoll_shm_config){
+        .size = sizeof s->config, .id = fresh_id(), .ranks = RANKS, .quota = 4 << 20, .timeout = 30 * SECOND};
+    s->main = main;
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s->socket[i]), 0);
+    bool all = crew_run(&node, play, s, status);
+    for (int i = 0; i < RANKS; i++) {
+        close(s->socket[i][0]);
+        close(s->socket[i][1]);
+    }
+    if (said)
+        memcpy(said, s->said, sizeof s->said);
+    munmap(s, sizeof *s);
+    assert_true(all);
+}
+
+static void succeeds(rank_main *main)
+{
+    int status[RANKS + 1];
+    run(main, status, NULL);
+    for (int i = 0; i <= RANKS; i++)
+        assert_int_equal(status[i], 0);
+}
+
+/* Until so many have come, or nobody does. */
+static void await(atomic_int *count, int number)
+{
+    uint64_t begin = clock_ns();
+    while (atomic_load(count) < number) {
+        CHECK(clock_ns() - begin < 30 * SECOND);
+        sched_yield();
+    }
+}
+
+/* ---- results --------------------------------------------------------------------------------------------------- */
+
+static void call_all_kinds(int rank, void *user)
+{
+    actor *a = user;
+    uint64_t seed = 7;
+    for (int i = 0; i < 120; i++) {
+        operation o = operation_random(&seed, RANKS, 100);
+        share mine = share_make(&o, rank, RANKS);
+        nbcoll_request request;
+        CHECK_STATUS(NBCOLL_OK, operation_start(&o, &mine, a->m.comm, &request));
+        nbcoll_status status = NBCOLL_PENDING;
+        while (i % 2 && rank % 2 && (status = nbcoll_test(&request)) == NBCOLL_PENDING)
+            sched_yield();
+        CHECK_STATUS(NBCOLL_OK, status == NBCOLL_PENDING ? nbcoll_wait(&request, 30 * SECOND) : status);
+        operation_check(&o, &mine, rank, RANKS);
+        share_free(&mine);
+    }
+}
+
+static void collectives_of_an_agents_process_have_the_values_of_serial_c(void **state)
+{
+    (void)state;
+    succeeds(call_all_kinds);
+}
+
+static nbcoll_args args_of(size_t count)
+{
+    return (nbcoll_args){.size = sizeof(nbcoll_args),
+                         .operation = NBCOLL_OPERATION_ALLREDUCE,
+                         .count = count,
+                         .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
+}
+
+static int32_t *shared_numbers(const actor *a, int rank)
+{
+    void *memory;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_mem_alloc(a->m.comm, LARGE * sizeof(int32_t), &memory));
+    int32_t *numbers = memory;
+    for (int i = 0; i < LARGE; i++)
+        numbers[i] = rank + i;
+    return numbers;
+}
+
+static void check_sums(const int32_t *sums)
+{
+    for (int i = 0; i < LARGE; i++)
+        CHECK(sums[i] == RANKS * i + RANKS * (RANKS - 1) / 2);
+}
+
+static void refuse_then_name(int rank, void *user)
+{
+    actor *a = user;
+    nbcoll_args large = args_of(LARGE);
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_request request;
+    int32_t *own = calloc(LARGE, sizeof *own), *mine = shared_numbers(a, rank), *sums = shared_numbers(a, rank);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_offloads(a->m.comm, &large, &why));
+    CHECK_STATUS(NBCOLL_ERR_BUFFER, nbcoll_iallreduce(mine, own, LARGE, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
+    CHECK_STATUS(NBCOLL_ERR_BUFFER, nbcoll_iallreduce(own, sums, LARGE, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(mine, sums, LARGE, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 30 * SECOND));
+    check_sums(sums);
+    CHECK(own[0] == 0 && own[LARGE - 1] == 0);
+    free(own);
+}
+
+static void buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memory_is_named(void **state)
+{
+    int status[RANKS + 1];
+    char said[300];
+    (void)state;
+    run(refuse_then_name, status, said);
+    for (int i = 0; i <= RANKS; i++)
+        assert_int_equal(status[i], 0);
+    assert_non_null(strstr(said, nbcoll_refusal_text(NBCOLL_REFUSAL_MEMORY)));
+    assert_non_null(strstr(said, "rank 0"));
+    assert_non_null(strstr(said, "120000 bytes, and 16384 are allowed"));
+}
+
+/* ---- a rank that is stopped ------------------------------------------------------------------------------------ */
+
+static int is_stopped(pid_t pid)
+{
+    char path[40], text[200] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    CHECK(file && fgets(text, sizeof text, file));
+    fclose(file);
+    const char *name = strrchr(text, ')');
+    return name && name[2] == 'T';
+}
+
+/* Rank 0 starts, and is stopped, before anybody else starts; it is continued when all others have their results. */
+static void stop_rank_0(int rank, void *user)
+{
+    actor *a = user;
+    scene *s = a->s;
+    int32_t *mine = shared_numbers(a, rank), *sums = shared_numbers(a, rank);
+    nbcoll_request request;
+    if (rank == 1) {
+        uint64_t begin = clock_ns();
+        await(&s->started, 1);
+        while (!is_stopped(s->pid[0])) {
+            CHECK(clock_ns() - begin < 30 * SECOND);
+            sched_yield();
+        }
+        atomic_store(&s->seen, 1);
+    }
+    if (rank)
+        await(&s->seen, 1);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(mine, sums, LARGE, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
+    if (!rank) {
+        atomic_store(&s->started, 1);
+        kill(getpid(), SIGSTOP);
+        CHECK(atomic_load(&s->ended) == RANKS - 1);
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 30 * SECOND));
+    check_sums(sums);
+    atomic_fetch_add(&s->ended, 1);
+    if (rank != 1)
+        return;
+    await(&s->ended, RANKS - 1);
+    CHECK(is_stopped(s->pid[0]));
+    kill(s->pid[0], SIGCONT);
+}
+
+static void others_finish_while_a_rank_is_stopped_after_its_start(void **state)
+{
+    (void)state;
+    succeeds(stop_rank_0);
+}
+
+/* ---- who ends -------------------------------------------------------------------------------------------------- */
+
+/* What the rank started ends so, and what it would start is refused so. */
+static void ends_with(actor *a, nbcoll_request *request, nbcoll_status status)
+{
+    int32_t in = 1, out = 0;
+    CHECK_STATUS(status, nbcoll_wait(request, 10 * SECOND));
+    CHECK_STATUS(status, nbcoll_iallreduce(&in, &out, 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, request));
+    atomic_fetch_add(&a->s->ended, 1);
+}
+
+/* The last rank never starts: it ends itself, or the agent, when all others have started. */
+static void start_but_for_the_last(int rank, actor *a, int32_t buffers[2], nbcoll_request *request)
+{
+    if (rank == RANKS - 1) {
+        await(&a->s->started, RANKS - 1);
+        return;
+    }
+    CHECK_STATUS(NBCOLL_OK,
+                 nbcoll_iallreduce(&buffers[0], &buffers[1], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, request));
+    atomic_fetch_add(&a->s->started, 1);
+}
+
+static void lose_the_last_rank(int rank, void *user)
+{
+    actor *a = user;
+    int32_t buffers[2] = {1, 0};
+    nbcoll_request request;
+    start_but_for_the_last(rank, a, buffers, &request);
+    if (rank == RANKS - 1)
+        kill(getpid(), SIGKILL);
+    ends_with(a, &request, NBCOLL_ERR_PEER_LOST);
+    CHECK(buffers[1] == 0);
+}
+
+static void rank_that_dies_ends_what_needs_it(void **state)
+{
+    int status[RANKS + 1];
+    (void)state;
+    run(lose_the_last_rank, status, NULL);
+    for (int i = 0; i <= RANKS; i++)
+        assert_int_equal(status[i], i == RANKS - 1 ? SIGKILL : 0);
+}
+
+static void lose_the_agent(int rank, void *user)
+{
+    actor *a = user;
+    int32_t buffers[2] = {1, 0};
+    nbcoll_request request;
+    start_but_for_the_last(rank, a, buffers, &request);
+    if (rank == RANKS - 1)
+        kill(a->s->pid[AGENT], SIGKILL);
+    else
+        ends_with(a, &request, NBCOLL_ERR_PEER_LOST);
+    await(&a->s->ended, RANKS - 1); /* nobody left before */
+    CHECK(buffers[1] == 0);
+}
+
+static void agent_that_dies_ends_what_it_has(void **state)
+{
+    int status[RANKS + 1];
+    (void)state;
+    run(lose_the_agent, status, NULL);
+    for (int i = 0; i <= RANKS; i++)
+        assert_int_equal(status[i], i == AGENT ? SIGKILL : 0);
+}
+
+static void cancel_on_rank_0(int rank, void *user)
+{
+    actor *a = user;
+    int32_t buffers[2] = {1, 0};
+    nbcoll_request request;
+    start_but_for_the_last(rank, a, buffers, &request);
+    if (rank == 0) {
+        await(&a->s->started, RANKS - 1);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_cancel(request));
+    }
+    if (rank < RANKS - 1)
+        ends_with(a, &request, rank ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_CANCELLED);
+    else
+        await(&a->s->ended, 1); /* who needs only this one's programs ends as it leaves */
+    CHECK(buffers[1] == 0);
+}
+
+static void cancelling_ends_what_the_process_has_of_all_that_need_it(void **state)
+{
+    (void)state;
+    succeeds(cancel_on_rank_0);
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------------------------- */
+
+static void start_five_of_four(int rank, void *user)
+{
+    actor *a = user;
+    int32_t in[5] = {1, 1, 1, 1, 1}, out[5];
+    nbcoll_request request[5];
+    for (int i = 0; i < 4; i++)
+        CHECK_STATUS(NBCOLL_OK,
+                     nbcoll_iallreduce(&in[i], &out[i], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request[i]));
+    CHECK_STATUS(NBCOLL_ERR_LIMIT,
+                 nbcoll_iallreduce(&in[4], &out[4], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request[4]));
+    for (int i = 0; i < 4; i++) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request[i], 30 * SECOND));
+        CHECK(out[i] == RANKS);
+    }
+    CHECK_STATUS(NBCOLL_OK,
+                 nbcoll_iallreduce(&in[4], &out[4], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request[4]));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request[4], 30 * SECOND));
+    CHECK(out[4] == RANKS && rank < RANKS);
+}
+
+static void more_programs_than_the_desk_has_room_for_are_refused_until_one_is_reported(void **state)
+{
+    (void)state;
+    succeeds(start_five_of_four);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_of_an_agents_process_have_the_values_of_serial_c),
+        cmocka_unit_test(buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memory_is_named),
+        cmocka_unit_test(others_finish_while_a_rank_is_stopped_after_its_start),
+        cmocka_unit_test(rank_that_dies_ends_what_needs_it),
+        cmocka_unit_test(agent_that_dies_ends_what_it_has),
+        cmocka_unit_test(cancelling_ends_what_the_process_has_of_all_that_need_it),
+        cmocka_unit_test(more_programs_than_the_desk_has_room_for_are_refused_until_one_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
