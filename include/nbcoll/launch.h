@@ -11,8 +11,10 @@
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
- * NBCOLL_TUNING, the path of a tuning file, and NBCOLL_TIMELINE, that of a recording (timeline.h).
+ * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), and NBCOLL_AGENT, the
+ * number of a socket.
  */
+#include "offload.h"
 #include "shm.h"
 #include "timeline.h"
 #include "transport.h"
@@ -167,6 +169,27 @@ static inline void nbcoll_launch_leave(nbcoll_context *context, nbcoll_status st
         status = nbcoll_progress(context);
     if (freed == NBCOLL_ERR_BUSY)
         nbcoll_context_abandon(context, NULL, NULL);
+}
+
+/* The agent of a program under `nbcoll run --agent`, for nbcoll_comm_config.agent of a communicator of all ranks over
+ * this endpoint, which is of nbcoll_launch_open; null without that. To be called once, by each rank; closed by
+ * nbcoll_agent_close when the context is freed. Errors: ERR_NULL, ERR_CONFIG (the variable is malformed), and those of
+ * nbcoll_agent_attach. */
+static inline nbcoll_status nbcoll_launch_agent(nbcoll_endpoint *endpoint, nbcoll_agent **out)
+{
+    const char *text = getenv("NBCOLL_AGENT");
+    nbcoll_attach_config config;
+
+    if (!endpoint || !out)
+        return NBCOLL_ERR_NULL;
+    *out = NULL;
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config;
+    if (!text)
+        return NBCOLL_OK;
+    if (nbcolli_launch_number(text, 3, 1 << 30, &config.socket) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    return nbcoll_agent_attach(endpoint, &config, out);
 }
 
 /* The path of the file that `nbcoll run --tuning` was given, for nbcoll_tuning_read (tuning.h), whose rules the program

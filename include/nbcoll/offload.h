@@ -300,9 +300,9 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
 /* ---- agents that are processes ---------------------------------------------------------------------------------- */
 
 /* One process executes the programs of all ranks of a node, which then go on when their rank is stopped. `nbcoll run
- * --agent` starts it, or the host; the library starts no process. It has one end of a pair of sockets (socketpair:
- * AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and, where no other
- * one has a copy of its socket, that it closes that or becomes another program.
+ * --agent` starts it (launch.h), or the host; the library starts no process. It has one end of a pair of sockets
+ * (socketpair: AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and,
+ * where no other one has a copy of its socket, that it closes that or becomes another program.
  *
  *     the agent's process:   nbcoll_agent_serve(&config)
  *     a rank:                nbcoll_agent_attach(endpoint, &config, &agent), then all as with an agent of its own

@@ -44,6 +44,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
                                             {"prefix", no_argument, NULL, 'p'},
                                             {"tuning", required_argument, NULL, COMMAND_TUNING},
                                             {"timeline", required_argument, NULL, 'l'},
+                                            {"agent", no_argument, NULL, 'a'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option, status = 0;
@@ -56,6 +57,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
             status = run_bind_take(plan->self, optarg, where);
         else if (option == 'p')
             plan->is_prefixed = 1;
+        else if (option == 'a')
+            plan->has_agent = 1;
         else if (option == COMMAND_TUNING)
             plan->tuning = optarg;
         else if (option == 'l')
@@ -71,6 +74,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         return command_refuse(plan->self, "-n is missing: how many ranks?");
     if (optind == argc)
         return command_refuse(plan->self, "which program?");
+    if (plan->has_agent && !run_agent_is_there())
+        return command_refuse(plan->self, "--agent needs a build with the transports shm and loopback");
     plan->program = argv + optind;
     return 0;
 }
@@ -84,11 +89,11 @@ static int check_tuning(const run_plan *plan)
     return status;
 }
 
-/* Two pipes for each rank, and some more. */
+/* Two pipes for each rank, perhaps a pair of sockets, and some more. */
 static int check_limit(const run_plan *plan)
 {
     struct rlimit limit;
-    unsigned long long needed = 2 * (unsigned long long)plan->ranks + 16;
+    unsigned long long needed = (plan->has_agent ? 4 : 2) * (unsigned long long)plan->ranks + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
         return 0;
     command_refuse(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)", plan->ranks,
@@ -213,6 +218,9 @@ const command command_run = {
         "                    (chrome://tracing) and Perfetto. For programs that begin with nbcoll_launch_join, or\n"
         "                    whose contexts have nbcoll_launch_observer. Each rank's last 32768 events are kept.\n"
         "                    Recorded operations take longer: see docs/figures.md\n"
+        "  --agent           start a process, too, that executes what ranks have started as programs, also while a\n"
+        "                    rank is stopped: for programs that ask for it (nbcoll_launch_agent). It takes a core\n"
+        "                    while there is something to do\n"
         "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
         "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"

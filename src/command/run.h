@@ -37,12 +37,30 @@ const char *run_bind_text(const run_binding *binding, int rank, char *text, size
 int run_bind_here(const run_binding *binding, int rank);
 void run_bind_free(run_binding *binding);
 
+/* ---- run_agent.c: the process that executes the ranks' programs ------------------------------------------------ */
+
+typedef struct run_agent run_agent;
+
+/* Is it there in this build? */
+int run_agent_is_there(void);
+/* Before the ranks start. Null and errno on failure. */
+run_agent *run_agent_start(int ranks);
+/* Its process; 0: it has ended, or there is none. */
+pid_t run_agent_process(const run_agent *agent);
+void run_agent_has_ended(run_agent *agent);
+/* In a rank's process: gives the program its end, or says that there is none. 0, or -1 and errno. */
+int run_agent_give(const run_agent *agent, int rank);
+/* The rank has its end, or has failed to start. Null is accepted, here and by the next. */
+void run_agent_given(run_agent *agent, int rank);
+void run_agent_free(run_agent *agent);
+
 /* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
 
 typedef struct run_plan {
     const command *self;
     int ranks;
     int is_prefixed;
+    int has_agent;
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */

@@ -31,6 +31,7 @@ typedef struct launch {
     int signals;
     char id[64]; /* of this set of ranks */
     pid_t *pids; /* 0: not started, or ended */
+    run_agent *agent; /* or null */
     int is_childless;
     enum { RUNNING, STOPPING, KILLING, OVER } stage;
     uint64_t deadline; /* of the stage */
@@ -173,6 +174,8 @@ static refusal become(const launch *l, int rank, const int ends[2], pid_t launch
         set_recording(plan, launcher);
     else
         unsetenv("NBCOLL_TIMELINE");
+    if (run_agent_give(l->agent, rank) < 0)
+        return (refusal){NOT_CONNECTED, errno};
     sigaction(SIGPIPE, &plan->pipe, NULL);
     sigprocmask(SIG_SETMASK, &plan->mask, NULL);
     execvp(plan->program[0], plan->program);
@@ -221,6 +224,7 @@ static int start(launch *l, int rank)
         status = explain(l, rank, &(refusal){NOT_CONNECTED, errno});
     else
         status = fork_rank(l, rank, ends, report);
+    run_agent_given(l->agent, rank);
     int used[] = {ends[0], ends[1], report[0], report[1]};
     for (int i = 0; i < 4; i++)
         if (used[i] >= 0)
@@ -248,16 +252,18 @@ static const char *signal_name(int signal)
     return name ? name : "no common one";
 }
 
-static void report(const launch *l, int rank, int how)
+/* `rank` below 0: the agent. */
+static void report(const launch *l, int rank, pid_t pid, int how)
 {
+    char who[32] = "the agent";
+    if (rank >= 0)
+        snprintf(who, sizeof who, "rank %d", rank);
     if (WIFEXITED(how)) {
-        run_output_say(l->output, "rank %d (process %d) failed: exit status %d", rank, (int)l->pids[rank],
-                       WEXITSTATUS(how));
+        run_output_say(l->output, "%s (process %d) failed: exit status %d", who, (int)pid, WEXITSTATUS(how));
         return;
     }
-    run_output_say(l->output, "rank %d (process %d) was killed by signal %d (%s: %s)%s", rank, (int)l->pids[rank],
-                   WTERMSIG(how), signal_name(WTERMSIG(how)), strsignal(WTERMSIG(how)),
-                   WCOREDUMP(how) ? ", core dumped" : "");
+    run_output_say(l->output, "%s (process %d) was killed by signal %d (%s: %s)%s", who, (int)pid, WTERMSIG(how),
+                   signal_name(WTERMSIG(how)), strsignal(WTERMSIG(how)), WCOREDUMP(how) ? ", core dumped" : "");
 }
 
 /* Takes in what has ended. Ranks that fail before anything was asked to stop are reported; of those that did at the
@@ -268,12 +274,18 @@ static void reap(launch *l)
     pid_t pid;
     while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
         int rank = 0;
+        if (pid == run_agent_process(l->agent)) { /* what it had ends on the ranks, which say what that means */
+            run_agent_has_ended(l->agent);
+            if (how && l->stage == RUNNING)
+                report(l, -1, pid, how);
+            continue;
+        }
         while (rank < l->plan->ranks && l->pids[rank] != pid)
             rank++;
         if (rank == l->plan->ranks)
             continue; /* what a rank had left */
         if (how && l->stage == RUNNING) {
-            report(l, rank, how);
+            report(l, rank, pid, how);
             if (!failed || (WIFEXITED(failed) && !WIFEXITED(how)))
                 failed = how;
         }
@@ -356,6 +368,10 @@ static int run_ranks(launch *l)
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : now() + plan->timeout;
+    if (plan->has_agent && !(l->agent = run_agent_start(plan->ranks))) {
+        command_refuse(plan->self, "--agent: %s", strerror(errno));
+        return COMMAND_FAILED;
+    }
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);
@@ -379,6 +395,7 @@ int run_launch(const run_plan *plan)
         command_refuse(plan->self, "%s", strerror(errno));
     if (l.signals >= 0)
         close(l.signals);
+    run_agent_free(l.agent);
     free(l.told.pid);
     free(l.pids);
     free(l.polls);
