@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What others wait for when a rank is late: eight ranks, as processes over shm, each with a driver, start an allgather
+ * together, but rank 1 computes first, and calls nothing. By collectives of the communicator, whose steps begin when
+ * their rank has started, and by relays, which stand ready (relay.h). `late [bytes [us]]`: of a block (1024); how long
+ * rank 1 is late (200000).
+ *
+ *     others   until the blocks of all who are in time have come to all of them, from the last one's start; of the
+ *              ranks the longest, of rounds the median
+ *     passed   that in percent of the lateness: how much of it is passed on to ranks that need nothing of the late one
+ *     late     until the late rank has all, from its start */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "nbcoll/driver.h"
+#include "nbcoll/relay.h"
+#include "nbcoll/schedule.h"
+#include "nbcoll/select.h"
+#include "nbcoll/shm.h"
+
+#include "processes.h"
+#include "timing.h"
+
+enum { RANKS = 8, LATE = 1, ROUNDS = 9, MOST = 1 << 20 };
+
+/* By its name; NULL: relays, by their wiring. */
+static const struct way {
+    const char *algorithm;
+    nbcoll_wiring_kind wiring;
+} ways[] = {{"slots", 0},
+            {"flat", 0},
+            {"ring", 0},
+            {"bruck", 0},
+            {"recursive_doubling", 0},
+            {"cayley", 0},
+            {NULL, NBCOLL_WIRING_DIRECT},
+            {NULL, NBCOLL_WIRING_RING},
+            {NULL, NBCOLL_WIRING_BRUCK},
+            {NULL, NBCOLL_WIRING_EXCHANGE},
+            {NULL, NBCOLL_WIRING_CAYLEY}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+typedef struct shared {
+    nbcoll_shm_id id;
+    atomic_uint here;
+    double started[RANKS], others[RANKS], ended[RANKS];
+    size_t bytes;
+    double late_ns;
+} shared;
+
+typedef struct rank {
+    shared *s;
+    int number;
+    unsigned meetings;
+    nbcoll_comm *comm;
+    nbcoll_relays *relays;
+    char *send, *recv;
+} rank;
+
+static void meet(rank *me)
+{
+    unsigned all = ++me->meetings * RANKS;
+    for (atomic_fetch_add(&me->s->here, 1); atomic_load(&me->s->here) < all;)
+        sched_yield();
+}
+
+/* Have the blocks of all who are in time come? */
+static int others_have_come(const rank *me, nbcoll_request q, uint64_t operation)
+{
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_status s = r == LATE    ? NBCOLL_OK
+                          : me->relays ? nbcoll_relays_arrived(me->relays, operation, r)
+                                       : nbcoll_arrived(q, (size_t)r * me->s->bytes, me->s->bytes);
+        if (s == NBCOLL_PENDING)
+            return 0;
+        must(s);
+    }
+    return 1;
+}
+
+static void once(rank *me)
+{
+    nbcoll_request q = NBCOLL_REQUEST_NULL;
+    uint64_t operation = 0;
+    nbcoll_status s;
+    meet(me);
+    for (double from = now(); me->number == LATE && now() - from < me->s->late_ns;)
+        work(1000);
+    me->s->started[me->number] = now();
+    if (me->relays)
+        must(nbcoll_relays_allgather(me->relays, me->send, me->recv, me->s->bytes, &operation));
+    else
+        must(nbcoll_iallgather(me->send, me->recv, me->s->bytes, NBCOLL_BYTE, me->comm, &q));
+    me->s->others[me->number] = 0;
+    do {
+        if (me->s->others[me->number] == 0 && others_have_come(me, q, operation))
+            me->s->others[me->number] = now();
+        s = me->relays ? nbcoll_relays_test(me->relays, operation) : nbcoll_test(&q);
+        sched_yield();
+    } while (s == NBCOLL_PENDING);
+    must(s);
+    me->s->ended[me->number] = now();
+    if (me->s->others[me->number] == 0)
+        me->s->others[me->number] = me->s->ended[me->number];
+    meet(me);
+}
+
+/* Of rank 0: what the last round took. */
+static void read_round(const shared *s, double *others, double *late)
+{
+    double from = 0, to = 0;
+    for (int r = 0; r < RANKS; r++)
+        if (r != LATE) {
+            from = s->started[r] > from ? s->started[r] : from;
+            to = s->others[r] > to ? s->others[r] : to;
+        }
+    *others = to - from;
+    *late = s->ended[LATE] - s->started[LATE];
+}
+
+static void make_way(rank *me, nbcoll_comm *all, const struct way *way)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_rule rule = {
+        .algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, way->algorithm ? way->algorithm : "flat")};
+    nbcoll_relays_config wired = NBCOLL_RELAYS_DEFAULTS;
+    config.rules = &rule;
+    config.rule_count = 1;
+    must(nbcoll_comm_dup_with(all, &config, &me->comm, NBCOLL_FOREVER));
+    me->relays = NULL;
+    if (way->algorithm)
+        return;
+    wired.wiring = way->wiring;
+    wired.fragments = 1;
+    wired.fragment = (uint32_t)me->s->bytes;
+    must(nbcoll_relays_open(all, &wired, &me->relays));
+    must(nbcoll_relays_wait(me->relays, 0, NBCOLL_FOREVER));
+}
+
+static void run_rank(void *memory, int number)
+{
+    shared *s = memory;
+    rank me = {.s = s, .number = number, .send = malloc(MOST), .recv = malloc((size_t)RANKS * MOST)};
+    nbcoll_shm_config shm = {.size = sizeof shm, .id = s->id, .rank = number, .ranks = RANKS};
+    nbcoll_context_config context_config = {.size = sizeof context_config, .flags = NBCOLL_ANY_THREAD};
+    nbcoll_endpoint *ep;
+    nbcoll_context *context;
+    nbcoll_comm *all;
+    nbcoll_driver *driver;
+    double others[ROUNDS], late[ROUNDS];
+
+    must(nbcoll_shm_open(&shm, &ep));
+    must(nbcoll_context_create(NBCOLL_ABI, &context_config, &context));
+    must(nbcoll_comm_create(context, ep, NULL, &all, NBCOLL_FOREVER));
+    must(nbcoll_driver_create(NULL, &driver));
+    must(nbcoll_driver_add(driver, context));
+    must(nbcoll_driver_start(driver));
+    memset(me.send, number, MOST);
+    for (int w = 0; w < WAYS; w++) {
+        make_way(&me, all, &ways[w]);
+        for (int i = -1; i < ROUNDS; i++) { /* the first is not counted */
+            once(&me);
+            read_round(s, &others[i < 0 ? 0 : i], &late[i < 0 ? 0 : i]);
+        }
+        qsort(others, ROUNDS, sizeof *others, by_value);
+        qsort(late, ROUNDS, sizeof *late, by_value);
+        if (number == 0)
+            printf("%-10s %-20s %10.1f %6.0f%% %10.1f\n", ways[w].algorithm ? "allgather" : "relays",
+                   ways[w].algorithm ? ways[w].algorithm : nbcoll_wiring_name(ways[w].wiring), others[ROUNDS / 2] / 1e3,
+                   100 * others[ROUNDS / 2] / s->late_ns, late[ROUNDS / 2] / 1e3);
+        if (me.relays)
+            must(nbcoll_relays_close(me.relays, NBCOLL_FOREVER));
+        must(nbcoll_comm_free(me.comm));
+    }
+    must(nbcoll_driver_free(driver));
+    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
+        nbcoll_progress(context);
+}
+
+int main(int argc, char *argv[])
+{
+    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    s->bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 1024;
+    s->late_ns = argc > 2 ? strtod(argv[2], NULL) * 1e3 : 2e8;
+    if (s->bytes < 1 || s->bytes > MOST || !(s->late_ns > 0)) {
+        fprintf(stderr, "usage: late [BYTES [US]]: 1..%d bytes of a block, us that rank 1 is late\n", MOST);
+        return 2;
+    }
+    must(nbcoll_shm_id_make(&s->id));
+    printf("%-10s %-20s %10s %7s %10s\n", "", "", "others, us", "passed", "late, us");
+    fflush(stdout);
+    return run_ranks(RANKS, run_rank, s);
+}
