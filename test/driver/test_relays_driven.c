@@ -2,11 +2,14 @@
  * Relays of ranks that compute go on by their drivers: of threads, and of processes. */
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -58,42 +61,57 @@ static void the_driver_of_a_rank_that_computes_passes_on(void **state)
 
 typedef struct group {
     nbcoll_shm_id id;
-    atomic_int have; /* ranks that have the broadcast */
+    atomic_int have; /* ranks that have the broadcast, or are there */
 } group;
 
-static void rank_process(int rank, void *user)
+/* A rank with a context in a driver, and relays on a ring. */
+typedef struct member {
+    nbcoll_context *context;
+    nbcoll_driver *driver;
+    nbcoll_relays *relays;
+    char buffer[BIG];
+} member;
+
+static void member_open(member *me, const group *all, int rank)
 {
-    group *all = user;
     nbcoll_shm_config shm = {.size = sizeof shm, .id = all->id, .rank = rank, .ranks = RANKS};
     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
     nbcoll_relays_config wired = ring();
     nbcoll_endpoint *ep;
-    nbcoll_context *context;
     nbcoll_comm *comm;
-    nbcoll_driver *driver;
-    nbcoll_relays *relays;
-    uint64_t number;
-    static char buffer[BIG];
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &ep));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(context, ep, NULL, &comm, deadline));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_create(NULL, &driver));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_add(driver, context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_start(driver));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(comm, &wired, &relays));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(relays, 0, deadline));
-    memset(buffer, rank ? 0 : 5, BIG);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &me->context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, NULL, &comm, deadline));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_create(NULL, &me->driver));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_add(me->driver, me->context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_start(me->driver));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(comm, &wired, &me->relays));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(me->relays, 0, deadline));
+    memset(me->buffer, rank ? 0 : 5, BIG);
+}
+
+static void member_close(member *me)
+{
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(me->relays, deadline));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_free(me->driver));
+    while (nbcoll_context_free(me->context) == NBCOLL_ERR_BUSY)
+        nbcoll_progress(me->context);
+}
+
+static void late_or_not(int rank, void *user)
+{
+    group *all = user;
+    static member me;
+    uint64_t number;
+    member_open(&me, all, rank);
     while (rank == LATE && atomic_load(&all->have) < RANKS - 1)
         sched_yield();
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_bcast(relays, buffer, BIG, 0, &number));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(relays, number, deadline));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_bcast(me.relays, me.buffer, BIG, 0, &number));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(me.relays, number, deadline));
     for (int i = 0; i < BIG; i++)
-        CHECK(buffer[i] == 5);
+        CHECK(me.buffer[i] == 5);
     atomic_fetch_add(&all->have, 1);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(relays, deadline));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_driver_free(driver));
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY)
-        nbcoll_progress(context);
+    member_close(&me);
 }
 
 static void the_same_of_processes(void **state)
@@ -102,12 +120,48 @@ static void the_same_of_processes(void **state)
     crew c = CREW(1, 1, 1, 1);
     (void)state;
     EXPECT(OK, nbcoll_shm_id_make(&all->id));
-    crew_succeeds(&c, rank_process, all);
+    crew_succeeds(&c, late_or_not, all);
+}
+
+/* Whoever waits is told; all that stands ready ends; nothing is written to what the program has got back. */
+static void dies_or_not(int rank, void *user)
+{
+    group *all = user;
+    static member me;
+    uint64_t number;
+    member_open(&me, all, rank);
+    atomic_fetch_add(&all->have, 1);
+    while (atomic_load(&all->have) < RANKS)
+        sched_yield();
+    if (rank == LATE)
+        kill(getpid(), SIGKILL);
+    nbcoll_status s = nbcoll_relays_allgather(me.relays, NULL, me.buffer, BIG / RANKS, &number);
+    if (s == NBCOLL_OK)
+        s = nbcoll_relays_wait(me.relays, number, deadline);
+    CHECK(s == NBCOLL_ERR_PEER_LOST);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_relays_bcast(me.relays, me.buffer, 1, 0, &number));
+    member_close(&me);
+}
+
+static void a_rank_that_dies_ends_the_operations_of_all(void **state)
+{
+    group *all = shared_memory(sizeof *all);
+    crew c = CREW(1, 1, 1, 1);
+    int status[RANKS];
+    (void)state;
+    EXPECT(OK, nbcoll_shm_id_make(&all->id));
+    assert_true(crew_run(&c, dies_or_not, all, status));
+    for (int r = 0; r < RANKS; r++)
+        if (r == LATE)
+            assert_int_equal(WTERMSIG(status[r]), SIGKILL);
+        else
+            assert_int_equal(status[r], 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_driver_of_a_rank_that_computes_passes_on),
-                                       cmocka_unit_test(the_same_of_processes)};
+                                       cmocka_unit_test(the_same_of_processes),
+                                       cmocka_unit_test(a_rank_that_dies_ends_the_operations_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,6 +263,57 @@ static void bad_calls_are_refused(void **state)
     close_all(&p);
 }
 
+typedef struct purse {
+    int left;   /* times that there is memory */
+    size_t out; /* bytes */
+} purse;
+
+static void *take(void *user, size_t bytes, size_t align)
+{
+    purse *p = user;
+    if (p->left-- <= 0)
+        return NULL;
+    p->out += bytes;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give(void *user, void *memory, size_t bytes)
+{
+    purse *p = user;
+    p->out -= bytes;
+    free(memory);
+}
+
+/* Each time it runs out later. */
+static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
+{
+    static party p;
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_status s = NBCOLL_ERR_MEMORY;
+    purse mine = {0, 0};
+    nbcoll_host host = {.size = sizeof host, .user = &mine, .alloc = take, .free = give};
+    nbcoll_relays_config config = plain(NBCOLL_WIRING_CAYLEY);
+    int failed = 0;
+    (void)state;
+    config.host = &host;
+    memset(&p, 0, sizeof p);
+    world_open(&p.w, 1, &loopback, NULL, NULL);
+    for (; s == NBCOLL_ERR_MEMORY; failed++) {
+        mine.left = failed;
+        s = nbcoll_relays_open(p.w.comm[0], &config, &p.relays[0]);
+        if (s != NBCOLL_OK)
+            assert_int_equal(mine.out, 0);
+    }
+    EXPECT(OK, s);
+    assert_in_range(failed, 5, 1000);
+    mine.left = 1000;
+    for (int looks = 0; looks < LOOKS; looks++)
+        step(&p);
+    EXPECT(OK, nbcoll_relays_test(p.relays[0], 0));
+    close_all(&p);
+    assert_int_equal(mine.out, 0);
+}
+
 static void ranks_that_differ_are_told(void **state)
 {
     static party p;
@@ -317,6 +368,7 @@ int main(void)
         cmocka_unit_test(ranks_go_on_at_their_own_pace),
         cmocka_unit_test(a_full_store_holds_back_its_own_stream_alone),
         cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(without_memory_nothing_is_opened_and_nothing_kept),
         cmocka_unit_test(ranks_that_differ_are_told),
         cmocka_unit_test(a_lost_rank_ends_what_is_under_way_and_they_can_be_closed),
     };
