@@ -225,18 +225,35 @@ static void of_leaders_of_nodes(void **state)
     }
 }
 
-static unsigned between_nodes(const char *bcast)
+static unsigned between_nodes(const char *bcast, size_t bytes)
 {
-    scene s = scene_of(NBCOLL_OPERATION_BCAST, bcast, RANKS, 1);
+    scene s = scene_of(NBCOLL_OPERATION_BCAST, bcast, RANKS, bytes);
     return played_by_nodes(&s).messages;
 }
 
 static void of_broadcasts_into_nodes(void **state)
 {
     (void)state;
-    assert_int_equal(between_nodes("spanning_tree"), 15);
-    assert_int_equal(between_nodes("hierarchical"), 15);
-    assert_int_equal(between_nodes("flat"), 120);
+    assert_int_equal(between_nodes("spanning_tree", 1), 15);
+    assert_int_equal(between_nodes("hierarchical", 1), 15);
+    assert_int_equal(between_nodes("flat", 1), 120);
+}
+
+/* A long vector enters each node in pieces of 64 KiB, which leaders pass on while the next is on its way:
+ * that takes less time than the whole at once. */
+static void of_broadcasts_in_pieces(void **state)
+{
+    (void)state;
+    assert_int_equal(between_nodes("hierarchical", 65536), 15);
+    assert_int_equal(between_nodes("hierarchical", 65537), 2 * 15);
+    assert_int_equal(between_nodes("hierarchical", 4 * 65536), 4 * 15);
+    scene whole = scene_of(NBCOLL_OPERATION_BCAST, "hierarchical", RANKS, 4 * 65536), pieces = whole;
+    scene_loggp(&whole, 1000, 100, 100, 1);
+    scene_loggp(&pieces, 1000, 100, 100, 1);
+    whole.c.segment = 4 * 65536;
+    assert_int_equal(played_by_nodes(&whole).messages, 15);
+    assert_int_equal(played_by_nodes(&pieces).messages, 4 * 15);
+    assert_true(pieces.result.last < whole.result.last);
 }
 
 int main(void)
@@ -249,6 +266,7 @@ int main(void)
         cmocka_unit_test(of_a_cayley_tree),
         cmocka_unit_test(of_leaders_of_nodes),
         cmocka_unit_test(of_broadcasts_into_nodes),
+        cmocka_unit_test(of_broadcasts_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,22 +154,24 @@ static void groups_keep_apart_from_each_other_and_from_what_is_around(void **sta
 
 /* ---- an author's algorithm ------------------------------------------------------------------------------------- */
 
+/* What goes between the leaders. */
+static const nbcoll_algorithm *tree;
+
 /* As schedule.h has it. */
 static void bcast_by_nodes(nbcoll_builder *b, const nbcoll_args *a)
 {
     int mine = nbcoll_node_of(b->nodes, b->rank), leader = nbcoll_node_leader(b->nodes, mine, a->root);
-    nbcoll_build *tree = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial")->build;
     nbcoll_build *slots = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots")->build;
     nbcoll_args between = *a, inside = *a;
     between.root = nbcoll_node_of(b->nodes, a->root);
     inside.root = nbcoll_node_place(b->nodes, leader);
-    nbcoll_step have = nbcoll_between_nodes(b, b->nodes, a->root, &between, tree, NBCOLL_START);
+    nbcoll_step have = nbcoll_between_nodes(b, b->nodes, a->root, &between, tree->build, NBCOLL_START);
     nbcoll_within_node(b, b->nodes, &inside, slots, have);
 }
 
-static void a_broadcast_by_nodes_is_two_broadcasts(void **state)
+/* All roots, nodes numbered anyhow, memory shared in them or not. */
+static void prove_by_nodes(int most)
 {
-    (void)state;
     static const int room[] = {3, 1, 4};
     static const size_t count[] = {0, 7};
     const nbcoll_algorithm mine = {sizeof mine, "mine", NBCOLL_OPERATION_BCAST, bcast_by_nodes, 0, NULL};
@@ -177,7 +179,7 @@ static void a_broadcast_by_nodes_is_two_broadcasts(void **state)
         nbcoll_placement placement = {sizeof placement, room, LENGTH(room), (nbcoll_numbering)(form % 3), 42, 0};
         nbcoll_grid grid = {sizeof grid,
                             .fewest = 1,
-                            .most = 33,
+                            .most = most,
                             .root = -1,
                             .counts = LENGTH(count),
                             .count = count,
@@ -188,8 +190,26 @@ static void a_broadcast_by_nodes_is_two_broadcasts(void **state)
                          .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}};
         nbcoll_refutation why = {.size = sizeof why};
         if (nbcoll_verify_grid(&mine, &grid, &c, &why) != NBCOLL_OK)
-            fail_msg("%d ranks, root %d, numbering %d: %s", c.ranks, c.root, form % 3, why.text);
+            fail_msg("%s: %d ranks, root %d, numbering %d: %s", tree->name, c.ranks, c.root, form % 3, why.text);
     }
+}
+
+static void a_broadcast_by_nodes_is_two_broadcasts(void **state)
+{
+    (void)state;
+    tree = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "binomial");
+    prove_by_nodes(33);
+}
+
+static void between_leaders_any_broadcast_of_the_catalogue_will_do(void **state)
+{
+    unsigned n = 0;
+    (void)state;
+    while ((tree = nbcoll_algorithm_at(NBCOLL_OPERATION_BCAST, n))) {
+        prove_by_nodes(12);
+        n++;
+    }
+    assert_true(n >= 10);
 }
 
 int main(void)
@@ -197,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_keep_apart_from_each_other_and_from_what_is_around),
         cmocka_unit_test(a_broadcast_by_nodes_is_two_broadcasts),
+        cmocka_unit_test(between_leaders_any_broadcast_of_the_catalogue_will_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
