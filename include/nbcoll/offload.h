@@ -312,16 +312,21 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
  * (shm does), or are copied there and back, if they reach no further than `copied` bytes. Then nothing else may write
  * to the receive buffer, gaps included, until the program has ended. */
 
+/* What comes to the endpoints comes from outside, over a device: while a program has not ended the process looks each
+ * 20 us, rather than sleep until a rank has something. Without it nothing moves but by calls of the process. */
+#define NBCOLL_SERVE_OUTSIDE 1u
+
 typedef struct nbcoll_serve_config {
     size_t size;
     const nbcoll_agent_config *agent;   /* may be null: the defaults. Ranks need not know it */
     nbcoll_endpoint *const *endpoints;  /* [count]: the ends, in this process, over whose queue pairs the programs of a
-                                           rank go. What moves there is moved by calls of this process: loopback's */
+                                           rank go: loopback's, or, with OUTSIDE, verbs' */
     const int *sockets;                 /* [count]: to the ranks of those */
     int count;
     uint32_t programs; /* of a rank, that have been started and not been reported; 0: 32 */
     size_t tables;     /* bytes for those of one program; 0: 65536 */
     size_t copied;     /* bytes of the longest buffer that is copied; 0: 16384 */
+    uint32_t flags;
 } nbcoll_serve_config;
 
 /* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. The endpoints and

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The process that executes programs of other processes: the other side of the desk (desk.h). It has an agent for each
  * rank, and makes each program its own before it looks at it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* ppoll */
+#endif
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +13,7 @@
 #include "desk.h"
 
 #define NBCOLLI_SERVER_PASSES 256u /* that moved something, from one look at the sockets to the next */
+#define NBCOLLI_SERVER_LOOK 20000    /* ns; see NBCOLL_SERVE_OUTSIDE */
 
 typedef struct nbcolli_server_program {
     nbcoll_program *program;
@@ -32,6 +36,8 @@ typedef struct nbcolli_server {
     nbcoll_host host;
     nbcolli_desk_letter shape;
     int count, left; /* ranks, and those that have not gone */
+    uint32_t flags;
+    uint64_t open; /* programs that have not ended */
     size_t memory;
     struct pollfd *polls; /* [2 * count] */
     nbcolli_server_rank rank[];
@@ -77,8 +83,10 @@ static nbcoll_status nbcolli_server_start(nbcolli_server *s, nbcolli_server_rank
                                 nbcolli_server_place(s, r, at, NBCOLL_BUFFER_SEND, extent[NBCOLL_BUFFER_SEND]),
                                 nbcolli_server_place(s, r, at, NBCOLL_BUFFER_RECV, extent[NBCOLL_BUFFER_RECV]),
                                 &p->run);
-    if (status == NBCOLL_OK)
+    if (status == NBCOLL_OK) {
+        s->open++;
         return status;
+    }
     nbcoll_program_free(p->program);
     p->run = NULL;
     return status;
@@ -116,6 +124,7 @@ static int nbcolli_server_report(nbcolli_server *s, nbcolli_server_rank *r)
             continue;
         nbcoll_program_free(p->program);
         p->run = NULL;
+        s->open--;
         nbcolli_server_publish(r, at, status);
         moved = 1;
     }
@@ -216,12 +225,15 @@ static int nbcolli_server_arm(nbcolli_server *s)
 /* Looks at the sockets; sleeps until one of them has something, if nothing else is to be done. */
 static void nbcolli_server_listen(nbcolli_server *s, int may_sleep)
 {
-    int patience = may_sleep && nbcolli_server_arm(s) ? -1 : 0;
+    static const struct timespec none = {0, 0}, outside = {0, NBCOLLI_SERVER_LOOK};
+    const struct timespec *patience = &none;
+    if (may_sleep && nbcolli_server_arm(s))
+        patience = s->flags & NBCOLL_SERVE_OUTSIDE && s->open ? &outside : NULL;
     for (int i = 0; i < s->count; i++) {
         s->polls[2 * i] = (struct pollfd){s->rank[i].socket, POLLIN, 0};
         s->polls[2 * i + 1] = (struct pollfd){s->rank[i].watch, POLLIN, 0};
     }
-    if (poll(s->polls, 2 * (nfds_t)s->count, patience) < 0) /* a signal */
+    if (ppoll(s->polls, 2 * (nfds_t)s->count, patience, NULL) < 0) /* a signal */
         return;
     for (int i = 0; i < s->count; i++) {
         if (s->rank[i].is_attached && may_sleep)
@@ -301,6 +313,7 @@ static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_
     s->host = *host;
     s->memory = memory;
     s->count = s->left = c->count;
+    s->flags = c->flags;
     s->shape.programs = c->programs;
     s->shape.tables = c->tables;
     s->shape.copied = c->copied;
@@ -333,7 +346,8 @@ nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config)
     c.programs = c.programs ? c.programs : 32;
     c.tables = c.tables ? c.tables : 65536;
     c.copied = c.copied ? c.copied : 16384;
-    if (status == NBCOLL_OK && (c.count < 1 || c.programs > 65536 || c.tables > (1u << 30) || c.copied > (1u << 30)))
+    if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || c.programs > 65536 ||
+                                c.tables > (1u << 30) || c.copied > (1u << 30)))
         status = NBCOLL_ERR_CONFIG;
     nbcolli_server *s = status == NBCOLL_OK ? nbcolli_server_new(&host, &c) : NULL;
     if (s) {

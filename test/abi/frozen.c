@@ -1041,7 +1041,8 @@ OFFSET(nbcoll_agent_config, eager, 16);
 OFFSET(nbcoll_agent_config, depth, 24);
 OFFSET(nbcoll_agent_config, in_flight, 28);
 
-SIZE(nbcoll_serve_config, 56);
+VALUE(NBCOLL_SERVE_OUTSIDE, 1);
+SIZE(nbcoll_serve_config, 64);
 OFFSET(nbcoll_serve_config, size, 0);
 OFFSET(nbcoll_serve_config, agent, 8);
 OFFSET(nbcoll_serve_config, endpoints, 16);
@@ -1050,6 +1051,7 @@ OFFSET(nbcoll_serve_config, count, 32);
 OFFSET(nbcoll_serve_config, programs, 36);
 OFFSET(nbcoll_serve_config, tables, 40);
 OFFSET(nbcoll_serve_config, copied, 48);
+OFFSET(nbcoll_serve_config, flags, 56);
 
 SIZE(nbcoll_attach_config, 32);
 OFFSET(nbcoll_attach_config, size, 0);

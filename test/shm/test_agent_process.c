@@ -224,17 +224,6 @@ static void buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memo
 
 /* ---- a rank that is stopped ------------------------------------------------------------------------------------ */
 
-static int is_stopped(pid_t pid)
-{
-    char path[40], text[200] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    CHECK(file && fgets(text, sizeof text, file));
-    fclose(file);
-    const char *name = strrchr(text, ')');
-    return name && name[2] == 'T';
-}
-
 /* Rank 0 starts, and is stopped, before anybody else starts; it is continued when all others have their results. */
 static void stop_rank_0(int rank, void *user)
 {
@@ -245,7 +234,7 @@ static void stop_rank_0(int rank, void *user)
     if (rank == 1) {
         uint64_t begin = clock_ns();
         await(&s->started, 1);
-        while (!is_stopped(s->pid[0])) {
+        while (!process_is_stopped(s->pid[0])) {
             CHECK(clock_ns() - begin < 30 * SECOND);
             sched_yield();
         }
@@ -265,7 +254,7 @@ static void stop_rank_0(int rank, void *user)
     if (rank != 1)
         return;
     await(&s->ended, RANKS - 1);
-    CHECK(is_stopped(s->pid[0]));
+    CHECK(process_is_stopped(s->pid[0]));
     kill(s->pid[0], SIGCONT);
 }
 

@@ -29,19 +29,6 @@ struct plan {
     atomic_int started; /* of the others */
 };
 
-static bool is_stopped(int pid)
-{
-    char name[64], line[512] = "";
-    snprintf(name, sizeof name, "/proc/%d/stat", pid);
-    FILE *f = fopen(name, "r");
-    if (f && !fgets(line, sizeof line, f))
-        line[0] = 0;
-    if (f)
-        fclose(f);
-    const char *state = strrchr(line, ')');
-    return state && state[1] == ' ' && state[2] == 'T';
-}
-
 /* Its calls say that it is lost itself. */
 static void is_lost(const member *m, nbcoll_status s, int rank)
 {
@@ -94,7 +81,7 @@ static void go_on(struct plan *p, int rank, member *m, nbcoll_comm *others)
         CHECK_STATUS(NBCOLL_OK, operation_start(&o, &s[i], m->comm, &q[i]));
     }
     atomic_fetch_add(&p->started, 1);
-    while (atomic_load(&p->started) < RANKS - 1 || !atomic_load(&p->pid) || !is_stopped(atomic_load(&p->pid)))
+    while (atomic_load(&p->started) < RANKS - 1 || !atomic_load(&p->pid) || !process_is_stopped(atomic_load(&p->pid)))
         CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m->context));
     if (rank == DECLARES)
         CHECK_STATUS(NBCOLL_OK, nbcoll_comm_declare_lost(m->comm, STOPPED));

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -169,6 +170,18 @@ uint64_t clock_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+bool process_is_stopped(pid_t pid)
+{
+    char path[40], text[200] = "";
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    CHECK(file && fgets(text, sizeof text, file));
+    fclose(file);
+    const char *name = strrchr(text, ')');
+    return name && name[2] == 'T';
 }
 
 int descriptors(void)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "nbcoll/nbcoll.h"
 
@@ -48,6 +49,8 @@ bool is_full(void); /* NBCOLL_FULL=1: all of it, not a sample */
 uint64_t seed_of_test(void); /* printed; NBCOLL_TEST_SEED sets another */
 uint64_t random_of(uint64_t *state);
 uint64_t clock_ns(void);
+/* Is another process stopped by a signal? */
+bool process_is_stopped(pid_t pid);
 /* Open descriptors of this process. */
 int descriptors(void);
 /* On which this process may run. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Programs over verbs, of ranks that are processes, each with an agent that is a thread: the golden barrier, allgathers
- * of eager and of long messages, one rank far ahead of the others, and what the others are told of one that is killed.
- * And the queue pairs themselves: what does not fit, and what was closed. No receiver is ever not ready: the device
- * does not send again for that. Runs in a guest.
+ * of eager and of long messages, one rank far ahead of the others, and what the others are told of one that is killed;
+ * with an agent that is one process for all, the others end while a rank is stopped. And the queue pairs themselves:
+ * what does not fit, and what was closed. No receiver is ever not ready: the device does not send again for that. Runs
+ * in a guest.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,11 +12,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include <nbcoll/offload.h>
+#include <nbcoll/shm.h>
 
 #include "board.h"
 #include "crew.h"
@@ -260,6 +263,122 @@ static void a_rank_that_is_killed_ends_the_programs_that_need_it(void **state)
     assert_false(a_queue_pair_is_left());
 }
 
+/* ---- an agent that is a process ---------------------------------------------------------------------------------- */
+
+enum { AGENT = RANKS };
+
+typedef struct node {
+    plan plan;
+    nbcoll_shm_id id;
+    int socket[RANKS][2]; /* the rank's, and the agent's */
+    pid_t stopped;
+    atomic_int started, ended;
+} node;
+
+/* The agent's process has the queue pairs of all ranks. */
+static void serve(const node *n)
+{
+    nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .timeout = 15};
+    const nbcoll_agent_config agent = {.size = sizeof agent, .eager = EAGER, .depth = DEPTH, .in_flight = 1};
+    nbcoll_verbs_address all[RANKS];
+    nbcoll_endpoint *end[RANKS];
+    int sockets[RANKS];
+
+    for (config.rank = 0; config.rank < RANKS; config.rank++)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
+    for (int i = 0; i < RANKS; i++) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[i], all));
+        sockets[i] = dup(n->socket[i][1]);
+    }
+    const nbcoll_serve_config served = {.size = sizeof served,
+                                  .agent = &agent,
+                                  .endpoints = end,
+                                  .sockets = sockets,
+                                  .count = RANKS,
+                                  .copied = 64,
+                                  .flags = NBCOLL_SERVE_OUTSIDE};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
+}
+
+/* Rank 0 has started and is stopped before the others start; rank 1 continues it when they have ended. */
+static nbcoll_status end_while_0_is_stopped(node *n, int rank, const member *m, int32_t *send, int32_t *recv)
+{
+    nbcoll_program_run *r;
+    uint64_t since = clock_ns();
+
+    while (rank && !(atomic_load(&n->started) && process_is_stopped(n->stopped)))
+        CHECK(clock_ns() - since < 60 * SECOND);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m->agent, m->program, send, recv, &r));
+    if (!rank) {
+        n->stopped = getpid();
+        atomic_store(&n->started, 1);
+        kill(getpid(), SIGSTOP);
+        CHECK(atomic_load(&n->ended) == RANKS - 1);
+    }
+    nbcoll_status status = end_of(r);
+    atomic_fetch_add(&n->ended, 1);
+    while (rank && atomic_load(&n->ended) < RANKS - 1)
+        CHECK(clock_ns() - since < 60 * SECOND);
+    if (rank == 1)
+        kill(n->stopped, SIGCONT);
+    return status;
+}
+
+static void stop_rank_0(int rank, void *user)
+{
+    node *n = user;
+    size_t count = n->plan.what.count;
+    nbcoll_shm_config config = {.size = sizeof config, .id = n->id, .rank = rank, .ranks = RANKS, .quota = 1 << 20};
+    nbcoll_attach_config attach = {.size = sizeof attach};
+    uint64_t at;
+    member m;
+
+    if (rank == AGENT) {
+        serve(n);
+        return;
+    }
+    attach.socket = dup(n->socket[rank][0]);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &m.end));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(m.end, &attach, &m.agent));
+    m.program = compile(&n->plan, rank);
+    const nbcoll_shared *shared = m.end->transport->shared; /* what nbcoll_mem_alloc asks */
+    CHECK_STATUS(NBCOLL_OK, shared->reserve(m.end, (RANKS + 1) * count * sizeof(int32_t), &at));
+    int32_t *send = shared->map(m.end, at, (RANKS + 1) * count * sizeof(int32_t)), *recv = send + count;
+    for (size_t k = 0; k < count; k++)
+        send[k] = (int32_t)k + 1000 * rank;
+    CHECK_STATUS(NBCOLL_OK, end_while_0_is_stopped(n, rank, &m, send, recv));
+    for (size_t k = 0; k < RANKS * count; k++)
+        CHECK(recv[k] == (int32_t)(k % count) + 1000 * (int32_t)(k / count));
+    await_all(&n->plan);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m.agent));
+    nbcoll_program_free(m.program);
+    nbcoll_endpoint_close(m.end);
+}
+
+static void end_while_a_rank_is_stopped(nbcoll_case what, const char *algorithm, size_t threshold)
+{
+    const crew c = CREW(1, 1, 1, 1, 1);
+    node *n = shared_memory(sizeof *n);
+
+    n->plan = (plan){.what = what, .algorithm = algorithm, .threshold = threshold, .in_flight = 1};
+    assert_int_equal(nbcoll_shm_id_make(&n->id), NBCOLL_OK);
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, n->socket[i]), 0);
+    crew_succeeds(&c, stop_rank_0, n);
+    for (int i = 0; i < RANKS; i++) {
+        close(n->socket[i][0]);
+        close(n->socket[i][1]);
+    }
+    assert_false(a_queue_pair_is_left());
+}
+
+static void others_end_over_the_device_while_a_rank_is_stopped(void **state)
+{
+    (void)state;
+    end_while_a_rank_is_stopped(case_of(NBCOLL_OPERATION_ALLGATHER, 30), "bruck", 2048);
+    end_while_a_rank_is_stopped(case_of(NBCOLL_OPERATION_ALLGATHER, 5000), "ring", 100);
+}
+
 /* ---- queue pairs ------------------------------------------------------------------------------------------------- */
 
 typedef struct ends {
@@ -379,6 +498,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(allgathers_have_their_values_eager_and_long),
         cmocka_unit_test(a_root_that_is_far_ahead_waits_for_receives),
         cmocka_unit_test(a_rank_that_is_killed_ends_the_programs_that_need_it),
+        cmocka_unit_test(others_end_over_the_device_while_a_rank_is_stopped),
         cmocka_unit_test(a_message_that_does_not_fit_is_an_error_and_not_cut),
         cmocka_unit_test(a_closed_pair_is_news_to_its_peer_whenever_that_opens),
     };
