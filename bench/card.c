@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The figures of Inozemtsev's thesis (chapters 3 and 4) in virtual time: collectives as programs on the cards of its
+ * The figures of Inozemtsev's thesis (chapters 3 to 5) in virtual time: collectives as programs on the cards of its
  * two clusters, beside the host's engine. Prints the tables of docs/figures.md; with a word, only that one: rendezvous,
- * flat, hierarchical, ports, leaders, memory, radix.
+ * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel.
  *
  *     us        mean over ranks of when the operation has ended (rendezvous: the last of both)
  *     free      1 - (with - computed) / alone: how much of a computation as long as the operation alone is free beside
@@ -28,7 +28,7 @@ typedef struct play {
     size_t bytes;    /* of a block */
     unsigned ports;
     uint32_t cards, used; /* cards of a node; of a card's ports, 0: all */
-    size_t eager;    /* longest eager message; 0: 16384 */
+    size_t eager;         /* longest eager message; 0: 16384 */
     uint64_t test_bytes;
 } play;
 
@@ -200,9 +200,9 @@ static outcome offloaded(play p)
 /* The leaders' part, p, has blocks of a node's ranks (or of a leader's share); then `all` bytes are copied. */
 typedef struct levels {
     play leaders;
-    size_t own, all;     /* bytes of a rank's block, and of the result */
-    int is_hosts;        /* the host's engine works for the leaders */
-    int has_driver;      /* a core takes the copies */
+    size_t own, all; /* bytes of a rank's block, and of the result */
+    int is_hosts;    /* the host's engine works for the leaders */
+    int has_driver;  /* a core takes the copies */
     int is_one_a_node;
 } levels;
 
@@ -310,6 +310,29 @@ static void groups(nbcoll_builder *b, const nbcoll_args *a)
 static const nbcoll_algorithm grouped = {
     .size = sizeof grouped, .name = "groups", .operation = NBCOLL_OPERATION_ALLGATHER, .build = groups};
 
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+/* A block as pieces, each an allgather of its own: fragments of a pipelined one, or several at a time. */
+static const nbcoll_algorithm *pieces_go_by;
+static size_t piece;
+
+static void pieces(nbcoll_builder *b, const nbcoll_args *a)
+{
+    for (size_t at = 0; at < a->bytes; at += piece) {
+        nbcoll_args one = *a;
+        one.count = one.bytes = a->bytes - at < piece ? a->bytes - at : piece;
+        one.send = nbcoll_at(a->send, at);
+        one.recv = nbcoll_at(a->recv, at * (size_t)b->ranks);
+        nbcoll_within(b, NULL, b->ranks, &one, pieces_go_by->build, NBCOLL_START);
+    }
+}
+
+static const nbcoll_algorithm in_pieces = {.size = sizeof in_pieces,
+                                           .name = "pieces",
+                                           .operation = NBCOLL_OPERATION_ALLGATHER,
+                                           .build = pieces,
+                                           .flags = NBCOLL_ALGORITHM_PORTS};
+
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* A sender's time, where the receiver pauses between start and wait. */
@@ -407,16 +430,16 @@ static void print_hierarchical(void)
          "driver copies | exchange, copies twice as dear: less | free |\n"
          "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (int i = 0; i < SIZES; i++) {
-        play p = {.machine = &a, .algorithm = allgather("recursive_doubling"), .ranks = 128, .node = 8,
-                  .bytes = sizes[i]};
+        play p = {
+            .machine = &a, .algorithm = allgather("recursive_doubling"), .ranks = 128, .node = 8, .bytes = sizes[i]};
         outcome card[3], host = engine(p);
         for (int k = 0; k < 3; k++)
             card[k] = hierarchical(&a, 16, flat_ones[k], 0, p.bytes, 0);
         outcome driven = hierarchical(&a, 16, flat_ones[0], 0, p.bytes, 1);
         outcome late = hierarchical(&dear, 16, flat_ones[0], 0, p.bytes, 0);
         printf("| %zu | %.1f | %.1f | %.1f | %.1f | %.0f%% | %.0f%% | %.0f%% | %.0f%% | %.0f%% | "
-               "%.0f%% |\n", p.bytes, host.alone / 1e3,
-               card[0].alone / 1e3, card[1].alone / 1e3, card[2].alone / 1e3,
+               "%.0f%% |\n",
+               p.bytes, host.alone / 1e3, card[0].alone / 1e3, card[1].alone / 1e3, card[2].alone / 1e3,
                100 * (1 - card[0].alone / host.alone), card[0].free, card[2].free, driven.free,
                100 * (1 - late.alone / host.alone), late.free);
     }
@@ -490,7 +513,11 @@ static void print_memory(void)
          "|---|---:|---:|---:|---:|---:|");
     for (int k = 0; k < 6; k++) {
         int ranks = k < 3 ? 128 : 16;
-        play p = {.machine = &a, .algorithm = allgather(flat_ones[k % 3]), .ranks = ranks, .node = 1, .bytes = 1024,
+        play p = {.machine = &a,
+                  .algorithm = allgather(flat_ones[k % 3]),
+                  .ranks = ranks,
+                  .node = 1,
+                  .bytes = 1024,
                   .eager = 1 << 20};
         nbcoll_program *program[MOST];
         nbcoll_program_info info = {.size = sizeof info};
@@ -583,11 +610,81 @@ static void print_radix(void)
     for (int i = 0; i < 5; i++) {
         printf("| %d |", radix[i]);
         for (int k = 0; k < 8; k++) {
-            sorting s = {.machine = &b, .ranks = 16, .node = 4, .is_slow = 1, .is_bits = 1, .is_in_all = 1,
-                         .is_walked = 1, .ports = k % 2 ? 3 : 1, .is_hierarchical = k / 4};
+            sorting s = {.machine = &b,
+                         .ranks = 16,
+                         .node = 4,
+                         .is_slow = 1,
+                         .is_bits = 1,
+                         .is_in_all = 1,
+                         .is_walked = 1,
+                         .ports = k % 2 ? 3 : 1,
+                         .is_hierarchical = k / 4};
             printf(" %.1f |", improvement(&s, radix[i], k / 2 % 2 ? 65536 : 4096));
         }
         puts("");
+    }
+}
+
+enum { FRAGMENT = 1024, SMALL = 7 }; /* bytes: the network's largest packet on cluster B; sizes of chapter 5 */
+
+/* Of one leader a node; `at_once` of them at a time. */
+static outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned ports, size_t bytes, int at_once)
+{
+    double with;
+    levels l = levels_of(m, 4, 1, algorithm, ports, bytes * (size_t)at_once);
+    pieces_go_by = l.leaders.algorithm;
+    piece = bytes * m->node < FRAGMENT ? bytes * m->node : FRAGMENT;
+    l.leaders.algorithm = &in_pieces;
+    l.leaders.used = ports == 1 ? 1 : 0;
+    return by_levels(l, 0, &with);
+}
+
+/* The host's, not pipelined. */
+static outcome hosts(const nbcoll_sim_model *m, size_t bytes, int at_once)
+{
+    play p = {.machine = m,
+              .algorithm = &in_pieces,
+              .ranks = 16,
+              .node = 4,
+              .bytes = bytes * (size_t)at_once,
+              .test_bytes = 1024 * (uint64_t)at_once};
+    pieces_go_by = allgather("recursive_doubling");
+    piece = bytes;
+    return engine(p);
+}
+
+static void print_pipelined(void)
+{
+    nbcoll_sim_model b = machine_of("cluster_b");
+    static const char *const names[] = {"bruck_pipelined", "cayley"};
+    puts("| bytes | engine | card: Bruck | pipelined, 1 port | 3 ports | Cayley, 1 port | 3 ports | free: engine | "
+         "Bruck "
+         "| pipelined, 1 port | Cayley, 1 port |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for (int i = 0; i < SMALL; i++) {
+        outcome host = hosts(&b, sizes[i], 1), plain = hierarchical(&b, 4, "bruck_ports", 1, sizes[i], 0), of[4];
+        for (int k = 0; k < 4; k++)
+            of[k] = pipelined(&b, names[k / 2], k % 2 ? 3 : 1, sizes[i], 1);
+        printf("| %zu | %.1f | %.1f |", sizes[i], host.alone / 1e3, plain.alone / 1e3);
+        for (int k = 0; k < 4; k++)
+            printf(" %.1f |", of[k].alone / 1e3);
+        printf(" %.0f%% | %.0f%% | %.0f%% | %.0f%% |\n", host.free, plain.free, of[0].free, of[2].free);
+    }
+}
+
+/* As many at a time, beside as many one after the other. */
+static void print_parallel(void)
+{
+    nbcoll_sim_model b = machine_of("cluster_b");
+    puts("| bytes | at a time | engine: faster by | free | Cayley, 3 ports: faster by | free |\n"
+         "|---:|---:|---:|---:|---:|---:|");
+    for (int i = 1; i < SMALL; i += 2) {
+        outcome host = hosts(&b, sizes[i], 1), card = pipelined(&b, "cayley", 3, sizes[i], 1);
+        for (int n = 1; n <= 8; n *= 2) {
+            outcome hosts_n = hosts(&b, sizes[i], n), card_n = pipelined(&b, "cayley", 3, sizes[i], n);
+            printf("| %zu | %d | %.0f%% | %.0f%% | %.0f%% | %.0f%% |\n", sizes[i], n,
+                   100 * (1 - hosts_n.alone / (n * host.alone)), hosts_n.free,
+                   100 * (1 - card_n.alone / (n * card.alone)), card_n.free);
+        }
     }
 }
 
@@ -596,9 +693,10 @@ int main(int argc, char *argv[])
     static const struct {
         const char *name;
         void (*print)(void);
-    } tables[] = {{"rendezvous", print_rendezvous}, {"flat", print_flat},     {"hierarchical", print_hierarchical},
-                  {"ports", print_ports},           {"leaders", print_leaders}, {"memory", print_memory},
-                  {"radix", print_radix}};
+    } tables[] = {
+        {"rendezvous", print_rendezvous}, {"flat", print_flat},           {"hierarchical", print_hierarchical},
+        {"ports", print_ports},           {"leaders", print_leaders},     {"memory", print_memory},
+        {"radix", print_radix},           {"pipelined", print_pipelined}, {"parallel", print_parallel}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (argc < 2 || !strcmp(argv[1], tables[i].name)) {
             printf("\n%s:\n\n", tables[i].name);
