@@ -133,8 +133,12 @@ static void a_communicator_has_the_domains_that_each_machine_finds_and_so_has_wh
         EXPECT(OK, joined_icreate(&j, r, &config, &request[r]));
     }
     world_finish(&j.w, RANKS, request);
-    for (int r = 0; r < RANKS; r++)
-        EXPECT(OK, nbcoll_comm_idup(j.w.comm[r], &dup[r], &request[r]));
+    for (int r = 0; r < RANKS; r++) { /* configured anew, without a word of domains */
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.rules = &rule;
+        config.rule_count = 1;
+        EXPECT(OK, nbcoll_comm_idup_with(j.w.comm[r], &config, &dup[r], &request[r]));
+    }
     world_finish(&j.w, RANKS, request);
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_comm_isplit(dup[r], 0, -r, &part[r], &request[r]));
