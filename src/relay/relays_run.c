@@ -100,7 +100,8 @@ static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation 
         size_t length = rest < r->config.fragment ? rest : r->config.fragment;
         if (!at)
             return 0;
-        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){o->number, o->bytes, offset, length}, o->send + offset);
+        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){o->number, o->bytes, offset, length},
+                            o->send ? o->send + offset : NULL);
         nbcolli_relays_count(o, r->rank);
     }
     return 1;
@@ -136,17 +137,23 @@ void nbcolli_relays_move(nbcoll_relays *r)
 
 /* ---- operations ------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, uint64_t *operation)
+/* `own`: what is to come to this rank's place in `recv`; null: it is there. */
+static nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
+                                                    uint64_t *operation)
 {
+    nbcolli_relays_operation *at = nbcolli_relays_operation_at(r, r->last + 1);
     if (r->status == NBCOLL_PENDING || (r->status == NBCOLL_OK && r->is_closing))
         return NBCOLL_ERR_BUSY;
     if (r->status != NBCOLL_OK)
         return r->status;
     if (o.bytes > (size_t)r->config.fragments * r->config.fragment)
         return NBCOLL_ERR_COUNT;
-    nbcolli_relays_operation *at = nbcolli_relays_operation_at(r, r->last + 1);
     if (at->missing)
         return NBCOLL_ERR_BUSY;
+    size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
+    if (own && o.bytes)
+        memcpy(o.recv + mine, own, o.bytes);
+    o.send = o.bytes ? o.recv + mine : NULL;
     o.number = ++r->last;
     o.need = o.bytes ? (uint32_t)((o.bytes + r->config.fragment - 1) / r->config.fragment) : 1;
     o.missing = o.root < 0 ? (uint32_t)r->ranks : 1;
@@ -162,12 +169,8 @@ nbcoll_status nbcoll_relays_allgather(nbcoll_relays *r, const void *send, void *
 {
     if (!r || !operation || (bytes && !recv))
         return NBCOLL_ERR_NULL;
-    char *mine = bytes ? (char *)recv + (size_t)r->rank * bytes : recv;
-    if (send && bytes && r->status == NBCOLL_OK && !nbcolli_relays_operation_at(r, r->last + 1)->missing &&
-        bytes <= (size_t)r->config.fragments * r->config.fragment)
-        memcpy(mine, send, bytes);
-    return nbcolli_relays_begin_operation(
-        r, (nbcolli_relays_operation){.send = mine, .recv = recv, .bytes = bytes, .root = -1}, operation);
+    return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = recv, .bytes = bytes, .root = -1}, send,
+                                          operation);
 }
 
 nbcoll_status nbcoll_relays_bcast(nbcoll_relays *r, void *buffer, size_t bytes, int root, uint64_t *operation)
@@ -176,8 +179,8 @@ nbcoll_status nbcoll_relays_bcast(nbcoll_relays *r, void *buffer, size_t bytes, 
         return NBCOLL_ERR_NULL;
     if (root < 0 || root >= r->ranks)
         return NBCOLL_ERR_ROOT;
-    return nbcolli_relays_begin_operation(
-        r, (nbcolli_relays_operation){.send = buffer, .recv = buffer, .bytes = bytes, .root = root}, operation);
+    return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = buffer, .bytes = bytes, .root = root},
+                                          NULL, operation);
 }
 
 /* How it ended; PENDING. */
