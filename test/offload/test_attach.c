@@ -133,6 +133,7 @@ static void what_is_no_letter_of_a_rank_ends_that_rank_alone(void **state)
 
 static void configuration_that_cannot_be_served_closes_what_it_was_given(void **state)
 {
+    static const nbcoll_agent_config wrong = {.size = 1};
     (void)state;
     for (int i = 0; i < 4; i++) {
         scene s;
@@ -140,8 +141,7 @@ static void configuration_that_cannot_be_served_closes_what_it_was_given(void **
         s.config.copied = i == 1 ? SIZE_MAX : 0;
         s.config.flags = i == 2 ? ~NBCOLL_SERVE_OUTSIDE : 0;
         s.config.programs = i == 3 ? UINT32_MAX : 0;
-        if (i == 0)
-            s.config.agent = &(nbcoll_agent_config){.size = 1};
+        s.config.agent = i == 0 ? &wrong : NULL;
         EXPECT(ERR_CONFIG, nbcoll_agent_serve(&s.config));
         for (int rank = 0; rank < RANKS; rank++) {
             close(s.socket[rank]);
