@@ -276,7 +276,7 @@ static void reap(launch *l)
         int rank = 0;
         if (pid == run_agent_process(l->agent)) { /* what it had ends on the ranks, which say what that means */
             run_agent_has_ended(l->agent);
-            if (how && l->stage == RUNNING)
+            if (how && l->stage < KILLING) /* it hears no signal that asks */
                 report(l, -1, pid, how);
             continue;
         }

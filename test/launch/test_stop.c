@@ -26,8 +26,9 @@ static void interrupt_from_the_terminal_leaves_no_process(void **state)
     assert_false(has(&s, "nbcoll run:"));
 }
 
-/* The child is there before the trap is, and can lose no signal to it. */
-#define LISTEN(signal) "sleep 1000 & trap 'echo asked; kill $!; exit 7' " signal "; echo ready; wait"
+/* The child is there before the trap is, and can lose no signal to it. It may end before its parent is asked, which
+ * stays for that. */
+#define LISTEN(signal) "sleep 1000 & trap 'echo asked; kill $!; exit 7' " signal "; echo ready; while :; do wait; done"
 
 static void signal_is_passed_on(int number, const char *script)
 {
