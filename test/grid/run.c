@@ -469,6 +469,12 @@ void runner_add(runner *r, const point *p)
     r->bytes += r->call[r->calls++]->bytes;
 }
 
+const tally *runner_run(runner *r)
+{
+    run_all(r);
+    return &r->tally;
+}
+
 tally runner_close(runner *r)
 {
     run_all(r);

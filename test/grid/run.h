@@ -38,6 +38,8 @@ typedef struct runner runner;
 runner *runner_open(void);
 void runner_add(runner *r, const point *p);
 tally runner_close(runner *r);
+/* Runs what has been added. Of all that has been run since the opening. */
+const tally *runner_run(runner *r);
 /* What this thread is running, or ran last. */
 const char *runner_point(void);
 
