@@ -28,7 +28,8 @@
  *   promise      of the first F operations that a rank has not started, all that other ranks contribute comes to all
  *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts
  *
- * Connections are as many however many operations there are at a time.
+ * Connections are as many however many operations there are at a time. So nbcoll_play_wirings plays them, with relays
+ * that share a rank's store; those that run here have a store for each origin, and other credits: see nbcoll_relays.
  *
  * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
  * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes

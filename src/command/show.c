@@ -268,7 +268,7 @@ const command command_show = {
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n"
     "  --program         instead, what a network card or an agent would be given for it: the tasks of queue pairs and\n"
-    "                    management queues (as a graph: tasks, and what queues, waits and enables order); or why it\n"
+    "                    management queues (as a graph: its steps, in the order that it keeps); or why it\n"
     "                    cannot be offloaded\n"
     "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
     "                    with --rank, of what that rank has a part in\n",

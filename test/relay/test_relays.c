@@ -314,6 +314,38 @@ static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
     assert_int_equal(mine.out, 0);
 }
 
+/* Neither the relays nor the contexts take any. */
+static void operations_take_no_memory(void **state)
+{
+    static party p;
+    purse mine = {1 << 20, 0};
+    nbcoll_context_config context = {.size = sizeof context,
+                                     .host = {.size = sizeof context.host, .user = &mine, .alloc = take, .free = give}};
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_relays_config config = plain(NBCOLL_WIRING_RING);
+    int left = 0;
+    (void)state;
+    config.host = &context.host;
+    memset(&p, 0, sizeof p);
+    world_open(&p.w, 3, &loopback, &context, NULL);
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+    for (int o = 0; o < 40; o++) {
+        for (int r = 0; r < 3; r++)
+            for (int looks = 0; start(&p, r, o % MANY) != NBCOLL_OK; looks++) {
+                world_watchdog(&p.w, looks < LOOKS);
+                step(&p);
+            }
+        left = o == 20 ? mine.left : left; /* all places have been used */
+    }
+    for (int looks = 0; looks < LOOKS; looks++)
+        step(&p);
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_relays_test(p.relays[r], 40));
+    assert_int_equal(mine.left, left);
+    close_all(&p);
+}
+
 static void ranks_that_differ_are_told(void **state)
 {
     static party p;
@@ -369,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_full_store_holds_back_its_own_stream_alone),
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(without_memory_nothing_is_opened_and_nothing_kept),
+        cmocka_unit_test(operations_take_no_memory),
         cmocka_unit_test(ranks_that_differ_are_told),
         cmocka_unit_test(a_lost_rank_ends_what_is_under_way_and_they_can_be_closed),
     };

@@ -30,4 +30,7 @@ void stress_make(stress *s, int ranks, uint64_t seed);
  * ended for a minute, it says so, dumps the unfinished steps, and aborts. */
 void stress_run(const stress *s, int rank, nbcoll_endpoint *ep);
 
+/* The same on all ranks, as threads over a loopback with these flags. */
+void stress_over_loopback(const stress *s, uint32_t flags);
+
 #endif
