@@ -5,9 +5,10 @@
  * rank 0 starts it later, so that most of the time there is nothing to do but to wait. Who progresses on rank 1, on its
  * core:
  *
- *     driver    a driver that sleeps till its message comes
+ *     driver    a driver as it is made by default
  *     given way the same, and the computation has nice 19
- *     yields    a driver that never sleeps, but yields
+ *     sleeps    a driver that sleeps at once when it has nothing to do
+ *     yields    one that never sleeps, but yields
  *     polls     one that does not yield either, as LibNBC's thread
  *     ticks     a timer, each 100 us
  *     manual    nobody: the computation tests after each product. All receives are posted first
@@ -38,8 +39,8 @@
 enum { RANKS = 2, ROUNDS = 11, PIECES = 16, SIZES = 3, MATRIX = 96, WAIT_US = 5000, PERIOD_US = 100 };
 static const size_t sizes[SIZES] = {12500, 125000, 1250000}; /* bytes; the paper's */
 
-typedef enum way { DRIVER, GIVEN_WAY, YIELDS, POLLS, TICKS, MANUAL, WAYS } way;
-static const char *const ways[WAYS] = {"driver", "given way", "yields", "polls", "ticks", "manual"};
+typedef enum way { DRIVER, GIVEN_WAY, SLEEPS, YIELDS, POLLS, TICKS, MANUAL, WAYS } way;
+static const char *const ways[WAYS] = {"driver", "given way", "sleeps", "yields", "polls", "ticks", "manual"};
 
 /* What the ranks share. */
 typedef struct shared {
@@ -54,7 +55,7 @@ typedef struct rank {
     unsigned meetings;
     nbcoll_context *context[2]; /* for any thread, and for one */
     nbcoll_comm *comm[2];
-    nbcoll_driver *driver[POLLS + 1];
+    nbcoll_driver *driver[POLLS + 1]; /* those that never sleep: while it is their turn */
 } rank;
 
 static double a[MATRIX * MATRIX], b[MATRIX * MATRIX], c[MATRIX * MATRIX];
@@ -85,8 +86,32 @@ static void on_done(nbcoll_request request, nbcoll_status status, void *user)
     atomic_store(&((rank *)user)->s->ended, now());
 }
 
+static void pause_not(void *user, uint64_t looks)
+{
+    (void)user, (void)looks;
+}
+
+static void pause_yields(void *user, uint64_t looks)
+{
+    (void)user, (void)looks;
+    sched_yield();
+}
+
+static void start_driver(rank *me, way how)
+{
+    int core = 1;
+    nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1, .spin_ns = how == SLEEPS};
+
+    config.host = (nbcoll_host){.size = sizeof config.host,
+                                .pause = how == POLLS ? pause_not : how == YIELDS ? pause_yields : NULL};
+    must(nbcoll_driver_create(&config, &me->driver[how]));
+    must(nbcoll_driver_start(me->driver[how]));
+}
+
 static void begin(rank *me, way how)
 {
+    if (how == YIELDS || how == POLLS)
+        start_driver(me, how);
     if (how <= POLLS)
         must(nbcoll_driver_add(me->driver[how], me->context[0]));
     else if (how == TICKS)
@@ -97,7 +122,9 @@ static void begin(rank *me, way how)
 static void end(rank *me, way how)
 {
     setpriority(PRIO_PROCESS, (id_t)gettid(), 0);
-    if (how <= POLLS)
+    if (how == YIELDS || how == POLLS)
+        must(nbcoll_driver_free(me->driver[how]));
+    else if (how <= POLLS)
         must(nbcoll_driver_remove(me->driver[how], me->context[0]));
     else if (how == TICKS)
         must(nbcoll_tick_stop(me->context[1]));
@@ -185,11 +212,6 @@ static void measure(rank *me, size_t bytes)
     fflush(stdout);
 }
 
-static void pause_not(void *user, uint64_t looks)
-{
-    (void)user, (void)looks;
-}
-
 static void open_rank(rank *me)
 {
     for (int i = 0; i < 2; i++) {
@@ -200,14 +222,8 @@ static void open_rank(rank *me)
         must(nbcoll_context_create(NBCOLL_ABI, &context, &me->context[i]));
         must(nbcoll_comm_create(me->context[i], ep, NULL, &me->comm[i], NBCOLL_FOREVER));
     }
-    for (int how = 0; how <= POLLS && me->number == 1; how++) {
-        int core = 1;
-        nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
-                                       .spin_ns = how == YIELDS ? UINT64_MAX : 1};
-        config.host = (nbcoll_host){.size = sizeof config.host, .pause = how == POLLS ? pause_not : NULL};
-        must(nbcoll_driver_create(&config, &me->driver[how]));
-        must(nbcoll_driver_start(me->driver[how]));
-    }
+    for (int how = 0; how < YIELDS && me->number == 1; how++)
+        start_driver(me, (way)how);
 }
 
 static void run_rank(void *memory, int number)
@@ -231,7 +247,7 @@ static void run_rank(void *memory, int number)
         printf("%8s  %-10s %8s %9s %9s\n", "bytes", "way", "lost", "ended, us", "to manual");
     for (int i = 0; i < SIZES; i++)
         measure(&me, sizes[i]);
-    for (int how = 0; how <= POLLS && number == 1; how++)
+    for (int how = 0; how < YIELDS && number == 1; how++)
         must(nbcoll_driver_free(me.driver[how]));
     for (int i = 0; i < 2; i++)
         while (nbcoll_context_free(me.context[i]) == NBCOLL_ERR_BUSY)

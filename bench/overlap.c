@@ -74,8 +74,8 @@ typedef struct rank {
     unsigned meetings;
     nbcoll_context *contexts[2]; /* for any thread, which drivers are given; for one, which ticks interrupt */
     nbcoll_comm *comms[2], *comm; /* in them; that of the place */
-    nbcoll_driver *driver[DRIVERS];
-    int at; /* a place */
+    nbcoll_driver *driver; /* that of the place: another one that spins would have its core */
+    int at;                /* a place */
     char *send, *recv;
 } rank;
 
@@ -148,20 +148,31 @@ static span once(rank *me, kind k, size_t bytes, form f, uint64_t loops)
     return took;
 }
 
+static void start_driver(rank *me, int place)
+{
+    int core = place != HERE;
+    nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
+                                   .spin_ns = place == SPINNING ? UINT64_MAX : 0};
+
+    must(nbcoll_driver_create(&config, &me->driver));
+    must(nbcoll_driver_add(me->driver, me->contexts[0]));
+    must(nbcoll_driver_start(me->driver));
+}
+
 static void go_to(rank *me, int at)
 {
     const uint64_t *period = me->s->period;
     if (me->at < DRIVERS)
-        must(nbcoll_driver_remove(me->driver[me->at], me->contexts[0]));
+        must(nbcoll_driver_free(me->driver));
     else if (period[me->at])
         must(nbcoll_tick_stop(me->contexts[1]));
     if (at < DRIVERS)
-        must(nbcoll_driver_add(me->driver[at], me->contexts[0]));
+        start_driver(me, at);
     else if (period[at])
         must(nbcoll_tick_start(me->contexts[1], SIGRTMIN, period[at]));
     me->comm = me->comms[at >= DRIVERS];
     me->at = at;
-    struct timespec t = {0, 300000}; /* it takes it over, and sleeps */
+    struct timespec t = {0, 1000000}; /* it takes it over, and sleeps */
     nanosleep(&t, NULL);
 }
 
@@ -282,13 +293,6 @@ static void open_rank(rank *me)
         must(nbcoll_context_create(NBCOLL_ABI, &context, &me->contexts[i]));
         must(nbcoll_comm_create(me->contexts[i], ep, NULL, &me->comms[i], NBCOLL_FOREVER));
     }
-    for (int p = 0; p < DRIVERS; p++) {
-        int core = p != HERE;
-        nbcoll_driver_config config = {.size = sizeof config, .cores = &core, .core_count = 1,
-                                       .spin_ns = p == SPINNING ? UINT64_MAX : core ? 0 : 1};
-        must(nbcoll_driver_create(&config, &me->driver[p]));
-        must(nbcoll_driver_start(me->driver[p]));
-    }
     me->at = me->s->places - 1;
     me->send = aligned_alloc(128, MOST);
     me->recv = aligned_alloc(128, MOST);
@@ -312,8 +316,7 @@ static void run_rank(void *memory, int number)
         for (int i = 0; i < SIZES; i++)
             if (!s->bytes || s->bytes == sizes[i])
                 measure(&me, (kind)k, sizes[i]);
-    for (int p = 0; p < DRIVERS; p++)
-        must(nbcoll_driver_free(me.driver[p]));
+    go_to(&me, s->places - 1);
     for (int i = 0; i < 2; i++)
         while (nbcoll_context_free(me.contexts[i]) == NBCOLL_ERR_BUSY)
             nbcoll_progress(me.contexts[i]);

@@ -86,8 +86,7 @@ def stand(name, rows):
 
 
 def missed(rows):
-    """A start + wait is taken apart as a persistent operation. What it takes more are its calls, of small data; of
-    large data the difference between two measurements, which counts as waiting. Without --parts only copies are known."""
+    """Without --parts only copies are known."""
     if any("parts" in r for r in rows):
         print("| | bytes | memory | form | us | to reach, us | calls | copies | lines | waiting |")
         print("|---|---:|---|---|---:|---:|---:|---:|---:|---:|")
@@ -96,20 +95,16 @@ def missed(rows):
     for cell in order:
         for memory in ("private", "shared"):
             for form, text in FORMS.items():
-                r, base = row.get(cell + (memory, form)), row.get(cell + (memory, "persistent"))
+                r = row.get(cell + (memory, form))
                 if not r or r["met"]:
                     continue
-                if "parts" not in base:
+                if "parts" not in r:
                     rest.append((cell, memory, text, r))
                     continue
-                parts, more = base["parts"], r["us"] - base["us"]
-                is_small = r["bytes"] <= 1024
-                calls = parts["calls"] + (more if is_small else 0)
-                waiting = parts["waiting"] + (0 if is_small else more)
-                way = f" {base['copies_by']}" if base.get("copies") else ""
+                parts, way = r["parts"], f" {r['copies_by']}" if r.get("copies") else ""
                 print(f"| {cell[0]} | {size(cell[1])} | {memory} | {text} | {number(r['us'])} | "
-                      f"{number(r['target'] * r['peer_us'])} | {number(calls)} | {number(parts['copies'])}{way} | "
-                      f"{number(parts['lines'])} | {number(waiting)} |")
+                      f"{number(r['target'] * r['peer_us'])} | {number(parts['calls'])} | "
+                      f"{number(parts['copies'])}{way} | {number(parts['lines'])} | {number(parts['waiting'])} |")
     if rest:
         print("| | bytes | memory | form | us | to reach, us | copies | the rest |")
         print("|---|---:|---|---|---:|---:|---:|---:|")

@@ -6,10 +6,11 @@
 # Installs what is missing (Debian 12, as root), builds linescan and the launcher into build/demo and counts the words
 # and the short sequences of bytes in compressed text four ways: by one rank, by 4 processes with the blocking scatter,
 # by 4 with the nonblocking one, and by these with drivers; the times are printed beside each other
-# (examples/linescan/compare.sh). Then 4 processes sort a hash of each line, waiting for their histograms, and moving
-# keys meanwhile (examples/radixsort; not with --json). The text is /usr/share/doc, or, where images come without
-# documentation, that of some Debian packages, which are unpacked into build/text and not installed. What it runs and
-# what that prints goes to standard error, the times (--json: one object) to standard output.
+# (examples/linescan/compare.sh). Then 4 processes sort a hash of each line, waiting for their histograms, moving
+# keys meanwhile, and with an agent's process that carries the collectives out (examples/radixsort, the first four
+# million lines; not with --json). The text is /usr/share/doc, or, where images come without documentation, that of some
+# Debian packages, which are unpacked into build/text and not installed. What it runs and what that prints goes to
+# standard error, the times (--json: one object) to standard output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -88,4 +89,4 @@ for argument; do
 done
 [ $# -gt 0 ] || set -- /usr/share/doc
 echo
-"$root/build/demo/nbcoll" run -n 4 "$root/build/demo/examples/radixsort/radixsort" "$@"
+"$root/build/demo/nbcoll" run --agent -n 4 "$root/build/demo/examples/radixsort/radixsort" --keys 4000000 "$@"

@@ -12,7 +12,7 @@
 
 #include <nbcoll/schedule.h>
 
-enum { ROUNDS_MOST = 1000, ENTRIES = 16, TURNS = 8, RANKS_MOST = 64 };
+enum { ROUNDS_MOST = 1000, ENTRIES = 24, TURNS = 8, RANKS_MOST = 64 };
 
 /* ---- world.c: the ranks, where they run, where they meet ------------------------------------------------------- */
 
@@ -62,7 +62,8 @@ typedef struct buffers {
     float *send[TURNS], *recv[TURNS];
 } buffers;
 
-typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS, APART = FORMS } form; /* APART: see second, below */
+/* The last two: see second, below. */
+typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS, APART = FORMS, STARTED_APART, ALL_FORMS } form;
 
 /* One of what takes turns in a cell. */
 typedef struct entry {
@@ -88,15 +89,15 @@ typedef struct entry {
 typedef struct ours ours;
 typedef struct copies copies;
 
-extern const char *const form_names[FORMS + 1];
+extern const char *const form_names[ALL_FORMS];
 
 /* Opens nbcoll over shm, with so many bytes for nbcoll_mem_alloc. `id` is rank 0's. */
 ours *ours_open(world *w, const char id[41], size_t memory);
 void ours_close(ours *o, world *w);
 void *ours_alloc(ours *o, size_t bytes); /* memory of nbcoll_mem_alloc; null if there is none */
 void ours_free(ours *o, void *memory);
-int ours_entry(ours *o, entry *e, form which); /* APART: a persistent start, and its wait apart */
-int ours_test(entry *e, int turn);             /* of what APART has started: an nbcoll_status */
+int ours_entry(ours *o, entry *e, form which); /* APART: a persistent start, STARTED_APART: any, and its wait apart */
+int ours_test(entry *e, int turn);             /* of what these have started: an nbcoll_status */
 void ours_abandon(ours *o);
 
 /* The bare copies. `memory` bytes of each rank's part of the arena are for buffers that the others see. */
@@ -114,8 +115,8 @@ void theirs_finish(void);
 
 /* ---- solo.c ---------------------------------------------------------------------------------------------------- */
 
-/* Microseconds that start and wait of 8 bytes, persistent, take on each of so many ranks of one thread. */
-double solo_measure(int ranks, nbcoll_operation operation);
+/* Microseconds that start and wait of 8 bytes take on each of so many ranks of one thread. */
+double solo_measure(int ranks, nbcoll_operation operation, form which);
 
 /* ---- data.c: what the buffers hold ----------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ typedef struct bench {
     entry *entry;
     int entries;
     long retaken, preempted;
-    double calls; /* of the operation at hand; 0: not measured */
+    double calls[2]; /* of the operation at hand, persistent and not; 0: not measured */
     int patience; /* times to wait for a mood */
     double *sample;
 } bench;
@@ -248,7 +248,7 @@ static void add_all(bench *b)
         b->buffers[2].send[i] = copies_buffer(&b->world, b->world.rank, c, i, 0);
         b->buffers[2].recv[i] = copies_buffer(&b->world, b->world.rank, c, i, 1);
     }
-    int forms = b->plan->has_parts ? APART + 1 : FORMS;
+    int forms = b->plan->has_parts ? ALL_FORMS : FORMS;
     for (int which = 0; which < forms; which++)
         add(b, OURS, &b->buffers[0], which);
     for (int which = 0; which < forms && has_shared; which++)
@@ -273,9 +273,9 @@ static void print_entry(const bench *b, const entry *e)
 static void print_cell(const bench *b, const double mood[2])
 {
     printf("{\"operation\":\"%s\",\"bytes\":%zu,\"turns\":%d,\"mood\":[%.4f,%.4f],\"retaken\":%ld,\"preempted\":%ld,"
-           "\"calls\":%.4f,\"entries\":[",
+           "\"calls\":%.4f,\"started_calls\":%.4f,\"entries\":[",
            nbcoll_operation_name(b->cell->operation), b->cell->bytes, b->cell->turns, mood[0], mood[1], b->retaken,
-           b->preempted, b->calls);
+           b->preempted, b->calls[0], b->calls[1]);
     for (int i = 0; i < b->entries; i++) {
         if (i)
             printf(",");
@@ -338,7 +338,10 @@ static void measure_all(bench *b)
 {
     const plan *p = b->plan;
     for (int i = 0; i < p->operations; i++) {
-        b->calls = p->has_parts && b->world.rank == 0 ? solo_measure(b->world.ranks, p->operation[i]) : 0;
+        for (int k = 0; k < 2; k++)
+            b->calls[k] = p->has_parts && b->world.rank == 0
+                              ? solo_measure(b->world.ranks, p->operation[i], k ? STARTED_APART : APART)
+                              : 0;
         meet(&b->world, NULL, NULL);
         for (int j = 0; j < (p->operation[i] == NBCOLL_OPERATION_BARRIER ? 1 : p->counts); j++)
             for (int turns = p->first_turns; turns <= p->last_turns; turns += TURNS - 1) {

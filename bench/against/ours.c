@@ -17,10 +17,10 @@ struct ours {
 
 typedef struct call {
     ours *ours;
-    nbcoll_request request[TURNS]; /* persistent */
+    nbcoll_request request[TURNS]; /* persistent, or what was started */
 } call;
 
-const char *const form_names[FORMS + 1] = {"blocking", "nonblocking", "persistent", "apart"};
+const char *const form_names[ALL_FORMS] = {"blocking", "nonblocking", "persistent", "apart", "started apart"};
 
 ours *ours_open(world *w, const char id[41], size_t memory)
 {
@@ -150,6 +150,12 @@ static int call_start(entry *e, int turn)
     return (int)nbcoll_start(&k->request[turn]);
 }
 
+static int call_start_new(entry *e, int turn)
+{
+    call *k = e->user;
+    return (int)start(k->ours, e->cell, e->buffers->send[turn], e->buffers->recv[turn], &k->request[turn]);
+}
+
 static int call_wait(entry *e, int turn)
 {
     call *k = e->user;
@@ -174,7 +180,7 @@ static int open_requests(entry *e)
 static void close_call(entry *e)
 {
     call *k = e->user;
-    for (int i = 0; e->form >= PERSISTENT && i < e->cell->turns; i++)
+    for (int i = 0; e->open && i < e->cell->turns; i++)
         nbcoll_request_free(&k->request[i]);
     free(k);
 }
@@ -187,7 +193,8 @@ static void progress_call(void *user)
 
 int ours_entry(ours *o, entry *e, form which)
 {
-    static int (*const calls[FORMS + 1])(entry *, int) = {call_blocking, call_nonblocking, call_persistent, call_start};
+    static int (*const calls[ALL_FORMS])(entry *, int) = {call_blocking, call_nonblocking, call_persistent, call_start,
+                                                          call_start_new};
     call *k = calloc(1, sizeof *k);
     if (!k)
         return -1;
@@ -196,9 +203,9 @@ int ours_entry(ours *o, entry *e, form which)
     e->form = which;
     e->form_name = form_names[which];
     e->user = k;
-    e->open = which >= PERSISTENT ? open_requests : NULL;
+    e->open = which == PERSISTENT || which == APART ? open_requests : NULL;
     e->call = calls[which];
-    e->second = which == APART ? call_wait : NULL;
+    e->second = which >= APART ? call_wait : NULL;
     e->close = close_call;
     e->progress = progress_call;
     return 0;

@@ -28,14 +28,14 @@ static void *open_one(void *user)
     return NULL;
 }
 
-static void prepare(solo *s, nbcoll_operation operation)
+static void prepare(solo *s, nbcoll_operation operation, form which)
 {
     s->cell = (cell){.operation = operation, .count = 2, .bytes = 8, .turns = 1};
     s->buffers.send[0] = calloc((size_t)s->world.ranks, 8);
     s->buffers.recv[0] = calloc((size_t)s->world.ranks, 8);
     s->entry = (entry){.cell = &s->cell, .buffers = &s->buffers};
-    if (!s->buffers.send[0] || !s->buffers.recv[0] || ours_entry(s->ours, &s->entry, APART) != 0 ||
-        s->entry.open(&s->entry) != 0)
+    if (!s->buffers.send[0] || !s->buffers.recv[0] || ours_entry(s->ours, &s->entry, which) != 0 ||
+        (s->entry.open && s->entry.open(&s->entry) != 0))
         give_up("solo: %s does not open", nbcoll_operation_name(operation));
 }
 
@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-double solo_measure(int ranks, nbcoll_operation operation)
+double solo_measure(int ranks, nbcoll_operation operation, form which)
 {
     solo *all = calloc((size_t)ranks, sizeof *all);
     double batch[BATCHES];
@@ -77,7 +77,7 @@ double solo_measure(int ranks, nbcoll_operation operation)
     for (int r = 0; r < ranks; r++)
         pthread_join(all[r].thread, NULL);
     for (int r = 0; r < ranks; r++)
-        prepare(&all[r], operation);
+        prepare(&all[r], operation, which);
     for (int i = 0; i < BATCHES; i++) {
         double at = now();
         for (int j = 0; j < BATCH; j++)

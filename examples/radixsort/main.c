@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sorts hashes of the lines of text by radix, as several ranks that wait for the allgather of their histograms, and
- * then as ranks that move their keys meanwhile:
+ * Sorts hashes of the lines of text by radix, as several ranks that wait for the allgather of their histograms, then as
+ * ranks that move their keys meanwhile, and, with --agent, as ranks whose allgather and alltoallv an agent's process
+ * carries out:
  *
- *     nbcoll run -n 4 radixsort [--radix BUCKETS | --bits BITS] [--keys N | --keys-per-rank N] PATH...
+ *     nbcoll run --agent -n 4 radixsort [--radix BUCKETS | --bits BITS] [--keys N | --keys-per-rank N] PATH...
  *
  * BUCKETS are 2 to 65536 [256]; BITS stands for 2 to the power of BITS. With N only the first keys are sorted, of each
  * rank or in all; Inozemtsev's tables of radix sort are of BITS, and of N in all (docs/figures.md). Files are dealt to
@@ -16,11 +17,26 @@
 #include <time.h>
 
 #include <nbcoll/launch.h>
+#include <nbcoll/offload.h>
 
 #include "keys.h"
 #include "sort.h"
 
 enum { ROUNDS = 3 };
+
+/* The ways to carry the collectives out. */
+typedef enum way { WAITS, OVERLAPS, OFFLOADS, WAYS } way;
+
+static const char *const way_names[WAYS] = {"waited for", "overlapped", "offloaded"};
+
+#define SHARED ((size_t)64 << 20) /* bytes of a rank's memory that others, and the agent, can name */
+
+typedef struct team {
+    nbcoll_endpoint *endpoint;
+    nbcoll_context *context;
+    nbcoll_agent *agent;      /* null: there is none */
+    nbcoll_comm *comm[WAYS];
+} team;
 
 typedef struct options {
     size_t buckets, most_in_all, most_of_rank;
@@ -105,14 +121,15 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Is what the ranks have what one sort makes of what they had? Rank 0 learns it. */
-static nbcoll_status check(const sorter *s, const uint64_t *keys, size_t count, int *is_right)
+/* Is what the ranks have what one sort makes of what they had? Rank 0 learns it. By ranks, not by an agent, which can
+ * name only the sorter's memory. */
+static nbcoll_status check(nbcoll_comm *comm, const sorter *s, const uint64_t *keys, size_t count, int *is_right)
 {
     uint64_t *had = NULL, *have = NULL;
-    nbcoll_status status = gather(s->comm, keys, count, s->total, &had);
+    nbcoll_status status = gather(comm, keys, count, s->total, &had);
 
     if (status == NBCOLL_OK)
-        status = gather(s->comm, s->keys, s->count, s->total, &have);
+        status = gather(comm, s->keys, s->count, s->total, &have);
     if (status == NBCOLL_OK && s->rank == 0) {
         qsort(had, s->total, sizeof *had, compare);
         *is_right = memcmp(had, have, s->total * sizeof *had) == 0;
@@ -124,9 +141,28 @@ static nbcoll_status check(const sorter *s, const uint64_t *keys, size_t count, 
 
 /* ---- the program ----------------------------------------------------------------------------------------------- */
 
-/* The shortest of some runs; the result of the last is checked. */
-static nbcoll_status sort(nbcoll_comm *comm, const options *o, const uint64_t *keys, size_t count, int overlaps)
+/* Would the agent carry out both collectives of a round? If not, rank 0 says why. */
+static int is_offloaded(nbcoll_comm *comm, size_t buckets)
 {
+    nbcoll_args histograms = {.size = sizeof histograms,
+                              .operation = NBCOLL_OPERATION_ALLGATHER,
+                              .count = buckets,
+                              .reduction = {NBCOLL_UINT64, NBCOLL_SUM}},
+                keys = {.size = sizeof keys, .operation = NBCOLL_OPERATION_ALLTOALLV, .reduction = {NBCOLL_UINT64, 0}};
+    nbcoll_refusal why = {.size = sizeof why};
+
+    if (nbcoll_comm_offloads(comm, &histograms, &why) == NBCOLL_OK &&
+        nbcoll_comm_offloads(comm, &keys, &why) == NBCOLL_OK)
+        return 1;
+    if (nbcoll_comm_rank(comm) == 0)
+        printf("not offloaded: %s\n", why.text);
+    return 0;
+}
+
+/* The shortest of some runs; the result of the last is checked. */
+static nbcoll_status sort(const team *all, const options *o, const uint64_t *keys, size_t count, way how)
+{
+    nbcoll_comm *comm = all->comm[how];
     nbcoll_status status = NBCOLL_OK;
     double least = 0;
     int is_right = 0;
@@ -134,7 +170,13 @@ static nbcoll_status sort(nbcoll_comm *comm, const options *o, const uint64_t *k
     for (int i = 0; i < ROUNDS && status == NBCOLL_OK; i++) {
         sorter s;
         status = sorter_open(&s, comm, keys, count, o->buckets);
-        s.overlaps = overlaps;
+        s.overlaps = how != WAITS;
+        if (status == NBCOLL_OK && how == OFFLOADS && !s.is_shared) {
+            if (s.rank == 0)
+                puts("not offloaded: the keys of some rank are more than it can share");
+            sorter_close(&s);
+            return NBCOLL_OK;
+        }
         if (status == NBCOLL_OK)
             status = nbcoll_barrier(comm, NBCOLL_FOREVER);
         double began = now();
@@ -143,45 +185,82 @@ static nbcoll_status sort(nbcoll_comm *comm, const options *o, const uint64_t *k
         double took = now() - began;
         least = i == 0 || took < least ? took : least;
         if (status == NBCOLL_OK && i == ROUNDS - 1)
-            status = check(&s, keys, count, &is_right);
+            status = check(all->comm[WAITS], &s, keys, count, &is_right);
         if (status == NBCOLL_OK && i == ROUNDS - 1 && s.rank == 0)
             printf("%zu keys, %d ranks, %zu buckets, histograms %s: %8.3f ms, %s\n", s.total, s.ranks, s.buckets,
-                   overlaps ? "overlapped" : "waited for", least, is_right ? "as by one sort" : "WRONG");
+                   way_names[how], least, is_right ? "as by one sort" : "WRONG");
         sorter_close(&s);
     }
     return status;
 }
 
-static nbcoll_status run(nbcoll_comm *comm, const options *o)
+static nbcoll_status run(const team *all, const options *o)
 {
-    int rank = nbcoll_comm_rank(comm), ranks = nbcoll_comm_size(comm);
+    int rank = nbcoll_comm_rank(all->comm[WAITS]), count = nbcoll_comm_size(all->comm[WAITS]);
     nbcoll_status status = NBCOLL_OK;
     key_list k;
 
-    if (keys_read(&k, o->paths, o->count, rank, ranks) < 0)
+    if (keys_read(&k, o->paths, o->count, rank, count) < 0)
         status = NBCOLL_ERR_MEMORY;
-    for (int overlaps = 0; overlaps < 2 && status == NBCOLL_OK; overlaps++)
-        status = sort(comm, o, k.key, taken(o, k.count, rank, ranks), overlaps);
+    for (way how = WAITS; how < WAYS && status == NBCOLL_OK; how++)
+        if (how != OFFLOADS || (all->agent && is_offloaded(all->comm[how], o->buckets)))
+            status = sort(all, o, k.key, taken(o, k.count, rank, count), how);
     free(k.key);
+    return status;
+}
+
+/* ---- ranks and agent ------------------------------------------------------------------------------------------- */
+
+/* This rank's end, with memory for its keys if there is an agent. */
+static nbcoll_status open_end(nbcoll_endpoint **out)
+{
+    nbcoll_shm_config config = {.size = sizeof config};
+    nbcoll_status status = nbcoll_launch_read(&config);
+
+    if (status == NBCOLL_ERR_LAUNCH) { /* alone */
+        config.ranks = 1;
+        status = nbcoll_shm_id_make(&config.id);
+    }
+    if (getenv("NBCOLL_AGENT"))
+        config.quota = nbcoll_shm_quota(config.ranks) + SHARED;
+    return status == NBCOLL_OK ? nbcoll_shm_open(&config, out) : status;
+}
+
+/* A communicator whose collectives the agent carries out, and one for the ranks themselves. */
+static nbcoll_status open_all(team *all)
+{
+    nbcoll_context_config context = {.size = sizeof context, .observer = nbcoll_launch_observer()};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_status status = open_end(&all->endpoint);
+
+    if (status == NBCOLL_OK)
+        status = nbcoll_launch_agent(all->endpoint, &all->agent);
+    if (status == NBCOLL_OK)
+        status = nbcoll_context_create(NBCOLL_ABI, &context, &all->context);
+    config.agent = all->agent;
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_create(all->context, all->endpoint, &config, &all->comm[OFFLOADS], NBCOLL_FOREVER);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_dup(all->comm[OFFLOADS], &all->comm[WAITS], NBCOLL_FOREVER);
+    all->comm[OVERLAPS] = all->comm[WAITS];
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    nbcoll_context *context;
-    nbcoll_comm *comm;
+    team all = {0};
     options o;
 
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "radixsort [--radix BUCKETS | --bits BITS] [--keys N | --keys-per-rank N] PATH...\n");
         return 2;
     }
-    nbcoll_status status = nbcoll_launch_join_or_alone(&context, &comm);
+    nbcoll_status status = open_all(&all);
     if (status == NBCOLL_OK)
-        status = run(comm, &o);
+        status = run(&all, &o);
     if (status != NBCOLL_OK) /* each rank, since the first one that fails ends all */
         fprintf(stderr, "radixsort: %s\n", nbcoll_status_text(status));
-    while (nbcoll_context_free(context) == NBCOLL_ERR_BUSY && status == NBCOLL_OK)
-        nbcoll_progress(context); /* the last message is not yet on its way */
+    nbcoll_launch_leave(all.context, status);
+    nbcoll_agent_close(all.agent);
     return status != NBCOLL_OK;
 }

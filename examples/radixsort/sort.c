@@ -127,6 +127,23 @@ nbcoll_status sorter_run(sorter *s)
     return status;
 }
 
+/* Memory for keys and histograms: shared, unless some rank has too little of that. */
+static nbcoll_status take_memory(sorter *s, size_t bytes)
+{
+    int32_t lacks = nbcoll_mem_alloc(s->comm, bytes, &s->memory) != NBCOLL_OK, some = 0;
+
+    if (lacks)
+        s->memory = NULL;
+    nbcoll_status status = nbcoll_allreduce(&lacks, &some, 1, NBCOLL_INT32, NBCOLL_MAX, s->comm, NBCOLL_FOREVER);
+
+    s->is_shared = status == NBCOLL_OK && !some;
+    if (status != NBCOLL_OK || s->is_shared)
+        return status;
+    nbcoll_mem_free(s->comm, s->memory);
+    s->memory = malloc(bytes);
+    return s->memory ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
 nbcoll_status sorter_open(sorter *s, nbcoll_comm *comm, const uint64_t *keys, size_t count, size_t buckets)
 {
     uint64_t own = count, all = 0;
@@ -134,16 +151,17 @@ nbcoll_status sorter_open(sorter *s, nbcoll_comm *comm, const uint64_t *keys, si
 
     *s = (sorter){.comm = comm, .rank = nbcoll_comm_rank(comm), .ranks = nbcoll_comm_size(comm), .buckets = buckets,
                   .count = count, .total = all};
+    size_t block = s->total / (size_t)s->ranks + 1, room = count > block ? count : block, ranks = (size_t)s->ranks;
+    if (status == NBCOLL_OK)
+        status = take_memory(s, (2 * room + (1 + ranks) * buckets) * sizeof *s->keys);
     if (status != NBCOLL_OK)
         return status;
-    size_t block = s->total / (size_t)s->ranks + 1, room = count > block ? count : block, ranks = (size_t)s->ranks;
-    s->memory = malloc(2 * room * sizeof *s->keys);
-    s->own = malloc((1 + ranks) * buckets * sizeof *s->own);
     s->begin = malloc((buckets + 4 * ranks) * sizeof *s->begin);
-    if (!s->memory || !s->own || !s->begin)
+    if (!s->begin)
         return NBCOLL_ERR_MEMORY;
     s->keys = s->memory;
-    s->moved = s->memory + room;
+    s->moved = s->keys + room;
+    s->own = s->moved + room;
     s->all = s->own + buckets;
     s->sends = s->begin + buckets;
     s->send_at = s->sends + ranks;
@@ -156,7 +174,9 @@ nbcoll_status sorter_open(sorter *s, nbcoll_comm *comm, const uint64_t *keys, si
 
 void sorter_close(sorter *s)
 {
-    free(s->memory);
-    free(s->own);
+    if (s->is_shared)
+        nbcoll_mem_free(s->comm, s->memory);
+    else
+        free(s->memory);
     free(s->begin);
 }

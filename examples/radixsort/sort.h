@@ -17,13 +17,15 @@ typedef struct sorter {
     int rank, ranks, overlaps; /* else each rank waits for the histograms before it moves anything */
     size_t buckets;            /* digits are 0..buckets - 1 */
     size_t count, total;       /* keys here, and on all ranks */
-    uint64_t *memory, *keys, *moved; /* two rooms for keys, which change places with each round */
+    void *memory;              /* has the following */
+    int is_shared;             /* ranks share it, on each of them, so that an agent's process can name it */
+    uint64_t *keys, *moved;    /* two rooms for keys, which change places with each round */
     uint64_t *own, *all;       /* histograms: [buckets], [ranks][buckets] */
     size_t *begin;             /* [buckets]: of a bucket, here */
     size_t *sends, *send_at, *receives, *receive_at; /* [ranks] */
 } sorter;
 
-/* Copies the keys. Collective. Errors: ERR_MEMORY and those of an allreduce. */
+/* Copies the keys. Collective. Errors: ERR_MEMORY and those of an allreduce; it is to be closed all the same. */
 nbcoll_status sorter_open(sorter *s, nbcoll_comm *comm, const uint64_t *keys, size_t count, size_t buckets);
 void sorter_close(sorter *s);
 

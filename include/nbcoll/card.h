@@ -77,7 +77,8 @@ NBCOLL_API nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_
 
 /* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;
  * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, or more
- * than 2^16 ports, cards or ranks of a node), ERR_ARGUMENT (a queue pair has no other end, or the programs never end),
+ * than 2^16 ports, cards or ranks of a node), ERR_UNSUPPORTED (a program with blocks, whose lengths nobody says here),
+ * ERR_ARGUMENT (a queue pair has no other end, or the programs never end),
  * ERR_MEMORY. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
                                           nbcoll_card_result *out);

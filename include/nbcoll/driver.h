@@ -57,8 +57,9 @@ typedef struct nbcoll_driver_config {
     nbcoll_host host;    /* copied. `spawn` makes the thread of nbcoll_driver_start; without it, the C library's
                             pthread_create does, with all signals blocked. With `pause` the driver calls that between
                             looks that find nothing, and neither spins nor sleeps. A host of size 0 has no hooks */
-    uint64_t spin_ns;    /* so long it goes on looking after it has found something, before it sleeps. 0:
-                            NBCOLL_DRIVER_SPIN */
+    uint64_t spin_ns;    /* so long it goes on looking after it has found something, before it sleeps, and yields in
+                            between; 10 us at most, and without yielding, where somebody who computes shares its core.
+                            0: NBCOLL_DRIVER_SPIN */
     const int *cores;    /* [core_count], read by nbcoll_driver_create only: the processors on which the thread of
                             nbcoll_driver_start is to run (affinity.h finds some). It binds itself; where it may not, it
                             stays where it is. Null: it is not bound */
@@ -94,8 +95,9 @@ NBCOLL_API nbcoll_status nbcoll_driver_run(nbcoll_driver *driver, uint64_t timeo
  * from everywhere, also from inside callbacks and signal handlers. Errors: ERR_NULL, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_stop(nbcoll_driver *driver);
 
-/* Stops the thread of nbcoll_driver_start and waits until it is through; takes all contexts out, as
- * nbcoll_driver_remove does; and frees the driver. No other call on it may be under way. Null is accepted. Errors:
+/* Stops the thread of nbcoll_driver_start and waits until it is through (one that the library made itself has ended
+ * then, so that a fork may follow); takes all contexts out, as nbcoll_driver_remove does; and frees the driver. No
+ * other call on it may be under way. Null is accepted. Errors:
  * ERR_BUSY (a call of nbcoll_driver_run has not returned: stop it first; or this is inside a callback), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_free(nbcoll_driver *driver);
 

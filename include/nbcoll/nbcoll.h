@@ -370,9 +370,13 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *   COUNTS_KNOWN   in gatherv and scatterv every rank passes the counts of all ranks, so that trees can serve them.
  *                  Holds only if all ranks promise it; nbcoll_comm_flags tells. Changes nothing in alltoallv and
  *                  alltoallw: there a rank passes its own row of counts, and who forwards blocks would need those of
- *                  all pairs */
+ *                  all pairs
+ *   ARRIVAL_TOLERANT   allgather, allgatherv and bcast are served by algorithms in which each block travels by itself,
+ *                  and waits for nothing but its own way (schedule.h: NBCOLL_ALGORITHM_ARRIVAL_TOLERANT). Rules that
+ *                  name others are passed over. Holds if any rank asks */
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
+#define NBCOLL_ARRIVAL_TOLERANT 4u
 
 /* A limit between small and large data that stands for none: the cost model decides (select.h). */
 #define NBCOLL_BY_COST SIZE_MAX
@@ -401,9 +405,12 @@ typedef struct nbcoll_comm_config {
                                    All ranks give one, alike configured, or none. Null: the rank does it itself */
     uint64_t domain; /* the same of its domain in the node: 1 + what nbcoll_affinity_domains says, which each node does
                         by itself. 0: as in the parent; of a first communicator none are known */
+    uint32_t progress_cores; /* processors that the progress drivers of a node's ranks have, all together, beside those
+                                on which ranks compute: binomial trees within a node are split by them (split.h),
+                                unless rules say how. The fewest that any rank names count. 0: none are known */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 128, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`, which the context owns from then on (it closes it when it is

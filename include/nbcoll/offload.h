@@ -25,8 +25,10 @@
  *   eager        messages of up to `threshold` bytes. Receives are posted before the operation is known, hence of one
  *                size, into eager buffers; a longer message is several tasks. What came stays there: later sends and
  *                calculations read it there, and what belongs to the result is copied out at the end, by the rank
- *   rendezvous   longer messages, of their true size, into their place. The receiver clears the sender by a write of no
- *                bytes, whichever side is first; the sender's bulk queue contains the wait for it
+ *   rendezvous   longer messages, of their true size, into their place; and all of a program with blocks that get
+ *                their lengths when it is started, since the parts of an eager message must be counted before. The
+ *                receiver clears the sender by a write of no bytes, whichever side is first; the sender's bulk queue
+ *                contains the wait for it
  *
  * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
  * chapters 2 to 4.
@@ -66,7 +68,7 @@ typedef struct nbcoll_program_config {
     X(NONE, "it is offloaded")                                                                                         \
     X(CALL, "a step calls a function of the host's")                                                                   \
     X(COMBINES, "a step combines by an operation of the host's")                                                       \
-    X(BLOCKS, "its blocks get their lengths only when it starts")                                                      \
+    X(BLOCKS, "it puts blocks aside whose lengths one rank knows alone")                                               \
     X(EXPOSES, "it exposes memory: it is to be built for ranks that share none")                                       \
     X(TASKS, "it has more tasks than may be posted")                                                                   \
     X(QUEUE_PAIRS, "it needs more queue pairs than there may be")                                                      \
@@ -117,7 +119,8 @@ NBCOLL_API void nbcoll_program_free(nbcoll_program *program);
 #define NBCOLL_NO_QUEUE UINT32_MAX /* also: no completion queue, no eager buffer */
 
 /* Memory that a task touches: a region of the schedule's buffers, or bytes of the eager buffer of that number:
- * at.offset is counted from its beginning, and at.buffer says nothing. */
+ * at.offset is counted from its beginning, and at.buffer says nothing. A bound block (NBCOLL_BUFFER_SEND_BLOCK,
+ * RECV_BLOCK) has 0 bytes here, as in schedules. */
 typedef struct nbcoll_task_bytes {
     uint32_t eager; /* NBCOLL_NO_QUEUE: none of them */
     nbcoll_region region;
@@ -189,6 +192,8 @@ typedef struct nbcoll_program_info {
     size_t eager, threshold; /* of the configuration */
     size_t extent[3];      /* bytes of the send buffer, the receive buffer and scratch memory, from their beginning */
     uint32_t fingerprint;  /* the schedule's */
+    uint32_t blocks[2];    /* of the send and of the receive buffer that tasks name: they get their places when the
+                              program is started (nbcoll_agent_start_bound); 0: none */
 } nbcoll_program_info;
 
 /* Errors: ERR_NULL, ERR_CONFIG (size). The views live as long as the program. Out of range: null. The copies are CALC
@@ -218,6 +223,16 @@ NBCOLL_API const char *nbcoll_task_name(nbcoll_task_kind kind);
  *
  * Nothing is allocated. The same program gives the same bytes. Errors: ERR_NULL, ERR_CALL (write stopped it). */
 NBCOLL_API nbcoll_status nbcoll_show_program(const nbcoll_program *program, nbcoll_write *write, void *user);
+
+/* The programs of one, some or all ranks of an operation, in any order, as a directed graph in Graphviz's language:
+ * a cluster for each rank, in it one for each queue pair and management queue, and in these a column for the sends, the
+ * receives, the entries of each completion queue and the tasks of a management queue, each in order from above. A black
+ * edge leads from a task to the one behind it, and to the entry that its end is; a dashed one from a wait to each entry
+ * that it consumes; a blue one from an enable to each message that it enables. The copies of the end are a column, too.
+ * Nothing is allocated. The same programs give the same bytes. Errors: ERR_NULL, ERR_ARGUMENT (a rank occurs twice),
+ * ERR_CALL (write stopped it; the arguments are checked before anything is written). */
+NBCOLL_API nbcoll_status nbcoll_show_programs_dot(const nbcoll_program *const programs[], size_t n,
+                                                  nbcoll_write *write, void *user);
 
 /* ---- proving --------------------------------------------------------------------------------------------------- */
 
@@ -282,6 +297,18 @@ NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
  * of them nothing is posted. */
 NBCOLL_API nbcoll_status nbcoll_agent_start(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             void *recv, nbcoll_program_run **out);
+
+/* Where a block lies at a start: of the send buffer (is_recv: of the receive buffer) the one of that index, as bytes in
+ * NBCOLL_BUFFER_SEND or NBCOLL_BUFFER_RECV. What a rank sends and what its peer receives have one length. */
+typedef nbcoll_region nbcoll_bind(void *user, int is_recv, int index);
+
+/* The same for a program with blocks (nbcoll_program_info.blocks), which other starts may bind to other places and
+ * lengths. `bind` is called within, and gives the same block the same place each time. Further errors: ERR_NULL (there
+ * are blocks, and `bind` is null: so too in nbcoll_agent_start), ERR_ARGUMENT (another buffer; a copy between blocks of
+ * two lengths), ERR_COUNT (a block overflows). */
+NBCOLL_API nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
+                                                  void *recv, nbcoll_bind *bind, void *user,
+                                                  nbcoll_program_run **out);
 
 /* Does all that can be done now: posts what has been started, and goes on where messages have come. One thread at a
  * time. 1: something was done; 0: nothing. Null is accepted. */
@@ -352,8 +379,8 @@ typedef struct nbcoll_attach_config {
 NBCOLL_API nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_config *config,
                                              nbcoll_agent **out);
 
-/* Would a start of the program on these buffers be refused? OK: no. Else the error, and *why, which may be null:
- * MEMORY or TABLES (its rank: this one; needed, allowed: bytes), or, with another error, NONE. */
+/* Would a start of the program on these buffers be refused, apart from its blocks? OK: no. Else the error, and *why,
+ * which may be null: MEMORY or TABLES (its rank: this one; needed, allowed: bytes), or, with another error, NONE. */
 NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             const void *recv, nbcoll_refusal *why);
 

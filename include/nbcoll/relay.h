@@ -58,6 +58,9 @@ extern "C" {
  *   BRUCK      likewise, but partners are at a distance: k R (R + 1) connections where P is a power of k + 1
  *   CAYLEY     the tree of allgather/cayley, where a rank has at most k + 1 neighbours: of c of them, c^2 outgoing
  *
+ * What each does for one operation, once its ranks have started that, is allgather/flat, ring, exchange_pipelined,
+ * bruck_pipelined or cayley, which a communicator with NBCOLL_ARRIVAL_TOLERANT chooses among.
+ *
  * Where P is no power of k + 1, in EXCHANGE and BRUCK as many groups take part as are a digit times a power: each is
  * one rank or two, of which the first one stands for both. */
 #define NBCOLL_WIRING_LIST(X)                                                                                          \
@@ -207,7 +210,31 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * nothing is allocated after the opening. Connections: those of the wiring.
  *
  * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
- * over what nbcoll_comm_shrink gives. */
+ * over what nbcoll_comm_shrink gives.
+ *
+ * With `carries` the calls are those of the communicator, and these relays carry out its short ones: from the opening
+ * to the closing every allgather and bcast, nonblocking, persistent or blocking, of which a rank (or the root)
+ * contributes no more bytes than that. The length alone decides, so that all ranks do alike; they open and close them
+ * at the same place in the order of the communicator's calls.
+ *
+ *     config.carries = 4096;
+ *     nbcoll_relays_open(comm, &config, &relays);
+ *     nbcoll_iallgather(mine, all, 64, NBCOLL_DOUBLE, comm, &request);   by relays, when all ranks have them
+ *     nbcoll_wait(&request, NBCOLL_FOREVER);
+ *     nbcoll_relays_close(relays, NBCOLL_FOREVER);
+ *
+ * Requests are like others, and move by any pass over the context: a wait for one of them, nbcoll_progress, a driver.
+ * With F under way the next ones wait, in their order; there may be any number of them. The first F of them that a rank
+ * has not started reach it, and by it others, while it makes passes or has a driver. Where any thread may call the
+ * context, any may call these. Nothing is known of which rank a deadline waits for. What differs:
+ *
+ *   - cancelling one, also by the deadline of a blocking call, ends these relays on all ranks: all that are under way,
+ *     and all later ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out
+ *     of step (ERR_MISMATCH);
+ *   - types whose elements travel packed are ERR_UNSUPPORTED, as long as the call is short;
+ *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed. One that was made before them goes
+ *     on by its schedule;
+ *   - the communicator must outlive them. It has one such set of relays at a time. */
 typedef struct nbcoll_relays nbcoll_relays;
 
 /* The same on all ranks: operations of ranks that differ end with ERR_MISMATCH. */
@@ -219,15 +246,17 @@ typedef struct nbcoll_relays_config {
     uint32_t at_once;   /* F: operations that a rank may have under way. 1..1024 */
     uint32_t fragments; /* f: of the longest block. 1..1024; 3 F f no more than 32768 */
     uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
+    size_t carries;     /* bytes of a block up to which they carry out the communicator's calls. 0: they have calls of
+                           their own only. Up to f * fragment */
 } nbcoll_relays_config;
 /* clang-format off */
-#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064 }
+#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0 }
 /* clang-format on */
 
 /* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank. Test or wait
  * for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the opening. Errors:
- * ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_MEMORY, and those of nbcoll_comm_idup: others then
- * wait for this rank until their deadlines. */
+ * ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others carry out its calls), ERR_MEMORY, and
+ * those of nbcoll_comm_idup: others then wait for this rank until their deadlines. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 
@@ -235,8 +264,8 @@ NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_rela
  * order, with the same `bytes` of a block. Of an allgather this rank's block is at `send` (null: at its place in
  * `recv`), and rank r's comes to recv + r * bytes. Of a broadcast the root's `buffer` is read, those of others are
  * written. Buffers are lent until the operation has ended. Errors: ERR_NULL, ERR_COUNT (more than f fragments),
- * ERR_ROOT, ERR_BUSY (F operations are under way, or they are being opened or closed), and that by which the relays are
- * broken. */
+ * ERR_ROOT, ERR_BUSY (F operations are under way, or they are being opened or closed), ERR_UNSUPPORTED (they carry out
+ * the communicator's calls), and that by which the relays are broken. */
 NBCOLL_API nbcoll_status nbcoll_relays_allgather(nbcoll_relays *relays, const void *send, void *recv, size_t bytes,
                                                  uint64_t *operation);
 NBCOLL_API nbcoll_status nbcoll_relays_bcast(nbcoll_relays *relays, void *buffer, size_t bytes, int root,
@@ -245,7 +274,8 @@ NBCOLL_API nbcoll_status nbcoll_relays_bcast(nbcoll_relays *relays, void *buffer
 /* Has it ended? It has when the blocks of all have come (of a broadcast: the root's), and this rank's own is in its
  * store. OK, NBCOLL_PENDING (wait: ERR_TIMEOUT after `timeout` ns, the operation goes on), or how it ended: what
  * requests end with (nbcoll.h; ERR_MISMATCH also where ranks passed other bytes, or another operation). Of one that
- * ended before it is OK. Errors: ERR_NULL, ERR_REQUEST (no such operation was started). */
+ * ended before it is OK. Errors: ERR_NULL, ERR_REQUEST (no such operation was started; the communicator's calls have no
+ * numbers). */
 NBCOLL_API nbcoll_status nbcoll_relays_test(nbcoll_relays *relays, uint64_t operation);
 NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t operation, uint64_t timeout);
 

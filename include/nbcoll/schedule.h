@@ -233,6 +233,10 @@ NBCOLL_API void nbcoll_set_split_lane(nbcoll_builder *b, nbcoll_step step, unsig
 NBCOLL_API void nbcoll_set_name(nbcoll_builder *b, const char *name);
 NBCOLL_API void nbcoll_set_fingerprint(nbcoll_builder *b, uint32_t fingerprint);
 
+/* Its operations stand ready, perhaps for as long as the communicator exists: no other rank is asked where it is in one
+ * that does not move, as is done else (ERR_MISMATCH, what a timeout says). */
+NBCOLL_API void nbcoll_set_standing(nbcoll_builder *b);
+
 /* Keeps an error of the algorithm's own, if none is kept yet. */
 NBCOLL_API void nbcoll_builder_fail(nbcoll_builder *b, nbcoll_status status);
 
@@ -291,8 +295,8 @@ NBCOLL_API const char *nbcoll_kind_name(nbcoll_kind kind);
  * Errors: ERR_NULL, ERR_BUFFER, ERR_RANK (built for another rank or size), ERR_FOREIGN (started on another context
  * before), ERR_UNSUPPORTED (it has bound blocks: only collectives bind them; or an exposure or fetch, where the
  * communicator does not share memory with all its peers), ERR_LIMIT (more exposures than the communicator's cells, more
- * parts in them than it has ranks, more than 65534 parts from one rank to one other; or the context has 2^30 requests),
- * and those of nbcoll_start. */
+ * parts in them than twice its ranks, or, of more than 32, than its ranks, more than 65534 parts from one rank to one
+ * other; or the context has 2^30 requests), and those of nbcoll_start. */
 NBCOLL_API nbcoll_status nbcoll_schedule_start(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
                                                nbcoll_request *request);
 NBCOLL_API nbcoll_status nbcoll_schedule_init(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,
@@ -458,8 +462,16 @@ static inline nbcoll_args nbcoll_args_part(const nbcoll_args *whole, nbcoll_oper
 #define NBCOLL_ALGORITHM_DIFFERS 512u    /* of an allreduce: ranks combine in different orders, so that the bits of
                                             rounded results may differ between them */
 #define NBCOLL_ALGORITHM_DOMAINS 1024u   /* goes by the domains in the nodes, too (nodes.h) */
+#define NBCOLL_ALGORITHM_ARRIVAL_TOLERANT 2048u /* of an allgather or a broadcast: a rank takes what comes at any time,
+                                                   and passes on what one receive has brought, whole, and waiting for
+                                                   nothing else: one that is late holds up its own block only, where
+                                                   somebody passes on for it. So do relays (relay.h) and standing
+                                                   operations (simulate.h) */
 #define NBCOLL_ALGORITHM_EXPOSES(n) ((uint32_t)(n) << 16) /* a rank makes at most n exposures, growing ones count once:
-                                                             a communicator with fewer cells gets it lowered */
+                                                             a communicator with fewer cells gets it lowered; so does,
+                                                             for two or more, one of more than 32 ranks, unless it goes
+                                                             by nodes or domains: exposures of a rank have up to two
+                                                             parts for each of 32 ranks, of more ranks one for each */
 
 /* What an algorithm takes for a call, in nanoseconds; 0: not known. It gets whole terms (select.h), and complete
  * arguments with the parameters that are asked about, 0 for the algorithm's own defaults. Of equal terms and arguments

@@ -13,9 +13,9 @@
  *   ONLY       that one may not serve the call: the first that may
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
- * and keeps the tree of NBCOLL_REPRODUCIBLE where that was asked for. But for rules, one that exposes memory is only
- * chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that goes by nodes is
- * only chosen for its cost, where there are several nodes.
+ * and keeps the tree of NBCOLL_REPRODUCIBLE, and is ARRIVAL_TOLERANT, where that was asked for. But for rules, one that
+ * exposes memory is only chosen where all ranks share it, and not for reductions of more than 4096 bytes; and one that
+ * goes by nodes is only chosen for its cost, where there are several nodes.
  *
  * The cost model: what the longest path through an operation takes.
  *
@@ -121,6 +121,9 @@ typedef struct nbcoll_terms {
     uint32_t fetch_ns;         /* of a fetch from shared memory of more than a cell holds; 0: get_ns */
     uint32_t copy_ps;          /* of a byte that a rank copies; 0: as gamma_ps */
     nbcoll_level domain;       /* inside a domain of a node; eager 0: as inside the node */
+    uint32_t progress_cores;   /* of drivers, beside the ranks' own (nbcoll_comm_config); 0: none are known */
+    uint32_t table_ns;         /* of finding a part of a cell in which each reader has another one; 0: five posts. A
+                                  communicator's is 0: no transport has a price for it */
 } nbcoll_terms;
 
 /* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,

@@ -49,6 +49,16 @@
  * cores, which then do all steps. A model with `lanes` leaves some to the rank: those of the lane CALLER, and in a
  * start, or while it waits for them, those of START; only these take time of a computation. Without progress cores
  * lanes mean nothing.
+ *
+ * Where operations are `standing`, as relays are (relay.h), a rank receives and passes on what belongs to operations
+ * that it has not started: RECVs that wait for nothing but such steps, and SENDs of what these have brought. They are
+ * taken up by progress cores at any time; by the rank when it is inside the library, where it works for other
+ * operations or has come too late for this one, too. All else waits until it has started the operation. What came is in
+ * a store: once it has started, the rank (progress cores that are no cards: these) copies it from there; what came to
+ * scratch memory, the schedule copies. A rank gives
+ * nothing of its own to operation t before all of t - `standing` has come to it, so that it is never asked to store
+ * more than `standing` blocks of each other rank of an allgather; of other operations it leaves what would be more
+ * where it is. In relays that run, credits do that.
  */
 #include "nodes.h"
 #include "schedule.h"
@@ -98,6 +108,9 @@ typedef struct nbcoll_sim_model {
                                         on a core look in turn. Ranks of a pool are taken as dealt evenly over it */
     nbcoll_sim_link domain;          /* in a domain of a node, if the config's `nodes` have any; all 0: as `inside` */
     uint64_t table;                  /* ns more of the core for a part of a cell in which each reader has another one */
+    uint64_t task;                   /* ns: progress cores are cards, which work so long for each message that they
+                                        send, receive, ask for or answer, whatever `step`, o_send and o_recv are, and to
+                                        which no noise comes; 0: they are cores */
 } nbcoll_sim_model;
 
 /* Where pulses lie in their periods. */
@@ -156,7 +169,8 @@ typedef struct nbcoll_sim_arrival {
 /* ---- what happens ---------------------------------------------------------------------------------------------- */
 
 typedef enum nbcoll_sim_what {
-    NBCOLL_SIM_STEP,    /* a core worked for a step, from `begin` to `end`; of a long message there are several */
+    NBCOLL_SIM_STEP,    /* a core worked for a step, from `begin` to `end`; of a long message there are several. A COPY
+                           with the step of a RECV: from the store */
     NBCOLL_SIM_MESSAGE, /* rank's message for the RECV `step` of `peer` left at `begin`; it is there at `end`, or later
                            where the peer's interface is not free. Or: rank's exposure for its FETCH, which sees it at
                            `end` */
@@ -195,6 +209,7 @@ typedef struct nbcoll_sim_config {
      * it travels, packed if its type packs, where a schedule has bound blocks. */
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
     const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
+    uint32_t standing; /* so many operations that a rank has not started go on without it; 0: none */
 } nbcoll_sim_config;
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */
@@ -221,6 +236,7 @@ typedef struct nbcoll_sim_result {
     uint32_t shapes;       /* different schedules, when peers are counted from the rank on */
     uint64_t memory;       /* the most bytes that the simulator held, schedules being built not counted */
     uint64_t fetches, fetched; /* FETCHes and FETCH_REDUCEs, and what they fetch */
+    uint64_t stored; /* bytes: the most that one rank had of operations that it had not started */
 } nbcoll_sim_result;
 
 /* Builds the schedule of one operation on one rank; the simulator frees it, before it asks for the next. */
@@ -230,7 +246,8 @@ typedef nbcoll_status nbcoll_sim_build(void *user, uint32_t operation, int rank,
  * Errors: ERR_NULL (config, its model, build, out, or a schedule), ERR_CONFIG (a size), ERR_RANK (ranks < 1; a schedule
  * that is not for its rank; the late rank does not exist; nodes of another number of ranks), ERR_ARGUMENT (no such
  * pattern, phase or act, a pulse as long as its period, a share above 1000, all cores for progress, a tick that takes
- * all of its period, `lanes` above 1, a program that starts another number of operations, or waits for one before),
+ * all of its period, `lanes` above 1, cards without progress cores, a program that starts another number of operations,
+ * or waits for one before),
  * ERR_LIMIT (beyond the limits above, 65536 ranks, cores or interfaces of a node, 2^32 - 1 operations of all ranks,
  * 2^28 steps and parts, or 2^64 bytes), ERR_UNSUPPORTED (a part for a rank of another node; bound blocks, and no
  * `block`), ERR_VERIFY (the schedules do not end, or do not match: the verifier says where), ERR_MEMORY, and what

@@ -18,8 +18,8 @@
  * number of ranks it has one too many, which is left as it is.) Allreduce is reduce and then bcast, beside one
  * computation. scatter and gather, for which the paper prints figure 4 only, weigh level i of H by 2^(H-i) in all sums.
  *
- * The model knows neither latency nor a tree without levels, which a graph of steps is: what an engine takes is what
- * the simulator says and `nbcoll tune` measures.
+ * The model knows no latency. A graph of steps has no levels: cores go on with what is ready of the next one, so that
+ * levels are split off later (nbcoll_split_steps).
  */
 #ifndef NBCOLL_SPLIT_H
 #define NBCOLL_SPLIT_H
@@ -45,6 +45,10 @@ NBCOLL_API double nbcoll_split_time(nbcoll_operation operation, int ranks, int c
 /* The `split` with which start, computation and wait take least; the smallest of those. 0 where the model says nothing.
  * Any thread. */
 NBCOLL_API unsigned nbcoll_split_levels(nbcoll_operation operation, int ranks, int cores);
+
+/* The same of a tree as a graph of steps, without levels (ours): as many levels as the simulator finds best, which is
+ * what communicators take whose `progress_cores` are known (nbcoll_comm_config). */
+NBCOLL_API unsigned nbcoll_split_steps(nbcoll_operation operation, int ranks, int cores);
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,11 @@ typedef struct nbcoll_verbs_config {
      * (munmap, mremap, brk; free may do so): the device would go on with what lay there. Needless for memory of
      * nbcoll_mem_alloc, which is registered as long as it lives. */
     uint32_t registrations;
+    /* Another endpoint of this process, of any rank [none]. This one then takes its devices, ports and GIDs, which
+     * `device`, `port` and `gid_index` would name, and what it has measured of them; and memory that one of them has
+     * registered for every rank (of nbcoll_mem_alloc; an agent's) is registered for each of them. Each may be closed
+     * before the other, and used by a thread of its own. What they register comes from the first one's host. */
+    nbcoll_endpoint *beside;
 } nbcoll_verbs_config;
 
 /* Where a rank is found. To be copied as bytes; it means nothing to the host. */
@@ -79,7 +84,8 @@ typedef struct nbcoll_verbs_address {
 } nbcoll_verbs_address;
 
 /* Opens the device. *mine is to reach all ranks; before nbcoll_verbs_meet the endpoint can only be closed. From any
- * thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK; UNSUPPORTED: there is no
+ * thread. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range); RANK; ARGUMENT: `beside` is
+ * another transport's; UNSUPPORTED: there is no
  * such device, it has no such port or GID, or the port is not active: the host's log says which, and of which device;
  * MEMORY; TRANSPORT: the device refused. */
 NBCOLL_API nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_address *mine,

@@ -11,6 +11,8 @@
 nbcoll_build nbcolli_bcast_hierarchical, nbcolli_bcast_hierarchical_domains, nbcolli_bcast_binomial, nbcolli_bcast_tree,
     nbcolli_bcast_slots;
 
+nbcoll_step nbcolli_pieces_show(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, int node, size_t piece);
+
 #define NBCOLLI_BCAST_NODES_PIECE 65536
 
 static size_t nbcolli_bcast_nodes_piece(const nbcoll_args *a)
@@ -19,25 +21,13 @@ static size_t nbcolli_bcast_nodes_piece(const nbcoll_args *a)
     return piece < least ? least : piece;
 }
 
-/* The exposure of a leader to its node. */
-static nbcoll_step nbcolli_bcast_nodes_show(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t, int node)
-{
-    int size = nbcoll_node_size(t, node), n = 0;
-    nbcoll_part *parts = nbcoll_builder_parts(b, (size_t)size);
-
-    for (int i = 0; parts && i < size; i++)
-        if (nbcoll_node_rank(t, node, i) != b->rank)
-            parts[n++] = (nbcoll_part){nbcoll_node_rank(t, node, i), 0, nbcoll_span(a->recv, a->bytes)};
-    return n ? nbcoll_add_expose_growing(b, (size_t)n, parts, nbcolli_bcast_nodes_piece(a)) : NBCOLL_START;
-}
-
 static void nbcolli_bcast_nodes_pieces(nbcoll_builder *b, const nbcoll_args *a, const nbcoll_nodes *t,
                                        nbcoll_args between, nbcoll_build *build)
 {
     const int *leaders = nbcoll_node_leaders(b, t, a->root);
     int node = nbcoll_node_of(t, b->rank), leader = nbcoll_node_leader(t, node, a->root);
     size_t piece = nbcolli_bcast_nodes_piece(a), at = 0;
-    nbcoll_step shown = leader == b->rank ? nbcolli_bcast_nodes_show(b, a, t, node) : NBCOLL_START;
+    nbcoll_step shown = leader == b->rank ? nbcolli_pieces_show(b, a, t, node, piece) : NBCOLL_START;
 
     for (size_t i = 0; at < a->bytes; i++, at += piece) {
         between.recv = nbcoll_at(a->recv, at);

@@ -48,6 +48,7 @@ static void nbcolli_tcp_knock(const nbcolli_tcp_address *address, nbcolli_tcp_do
 {
     *d = (nbcolli_tcp_door){
         .fd = socket(address->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    nbcolli_tcp_watch(d->fd);
     if (d->fd < 0 || connect(d->fd, (const struct sockaddr *)&address->at, address->bytes) == 0 || errno == EINPROGRESS)
         return;
     d->was_refused = errno == ECONNREFUSED;

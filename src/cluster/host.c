@@ -69,6 +69,7 @@ static void nbcolli_tcp_let_in(nbcolli_tcp_hall *h)
         return;
     }
     nbcolli_tcp_make_room(h);
+    nbcolli_tcp_watch(fd);
     if (!nbcolli_tcp_nonce(hello.nonce) || !nbcolli_tcp_write(fd, &hello, sizeof hello, &done) || done < sizeof hello) {
         close(fd);
         return;

@@ -22,6 +22,7 @@
 #define NBCOLLI_TCP_MAGIC UINT64_C(0x6e62746370310000) /* raised with every change of what travels */
 #define NBCOLLI_TCP_ADDRESSES 8                        /* of an id, at most */
 #define NBCOLLI_TCP_PATIENCE UINT64_C(5000000000)      /* with a stranger; and with a guest that is told the verdict */
+#define NBCOLLI_TCP_PROBES 10   /* a second apart, not answered by the other's machine: then it is not there any more */
 #define NBCOLLI_TCP_LOOK_MS 50 /* between two looks at the clock, which may be the host's */
 
 typedef struct nbcolli_tcp_hello {
@@ -57,6 +58,10 @@ uint64_t nbcolli_tcp_hash(const uint64_t key[2], const uint64_t *word, size_t wo
 
 bool nbcolli_tcp_nonce(uint64_t nonce[2]);
 uint64_t nbcolli_tcp_until(const nbcoll_tcp *t, uint64_t ns);
+
+/* From now on the connection ends, too, where the other side's machine does not know of it any more, or is gone: so who
+ * only reads learns of it. A connection that the other's system had made, and nobody accepted, may end unsaid. */
+void nbcolli_tcp_watch(int fd);
 
 /* Moves what the socket takes or gives now of [at + *done, at + bytes). False: it has ended, or failed. */
 bool nbcolli_tcp_write(int fd, const void *at, size_t bytes, size_t *done);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What both sides of an exchange by TCP do: proofs, reading and writing. See tcp.h. */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/random.h>
@@ -80,6 +82,16 @@ uint64_t nbcolli_tcp_until(const nbcoll_tcp *t, uint64_t ns)
 {
     uint64_t now = nbcolli_now(&t->host);
     return ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+}
+
+void nbcolli_tcp_watch(int fd)
+{
+    const int on = 1, seconds = 1, probes = NBCOLLI_TCP_PROBES;
+
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 bool nbcolli_tcp_write(int fd, const void *at, size_t bytes, size_t *done)

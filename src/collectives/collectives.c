@@ -3,6 +3,7 @@
  * starts it. What an operation needs of its arguments stands in one table (select/select.h). */
 #include "../engine/4_comm/cache.h"
 #include "../engine/4_comm/requests.h"
+#include "../engine/6_progress/carried.h"
 #include "../engine/6_progress/lock.h"
 #include "../engine/6_progress/offloaded.h"
 #include "../engine/7_calls/request.h"
@@ -231,6 +232,23 @@ static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request
     return comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
 }
 
+/* By the communicator's carrier: no schedule is needed. Elements that travel packed it does not take: all ranks decide
+ * by the length alone, and would differ otherwise. */
+static nbcoll_status nbcolli_call_carry(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
+                                        nbcoll_request *request)
+{
+    if (nbcolli_packs(c->args.reduction.type))
+        return NBCOLL_ERR_UNSUPPORTED;
+    nbcolli_request *r = nbcolli_carried_open(comm, &c->args, c->send, c->recv, c->extent);
+    if (!r)
+        return nbcolli_request_refused(comm->context);
+    *request = nbcolli_request_handle(r);
+    if (!persistent)
+        return nbcolli_carried_start(r);
+    nbcolli_request_list(comm, r);
+    return NBCOLL_OK;
+}
+
 /* Begins it on the caller's side. */
 static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
                                         nbcoll_request *request)
@@ -238,6 +256,8 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     nbcoll_schedule *schedule;
     nbcoll_status s = nbcolli_check(c, comm);
 
+    if (s == NBCOLL_OK && nbcolli_carried_block(comm, &c->args) != SIZE_MAX)
+        return nbcolli_call_carry(c, comm, persistent, request);
     if (s == NBCOLL_OK)
         s = nbcolli_comm_schedule(comm, &c->args, &schedule);
     if (s != NBCOLL_OK)

@@ -147,13 +147,13 @@ static int find_rival(json_t *const cells[], const char *const names[], const ch
     return found;
 }
 
-/* The parts of a persistent operation's time, where they were measured. Calls: what they take where nobody waits and no
- * line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with a meeting between;
- * waiting: what they take more without it. */
-static void add_parts(json_t *row, const rival *r, const char *memory, double copies)
+/* The parts of the time of a start and its wait, persistent or not, where they were measured. Calls: what they take
+ * where nobody waits and no line crosses, of 8 bytes; copies: the bare ones; lines: what is left of start and wait with
+ * a meeting between; waiting: what they take more without it. */
+static void add_parts(json_t *row, const rival *r, const char *memory, int is_persistent, double copies)
 {
-    const json_t *apart = find_entry(r->cell, "nbcoll", memory, "apart");
-    double calls = json_number_value(json_object_get(r->cell, "calls"));
+    const json_t *apart = find_entry(r->cell, "nbcoll", memory, is_persistent ? "apart" : "started apart");
+    double calls = json_number_value(json_object_get(r->cell, is_persistent ? "calls" : "started_calls"));
     series s;
     if (!apart || !read_series(apart, &s))
         return;
@@ -191,8 +191,8 @@ static json_t *row_of(const rival *r, const char *memory, bench_form form, const
         double known = least < r->rival_us ? least : r->rival_us;
         target = 1.15 * known / r->rival_us > target ? 1.15 * known / r->rival_us : target;
     }
-    if (form == BENCH_FORMS)
-        add_parts(row, r, memory, least);
+    if (form != BENCH_BLOCKING)
+        add_parts(row, r, memory, form == BENCH_FORMS, least);
     json_object_update_new(row, json_pack("{s:f, s:b, s:b, s:O, s:O, s:O}", "target", target, "met",
                                           r->ratio.median <= target, "met_by_ratio", r->ratio.median <= goal, "mood",
                                           json_object_get(cell, "mood"), "retaken", json_object_get(cell, "retaken"),

@@ -515,6 +515,6 @@ const command command_bench = {
     "  --rounds N        (30) of\n"
     "  --iterations N    in each batch (as many as take half a millisecond, 2 to 2000)\n"
     "  --mood L          S, C or X: wait for it, and take a cell again that was in another, a few times (any)\n"
-    "  --parts           also the parts of a persistent operation's time: calls, copies, lines, waiting\n"
+    "  --parts           also what a start and its wait consist of: calls, copies, lines, waiting\n"
     "  --relaxed         be kind to other programs: to try it out, not to measure\n",
 };

@@ -40,6 +40,11 @@ int command_refuse(const command *self, const char *format, ...) __attribute__((
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Prints `begin`, padded to `indent`, and then the words of a text, in lines of `width` characters that are indented
+ * alike. */
+enum { COMMAND_COLUMNS = 80 };
+void command_print_words(const char *begin, int indent, int width, const char *words);
+
 /* As getopt_long without its messages: what it refuses is named, and gives '?'. -1 at the end; the words that are not
  * options then begin at argv[optind]. */
 struct option;

@@ -14,8 +14,8 @@
 #include "rules.h"
 
 /* The options that are numbers of the terms, in this order. */
-enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLAIN_GET, EXPLAIN_CREDITS, EXPLAIN_EAGER,
-       EXPLAIN_LARGE, EXPLAIN_END };
+enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLAIN_GET, EXPLAIN_CREDITS,
+       EXPLAIN_PROGRESS, EXPLAIN_EAGER, EXPLAIN_LARGE, EXPLAIN_END };
 #define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
 
 typedef struct question {
@@ -31,7 +31,8 @@ typedef struct question {
 
 static int take_number(question *q, int option, const char *value)
 {
-    static const char *const names[] = {"alpha", "beta", "overhead", "gamma", "get", "credits", "eager", "large"};
+    static const char *const names[] = {"alpha",          "beta",  "overhead", "gamma", "get", "credits",
+                                        "progress-cores", "eager", "large"};
     unsigned long long number;
 
     if (!command_number(value, 0, option < EXPLAIN_EAGER ? UINT32_MAX : SIZE_MAX - 1, &number))
@@ -44,7 +45,8 @@ static int take_number(question *q, int option, const char *value)
 static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
 {
     nbcoll_terms t = command_terms(&q->rules, at);
-    uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits};
+    uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits,
+                              &t.progress_cores};
     size_t *const bytes[] = {&t.eager, &t.large};
 
     t.flags = q->flags;
@@ -69,6 +71,8 @@ static int take_option(void *user, int option, const char *value)
 
     if (option == 'R')
         q->flags |= NBCOLL_REPRODUCIBLE;
+    else if (option == 'A')
+        q->flags |= NBCOLL_ARRIVAL_TOLERANT;
     else if (option == 'j')
         q->has_json = 1;
     else if (option == 'P')
@@ -90,12 +94,14 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"known", no_argument, NULL, 'k'},
         {"native", no_argument, NULL, 'n'},
         {"reproducible", no_argument, NULL, 'R'},
+        {"tolerant", no_argument, NULL, 'A'},
         {"alpha", required_argument, NULL, EXPLAIN_ALPHA},
         {"beta", required_argument, NULL, EXPLAIN_BETA},
         {"overhead", required_argument, NULL, EXPLAIN_OVERHEAD},
         {"gamma", required_argument, NULL, EXPLAIN_GAMMA},
         {"get", required_argument, NULL, EXPLAIN_GET},
         {"credits", required_argument, NULL, EXPLAIN_CREDITS},
+        {"progress-cores", required_argument, NULL, EXPLAIN_PROGRESS},
         {"eager", required_argument, NULL, EXPLAIN_EAGER},
         {"large", required_argument, NULL, EXPLAIN_LARGE},
         {"json", no_argument, NULL, 'j'},
@@ -121,10 +127,22 @@ static int take_arguments(question *q, int argc, char *argv[])
 
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
+/* The columns that names of algorithms take; a line has room for 60 beside the cost. */
+static int name_columns(nbcoll_operation operation)
+{
+    const nbcoll_algorithm *algorithm;
+    size_t most = 20;
+
+    for (unsigned i = 0; (algorithm = catalogue_at(operation, i)); i++)
+        most = strlen(algorithm->name) > most ? strlen(algorithm->name) : most;
+    return most < 60 ? (int)most : 60;
+}
+
 /* What the cost model says of all algorithms of the operation. */
 static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
 {
     const nbcoll_algorithm *algorithm;
+    int columns = name_columns(a->operation);
 
     printf("\nthe cost model: alpha %" PRIu32 " ns, beta %" PRIu32 " ps a byte, overhead %" PRIu32 " ns, gamma %" PRIu32
            " ps a byte, get %" PRIu32 " ns,\n                eager %zu bytes, %" PRIu32 " ps a byte more, credits %"
@@ -141,9 +159,10 @@ static void print_costs(const nbcoll_terms *t, const nbcoll_args *a)
         uint64_t ns;
         nbcoll_status status = nbcoll_predict(t, a, algorithm, &ns);
         if (status == NBCOLL_OK)
-            printf("  %-20s %14" PRIu64 " ns\n", algorithm->name, ns);
+            printf("  %-*s %14" PRIu64 " ns\n", columns, algorithm->name, ns);
         else
-            printf("  %-20s %14s\n", algorithm->name, status == NBCOLL_ERR_OP ? "not for this op" : "not known");
+            printf("  %-*s %14s\n", columns, algorithm->name,
+                   status == NBCOLL_ERR_OP ? "not for this op" : "not known");
     }
 }
 
@@ -289,7 +308,8 @@ const command command_explain = {
     "  --op O            the reduction (SUM)\n"
     "  --known           gatherv, scatterv: all ranks pass all counts\n"
     "  --native          all ranks share memory\n"
-    "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE\n"
+    "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE;\n"
+    "  --tolerant        NBCOLL_ARRIVAL_TOLERANT\n"
     "  --alpha NS, --beta PS, --overhead NS, --gamma PS, --get NS, --eager BYTES, --credits N\n"
     "                    the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta),\n"
     "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"
@@ -299,6 +319,8 @@ const command command_explain = {
     "                    where the ranks are, as in nbcoll verify: these prices are those between nodes then; inside,\n"
     "                    where ranks share memory, they are those of --native\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
+    "  --progress-cores N\n"
+    "                    drivers have so many cores beside the ranks': binomial trees are split by them\n"
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "  --tuning FILE     the rules of a tuning file\n"

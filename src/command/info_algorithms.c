@@ -23,22 +23,6 @@ static const info_idea *idea_of(const nbcoll_algorithm *algorithm)
     return idea->name ? idea : NULL;
 }
 
-/* Words, in lines of bounded length. */
-static void print_wrapped(const char *begin, const char *words)
-{
-    int used = printf("%s", begin);
-    while (*(words += strspn(words, " "))) {
-        int length = (int)strcspn(words, " ");
-        if (used && used + 1 + length > CATALOGUE_WIDTH) {
-            puts("");
-            used = 0;
-        }
-        used += printf("%s%.*s", used ? " " : "", length, words);
-        words += length;
-    }
-    puts("");
-}
-
 /* ---- who talks to whom ----------------------------------------------------------------------------------------- */
 
 /* Messages and reads by the round in which they are on their way. */
@@ -240,7 +224,7 @@ static nbcoll_status print_choice(const nbcoll_algorithm *algorithm)
         return status;
     puts("");
     command_add(text, sizeof text, *text ? "." : "Chosen by rules only.");
-    print_wrapped("", text);
+    command_print_words("", 0, CATALOGUE_WIDTH, text);
     return NBCOLL_OK;
 }
 
@@ -259,6 +243,7 @@ static void print_parameters(const nbcoll_algorithm *algorithm)
                  {NBCOLL_ALGORITHM_COUNTS, "Needs the counts of all ranks"},
                  {NBCOLL_ALGORITHM_REORDERS, "For commutative reductions"},
                  {NBCOLL_ALGORITHM_REPRODUCIBLE, "Keeps the tree of `NBCOLL_REPRODUCIBLE`"},
+                 {NBCOLL_ALGORITHM_ARRIVAL_TOLERANT, "Tolerates late arrivals (`NBCOLL_ARRIVAL_TOLERANT`)"},
                  {NBCOLL_ALGORITHM_DIFFERS, "The bits of rounded results may differ between ranks"}};
     int n = 0;
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
@@ -276,9 +261,11 @@ nbcoll_status info_algorithms(void)
         for (unsigned i = 0; (algorithm = catalogue_at((nbcoll_operation)operation, i)); i++) {
             const info_idea *idea = idea_of(algorithm);
             printf("\n### %s %s\n\n", nbcoll_operation_name((nbcoll_operation)operation), algorithm->name);
-            print_wrapped("", idea ? idea->idea : "");
-            if (idea && *idea->source)
-                print_wrapped("\nSource:", idea->source);
+            command_print_words("", 0, CATALOGUE_WIDTH, idea ? idea->idea : "");
+            if (idea && *idea->source) {
+                puts("");
+                command_print_words("Source: ", 0, CATALOGUE_WIDTH, idea->source);
+            }
             print_parameters(algorithm);
             nbcoll_status status = print_costs(algorithm);
             if (status == NBCOLL_OK)

@@ -31,6 +31,23 @@ void command_add(char *text, size_t room, const char *format, ...)
     va_end(arguments);
 }
 
+void command_print_words(const char *begin, int indent, int width, const char *words)
+{
+    int used = printf("%-*s", indent, begin), is_fresh = used == indent || begin[used - 1] == ' ';
+
+    while (*(words += strspn(words, " "))) {
+        int length = (int)strcspn(words, " ");
+        if (!is_fresh && used + 1 + length > width) {
+            used = printf("\n%*s", indent, "") - 1;
+            is_fresh = 1;
+        }
+        used += printf("%s%.*s", is_fresh ? "" : " ", length, words);
+        is_fresh = 0;
+        words += length;
+    }
+    puts("");
+}
+
 int command_number(const char *word, unsigned long long low, unsigned long long high, unsigned long long *out)
 {
     char *end;

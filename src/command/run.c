@@ -44,7 +44,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
                                             {"prefix", no_argument, NULL, 'p'},
                                             {"tuning", required_argument, NULL, COMMAND_TUNING},
                                             {"timeline", required_argument, NULL, 'l'},
-                                            {"agent", no_argument, NULL, 'a'},
+                                            {"agent", optional_argument, NULL, 'a'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option, status = 0;
@@ -58,7 +58,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         else if (option == 'p')
             plan->is_prefixed = 1;
         else if (option == 'a')
-            plan->has_agent = 1;
+            status = run_agent_take(plan->self, optarg, &plan->agent);
         else if (option == COMMAND_TUNING)
             plan->tuning = optarg;
         else if (option == 'l')
@@ -74,8 +74,6 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         return command_refuse(plan->self, "-n is missing: how many ranks?");
     if (optind == argc)
         return command_refuse(plan->self, "which program?");
-    if (plan->has_agent && !run_agent_is_there())
-        return command_refuse(plan->self, "--agent needs a build with the transports shm and loopback");
     plan->program = argv + optind;
     return 0;
 }
@@ -93,7 +91,7 @@ static int check_tuning(const run_plan *plan)
 static int check_limit(const run_plan *plan)
 {
     struct rlimit limit;
-    unsigned long long needed = (plan->has_agent ? 4 : 2) * (unsigned long long)plan->ranks + 16;
+    unsigned long long needed = (plan->agent ? 4 : 2) * (unsigned long long)plan->ranks + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed)
         return 0;
     command_refuse(plan->self, "%d ranks need %llu file descriptors, and the limit is %llu (ulimit -n)", plan->ranks,
@@ -221,6 +219,8 @@ const command command_run = {
         "  --agent           start a process, too, that executes what ranks have started as programs, also while a\n"
         "                    rank is stopped: for programs that ask for it (nbcoll_launch_agent). It takes a core\n"
         "                    while there is something to do\n"
+        "  --agent=verbs     the same over queue pairs of an RDMA device, all of them that process's own;\n"
+        "                    --agent=verbs:DEVICES names it, as nbcoll_verbs_config.device does. Needs nbcoll_verbs\n"
         "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
         "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"

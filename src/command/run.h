@@ -41,10 +41,11 @@ void run_bind_free(run_binding *binding);
 
 typedef struct run_agent run_agent;
 
-/* Is it there in this build? */
-int run_agent_is_there(void);
-/* Before the ranks start. Null and errno on failure. */
-run_agent *run_agent_start(int ranks);
+/* Takes what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. 0, or COMMAND_USAGE after
+ * naming what is wrong, or not in this build. */
+int run_agent_take(const command *self, const char *value, const char **over);
+/* Before the ranks start; returns when it has what programs go over. Null after saying why not. */
+run_agent *run_agent_start(const command *self, int ranks, const char *over);
 /* Its process; 0: it has ended, or there is none. */
 pid_t run_agent_process(const run_agent *agent);
 void run_agent_has_ended(run_agent *agent);
@@ -54,13 +55,17 @@ int run_agent_give(const run_agent *agent, int rank);
 void run_agent_given(run_agent *agent, int rank);
 void run_agent_free(run_agent *agent);
 
+/* run_agent_verbs.c, where nbcoll_verbs is built: opens the ends of all ranks over these devices, or, without a name,
+ * over the first one. What lacks is also said to `host`'s log. */
+nbcoll_status run_agent_verbs(int ranks, const char *devices, const nbcoll_host *host, nbcoll_endpoint *end[]);
+
 /* ---- run_launch.c: the ranks from their start to their end ----------------------------------------------------- */
 
 typedef struct run_plan {
     const command *self;
     int ranks;
     int is_prefixed;
-    int has_agent;
+    const char *agent; /* what its programs go over; null: there is none */
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */

@@ -368,10 +368,8 @@ static int run_ranks(launch *l)
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : now() + plan->timeout;
-    if (plan->has_agent && !(l->agent = run_agent_start(plan->ranks))) {
-        command_refuse(plan->self, "--agent: %s", strerror(errno));
+    if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent)))
         return COMMAND_FAILED;
-    }
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))
             stop(l, status, SIGTERM);

@@ -181,22 +181,6 @@ static nbcoll_status draw(const picture *p, nbcoll_case *c)
     return status;
 }
 
-/* What programs do, as a graph. */
-static nbcoll_status draw_programs(const picture *p, const nbcoll_program *const programs[], size_t n)
-{
-    nbcoll_schedule **does = calloc(n, sizeof *does);
-    nbcoll_host host = command_host(p->self);
-    nbcoll_status status = does ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
-    for (size_t i = 0; i < n && !status; i++)
-        status = nbcoll_program_schedule(programs[i], &host, &does[i]);
-    if (!status)
-        status = nbcoll_show_dot((const nbcoll_schedule *const *)does, n, command_write, stdout);
-    for (size_t i = 0; does && i < n; i++)
-        nbcoll_schedule_free(does[i]);
-    free(does);
-    return status;
-}
-
 /* The same ranks as programs. */
 static int print_programs(const picture *p, nbcoll_case *c)
 {
@@ -211,7 +195,7 @@ static int print_programs(const picture *p, nbcoll_case *c)
     if (status)
         command_refuse(p->self, "%s", why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     if (!status && p->dot)
-        status = draw_programs(p, (const nbcoll_program *const *)programs, (size_t)n);
+        status = nbcoll_show_programs_dot((const nbcoll_program *const *)programs, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
         status = nbcoll_show_program(programs[i], command_write, stdout);
     for (int i = 0; programs && i < n; i++)
@@ -268,8 +252,8 @@ const command command_show = {
     "  --format text     a line for each step (the default)\n"
     "  --format dot      a graph, for dot -Tsvg\n"
     "  --program         instead, what a network card or an agent would be given for it: the tasks of queue pairs and\n"
-    "                    management queues (as a graph: its steps, in the order that it keeps); or why it\n"
-    "                    cannot be offloaded\n"
+    "                    management queues (as a graph: a column for each queue); or why it cannot be\n"
+    "                    offloaded\n"
     "  --svg FILE        instead, a drawing of all ranks: messages round by round, and what ranks copy and combine;\n"
     "                    with --rank, of what that rank has a part in\n",
     run,

@@ -133,6 +133,11 @@ static nbcoll_status play_card(const sim_card *card, const nbcoll_algorithm *alg
         status = command_programs(card->self, algorithm, at, 0, at->ranks, program, &out->why);
     if (status == NBCOLL_OK)
         status = play_programs(card, (const nbcoll_program *const *)program, at->ranks, compute, rank, out);
+    if (status == NBCOLL_ERR_UNSUPPORTED && out->why.reason == NBCOLL_REFUSAL_NONE) {
+        out->why.reason = NBCOLL_REFUSAL_BLOCKS;
+        snprintf(out->why.text, sizeof out->why.text, "%s: a simulated card is not told how long its blocks are",
+                 algorithm->name);
+    }
     for (size_t i = 0; program && i < ranks; i++)
         nbcoll_program_free(program[i]);
     free(compute);

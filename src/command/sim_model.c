@@ -131,9 +131,11 @@ void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_
     terms->eager = eager;
     terms->get_ns = terms->eager_ps = terms->credits = terms->shelf = 0; /* the simulator knows none of them */
     terms->fetch_ns = clip(inside->latency);
+    terms->table_ns = model->table ? clip(model->table) : 1; /* 0 would not be nothing, but five posts */
     terms->nodes = nodes;
     terms->interfaces = nodes->count > 1 ? model->interfaces : 0;
     terms->gap_ns = is_shared ? gap : 0;
+    terms->progress_cores = model->pool ? model->progress : 0;
     terms->inside = level_of(model, inside, eager);
     if (model->domain.latency || model->domain.byte)
         terms->domain = level_of(model, &model->domain, eager);

@@ -6,7 +6,7 @@
 
 #include "sim.h"
 
-enum { COLUMNS = 80, INDENT = 2 };
+enum { SIM_BELOW = 2 }; /* characters before what stands below a row */
 
 void sim_print_name(const char *name)
 {
@@ -26,17 +26,6 @@ void sim_print_us(uint64_t ns, int width)
 
 void sim_print_below(const char *text)
 {
-    size_t used = 0;
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        if (used && used + 1 + length > COLUMNS) {
-            putchar('\n');
-            used = 0;
-        }
-        printf("%*s%.*s", used ? 1 : INDENT, "", (int)length, text);
-        used += (used ? 1 : INDENT) + length;
-        text += length + (text[length] == ' ');
-    }
-    if (used)
-        putchar('\n');
+    if (*text)
+        command_print_words("", SIM_BELOW, COMMAND_COLUMNS, text);
 }

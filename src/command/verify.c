@@ -370,8 +370,11 @@ static int verify_all(verification *v)
     verify_coverage coverage;
     verify_cover(&v->cases, &v->proved, &v->possible, &coverage);
     command_bar_clear(&v->bar);
-    if (!v->has_json && !status && !v->refuted)
-        printf("\ncovered: %s\nnot covered: %s\n", coverage.covered, coverage.left_out);
+    if (!v->has_json && !status && !v->refuted) {
+        puts("");
+        command_print_words("covered: ", 0, COMMAND_COLUMNS, coverage.covered);
+        command_print_words("not covered: ", 0, COMMAND_COLUMNS, coverage.left_out);
+    }
     if (v->has_json) {
         json_t *all = json_pack("{s:i, s:[i,i], s:s, s:s, s:o}", "abi", (int)NBCOLL_ABI, "ranks", v->cases.fewest,
                                 v->cases.most, "covered", coverage.covered, "not_covered", coverage.left_out,

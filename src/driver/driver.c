@@ -168,19 +168,6 @@ nbcoll_status nbcoll_driver_stop(nbcoll_driver *d)
     return NBCOLL_OK;
 }
 
-/* Acquire: sees all that the thread has done. */
-static void nbcolli_driver_join(nbcoll_driver *d)
-{
-    uint32_t state;
-
-    for (uint64_t looks = 1; (state = atomic_load_explicit(&d->thread, memory_order_acquire)) == NBCOLLI_DRIVER_THREAD;
-         looks++)
-        if (d->host.pause)
-            d->host.pause(d->host.user, looks);
-        else
-            nbcolli_word_sleep(&d->thread, state, 10000000);
-}
-
 nbcoll_status nbcoll_driver_free(nbcoll_driver *d)
 {
     nbcoll_status s = d ? nbcolli_driver_enter(d) : NBCOLL_OK;

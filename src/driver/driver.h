@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t */
 #endif
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -35,6 +36,8 @@ struct nbcoll_driver {
     /* Under the lock. */
     nbcoll_context **context; /* [count] */
     size_t count, room;
+    pthread_t own; /* of the C library, not the host's, where is_own: to be joined */
+    int is_own;
     uint64_t left; /* of contexts that are not in it any more */
 
     /* The runner adds; anybody reads. */
@@ -48,6 +51,9 @@ nbcoll_status nbcolli_driver_check(const nbcoll_driver *d);
 nbcoll_status nbcolli_driver_lock(nbcoll_driver *d);
 nbcoll_status nbcolli_driver_enter(nbcoll_driver *d);
 void nbcolli_driver_unlock(nbcoll_driver *d);
+
+/* Acquire: waits for the end of the thread that nbcoll_driver_start had made, and sees all that it has done. */
+void nbcolli_driver_join(nbcoll_driver *d);
 
 /* Between two looks, of which this is the looks-th in vain. */
 void nbcolli_driver_pause(const nbcoll_driver *d, uint64_t looks);

@@ -14,6 +14,9 @@
 #define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
 #define NBCOLLI_DRIVER_LOOKS 8u  /* in vain, then it yields between them */
 #define NBCOLLI_DRIVER_DEAF 1000000u   /* ns: the same where nothing wakes it */
+#define NBCOLLI_DRIVER_SLICE 1000000u  /* ns: who has the core for so long computes there */
+#define NBCOLLI_DRIVER_KEEPS 1000000000u /* ns: so long it then does not yield again */
+#define NBCOLLI_DRIVER_SHORT 10000u      /* ns: and spins no longer before it sleeps */
 
 /* ---- working ----------------------------------------------------------------------------------------------------- */
 
@@ -102,23 +105,55 @@ static nbcoll_status nbcolli_driver_is_over(nbcoll_driver *d, uint64_t now, uint
     return now >= deadline ? NBCOLL_ERR_TIMEOUT : NBCOLL_PENDING;
 }
 
+/* What a run knows. */
+typedef struct nbcolli_driver_view {
+    uint64_t now, worked; /* worked: when something moved last */
+    uint64_t looks;       /* since then, in vain */
+    uint64_t keeps;       /* a time: till then it does not yield */
+    int has_yielded;      /* since the last look */
+} nbcolli_driver_view;
+
+static void nbcolli_driver_look(nbcoll_driver *d, nbcolli_driver_view *v)
+{
+    int moved = nbcolli_driver_work(d);
+    uint64_t now = nbcolli_now(&d->host);
+
+    if (v->has_yielded && !moved && now - v->now >= NBCOLLI_DRIVER_SLICE)
+        v->keeps = now + NBCOLLI_DRIVER_KEEPS;
+    v->has_yielded = 0;
+    v->looks = moved ? 0 : v->looks + 1;
+    v->worked = moved ? now : v->worked;
+    v->now = now;
+}
+
+/* Shall it look once more before it sleeps? Between looks it yields, since others may share its core. But a thread that
+ * computes there keeps the core for its slice, while a wake-up would interrupt it: so then it sleeps early. */
+static int nbcolli_driver_looks_on(nbcoll_driver *d, nbcolli_driver_view *v)
+{
+    int keeps = v->now < v->keeps;
+    uint64_t idle = v->now - v->worked;
+
+    if (idle >= d->spin_ns || (keeps && idle >= NBCOLLI_DRIVER_SHORT))
+        return 0;
+    v->has_yielded = !keeps && v->looks >= NBCOLLI_DRIVER_LOOKS;
+    nbcolli_driver_pause(d, v->has_yielded ? UINT64_MAX : 1);
+    return 1;
+}
+
 static nbcoll_status nbcolli_driver_loop(nbcoll_driver *d, uint64_t deadline)
 {
-    uint64_t now = nbcolli_now(&d->host), worked = now, looks = 0;
+    nbcolli_driver_view v = {.now = nbcolli_now(&d->host)};
     nbcoll_status s;
 
-    while ((s = nbcolli_driver_is_over(d, now, deadline)) == NBCOLL_PENDING) {
-        int moved = nbcolli_driver_work(d);
-        now = nbcolli_now(&d->host);
-        looks = moved ? 0 : looks + 1;
-        if (moved)
-            worked = now;
-        else if (d->host.pause)
-            d->host.pause(d->host.user, looks);
-        else if (now - worked < d->spin_ns)
-            nbcolli_driver_pause(d, looks < NBCOLLI_DRIVER_LOOKS ? 1 : UINT64_MAX); /* others may share its core */
-        else if (nbcolli_driver_sleep(d, deadline))
-            worked = now = nbcolli_now(&d->host);
+    v.worked = v.now;
+    while ((s = nbcolli_driver_is_over(d, v.now, deadline)) == NBCOLL_PENDING) {
+        nbcolli_driver_look(d, &v);
+        if (!v.looks)
+            continue;
+        if (d->host.pause)
+            d->host.pause(d->host.user, v.looks);
+        else if (!nbcolli_driver_looks_on(d, &v) && nbcolli_driver_sleep(d, deadline))
+            v.worked = v.now = nbcolli_now(&d->host);
     }
     return s;
 }
@@ -176,16 +211,28 @@ static void *nbcolli_driver_thread_main(void *argument)
 /* By the C library. Signals are for the program's threads. */
 static nbcoll_status nbcolli_driver_spawn(nbcoll_driver *d)
 {
-    pthread_t thread;
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&thread, NULL, nbcolli_driver_thread_main, d);
+    d->is_own = pthread_create(&d->own, NULL, nbcolli_driver_thread_main, d) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (why == 0)
-        pthread_detach(thread);
-    return why == 0 ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    return d->is_own ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+void nbcolli_driver_join(nbcoll_driver *d)
+{
+    uint32_t state;
+
+    for (uint64_t looks = 1; (state = atomic_load_explicit(&d->thread, memory_order_acquire)) == NBCOLLI_DRIVER_THREAD;
+         looks++)
+        if (d->host.pause)
+            d->host.pause(d->host.user, looks);
+        else
+            nbcolli_word_sleep(&d->thread, state, 10000000);
+    if (d->is_own)
+        pthread_join(d->own, NULL); /* it is at its end: what follows may fork, or unload the library */
+    d->is_own = 0;
 }
 
 nbcoll_status nbcoll_driver_start(nbcoll_driver *d)
@@ -198,6 +245,7 @@ nbcoll_status nbcoll_driver_start(nbcoll_driver *d)
     if (before == NBCOLLI_DRIVER_THREAD || atomic_load_explicit(&d->runner, memory_order_relaxed))
         s = NBCOLL_ERR_BUSY;
     else {
+        nbcolli_driver_join(d); /* one that was stopped */
         atomic_store_explicit(&d->thread, NBCOLLI_DRIVER_THREAD, memory_order_relaxed);
         s = d->host.spawn ? d->host.spawn(d->host.user, nbcolli_driver_main, d) : nbcolli_driver_spawn(d);
         if (s != NBCOLL_OK)

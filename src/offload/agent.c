@@ -59,12 +59,12 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
 
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
-                                         const void *recv)
+static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
+                                         const void *const buffer[2])
 {
     if (p->info.rank != a->rank || p->info.ranks != a->ranks)
         return NBCOLL_ERR_RANK;
-    if ((!send && p->info.extent[NBCOLL_BUFFER_SEND]) || (!recv && p->info.extent[NBCOLL_BUFFER_RECV]))
+    if ((!buffer[0] && extent[NBCOLL_BUFFER_SEND]) || (!buffer[1] && extent[NBCOLL_BUFFER_RECV]))
         return NBCOLL_ERR_BUFFER;
     if (p->info.eager != a->config.eager)
         return NBCOLL_ERR_CONFIG;
@@ -74,14 +74,14 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
 }
 
 /* *why becomes what another process says of program and buffers. */
-static nbcoll_status nbcolli_agent_ask(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
-                                       const void *recv, nbcoll_refusal *why)
+static nbcoll_status nbcolli_agent_ask(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
+                                       const void *const buffer[2], nbcoll_refusal *why)
 {
-    nbcoll_status status = nbcolli_agent_check(a, p, send, recv);
+    nbcoll_status status = nbcolli_agent_check(a, p, extent, buffer);
     *why = (nbcoll_refusal){.size = sizeof *why};
     if (status != NBCOLL_OK || !a->attached)
         return status;
-    why->reason = nbcolli_attached_refuses(a, p, send, recv, &why->needed, &why->allowed);
+    why->reason = nbcolli_attached_refuses(a, p, extent, buffer, &why->needed, &why->allowed);
     if (why->reason == NBCOLL_REFUSAL_NONE)
         return NBCOLL_OK;
     why->rank = a->rank;
@@ -93,12 +93,13 @@ static nbcoll_status nbcolli_agent_ask(const nbcoll_agent *a, const nbcoll_progr
 nbcoll_status nbcoll_agent_takes(const nbcoll_agent *a, const nbcoll_program *program, const void *send,
                                  const void *recv, nbcoll_refusal *why)
 {
+    const void *const buffer[2] = {send, recv};
     nbcoll_refusal said;
     if (!a || !program)
         return NBCOLL_ERR_NULL;
     if (why && why->size < sizeof why->size)
         return NBCOLL_ERR_CONFIG;
-    nbcoll_status status = nbcolli_agent_ask(a, program, send, recv, &said);
+    nbcoll_status status = nbcolli_agent_ask(a, program, program->info.extent, buffer, &said);
     if (why) {
         said.size = why->size;
         memcpy(why, &said, why->size < sizeof said ? why->size : sizeof said);
@@ -106,11 +107,18 @@ nbcoll_status nbcoll_agent_takes(const nbcoll_agent *a, const nbcoll_program *pr
     return status;
 }
 
+static void nbcolli_agent_run_free(nbcoll_agent *a, nbcoll_program_run *r)
+{
+    nbcolli_agent_let_go(a, &r->own);
+    nbcolli_free(&a->host, r, r->bytes);
+}
+
 /* Memory for a run: of one that has been reported, if there is one as large, so that starting the same programs again
  * and again allocates nothing. Of those that are too small one goes, so that there are never more than were open at
  * once. */
-static char *nbcolli_agent_run_block(nbcoll_agent *a, size_t *bytes)
+static char *nbcolli_agent_run_block(nbcoll_agent *a, size_t *bytes, nbcolli_agent_kept *own)
 {
+    *own = (nbcolli_agent_kept){.at = NULL};
     if (!a->spare)
         a->spare = atomic_exchange_explicit(&a->swept, NULL, memory_order_acquire); /* the agent is done with them */
     for (nbcoll_program_run **at = &a->spare; *at; at = &(*at)->next) {
@@ -118,13 +126,14 @@ static char *nbcolli_agent_run_block(nbcoll_agent *a, size_t *bytes)
         if (found->bytes < *bytes)
             continue;
         *bytes = found->bytes;
+        *own = found->own;
         *at = found->next;
         return (char *)found;
     }
     if (a->spare) {
         nbcoll_program_run *small = a->spare;
         a->spare = small->next;
-        nbcolli_free(&a->host, small, small->bytes);
+        nbcolli_agent_run_free(a, small);
     }
     return nbcolli_alloc(&a->host, *bytes, 64);
 }
@@ -134,9 +143,11 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     size_t head = nbcolli_lines(sizeof(nbcoll_program_run)),
            eager = nbcolli_lines(p->info.buffers * sizeof(nbcolli_agent_buffer));
     size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
-           at = nbcolli_lines(p->info.queues * sizeof(uint32_t));
-    size_t tables = head + eager + lines + at, bytes = tables + p->info.extent[NBCOLL_BUFFER_SCRATCH];
-    char *block = nbcolli_agent_run_block(a, &bytes);
+           at = nbcolli_lines(p->info.queues * sizeof(uint32_t)),
+           blocks = nbcolli_lines(((size_t)p->info.blocks[0] + p->info.blocks[1]) * sizeof(nbcoll_region));
+    size_t tables = head + eager + lines + at + blocks, bytes = tables + p->info.extent[NBCOLL_BUFFER_SCRATCH];
+    nbcolli_agent_kept own;
+    char *block = nbcolli_agent_run_block(a, &bytes, &own);
     if (!block)
         return NULL;
     memset(block, 0, tables);
@@ -145,9 +156,12 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->p = p;
     r->pairs = p->info.queues - p->info.management;
     r->bytes = bytes;
+    r->own = own;
     r->eager = (nbcolli_agent_buffer *)(void *)(block + head);
     r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
     r->at = (uint32_t *)(void *)(block + head + eager + lines);
+    r->block[0] = (nbcoll_region *)(void *)(block + head + eager + lines + at);
+    r->block[1] = r->block[0] + p->info.blocks[0];
     r->base[NBCOLL_BUFFER_SCRATCH] = block + tables;
     r->status = NBCOLL_PENDING;
     atomic_init(&r->state, NBCOLLI_AGENT_WAITING);
@@ -157,22 +171,37 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
 nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
                                  nbcoll_program_run **out)
 {
+    return nbcoll_agent_start_bound(a, program, send, recv, NULL, NULL, out);
+}
+
+nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                       nbcoll_bind *bind, void *user, nbcoll_program_run **out)
+{
+    const nbcolli_binding binding = {bind, user};
+    const void *const buffer[2] = {send, recv};
+    size_t extent[3];
     if (!a || !program || !out)
         return NBCOLL_ERR_NULL;
-    nbcoll_refusal why;
-    nbcoll_status status = nbcolli_agent_ask(a, program, send, recv, &why);
+    nbcoll_refusal why = {.reason = NBCOLL_REFUSAL_NONE};
+    nbcoll_status status = nbcolli_bound_extent(program, &binding, extent);
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_ask(a, program, extent, buffer, &why);
     if (status != NBCOLL_OK) {
         if (why.reason != NBCOLL_REFUSAL_NONE && a->host.log)
             a->host.log(a->host.user, status, why.text);
         return status;
     }
     if (a->attached)
-        return nbcolli_attached_start(a, program, send, recv, out);
+        return nbcolli_attached_start(a, program, buffer, &binding, out);
     nbcoll_program_run *r = nbcolli_agent_run_new(a, program);
     if (!r)
         return NBCOLL_ERR_MEMORY;
     r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)send; /* only read */
     r->base[NBCOLL_BUFFER_RECV] = recv;
+    memcpy(r->extent, extent, sizeof r->extent);
+    for (int is_recv = 0; is_recv < 2; is_recv++)
+        for (uint32_t i = 0; i < program->info.blocks[is_recv]; i++)
+            r->block[is_recv][i] = bind(user, is_recv, (int)i);
     r->set = (uint32_t)(a->started++ % a->config.in_flight);
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
@@ -372,7 +401,7 @@ static void nbcolli_agent_runs_free(nbcoll_agent *a)
         while (lists[i]) {
             nbcoll_program_run *r = lists[i];
             lists[i] = r->next;
-            nbcolli_free(&a->host, r, r->bytes);
+            nbcolli_agent_run_free(a, r);
         }
 }
 
@@ -387,6 +416,8 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
         return NBCOLL_OK;
     }
     nbcolli_agent_lines_close(a);
+    for (int i = 0; i < 2; i++)
+        nbcolli_agent_let_go(a, &a->kept[i]);
     atomic_store_explicit(&a->failed, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
     nbcolli_agent_take_handed(a);
     nbcolli_agent_sweep(a);

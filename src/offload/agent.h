@@ -8,6 +8,13 @@
 #include "nbcoll/transport.h"
 #include "offload.h"
 
+/* Memory that is registered for longer than a program. */
+typedef struct nbcolli_agent_kept {
+    char *at;
+    size_t bytes; /* 0: there is none */
+    nbcoll_registration registered;
+} nbcolli_agent_kept;
+
 /* A queue pair that it keeps. */
 typedef struct nbcolli_agent_line {
     struct nbcolli_agent_line *next;
@@ -38,15 +45,18 @@ typedef enum nbcolli_agent_state {
     NBCOLLI_AGENT_REPORTED
 } nbcolli_agent_state;
 
-/* One block of memory, but for the scratch memory behind it. */
+/* One block of memory, with the scratch memory behind it. */
 struct nbcoll_program_run {
     struct nbcoll_program_run *next; /* the one started before; in the agent's list the one after */
     nbcoll_agent *agent;
     const nbcoll_program *p;
     size_t bytes;
+    nbcolli_agent_kept own;    /* all of it, once a program had scratch memory there; ends with the block */
     char *base[3];             /* send, receive, scratch */
+    size_t extent[3];          /* bytes of these that it touches, with its blocks */
+    nbcoll_region *block[2];   /* [p->info.blocks]: where they are bound to */
     nbcoll_registration registered[3]; /* of these, where memory is to be registered */
-    uint32_t registrations;            /* so many of them there are, or are needless */
+    uint32_t registrations;            /* bits: those of the first two that end with the run */
     nbcolli_agent_buffer *eager;       /* [p->info.buffers] */
     nbcolli_agent_line **line; /* [p->info.queues] */
     uint32_t *at;              /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
@@ -56,6 +66,22 @@ struct nbcoll_program_run {
 };
 
 typedef struct nbcolli_attached nbcolli_attached;
+
+/* Where the blocks of a start lie; `bind` may be null. */
+typedef struct nbcolli_binding {
+    nbcoll_bind *bind;
+    void *user;
+} nbcolli_binding;
+
+/* bound.c: what a start touches of the buffers. ERR_NULL, ERR_ARGUMENT, ERR_COUNT: see nbcoll_agent_start_bound. */
+nbcoll_status nbcolli_bound_extent(const nbcoll_program *p, const nbcolli_binding *b, size_t extent[3]);
+/* The same bytes with a place, if they are a bound block. */
+static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nbcoll_task_bytes bytes)
+{
+    if (b->bind && nbcolli_is_block(bytes.region.at))
+        bytes.region = b->bind(b->user, nbcolli_is_recv_block(bytes.region.at), (int)bytes.region.at.offset);
+    return bytes;
+}
 
 struct nbcoll_agent {
     nbcoll_host host;
@@ -68,6 +94,7 @@ struct nbcoll_agent {
     int poller;                 /* the rank's: where it looks at the bell; -1: it does not */
     nbcoll_offload call;
     const nbcoll_bulk *memory; /* registers it; null: that is needless */
+    nbcolli_agent_kept kept[2];
     nbcolli_agent_line *lines;
     nbcoll_program_run *runs, **runs_end; /* in order */
     uint64_t started;                     /* the starter's */
@@ -93,6 +120,10 @@ void nbcolli_agent_pairs_close(nbcoll_agent *a);
 void nbcolli_agent_lines_close(nbcoll_agent *a);
 
 /* agent_run.c */
+/* Registers memory in which buffers of programs will lie, twice at most, before any program. Where that is refused,
+ * programs register what they name. */
+void nbcolli_agent_keep(nbcoll_agent *a, void *memory, size_t bytes);
+void nbcolli_agent_let_go(nbcoll_agent *a, nbcolli_agent_kept *k);
 /* Posts all of a program. */
 nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r);
 /* Ends the registrations of its buffers. */
@@ -105,10 +136,10 @@ void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
 
 /* attached.c: what the functions of offload.h do where another process executes. */
 /* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */
-nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
-                                             const void *recv, uint64_t *needed, uint64_t *allowed);
-nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *send, void *recv,
-                                   nbcoll_program_run **out);
+nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
+                                               const void *const buffer[2], uint64_t *needed, uint64_t *allowed);
+nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
+                                     const nbcolli_binding *binding, nbcoll_program_run **out);
 nbcoll_status nbcolli_attached_test(nbcoll_program_run *r);
 int nbcolli_attached_has_ended(const nbcoll_program_run *r);
 /* For a rank that is about to sleep, and is awake again. */

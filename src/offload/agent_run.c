@@ -3,6 +3,14 @@
 #include "../reduce/reduce.h"
 #include "agent.h"
 
+/* Bytes as they lie in this run: where they have been bound to. */
+static nbcoll_task_bytes nbcolli_agent_bytes(const nbcoll_program_run *r, nbcoll_task_bytes b)
+{
+    if (nbcolli_is_block(b.region.at))
+        b.region = r->block[nbcolli_is_recv_block(b.region.at)][b.region.at.offset];
+    return b;
+}
+
 static void *nbcolli_agent_place(const nbcoll_program_run *r, const nbcoll_task_bytes *b)
 {
     if (!b->region.bytes)
@@ -20,12 +28,13 @@ static const nbcoll_registration *nbcolli_agent_local(const nbcoll_program_run *
 
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t)
 {
-    size_t bytes = t->write.region.bytes;
-    void *to = nbcolli_agent_place(r, &t->write), *left = nbcolli_agent_place(r, &t->read[0]);
+    nbcoll_task_bytes write = nbcolli_agent_bytes(r, t->write), read = nbcolli_agent_bytes(r, t->read[0]);
+    size_t bytes = write.region.bytes;
+    void *to = nbcolli_agent_place(r, &write), *left = nbcolli_agent_place(r, &read);
     if (t->read[1].region.bytes)
         nbcolli_reduce(t->reduction, to, left, nbcolli_agent_place(r, &t->read[1]),
                        bytes / nbcolli_packed_size(t->reduction.type));
-    else
+    else if (bytes)
         memcpy(to, left, bytes);
 }
 
@@ -38,17 +47,17 @@ static nbcoll_status nbcolli_agent_post_receives(nbcoll_agent *a, nbcoll_program
     nbcolli_agent_line *line = r->line[queue];
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t i = 0; i < q->receive_count && status == NBCOLL_OK; i++) {
-        const nbcoll_task_bytes *to = &q->receives[i].write;
+        const nbcoll_task_bytes to = nbcolli_agent_bytes(r, q->receives[i].write);
         if (q->kind == NBCOLL_QUEUE_BULK) {
             nbcoll_posting p = {.kind = NBCOLL_POSTING_RECEIVE,
-                                .memory = nbcolli_agent_place(r, to),
-                                .bytes = to->region.bytes,
-                                .local = nbcolli_agent_local(r, to)};
+                                .memory = nbcolli_agent_place(r, &to),
+                                .bytes = to.region.bytes,
+                                .local = nbcolli_agent_local(r, &to)};
             status = a->call.post(a->ep, line->pair, &p);
             continue;
         }
-        if (to->eager != NBCOLL_NO_QUEUE)
-            r->eager[to->eager] =
+        if (to.eager != NBCOLL_NO_QUEUE)
+            r->eager[to.eager] =
                 (nbcolli_agent_buffer){line->memory + line->taken % a->config.depth * a->config.eager, line};
         line->taken++;
     }
@@ -75,6 +84,7 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
     uint32_t sends = 0, last = nbcolli_agent_last_send(q);
     for (uint32_t i = 0; i < q->send_count && status == NBCOLL_OK; i++) {
         const nbcoll_task *t = &q->sends[i];
+        const nbcoll_task_bytes from = nbcolli_agent_bytes(r, t->read[0]);
         nbcoll_posting p = {.kind = NBCOLL_POSTING_WAIT, .count = t->count};
         if (t->kind == NBCOLL_TASK_WAIT) /* for what its own connection clears */
             for (uint32_t k = 0; k < r->p->info.queues; k++)
@@ -82,9 +92,9 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
         else
             p = (nbcoll_posting){.kind = NBCOLL_POSTING_SEND,
                                  .signal = t->signal || i == last,
-                                 .memory = nbcolli_agent_place(r, &t->read[0]),
-                                 .bytes = t->read[0].region.bytes,
-                                 .local = nbcolli_agent_local(r, &t->read[0])};
+                                 .memory = nbcolli_agent_place(r, &from),
+                                 .bytes = from.region.bytes,
+                                 .local = nbcolli_agent_local(r, &from)};
         sends += t->kind == NBCOLL_TASK_SEND;
         status = a->call.post(a->ep, line->pair, &p);
     }
@@ -93,24 +103,74 @@ static nbcoll_status nbcolli_agent_post_sends(nbcoll_agent *a, nbcoll_program_ru
     return status;
 }
 
+/* ---- registrations --------------------------------------------------------------------------------------------- */
+
+static nbcoll_status nbcolli_agent_register_kept(nbcoll_agent *a, void *memory, size_t bytes, nbcolli_agent_kept *k)
+{
+    nbcoll_status status =
+        a->memory->register_memory(a->ep, -1, memory, bytes, NBCOLL_LOCAL_END, &k->registered);
+    if (status == NBCOLL_OK) {
+        k->at = memory;
+        k->bytes = bytes;
+    }
+    return status;
+}
+
+void nbcolli_agent_keep(nbcoll_agent *a, void *memory, size_t bytes)
+{
+    if (a->memory && bytes)
+        (void)nbcolli_agent_register_kept(a, memory, bytes, &a->kept[a->kept[0].bytes != 0]);
+}
+
+void nbcolli_agent_let_go(nbcoll_agent *a, nbcolli_agent_kept *k)
+{
+    if (k->bytes && a->memory->deregister_memory)
+        a->memory->deregister_memory(a->ep, &k->registered);
+    k->bytes = 0;
+}
+
+/* The one that has the memory; null: none has. */
+static const nbcolli_agent_kept *nbcolli_agent_kept_of(const nbcoll_agent *a, const char *memory, size_t bytes)
+{
+    for (int i = 0; i < 2; i++) {
+        const nbcolli_agent_kept *k = &a->kept[i];
+        uintptr_t at = (uintptr_t)memory, base = (uintptr_t)k->at; /* as numbers: it may lie anywhere */
+        if (at >= base && bytes <= k->bytes && at - base <= k->bytes - bytes)
+            return k;
+    }
+    return NULL;
+}
+
 static nbcoll_status nbcolli_agent_register(nbcoll_agent *a, nbcoll_program_run *r)
 {
     nbcoll_status status = NBCOLL_OK;
-    for (; a->memory && r->registrations < 3 && status == NBCOLL_OK; r->registrations += status == NBCOLL_OK) {
-        uint32_t i = r->registrations;
-        size_t bytes = r->p->info.extent[i];
-        if (bytes)
+    if (!a->memory)
+        return NBCOLL_OK;
+    if (r->extent[NBCOLL_BUFFER_SCRATCH] && !r->own.bytes)
+        status = nbcolli_agent_register_kept(a, r, r->bytes, &r->own);
+    r->registered[NBCOLL_BUFFER_SCRATCH] = r->own.registered;
+    for (int i = 0; i < 2 && status == NBCOLL_OK; i++) {
+        size_t bytes = r->extent[i];
+        const nbcolli_agent_kept *k = bytes ? nbcolli_agent_kept_of(a, r->base[i], bytes) : NULL;
+        if (k)
+            r->registered[i] = k->registered;
+        else if (bytes) {
             status = a->memory->register_memory(a->ep, -1, r->base[i], bytes, NBCOLL_LOCAL_END, &r->registered[i]);
+            r->registrations |= (uint32_t)(status == NBCOLL_OK) << i;
+        }
     }
     return status;
 }
 
 void nbcolli_agent_deregister(nbcoll_agent *a, nbcoll_program_run *r)
 {
-    while (r->registrations > 0)
-        if (r->p->info.extent[--r->registrations] && a->memory->deregister_memory)
-            a->memory->deregister_memory(a->ep, &r->registered[r->registrations]);
+    for (int i = 0; i < 2; i++)
+        if (r->registrations >> i & 1 && a->memory->deregister_memory)
+            a->memory->deregister_memory(a->ep, &r->registered[i]);
+    r->registrations = 0;
 }
+
+/* ---- beginning ------------------------------------------------------------------------------------------------- */
 
 nbcoll_status nbcolli_agent_begin(nbcoll_agent *a, nbcoll_program_run *r)
 {

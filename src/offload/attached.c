@@ -191,17 +191,16 @@ uint64_t nbcolli_attached_tables(const nbcoll_agent *a, const nbcoll_program *p,
     return nbcolli_letter_bytes(p);
 }
 
-nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const void *send,
-                                             const void *recv, uint64_t *needed, uint64_t *allowed)
+nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
+                                               const void *const buffer[2], uint64_t *needed, uint64_t *allowed)
 {
     const nbcolli_attached *m = a->attached;
-    const void *buffer[2] = {send, recv};
     *needed = nbcolli_attached_tables(a, p, allowed);
     if (*needed > *allowed)
         return NBCOLL_REFUSAL_TABLES;
     *allowed = m->shape.copied;
     for (int i = 0; i < 2; i++) {
-        *needed = p->info.extent[i];
+        *needed = extent[i];
         if (*needed > *allowed && nbcolli_attached_where(m, buffer[i], *needed) == NBCOLLI_DESK_COPY)
             return NBCOLL_REFUSAL_MEMORY;
     }
@@ -213,7 +212,7 @@ nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbco
 static void nbcolli_attached_place(nbcolli_attached *m, nbcolli_desk_slot *slot, const nbcoll_program_run *r)
 {
     for (int i = 0; i < 2; i++) {
-        size_t bytes = r->p->info.extent[i];
+        size_t bytes = r->extent[i];
         slot->where[i] = nbcolli_attached_where(m, r->base[i], bytes);
         slot->offset[i] = slot->where[i] == NBCOLLI_DESK_SEGMENT ? (uint64_t)(r->base[i] - m->segment) : 0;
         if (slot->where[i] == NBCOLLI_DESK_COPY)
@@ -228,8 +227,8 @@ static void nbcolli_attached_wake(const nbcolli_attached *m)
         nbcolli_desk_ring(m->socket);
 }
 
-nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *send, void *recv,
-                                   nbcoll_program_run **out)
+nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
+                                     const nbcolli_binding *binding, nbcoll_program_run **out)
 {
     nbcolli_attached *m = a->attached;
     uint32_t at = (uint32_t)(m->started % m->shape.programs);
@@ -240,11 +239,14 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
     r->agent = a;
     r->p = p;
     r->set = at;
-    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)send; /* only read */
-    r->base[NBCOLL_BUFFER_RECV] = recv;
+    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)buffer[0]; /* only read */
+    r->base[NBCOLL_BUFFER_RECV] = (char *)(uintptr_t)buffer[1];
+    nbcoll_status status = nbcolli_bound_extent(p, binding, r->extent);
+    if (status != NBCOLL_OK)
+        return status;
     nbcolli_attached_place(m, slot, r);
     slot->bytes = nbcolli_letter_bytes(p);
-    nbcolli_letter_write(p, nbcolli_desk_tables(m->desk, &m->shape, at));
+    nbcolli_letter_write(p, binding, r->extent, nbcolli_desk_tables(m->desk, &m->shape, at));
     m->started++;
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
@@ -268,7 +270,7 @@ static nbcoll_status nbcolli_attached_fetch(const nbcolli_attached *m, const nbc
     const nbcolli_desk_slot *slot = &m->desk->slot[r->set];
     if (slot->status == NBCOLL_OK && slot->where[NBCOLL_BUFFER_RECV] == NBCOLLI_DESK_COPY)
         memcpy(r->base[NBCOLL_BUFFER_RECV], nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV),
-               r->p->info.extent[NBCOLL_BUFFER_RECV]);
+               r->extent[NBCOLL_BUFFER_RECV]);
     return (nbcoll_status)slot->status;
 }
 

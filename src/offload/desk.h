@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "offload.h"
+#include "agent.h"
 
 typedef enum nbcolli_desk_state { NBCOLLI_DESK_FREE, NBCOLLI_DESK_HANDED, NBCOLLI_DESK_ENDED } nbcolli_desk_state;
 
@@ -91,7 +91,8 @@ void nbcolli_desk_unmap(void *memory, size_t bytes);
 
 /* letter.c: programs as bytes. */
 size_t nbcolli_letter_bytes(const nbcoll_program *p);
-void nbcolli_letter_write(const nbcoll_program *p, char *to);
+/* With blocks where they are bound to, so that who reads it knows of none. */
+void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, const size_t extent[3], char *to);
 /* Makes a program of bytes that another process has written, and may write to meanwhile. ERR_ARGUMENT: it names what is
  * not there; ERR_MEMORY. */
 nbcoll_status nbcolli_letter_read(const nbcoll_host *host, const char *from, size_t bytes, nbcoll_program **out);

@@ -210,6 +210,11 @@ static nbcoll_status nbcolli_emit_calc(nbcolli_plan *p, nbcoll_step step)
     const nbcoll_step_view *v = nbcolli_plan_view(p, step);
     uint32_t management = nbcolli_plan_management(p, step);
     nbcoll_task t = nbcolli_emit_new(NBCOLL_TASK_CALC, step);
+    if (v->kind == NBCOLL_COPY && nbcolli_is_block(v->write.at)) { /* nothing lies elsewhere where blocks are bound */
+        t.write.region = v->write;
+        t.read[0].region = v->read[0];
+        return nbcolli_emit_manage(p, management, t);
+    }
     if (v->kind == NBCOLL_COPY)
         return nbcolli_emit_copy(p, management, step, v->write, v->read[0]);
     t.write.region = v->write;

@@ -37,19 +37,32 @@ static char *nbcolli_letter_add(char *to, const void *from, size_t bytes)
     return to + bytes;
 }
 
-void nbcolli_letter_write(const nbcoll_program *p, char *to)
+static char *nbcolli_letter_add_tasks(char *to, const nbcolli_binding *b, const nbcoll_task *task, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        nbcoll_task bound = task[i];
+        bound.write = nbcolli_bound_bytes(b, bound.write);
+        bound.read[0] = nbcolli_bound_bytes(b, bound.read[0]);
+        to = nbcolli_letter_add(to, &bound, sizeof bound);
+    }
+    return to;
+}
+
+void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, const size_t extent[3], char *to)
 {
     nbcolli_letter_head head;
     memset(&head, 0, sizeof head);
     head.info = p->info;
+    head.info.blocks[0] = head.info.blocks[1] = 0;
+    memcpy(head.info.extent, extent, sizeof head.info.extent);
     head.tasks = nbcolli_letter_tasks(p);
     memcpy(head.name, p->name, sizeof head.name);
     to = nbcolli_letter_add(to, &head, sizeof head);
     to = nbcolli_letter_add(to, p->queue, p->info.queues * sizeof *p->queue);
     for (uint32_t i = 0; i < p->info.queues; i++) {
         const nbcoll_queue_view *q = &p->queue[i];
-        to = nbcolli_letter_add(to, q->sends, q->send_count * sizeof *q->sends);
-        to = nbcolli_letter_add(to, q->receives, q->receive_count * sizeof *q->receives);
+        to = nbcolli_letter_add_tasks(to, b, q->sends, q->send_count);
+        to = nbcolli_letter_add_tasks(to, b, q->receives, q->receive_count);
     }
     nbcolli_letter_add(to, p->copy, p->info.copies * sizeof *p->copy);
 }
@@ -160,8 +173,8 @@ static int nbcolli_letter_counts(const nbcolli_letter_head *h, size_t bytes)
     if (info->queues > bytes / sizeof(nbcoll_queue_view) || h->tasks > bytes / sizeof(nbcoll_task))
         return 0;
     return bytes == nbcolli_letter_size(info->queues, h->tasks) && info->management <= info->queues &&
-           info->copies <= h->tasks && info->buffers <= h->tasks && info->cqs <= 2 * info->queues &&
-           info->size == sizeof *info;
+           !info->blocks[0] && !info->blocks[1] && info->copies <= h->tasks && info->buffers <= h->tasks &&
+           info->cqs <= 2 * info->queues && info->size == sizeof *info;
 }
 
 /* Gives each queue its tasks: all there are. */

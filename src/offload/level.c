@@ -94,8 +94,11 @@ static nbcoll_status nbcolli_level_match(nbcolli_compile *c, int rank)
         const nbcoll_schedule *peer = c->schedules[m->peer];
         nbcoll_step mate = nbcolli_find_message(is_send ? peer->recv : peer->send, is_send ? peer->recvs : peer->sends,
                                                 rank, m->number);
-        if (mate == NBCOLL_START ||
-            nbcolli_compile_bytes(&peer->step[mate]) != nbcolli_compile_bytes(&s->step[m->step]))
+        if (mate == NBCOLL_START)
+            return NBCOLL_ERR_ARGUMENT;
+        const nbcoll_step_view *mine = &s->step[m->step], *other = &peer->step[mate];
+        if (nbcolli_compile_is_known(mine) && nbcolli_compile_is_known(other) &&
+            nbcolli_compile_bytes(mine) != nbcolli_compile_bytes(other))
             return NBCOLL_ERR_ARGUMENT;
         c->mate[c->first[rank] + m->step] = mate;
     }

@@ -45,6 +45,7 @@ typedef struct nbcolli_compile {
     const nbcoll_schedule *const *schedules;
     int ranks;
     int is_pairwise; /* every pair of ranks that talks does so both ways */
+    int is_bound;    /* some rank has blocks that get their places when it starts: then every message is a long one */
     nbcoll_refusal why;
     size_t *first;     /* [ranks + 1]: index of a rank's first step among all steps */
     uint32_t *go;      /* [all steps]: the level of its beginning; of an eager RECV, which has none, that of its SEND */
@@ -71,13 +72,19 @@ static inline int nbcolli_compile_is_message(const nbcoll_step_view *v)
 /* Of a message. */
 static inline int nbcolli_compile_is_bulk(const nbcolli_compile *c, const nbcoll_step_view *v)
 {
-    return nbcolli_compile_bytes(v) > c->config.threshold;
+    return c->is_bound || nbcolli_compile_bytes(v) > c->config.threshold;
+}
+
+/* Of a message: does its length stand in the schedule? */
+static inline int nbcolli_compile_is_known(const nbcoll_step_view *v)
+{
+    return !nbcolli_is_block(v->kind == NBCOLL_SEND ? v->read[0].at : v->write.at);
 }
 
 /* A step without tasks: it only gathers edges. */
 static inline int nbcolli_compile_is_join(const nbcoll_step_view *v)
 {
-    return !nbcolli_compile_is_message(v) && !v->write.bytes;
+    return !nbcolli_compile_is_message(v) && !v->write.bytes && !nbcolli_is_block(v->write.at);
 }
 
 /* level.c: fills `go`, `done`, `mate` and `order`. ERR_ARGUMENT: the schedules do not belong together. */

@@ -14,7 +14,7 @@ static nbcoll_status nbcolli_rank_check(nbcolli_compile *c, int rank)
             reason = NBCOLL_REFUSAL_CALL;
         else if (v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE)
             reason = NBCOLL_REFUSAL_EXPOSES;
-        else if (nbcolli_is_block(v->write.at) || nbcolli_is_block(v->read[0].at))
+        else if (nbcolli_is_packed(v->write.at) || nbcolli_is_packed(v->read[0].at))
             reason = NBCOLL_REFUSAL_BLOCKS;
         else if (v->kind == NBCOLL_REDUCE &&
                  (v->reduction.op >= NBCOLL_OP_COUNT || nbcolli_host_type(v->reduction.type)))
@@ -41,7 +41,9 @@ static nbcoll_program_info nbcolli_rank_info(const nbcolli_plan *p)
                                 .copies = p->copies,
                                 .eager = config->eager,
                                 .threshold = config->threshold,
-                                .fingerprint = p->s->fingerprint};
+                                .fingerprint = p->s->fingerprint,
+                                .blocks = {(uint32_t)p->s->extent[NBCOLL_BUFFER_SEND_BLOCK],
+                                           (uint32_t)p->s->extent[NBCOLL_BUFFER_RECV_BLOCK]}};
     for (int i = 0; i <= NBCOLL_BUFFER_SCRATCH; i++)
         info.extent[i] = p->s->extent[i];
     return info;
@@ -127,6 +129,7 @@ static nbcoll_status nbcolli_compile_open(nbcolli_compile *c)
         if (s->rank != rank || s->ranks != c->ranks)
             return NBCOLL_ERR_RANK;
         c->first[rank + 1] = c->first[rank] + s->steps;
+        c->is_bound |= nbcolli_has_blocks(s);
     }
     size_t steps = c->first[c->ranks];
     c->go = nbcolli_arena_take(&c->arena, steps, sizeof *c->go);

@@ -6,6 +6,7 @@
 #endif
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../host/wakeup.h"
@@ -20,14 +21,22 @@ typedef struct nbcolli_server_program {
     nbcoll_program_run *run; /* null: the slot is free */
 } nbcolli_server_program;
 
+/* Memory of ranks, mapped once for all that have sent it: so it is registered once, too, where their endpoints share
+ * that. */
+typedef struct nbcolli_server_segment {
+    uint64_t device, inode; /* of the file */
+    int users;              /* ranks; 0: the place is free */
+    void *memory;
+    size_t bytes;
+} nbcolli_server_segment;
+
 typedef struct nbcolli_server_rank {
     nbcoll_endpoint *ep;
     nbcoll_agent *agent;
     int socket, watch; /* -1: it has gone. The other one polls readable when the process ends; -1: nobody tells */
     int is_attached, is_cancelled;
     nbcolli_desk *desk;
-    void *segment; /* of the rank's memory; null: there is none */
-    size_t segment_bytes;
+    nbcolli_server_segment *segment; /* the rank's memory; null: there is none */
     uint64_t taken;                 /* programs, in order */
     nbcolli_server_program *program; /* [programs], by slots */
 } nbcolli_server_rank;
@@ -39,7 +48,8 @@ typedef struct nbcolli_server {
     uint32_t flags;
     uint64_t open; /* programs that have not ended */
     size_t memory;
-    struct pollfd *polls; /* [2 * count] */
+    struct pollfd *polls;            /* [2 * count] */
+    nbcolli_server_segment *segment; /* [count] */
     nbcolli_server_rank rank[];
 } nbcolli_server;
 
@@ -64,8 +74,9 @@ static void *nbcolli_server_place(const nbcolli_server *s, const nbcolli_server_
     uint64_t offset = slot->offset[buffer];
     if (where == NBCOLLI_DESK_COPY && bytes <= s->shape.copied)
         return nbcolli_desk_copy(r->desk, &s->shape, at, buffer);
-    if (where == NBCOLLI_DESK_SEGMENT && offset <= r->segment_bytes && bytes <= r->segment_bytes - offset)
-        return (char *)r->segment + offset;
+    const nbcolli_server_segment *segment = r->segment;
+    if (where == NBCOLLI_DESK_SEGMENT && segment && offset <= segment->bytes && bytes <= segment->bytes - offset)
+        return (char *)segment->memory + offset;
     return NULL;
 }
 
@@ -143,7 +154,8 @@ static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
     nbcoll_agent_close(r->agent);
     nbcoll_endpoint_close(r->ep);
     nbcolli_desk_unmap(r->desk, nbcolli_desk_bytes(&s->shape));
-    nbcolli_desk_unmap(r->segment, r->segment_bytes);
+    if (r->segment && --r->segment->users == 0)
+        nbcolli_desk_unmap(r->segment->memory, r->segment->bytes);
     if (r->watch >= 0)
         close(r->watch);
     close(r->socket);
@@ -151,8 +163,33 @@ static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
     s->left--;
 }
 
+static nbcoll_status nbcolli_server_map(nbcolli_server *s, int fd, size_t bytes, nbcolli_server_segment **out)
+{
+    nbcolli_server_segment *free = NULL;
+    struct stat file;
+    if (fstat(fd, &file) != 0)
+        return NBCOLL_ERR_TRANSPORT;
+    for (nbcolli_server_segment *g = s->segment; g < s->segment + s->count; g++) {
+        free = g->users ? free : g;
+        if (g->users && g->device == file.st_dev && g->inode == file.st_ino && g->bytes == bytes) {
+            g->users++;
+            *out = g;
+            return NBCOLL_OK;
+        }
+    }
+    nbcoll_status status = nbcolli_desk_map(fd, bytes, &free->memory); /* a rank has one at most: there is a place */
+    if (status != NBCOLL_OK)
+        return status;
+    free->device = file.st_dev;
+    free->inode = file.st_ino;
+    free->users = 1;
+    free->bytes = bytes;
+    *out = free;
+    return NBCOLL_OK;
+}
+
 /* Takes the rank's letter, if it has come. */
-static nbcoll_status nbcolli_server_attach(nbcolli_server_rank *r)
+static nbcoll_status nbcolli_server_attach(nbcolli_server *s, nbcolli_server_rank *r)
 {
     nbcolli_desk_letter l;
     int fd;
@@ -160,8 +197,10 @@ static nbcoll_status nbcolli_server_attach(nbcolli_server_rank *r)
     if (status != NBCOLL_OK)
         return status;
     if (fd >= 0 && l.segment)
-        status = nbcolli_desk_map(fd, l.segment, &r->segment);
-    r->segment_bytes = r->segment ? l.segment : 0;
+        status = nbcolli_server_map(s, fd, l.segment, &r->segment);
+    nbcolli_agent_keep(r->agent, r->desk, nbcolli_desk_bytes(&s->shape));
+    if (r->segment)
+        nbcolli_agent_keep(r->agent, r->segment->memory, r->segment->bytes);
     if (fd >= 0)
         close(fd);
     r->watch = nbcolli_desk_watch(l.pid);
@@ -178,7 +217,7 @@ static void nbcolli_server_hear(nbcolli_server *s, nbcolli_server_rank *r, const
     if (r->socket < 0)
         return;
     if (polls[0].revents && !r->is_attached)
-        status = nbcolli_server_attach(r);
+        status = nbcolli_server_attach(s, r);
     else if ((polls[0].revents || polls[1].revents) && !nbcolli_desk_hush(r->socket, r->watch))
         status = NBCOLL_ERR_PEER_LOST;
     if (status != NBCOLL_OK && status != NBCOLL_PENDING)
@@ -305,7 +344,9 @@ static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_
     size_t count = (size_t)c->count;
     size_t ranks = nbcolli_lines(sizeof(nbcolli_server) + count * sizeof(nbcolli_server_rank));
     size_t polls = nbcolli_lines(2 * count * sizeof(struct pollfd));
-    size_t programs = c->programs * sizeof(nbcolli_server_program), memory = ranks + polls + count * programs;
+    size_t segments = nbcolli_lines(count * sizeof(nbcolli_server_segment));
+    size_t programs = c->programs * sizeof(nbcolli_server_program);
+    size_t memory = ranks + polls + segments + count * programs;
     nbcolli_server *s = nbcolli_alloc(host, memory, 64);
     if (!s)
         return NULL;
@@ -318,12 +359,13 @@ static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_
     s->shape.tables = c->tables;
     s->shape.copied = c->copied;
     s->polls = (struct pollfd *)(void *)((char *)s + ranks);
+    s->segment = (nbcolli_server_segment *)(void *)((char *)s + ranks + polls);
     for (int i = 0; i < c->count; i++)
         s->rank[i] = (nbcolli_server_rank){
             .ep = c->endpoints[i],
             .socket = c->sockets[i],
             .watch = -1,
-            .program = (nbcolli_server_program *)(void *)((char *)s + ranks + polls + (size_t)i * programs)};
+            .program = (nbcolli_server_program *)(void *)((char *)s + ranks + polls + segments + (size_t)i * programs)};
     return s;
 }
 

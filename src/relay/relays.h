@@ -3,11 +3,14 @@
 #ifndef NBCOLLI_RELAY_RELAYS_H
 #define NBCOLLI_RELAY_RELAYS_H
 
+#include "../engine/6_progress/carried.h"
 #include "../host/arena.h"
 #include "nbcoll/schedule.h"
 #include "relay.h"
 
 #define NBCOLLI_RELAYS_CLOSED UINT64_MAX /* in the place of an operation: the stream's last fragments */
+
+#define NBCOLLI_RELAYS_BROKEN (UINT64_MAX - 1) /* likewise: the origin's relays are; `bytes` is the status */
 
 /* What each fragment begins with. */
 typedef struct nbcolli_relays_fragment {
@@ -21,7 +24,8 @@ typedef struct nbcolli_relays_fragment {
 typedef struct nbcolli_relays_place {
     nbcoll_request request;      /* persistent */
     nbcolli_relays_fragment *at; /* a credit: null */
-    int is_out;                  /* started, and its end has not been seen */
+    atomic_int is_out;           /* started, and its end has not been seen */
+    struct nbcoll_relays *of;
 } nbcolli_relays_place;
 
 /* What is started again and again: fragments, by one communicator, or credits, by another one. */
@@ -30,6 +34,8 @@ typedef struct nbcolli_relays_line {
     nbcoll_schedule *schedule;
     nbcoll_request opening;
     nbcoll_status opened; /* how that ended */
+    atomic_int is_opening;
+    struct nbcoll_relays *of;
     uint32_t places;
     nbcolli_relays_place *standing; /* number n at n modulo `places` */
 } nbcolli_relays_line;
@@ -53,6 +59,7 @@ typedef struct nbcolli_relays_operation {
     uint32_t need;    /* fragments of a block */
     uint32_t missing; /* blocks */
     uint32_t *come;   /* [ranks] fragments; of the own block: sent */
+    nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
 
 struct nbcoll_relays {
@@ -62,12 +69,30 @@ struct nbcoll_relays {
     int rank, ranks;
     uint32_t batch;       /* fragments: F f */
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
-    int is_closing, is_revoked;
+    int is_revoked, has_passed;
+    atomic_int is_closing;
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
     nbcolli_relays_stream *stream;       /* [ranks] */
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
     nbcoll_request *pending;             /* [2 ranks] for waits */
+
+    /* Of those that carry out calls. They move when an operation ends that stands ready, and when a call is started: by
+     * one thread at a time, which alone touches all above. Whoever finds another one moving leaves it to that. */
+    nbcolli_carrier carrier;
+    nbcoll_done *heeds; /* is told of the end of an operation that stands ready */
+    nbcoll_context *context;
+    nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
+    atomic_uint wanted;                      /* moves: who counts from 0 makes them */
+    atomic_uint inside;                      /* callbacks that have not returned */
+    atomic_uint ended;                       /* how operations that stood ready ended, if not well */
+    atomic_uint shown;                       /* `status`, after the last move */
+    atomic_int is_over;                      /* nothing stands ready any more */
 };
+
+static inline int nbcolli_relays_carry(const nbcoll_relays *r)
+{
+    return r->config.carries != 0;
+}
 
 /* For which there are places: the fragments of F operations that a rank has started, and of F that it has not, lie in
  * three batches. */
@@ -87,28 +112,47 @@ static inline nbcolli_relays_line *nbcolli_relays_line_at(const nbcoll_relays *r
 /* The next operation of this place. */
 static inline void nbcolli_relays_place_start(nbcoll_relays *r, nbcolli_relays_place *at)
 {
+    /* relaxed: its callback, if it has one, is called after the start */
+    atomic_store_explicit(&at->is_out, 1, memory_order_relaxed);
     nbcoll_status s = nbcoll_start(&at->request);
-    at->is_out = s == NBCOLL_OK;
-    if (s != NBCOLL_OK)
-        r->status = s;
+    if (s == NBCOLL_OK)
+        return;
+    atomic_store_explicit(&at->is_out, 0, memory_order_relaxed);
+    r->status = s;
 }
 
-/* Has it ended? 0 also where that broke the relays. */
-static inline int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
+static inline nbcolli_relays_operation *nbcolli_relays_operation_at(const nbcoll_relays *r, uint64_t number)
 {
-    if (!at->is_out)
-        return 1;
-    nbcoll_status s = nbcoll_test(&at->request);
-    if (s == NBCOLL_PENDING)
-        return 0;
-    at->is_out = 0;
-    if (s != NBCOLL_OK && r->status == NBCOLL_OK)
-        r->status = s;
-    return s == NBCOLL_OK || r->is_closing;
+    return &r->operation[number % r->config.at_once];
 }
+
+static inline int nbcolli_relays_contributes(const nbcolli_relays_operation *o, int rank)
+{
+    return o->root < 0 || o->root == rank;
+}
+
+/* Makes relays, whose streams are then being made. */
+nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out);
 
 /* Takes out what has come, and sends what can be sent. */
 void nbcolli_relays_move(nbcoll_relays *r);
+
+/* Begins an operation, whose block `own` comes to this rank's place in `recv`; null: it is there. */
+nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
+                                             uint64_t *operation);
+
+/* They are to carry out the communicator's calls: it has them as its carrier, and they are told of what ends. */
+nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r);
+
+/* How those are, after a pass and a move. */
+nbcoll_status nbcolli_relays_look(nbcoll_relays *r);
+
+/* Waits a little: something may have ended. 0: the deadline is over. */
+int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks);
+
+/* Has all ended that stood ready? They are closing. Of broken ones: what has not is cancelled. */
+int nbcolli_relays_are_drained(nbcoll_relays *r);
+int nbcolli_relays_are_revoked(nbcoll_relays *r);
 
 /* Waits until something that was started ends, of each stream the next. 0: the deadline is over. */
 int nbcolli_relays_pause(nbcoll_relays *r, uint64_t deadline);

@@ -3,46 +3,37 @@
 #include "../host/sleep.h"
 #include "relays.h"
 
-static int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line)
+/* Those that carry out calls end as they move. Whoever sees that nothing stands ready any more, and no callback is in
+ * them, is the last one. */
+static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeout)
 {
-    uint32_t i = 0;
-    while (i < line->places && nbcolli_relays_place_has_ended(r, &line->standing[i]))
-        i++;
-    return i == line->places;
-}
-
-/* As many last fragments of each stream as operations stand ready in it, so that none is left. */
-static int nbcolli_relays_are_drained(nbcoll_relays *r)
-{
-    nbcolli_relays_move(r);
-    for (int i = 0; i < r->ranks && r->status == NBCOLL_OK; i++)
-        if (r->stream[i].ends < r->stream[i].fragments.places || r->stream[i].given < r->stream[i].next / r->batch)
-            return 0;
-    for (int i = 0; i < 2 * r->ranks && r->status == NBCOLL_OK; i++)
-        if (!nbcolli_relays_line_has_ended(r, nbcolli_relays_line_at(r, i)))
-            return 0;
-    return 1;
-}
-
-/* Of broken ones: has all ended? Cancelling once is enough. */
-static int nbcolli_relays_are_revoked(nbcoll_relays *r)
-{
-    int are_over = 1;
-    for (int i = 0; i < 2 * r->ranks; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        for (uint32_t k = 0; k < line->places && !r->is_revoked; k++)
-            if (line->standing[k].is_out)
-                nbcoll_cancel(line->standing[k].request);
-        are_over &= nbcolli_relays_line_has_ended(r, line);
+    nbcoll_status s = nbcolli_relays_look(r);
+    /* relaxed: of calls that have ended this thread knows */
+    if (s == NBCOLL_PENDING || atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
+        return NBCOLL_ERR_BUSY;
+    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
+    if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
+        return s;
+    r->is_closing = 1;
+    for (uint64_t looks = 1;; looks++) {
+        nbcolli_relays_look(r);
+        if (atomic_load_explicit(&r->is_over, memory_order_acquire) && /* sees the last move, then the last callback */
+            !atomic_load_explicit(&r->inside, memory_order_acquire) &&
+            !atomic_load_explicit(&r->wanted, memory_order_acquire))
+            break;
+        if (!nbcolli_relays_rest(r, deadline, looks))
+            return NBCOLL_ERR_TIMEOUT;
     }
-    r->is_revoked = 1;
-    return are_over;
+    nbcolli_relays_free(r);
+    return NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
 {
     if (!r)
         return NBCOLL_ERR_NULL;
+    if (nbcolli_relays_carry(r))
+        return nbcolli_relays_close_calls(r, timeout);
     if (r->status == NBCOLL_PENDING)
         return NBCOLL_ERR_BUSY;
     for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK; i++)

@@ -43,7 +43,7 @@ static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
 /* Ranks whose configurations differ do not understand each other's fragments. */
 static uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 {
-    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment};
+    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries};
     uint32_t sum = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sum = (sum ^ all[i]) * 0x9e3779b1u;
@@ -59,6 +59,7 @@ static nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_build
         return s;
     nbcoll_set_name(*out, "relay");
     nbcoll_set_fingerprint(*out, nbcolli_relays_fingerprint(&r->config));
+    nbcoll_set_standing(*out);
     return NBCOLL_OK;
 }
 
@@ -127,7 +128,7 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
 {
     if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
         c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
-        c->fragment > NBCOLLI_RELAYS_FRAGMENT ||
+        c->fragment > NBCOLLI_RELAYS_FRAGMENT || c->carries > (size_t)c->fragments * c->fragment ||
         NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES)
         return NBCOLL_ERR_CONFIG;
     return NBCOLL_OK;
@@ -207,7 +208,7 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r)
     return nbcolli_relays_line_at(r, 0)->opened;
 }
 
-nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
+nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
 {
     nbcoll_relays made = {.config = NBCOLL_RELAYS_DEFAULTS, .arena.host.size = sizeof made.arena.host};
     if (!comm || !out)
@@ -233,6 +234,8 @@ nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *
     if (s == NBCOLL_OK)
         s = nbcolli_relays_plan_all(r, &plan);
     nbcolli_arena_close(&plan.arena);
+    if (s == NBCOLL_OK && r->config.carries && comm->carrier)
+        s = NBCOLL_ERR_BUSY;
     if (s == NBCOLL_OK)
         s = nbcolli_relays_begin(r);
     if (s != NBCOLL_OK)
@@ -249,7 +252,10 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
         for (uint32_t k = 0; k < line->places; k++) {
             nbcolli_relays_place *at = &line->standing[k];
+            at->of = r;
             nbcoll_status s = nbcoll_schedule_init(line->schedule, NULL, at->at, line->comm, &at->request);
+            if (s == NBCOLL_OK && nbcolli_relays_carry(r))
+                s = nbcoll_on_done(at->request, r->heeds, at);
             if (s != NBCOLL_OK)
                 return s;
             if (at->at && line != &r->stream[r->rank].fragments)
@@ -264,7 +270,11 @@ void nbcolli_relays_open_on(nbcoll_relays *r)
     nbcoll_status first = NBCOLL_OK;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        nbcoll_status s = nbcoll_test(&line->opening);
+        nbcoll_status s = NBCOLL_OK;
+        if (!nbcolli_relays_carry(r))
+            s = nbcoll_test(&line->opening);
+        else if (atomic_load_explicit(&line->is_opening, memory_order_acquire)) /* else sees how it ended */
+            s = NBCOLL_PENDING;
         if (s == NBCOLL_PENDING)
             return;
         if (s != NBCOLL_OK)

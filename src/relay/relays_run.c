@@ -4,17 +4,40 @@
 #include "../host/sleep.h"
 #include "relays.h"
 
+/* ---- places ---------------------------------------------------------------------------------------------------- */
+
+/* As far as passes have brought it. acquire: what it has brought is seen, too */
+static int nbcolli_relays_is_under_way(const nbcoll_request *q)
+{
+    uint32_t state = __atomic_load_n(&q->at->state, __ATOMIC_ACQUIRE);
+    return state == NBCOLLI_REQUEST_HANDED || state == NBCOLLI_REQUEST_ACTIVE;
+}
+
+/* Has it ended? 0 also where that broke the relays. Only the first look of a move makes a pass over the context. */
+static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
+{
+    /* acquire: sees what has come, and how it ended */
+    if (!atomic_load_explicit(&at->is_out, memory_order_acquire)) {
+        nbcoll_status ended = (nbcoll_status)atomic_load_explicit(&r->ended, memory_order_relaxed);
+        if (ended != NBCOLL_OK && r->status == NBCOLL_OK)
+            r->status = ended;
+        return ended == NBCOLL_OK || r->is_closing;
+    }
+    if (nbcolli_relays_carry(r))
+        return 0;
+    if (r->has_passed && nbcolli_relays_is_under_way(&at->request))
+        return 0;
+    nbcoll_status s = nbcoll_test(&at->request);
+    r->has_passed = 1;
+    if (s == NBCOLL_PENDING)
+        return 0;
+    atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* of one thread */
+    if (s != NBCOLL_OK && r->status == NBCOLL_OK)
+        r->status = s;
+    return s == NBCOLL_OK || r->is_closing;
+}
+
 /* ---- fragments ------------------------------------------------------------------------------------------------- */
-
-static nbcolli_relays_operation *nbcolli_relays_operation_at(const nbcoll_relays *r, uint64_t number)
-{
-    return &r->operation[number % r->config.at_once];
-}
-
-static int nbcolli_relays_contributes(const nbcolli_relays_operation *o, int rank)
-{
-    return o->root < 0 || o->root == rank;
-}
 
 /* One more fragment of that rank's block has been copied. */
 static void nbcolli_relays_count(nbcolli_relays_operation *o, int rank)
@@ -48,6 +71,10 @@ static void nbcolli_relays_drain(nbcoll_relays *r, int origin)
         nbcolli_relays_place *at = nbcolli_relays_place_at(&s->fragments, s->next);
         if (!nbcolli_relays_place_has_ended(r, at) || r->status != NBCOLL_OK)
             return;
+        if (at->at->operation == NBCOLLI_RELAYS_BROKEN) {
+            r->status = (nbcoll_status)at->at->bytes; /* why */
+            return;
+        }
         int is_end = at->at->operation == NBCOLLI_RELAYS_CLOSED;
         if (is_end ? !r->is_closing : at->at->operation > r->last && !r->is_closing)
             return;
@@ -119,6 +146,7 @@ static void nbcolli_relays_send_ends(nbcoll_relays *r)
 
 void nbcolli_relays_move(nbcoll_relays *r)
 {
+    r->has_passed = 0;
     if (r->status == NBCOLL_PENDING)
         nbcolli_relays_open_on(r);
     for (; r->status == NBCOLL_OK && r->sending <= r->last; r->sending++) {
@@ -135,11 +163,8 @@ void nbcolli_relays_move(nbcoll_relays *r)
     }
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------ */
-
-/* `own`: what is to come to this rank's place in `recv`; null: it is there. */
-static nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
-                                                    uint64_t *operation)
+nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
+                                             uint64_t *operation)
 {
     nbcolli_relays_operation *at = nbcolli_relays_operation_at(r, r->last + 1);
     if (r->status == NBCOLL_PENDING || (r->status == NBCOLL_OK && r->is_closing))
@@ -165,67 +190,46 @@ static nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_re
     return NBCOLL_OK;
 }
 
-nbcoll_status nbcoll_relays_allgather(nbcoll_relays *r, const void *send, void *recv, size_t bytes, uint64_t *operation)
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
+
+static int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line)
 {
-    if (!r || !operation || (bytes && !recv))
-        return NBCOLL_ERR_NULL;
-    return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = recv, .bytes = bytes, .root = -1}, send,
-                                          operation);
+    uint32_t i = 0;
+    while (i < line->places && nbcolli_relays_place_has_ended(r, &line->standing[i]))
+        i++;
+    return i == line->places;
 }
 
-nbcoll_status nbcoll_relays_bcast(nbcoll_relays *r, void *buffer, size_t bytes, int root, uint64_t *operation)
+int nbcolli_relays_are_drained(nbcoll_relays *r)
 {
-    if (!r || !operation || (bytes && !buffer))
-        return NBCOLL_ERR_NULL;
-    if (root < 0 || root >= r->ranks)
-        return NBCOLL_ERR_ROOT;
-    return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = buffer, .bytes = bytes, .root = root},
-                                          NULL, operation);
-}
-
-/* How it ended; PENDING. */
-static nbcoll_status nbcolli_relays_outcome(const nbcoll_relays *r, uint64_t operation)
-{
-    const nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, operation);
-    if (r->status != NBCOLL_OK)
-        return operation && (o->number != operation || !o->missing) ? NBCOLL_OK : r->status;
-    return operation && o->number == operation && o->missing ? NBCOLL_PENDING : NBCOLL_OK;
-}
-
-nbcoll_status nbcoll_relays_test(nbcoll_relays *r, uint64_t operation)
-{
-    if (!r)
-        return NBCOLL_ERR_NULL;
-    if (operation > r->last)
-        return NBCOLL_ERR_REQUEST;
     nbcolli_relays_move(r);
-    return nbcolli_relays_outcome(r, operation);
+    /* As many last fragments of each stream as operations stand ready in it, so that none is left. */
+    for (int i = 0; i < r->ranks && r->status == NBCOLL_OK; i++)
+        if (r->stream[i].ends < r->stream[i].fragments.places || r->stream[i].given < r->stream[i].next / r->batch)
+            return 0;
+    for (int i = 0; i < 2 * r->ranks && r->status == NBCOLL_OK; i++)
+        if (!nbcolli_relays_line_has_ended(r, nbcolli_relays_line_at(r, i)))
+            return 0;
+    return 1;
 }
 
-nbcoll_status nbcoll_relays_wait(nbcoll_relays *r, uint64_t operation, uint64_t timeout)
+/* Cancelling once is enough. */
+int nbcolli_relays_are_revoked(nbcoll_relays *r)
 {
-    if (!r)
-        return NBCOLL_ERR_NULL;
-    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
-    nbcoll_status s;
-    while ((s = nbcoll_relays_test(r, operation)) == NBCOLL_PENDING)
-        if (!nbcolli_relays_pause(r, deadline))
-            return NBCOLL_ERR_TIMEOUT;
-    return s;
+    int are_over = 1;
+    r->has_passed = 0;
+    for (int i = 0; i < 2 * r->ranks; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        for (uint32_t k = 0; k < line->places && !r->is_revoked; k++)
+            if (line->standing[k].is_out)
+                nbcoll_cancel(line->standing[k].request);
+        are_over &= nbcolli_relays_line_has_ended(r, line);
+    }
+    r->is_revoked = 1;
+    return are_over;
 }
 
-nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *r, uint64_t operation, int rank)
-{
-    if (!r)
-        return NBCOLL_ERR_NULL;
-    if (rank < 0 || rank >= r->ranks)
-        return NBCOLL_ERR_RANK;
-    if (!operation || operation > r->last)
-        return NBCOLL_ERR_REQUEST;
-    const nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, operation);
-    int has_come = o->number != operation || !nbcolli_relays_contributes(o, rank) || o->come[rank] == o->need;
-    return has_come ? NBCOLL_OK : NBCOLL_PENDING;
-}
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_relays_await(nbcoll_relays *r, size_t *n, const nbcolli_relays_place *at)
 {

@@ -28,10 +28,27 @@ uint64_t nbcolli_alike(const nbcoll_step_view *v, int ranks)
     return ranks > 64 ? UINT64_MAX : readers;
 }
 
+uint32_t nbcolli_spread(const nbcoll_step_view *v, int ranks)
+{
+    const nbcoll_part *first = v->parts;
+
+    if (v->grows != NBCOLL_START || v->part_count == 0 || v->part_count != (uint32_t)ranks - 1 ||
+        first->region.bytes > NBCOLLI_CELL_INLINE || nbcolli_alike(v, ranks))
+        return 0;
+    for (uint32_t i = 0; i < v->part_count; i++) /* of one number: so no two are a reader's */
+        if (v->parts[i].number != first->number || v->parts[i].region.bytes != first->region.bytes ||
+            nbcolli_is_block(v->parts[i].region.at))
+            return 0;
+    uint32_t cells = ((v->part_count - 1) >> nbcolli_spread_shift(first->region.bytes)) + 1;
+    return cells <= UINT8_MAX ? cells : 0;
+}
+
 static int nbcolli_brief_is_possible(const nbcoll_step_view *v, int ranks)
 {
     switch (v->kind) {
-    case NBCOLL_EXPOSE: return nbcolli_alike(v, ranks) && nbcolli_brief_reaches(v->parts->region, SIZE_MAX);
+    case NBCOLL_EXPOSE:
+        return nbcolli_spread(v, ranks) ||
+               (nbcolli_alike(v, ranks) && nbcolli_brief_reaches(v->parts->region, SIZE_MAX));
     case NBCOLL_FETCH: return nbcolli_brief_reaches(v->write, NBCOLLI_CELL_INLINE);
     case NBCOLL_FETCH_REDUCE:
         return v->reduction.op < NBCOLL_OP_COUNT && nbcolli_brief_reaches(v->write, NBCOLLI_CELL_INLINE);
@@ -64,8 +81,10 @@ static nbcolli_brief nbcolli_brief_of(const nbcoll_schedule *s, nbcoll_step step
                        .left_at = (uint32_t)(is_fetch ? (size_t)v->peer : left.at.offset),
                        .after = v->after};
 
-    if (is_exposure)
+    if (is_exposure) {
         b.readers = nbcolli_alike(v, s->ranks);
+        b.cells = (uint8_t)(b.readers ? 1 : nbcolli_spread(v, s->ranks));
+    }
     return b;
 }
 

@@ -560,6 +560,13 @@ void nbcoll_set_name(nbcoll_builder *builder, const char *name)
     b->name[length] = '\0';
 }
 
+void nbcoll_set_standing(nbcoll_builder *builder)
+{
+    nbcolli_builder *b = nbcolli_builder_of(builder);
+    if (nbcolli_builder_enter(b, "nbcoll_set_standing"))
+        b->is_standing = 1;
+}
+
 void nbcoll_set_fingerprint(nbcoll_builder *builder, uint32_t fingerprint)
 {
     nbcolli_builder *b = nbcolli_builder_of(builder);

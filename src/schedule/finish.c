@@ -75,6 +75,7 @@ static nbcoll_schedule *nbcolli_finish_block(const nbcolli_builder *b, nbcoll_st
                            .steps = (uint32_t)steps,
                            .edges = (uint32_t)b->edges.used,
                            .fingerprint = b->fingerprint,
+                           .is_standing = b->is_standing,
                            .ops = ops,
                            .sends = sends,
                            .recvs = recvs,
@@ -109,8 +110,10 @@ static void nbcolli_finish_share(nbcoll_schedule *s, nbcoll_step i)
     const nbcoll_step_view *v = &s->step[i];
     s->shared |= v->kind == NBCOLL_EXPOSE || v->kind == NBCOLL_FETCH || v->kind == NBCOLL_FETCH_REDUCE;
     if (v->kind == NBCOLL_EXPOSE && (v->grows == NBCOLL_START || v->grows == i)) {
+        uint32_t spread = nbcolli_spread(v, s->ranks);
         s->cells++;
         s->shown += v->part_count;
+        s->wide += spread ? spread : 1;
     }
     if (v->kind == NBCOLL_FETCH_REDUCE) {
         s->bounces[s->op[i]] = s->bounce;

@@ -23,11 +23,15 @@ typedef struct nbcolli_message {
 } nbcolli_message;
 
 /* A step of a brief schedule: all that it says, in half a cache line. A schedule is brief if its steps are few, its
- * messages fit into lines, what it exposes into cells, the same for all readers of a cell, and whatever else it does is
- * as small: a run works such steps off at once (brief.h). */
+ * messages fit into lines, what it exposes into cells, the same for all readers of a cell or spread over cells, and
+ * whatever else it does is as small: a run works such steps off at once (brief.h). */
 typedef struct nbcolli_brief {
     uint8_t kind;            /* nbcoll_kind: any but CALL */
-    uint8_t to, left, right; /* buffers; a SEND, a COPY and an EXPOSE read from `left` */
+    union {
+        uint8_t to; /* a buffer, as left and right: a SEND, a COPY and an EXPOSE read from `left` */
+        uint8_t cells; /* of an EXPOSE: that it takes */
+    };
+    uint8_t left, right;
     uint16_t bytes, after_count;
     uint32_t op; /* of a step with a peer, and of an EXPOSE */
     union {
@@ -42,7 +46,7 @@ typedef struct nbcolli_brief {
                 uint32_t number; /* of what a FETCH or FETCH_REDUCE gets */
             };
         };
-        uint64_t readers; /* of an EXPOSE: by nbcolli_alike */
+        uint64_t readers; /* of an EXPOSE: by nbcolli_alike; 0: it is spread */
     };
     const nbcoll_step *after;
 } nbcolli_brief;
@@ -72,9 +76,11 @@ struct nbcoll_schedule {
     uint32_t ops;
     uint32_t sends, recvs, fetches;
     nbcolli_message *send, *recv, *fetch; /* [sends], [recvs], [fetches]: FETCH_REDUCE too */
+    int is_standing; /* its operations may wait as long as they like */
     int shared;      /* it has an EXPOSE, FETCH or FETCH_REDUCE */
     uint32_t cells;  /* that a run writes; with so many parts */
     uint32_t shown;
+    uint32_t wide;   /* cells, if what can be spread is spread */
     uint32_t widest; /* 1 + the greatest number of a part or fetch */
     size_t bounce;   /* bytes for all FETCH_REDUCEs; each one's begins at bounces[its op] */
     size_t *bounces; /* [ops] */
@@ -129,6 +135,31 @@ void nbcolli_brief_fill(nbcoll_schedule *s);
 /* Of an EXPOSE of a schedule for so many ranks: who reads, a bit for each rank modulo 64, if all of them get the same
  * bytes as the same part, so few that a cell holds them, and if, of more than 64 ranks, all others read. Else 0. */
 uint64_t nbcolli_alike(const nbcoll_step_view *v, int ranks);
+
+/* Of an EXPOSE of a schedule for so many ranks that shows each other rank bytes of its own, so few that a cell holds
+ * them, and to all of them as many, as the same part: over how many cells these can be spread. Else 0. */
+uint32_t nbcolli_spread(const nbcoll_step_view *v, int ranks);
+
+/* Of a spread exposure: 2 to the power of this many parts of so many bytes each lie in 64 bytes of a cell, aligned as a
+ * kernel may want; or one, which may have more. */
+static inline uint32_t nbcolli_spread_shift(size_t bytes)
+{
+    return bytes <= 8 ? 3 : bytes <= 16 ? 2 : bytes <= 32;
+}
+
+/* Parts of exposures for which each rank's table has room, in each slot: two for each reader, where there are few. */
+static inline uint32_t nbcolli_table_parts(size_t ranks)
+{
+    return (uint32_t)(ranks <= 32 ? 2 * ranks : ranks);
+}
+
+/* Has the table room for all exposures of an algorithm with these flags, if each is to all ranks? Those by nodes show
+ * theirs to parts of them. */
+static inline int nbcolli_table_suffices(uint32_t flags, size_t ranks)
+{
+    return flags & (NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS) || ranks < 2 ||
+           (flags >> 16) * (uint64_t)(ranks - 1) <= nbcolli_table_parts(ranks);
+}
 
 /* Frees one that no context owns. */
 void nbcolli_schedule_delete(nbcoll_schedule *s);

@@ -2,13 +2,14 @@
  * The table of algorithms, the choice among them, and the way from an algorithm to a schedule. */
 #include "../host/host.h"
 #include "../reduce/reduce.h"
+#include "../schedule/schedule.h"
 #include "select.h"
 
 /* Append-only within an operation: the one for small data first, the one for large data second.
  * X(OPERATION, function, name, flags): nbcolli_<function> is defined in src/algorithms, in the file of that name, or in
  * that of the builder which it shares with others. */
 #define NBCOLLI_ALGORITHM_LIST(X, REORDERS, REPRODUCIBLE, COUNTS, SEGMENT, ARITY, PORTS, SPLIT, LEADERS, NODES,        \
-                               EXPOSES, DOMAINS)                                                                       \
+                               EXPOSES, DOMAINS, TOLERANT)                                                             \
     X(BARRIER, barrier_dissemination, dissemination, 0)                                                                \
     X(BARRIER, barrier_slots, slots, EXPOSES)                                                                          \
     X(BARRIER, barrier_binomial, binomial, 0)                                                                          \
@@ -18,16 +19,16 @@
     X(BARRIER, barrier_dissemination_ports, dissemination_ports, PORTS)                                                \
     X(BARRIER, barrier_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                          \
     X(BARRIER, barrier_hierarchical_domains, hierarchical_domains, DOMAINS | LEADERS | 2 * EXPOSES)                    \
-    X(BCAST, bcast_binomial, binomial, SPLIT)                                                                          \
-    X(BCAST, bcast_scatter_ring, scatter_ring, 0)                                                                      \
+    X(BCAST, bcast_binomial, binomial, SPLIT | TOLERANT)                                                               \
+    X(BCAST, bcast_scatter_ring, scatter_ring, TOLERANT)                                                               \
     X(BCAST, bcast_slots, slots, EXPOSES)                                                                              \
     X(BCAST, bcast_slots_chain, slots_chain, EXPOSES | SEGMENT)                                                        \
-    X(BCAST, bcast_spanning_tree, spanning_tree, 0)                                                                    \
-    X(BCAST, bcast_flat, flat, 0)                                                                                      \
+    X(BCAST, bcast_spanning_tree, spanning_tree, TOLERANT)                                                             \
+    X(BCAST, bcast_flat, flat, TOLERANT)                                                                               \
     X(BCAST, bcast_flat_sequential, flat_sequential, 0)                                                                \
-    X(BCAST, bcast_tree, tree, ARITY)                                                                                  \
-    X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT)                                                    \
-    X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT)                                                          \
+    X(BCAST, bcast_tree, tree, ARITY | TOLERANT)                                                                       \
+    X(BCAST, bcast_tree_pipelined, tree_pipelined, ARITY | SEGMENT | TOLERANT)                                         \
+    X(BCAST, bcast_chain_pipelined, chain_pipelined, SEGMENT | TOLERANT)                                               \
     X(BCAST, bcast_hierarchical, hierarchical, ARITY | SEGMENT | NODES | LEADERS | EXPOSES)                            \
     X(BCAST, bcast_hierarchical_domains, hierarchical_domains, ARITY | SEGMENT | DOMAINS | LEADERS | 2 * EXPOSES)      \
     X(SCATTER, scatter_binomial, binomial, SPLIT)                                                                      \
@@ -43,19 +44,19 @@
     X(GATHER, gather_flat_sequential, flat_sequential, 0)                                                              \
     X(GATHER, gather_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                            \
     X(ALLGATHER, allgather_bruck, bruck, 0)                                                                            \
-    X(ALLGATHER, allgather_ring, ring, 0)                                                                              \
+    X(ALLGATHER, allgather_ring, ring, TOLERANT)                                                                       \
     X(ALLGATHER, allgather_slots, slots, EXPOSES)                                                                      \
-    X(ALLGATHER, allgather_flat, flat, 0)                                                                              \
+    X(ALLGATHER, allgather_flat, flat, TOLERANT)                                                                       \
     X(ALLGATHER, allgather_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLGATHER, allgather_ring_sequential, ring_sequential, 0)                                                        \
     X(ALLGATHER, allgather_gather_bcast, gather_bcast, 0)                                                              \
     X(ALLGATHER, allgather_exchange, exchange, PORTS)                                                                  \
-    X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, PORTS)                                              \
+    X(ALLGATHER, allgather_exchange_pipelined, exchange_pipelined, PORTS | TOLERANT)                                   \
     X(ALLGATHER, allgather_bruck_ports, bruck_ports, PORTS)                                                            \
-    X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS)                                                    \
+    X(ALLGATHER, allgather_bruck_pipelined, bruck_pipelined, PORTS | TOLERANT)                                         \
     X(ALLGATHER, allgather_two_roots, two_roots, 0)                                                                    \
     X(ALLGATHER, allgather_binomial, binomial, 0)                                                                      \
-    X(ALLGATHER, allgather_cayley, cayley, PORTS)                                                                      \
+    X(ALLGATHER, allgather_cayley, cayley, PORTS | TOLERANT)                                                           \
     X(ALLGATHER, allgather_hierarchical, hierarchical, PORTS | NODES | LEADERS | EXPOSES)                              \
     X(ALLGATHER, allgather_hierarchical_groups, hierarchical_groups, PORTS | NODES | LEADERS | EXPOSES)                \
     X(REDUCE, reduce_binomial, binomial, REPRODUCIBLE | SPLIT)                                                         \
@@ -65,9 +66,9 @@
     X(REDUCE, combine_flat, flat, 0)                                                                                   \
     X(REDUCE, combine_flat_sequential, flat_sequential, 0)                                                             \
     X(REDUCE, reduce_spanning_tree, spanning_tree, 0)                                                                  \
-    X(REDUCE, reduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                                 \
-    X(REDUCE, reduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                            \
-    X(REDUCE, reduce_hierarchical_domains, hierarchical_domains, REORDERS | DOMAINS | LEADERS | EXPOSES)               \
+    X(REDUCE, reduce_hierarchical, hierarchical, REORDERS | SEGMENT | NODES | LEADERS | EXPOSES)                       \
+    X(REDUCE, reduce_hierarchical_ordered, hierarchical_ordered, SEGMENT | NODES | LEADERS | EXPOSES)                  \
+    X(REDUCE, reduce_hierarchical_domains, hierarchical_domains, REORDERS | SEGMENT | DOMAINS | LEADERS | EXPOSES)     \
     X(ALLREDUCE, allreduce_recursive_doubling, recursive_doubling, 0)                                                  \
     X(ALLREDUCE, allreduce_ring, ring, REORDERS)                                                                       \
     X(ALLREDUCE, allreduce_groups, groups, REPRODUCIBLE)                                                               \
@@ -79,9 +80,11 @@
     X(ALLREDUCE, allreduce_two_roots, two_roots, REPRODUCIBLE)                                                         \
     X(ALLREDUCE, allreduce_reduce_bcast, reduce_bcast, 0)                                                              \
     X(ALLREDUCE, allreduce_halving, halving, 0)                                                                        \
-    X(ALLREDUCE, allreduce_hierarchical, hierarchical, REORDERS | NODES | LEADERS | EXPOSES)                           \
-    X(ALLREDUCE, allreduce_hierarchical_ordered, hierarchical_ordered, NODES | LEADERS | EXPOSES)                      \
-    X(ALLREDUCE, allreduce_hierarchical_domains, hierarchical_domains, REORDERS | DOMAINS | LEADERS | 2 * EXPOSES)     \
+    X(ALLREDUCE, allreduce_hierarchical, hierarchical, REORDERS | SEGMENT | NODES | LEADERS | EXPOSES)                 \
+    X(ALLREDUCE, allreduce_hierarchical_ordered, hierarchical_ordered, SEGMENT | NODES | LEADERS | EXPOSES)            \
+    X(ALLREDUCE, allreduce_hierarchical_domains, hierarchical_domains,                                                 \
+      REORDERS | SEGMENT | DOMAINS | LEADERS | 2 * EXPOSES)                                                            \
+    X(ALLREDUCE, allreduce_slots_owners, slots_owners, 2 * EXPOSES)                                                    \
     X(SCATTERV, scatterv_binomial, binomial, COUNTS)                                                                   \
     X(SCATTERV, scatter_flat, flat, 0)                                                                                 \
     X(SCATTERV, scatter_flat_sequential, flat_sequential, 0)                                                           \
@@ -91,18 +94,18 @@
     X(GATHERV, gather_flat_sequential, flat_sequential, 0)                                                             \
     X(GATHERV, gather_hierarchical, hierarchical, COUNTS | NODES | LEADERS | EXPOSES)                                  \
     X(ALLGATHERV, allgather_bruck, bruck, COUNTS)                                                                      \
-    X(ALLGATHERV, allgather_ring, ring, COUNTS)                                                                        \
-    X(ALLGATHERV, allgather_flat, flat, COUNTS)                                                                        \
+    X(ALLGATHERV, allgather_ring, ring, COUNTS | TOLERANT)                                                             \
+    X(ALLGATHERV, allgather_flat, flat, COUNTS | TOLERANT)                                                             \
     X(ALLGATHERV, allgather_recursive_doubling, recursive_doubling, COUNTS)                                            \
     X(ALLGATHERV, allgather_ring_sequential, ring_sequential, COUNTS)                                                  \
     X(ALLGATHERV, allgather_gather_bcast, gather_bcast, COUNTS)                                                        \
     X(ALLGATHERV, allgather_exchange, exchange, COUNTS | PORTS)                                                        \
-    X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS | PORTS)                                    \
+    X(ALLGATHERV, allgather_exchange_pipelined, exchange_pipelined, COUNTS | PORTS | TOLERANT)                         \
     X(ALLGATHERV, allgather_bruck_ports, bruck_ports, COUNTS | PORTS)                                                  \
-    X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS)                                          \
+    X(ALLGATHERV, allgather_bruck_pipelined, bruck_pipelined, COUNTS | PORTS | TOLERANT)                               \
     X(ALLGATHERV, allgather_two_roots, two_roots, COUNTS)                                                              \
     X(ALLGATHERV, allgather_binomial, binomial, COUNTS)                                                                \
-    X(ALLGATHERV, allgather_cayley, cayley, COUNTS | PORTS)                                                            \
+    X(ALLGATHERV, allgather_cayley, cayley, COUNTS | PORTS | TOLERANT)                                                 \
     X(ALLGATHERV, allgather_hierarchical, hierarchical, COUNTS | PORTS | NODES | LEADERS | EXPOSES)                    \
     X(ALLGATHERV, allgather_hierarchical_groups, hierarchical_groups, COUNTS | PORTS | NODES | LEADERS | EXPOSES)      \
     X(ALLTOALL, alltoall_bruck, bruck, 0)                                                                              \
@@ -142,18 +145,19 @@
     X(SCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                                 \
     X(SCAN, scan_linear, linear, 0)                                                                                    \
     X(SCAN, combine_flat, flat, 0)                                                                                     \
-    X(SCAN, scan_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)                                                \
+    X(SCAN, scan_hierarchical, hierarchical, SEGMENT | NODES | LEADERS | EXPOSES)                                      \
     X(EXSCAN, scan_recursive_doubling, recursive_doubling, REPRODUCIBLE)                                               \
     X(EXSCAN, exscan_linear, linear, 0)                                                                                \
     X(EXSCAN, combine_flat, flat, 0)                                                                                   \
-    X(EXSCAN, scan_hierarchical, hierarchical, NODES | LEADERS | EXPOSES)
+    X(EXSCAN, scan_hierarchical, hierarchical, SEGMENT | NODES | LEADERS | EXPOSES)
 
 /* The list with its flags: their short names are parameters above. */
 #define NBCOLLI_ALGORITHMS(X)                                                                                          \
     NBCOLLI_ALGORITHM_LIST(X, NBCOLL_ALGORITHM_REORDERS, NBCOLL_ALGORITHM_REPRODUCIBLE, NBCOLL_ALGORITHM_COUNTS,       \
                            NBCOLL_ALGORITHM_SEGMENT, NBCOLL_ALGORITHM_ARITY, NBCOLL_ALGORITHM_PORTS,                   \
                            NBCOLL_ALGORITHM_SPLIT, NBCOLL_ALGORITHM_LEADERS, NBCOLL_ALGORITHM_NODES,                   \
-                           NBCOLL_ALGORITHM_EXPOSES(1), NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS)
+                           NBCOLL_ALGORITHM_EXPOSES(1), NBCOLL_ALGORITHM_NODES | NBCOLL_ALGORITHM_DOMAINS,             \
+                           NBCOLL_ALGORITHM_ARRIVAL_TOLERANT)
 
 #define NBCOLLI_ALGORITHM_BUILD(OPERATION, function, name, flags) nbcoll_build nbcolli_##function;
 NBCOLLI_ALGORITHMS(NBCOLLI_ALGORITHM_BUILD)
@@ -226,7 +230,7 @@ nbcoll_status nbcoll_build_schedule(const nbcoll_algorithm *algorithm, const nbc
         return NBCOLL_ERR_NULL;
     if (nbcolli_copy_tagged(&c, config, sizeof c) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
-    if (c.cells && whole.flags >> 16 > c.cells)
+    if (c.cells && (whole.flags >> 16 > c.cells || !nbcolli_table_suffices(whole.flags, (size_t)c.ranks)))
         c.shares = NULL;
     nbcoll_status status = nbcoll_builder_open(&c, &b);
     if (status != NBCOLL_OK)

@@ -2,18 +2,29 @@
  * The choice among the algorithms of an operation: by rule, by cost, by memory, by size, by what is left. */
 #include "../host/host.h"
 #include "../reduce/reduce.h"
+#include "nbcoll/split.h"
 #include "select.h"
 
 #define NBCOLLI_SHARED_COMBINE 4096 /* bytes of a vector up to which one rank combines those of all, through slots */
 #define NBCOLLI_USUAL_LARGE 65536   /* where neither a limit nor a cost is known */
 #define NBCOLLI_USUAL_EAGER 4096    /* where the terms do not say */
 
-/* Does the algorithm suit the arguments, and keep the tree of NBCOLL_REPRODUCIBLE where that is asked for? */
+/* Have its algorithms ARRIVAL_TOLERANT ones among them? */
+static int nbcolli_choose_may_tolerate(nbcoll_operation operation)
+{
+    return operation == NBCOLL_OPERATION_BCAST || operation == NBCOLL_OPERATION_ALLGATHER ||
+           operation == NBCOLL_OPERATION_ALLGATHERV;
+}
+
+/* Does the algorithm suit the arguments, and keep the tree of NBCOLL_REPRODUCIBLE, and tolerate late arrivals, where
+ * that is asked for? */
 static int nbcolli_choose_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a, uint32_t flags)
 {
     int must_keep_tree = (flags & NBCOLL_REPRODUCIBLE) && nbcolli_kind_of(a->operation)->reduces;
+    int must_tolerate = (flags & NBCOLL_ARRIVAL_TOLERANT) && nbcolli_choose_may_tolerate(a->operation);
     return nbcolli_algorithm_suits(algorithm, a) == NBCOLL_OK &&
-           (!must_keep_tree || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE));
+           (!must_keep_tree || (algorithm->flags & NBCOLL_ALGORITHM_REPRODUCIBLE)) &&
+           (!must_tolerate || (algorithm->flags & NBCOLL_ALGORITHM_ARRIVAL_TOLERANT));
 }
 
 /* Bytes that all ranks know alike, as rules count them. */
@@ -110,6 +121,18 @@ static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *
     return 0;
 }
 
+/* Leaves the last levels of a tree to the ranks, where it is known how few cores drivers have for the others. */
+static void nbcolli_choose_split(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
+{
+    int has_one_node = !terms->nodes || terms->nodes->count == 1;
+    uint32_t most = INT32_MAX - (uint32_t)terms->ranks;
+
+    if ((c->algorithm->flags & NBCOLL_ALGORITHM_SPLIT) && !c->split && terms->progress_cores && has_one_node) {
+        uint32_t cores = terms->progress_cores < most ? terms->progress_cores : most;
+        c->split = nbcoll_split_steps(a->operation, terms->ranks, terms->ranks + (int)cores);
+    }
+}
+
 static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
     c->reason = NBCOLL_REASON_RULE;
@@ -171,6 +194,7 @@ nbcoll_status nbcoll_select(const nbcoll_terms *terms, const nbcoll_args *args, 
     nbcolli_choose(&t, &a, &c);
     if (!c.algorithm)
         return NBCOLL_ERR_UNSUPPORTED;
+    nbcolli_choose_split(&t, &a, &c);
     memcpy(out, &c, c.size < sizeof c ? c.size : sizeof c);
     return NBCOLL_OK;
 }

@@ -17,10 +17,23 @@ static nbcolli_cost_time nbcolli_cost_own_block(const nbcolli_cost_call *c, uint
     return bytes > c->between.eager ? bytes * c->copy : 0;
 }
 
+#define NBCOLLI_COST_CELLS 8 /* NBCOLL_COMM_DEFAULTS */
+
 /* Bytes to expose, of different parts of a rank that does not fetch: what does not fit into a cell is lent. */
 static uint64_t nbcolli_cost_lent(uint64_t bytes)
 {
     return bytes > NBCOLLI_CELL_INLINE ? UINT64_MAX : bytes;
+}
+
+/* Parts of so many bytes for all other ranks are spread over as many cells as a communicator has by default, for a
+ * quarter of what a post takes each and half of that to find one; longer ones are lent. */
+static nbcolli_cost_time nbcolli_cost_parts(const nbcolli_cost_call *c, uint64_t bytes)
+{
+    uint64_t others = c->ranks - 1, all = others * bytes;
+
+    if (others > 1 && bytes <= NBCOLLI_CELL_INLINE && (others - 1) >> nbcolli_spread_shift(bytes) < NBCOLLI_COST_CELLS)
+        return nbcolli_cost_fetches(c, 1, bytes, bytes, 0) + (others + 2) * c->inside.overhead / 4;
+    return nbcolli_cost_fetches(c, others > 0, bytes, others > 1 ? nbcolli_cost_lent(all) : all, 0);
 }
 
 /* A rank that fetches, too, makes its own copy first, and is not followed. */
@@ -36,6 +49,8 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     return c->shared ? bytes * c->inside.beta : 0;
 }
 
+#define NBCOLLI_COST_CACHED 262144 /* bytes that a rank has read and its cache keeps till they are written again */
+
 /* ---- algorithms ------------------------------------------------------------------------------------------------ */
 
 /* A formula adds up what waits for each other. In it,
@@ -47,7 +62,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
  *   B(bytes)      a rank copies these
  *   C(bytes)      it combines these
  *   O(bytes)      it copies its own block
- *   R(bytes)      of the result, which others read
+ *   R(bytes)      of the result, which others read; K(bytes): while their caches keep it
  *   S(bytes)      a rank that fetches, too, copies these to its shelf first
  *   T, F, TREE    a train of messages; fetches, one after the other; a binomial tree. As in cost.h */
 #define NBCOLLI_COST_MESSAGE(bytes) nbcolli_cost_beside(c, bytes, 1)
@@ -56,6 +71,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
 #define NBCOLLI_COST_COMBINES(bytes) ((bytes) * c->gamma)
 #define NBCOLLI_COST_OWN(bytes) nbcolli_cost_own_block(c, bytes)
 #define NBCOLLI_COST_REWRITTEN(bytes) nbcolli_cost_rewritten(c, bytes)
+#define NBCOLLI_COST_KEPT(bytes) ((bytes) <= NBCOLLI_COST_CACHED ? nbcolli_cost_rewritten(c, bytes) : 0)
 #define NBCOLLI_COST_TRAIN(count, bytes, ends, worked)                                                                 \
     nbcolli_cost_train(c, count, bytes, ends, worked, (ends) == 2 ? c->node : 1)
 #define NBCOLLI_COST_FETCHES(count, bytes, exposed, worked) nbcolli_cost_fetches(c, count, bytes, exposed, worked)
@@ -80,7 +96,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(OPERATION, ring, nbcolli_cost_ring(c, m, m))                                                                     \
     X(OPERATION, hierarchical, nbcolli_cost_nodes_reduce_scatter(c, 0))                                                \
     X(OPERATION, hierarchical_ordered, nbcolli_cost_nodes_reduce_scatter(c, 1))
-#define NBCOLLI_COST_LIST(X, M, N, B, C, O, R, T, F, S, TREE)                                                          \
+#define NBCOLLI_COST_LIST(X, M, N, B, C, O, R, K, T, F, S, TREE)                                                       \
     X(BARRIER, dissemination, nbcolli_cost_rounds(c, L, 0, 0, 1))                                                      \
     X(BARRIER, dissemination_ports, nbcolli_cost_doubling(c, c->ports, 0))                                             \
     X(BARRIER, slots, F(P - 1, 0, 0, 0))                                                                               \
@@ -97,7 +113,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(BCAST, hierarchical_domains, nbcolli_cost_domains_bcast(c))                                                      \
     X(SCATTER, binomial, O(m) + TREE(0, m, 0))                                                                         \
     X(SCATTER, flat, O(m) + T(P - 1, m, 1, 0))                                                                         \
-    X(SCATTER, slots, F(P > 1, m, P > 2 ? nbcolli_cost_lent(n - m) : n - m, 0))                                        \
+    X(SCATTER, slots, nbcolli_cost_parts(c, m))                                                                        \
     X(SCATTER, hierarchical, nbcolli_cost_nodes_scatter(c))                                                            \
     X(SCATTERV, binomial, B(n) + TREE(0, m, 0) + B(m))                                                                 \
     X(SCATTERV, flat, O(m) + T(P - 1, m, 1, 0))                                                                        \
@@ -135,6 +151,7 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
     X(ALLREDUCE, halving,                                                                                              \
       nbcolli_cost_halving(c, 1, 1) + nbcolli_cost_halving(c, 0, 1) + x * (2 * N(n) + C(n)) + R(n - m))                \
     X(ALLREDUCE, slots, F(P - 1, n, n, n) + S(n) + B(n))                                                               \
+    X(ALLREDUCE, slots_owners, B(m) + F(P - 1, m, n - m, m) + (P < 3) * S(m) + F(P - 1, m, m, 0) + S(m) + K(m))        \
     X(ALLREDUCE, hierarchical, nbcolli_cost_nodes_allreduce(c))                                                        \
     X(ALLREDUCE, hierarchical_ordered, nbcolli_cost_nodes_allreduce(c))                                                \
     X(ALLREDUCE, hierarchical_domains, nbcolli_cost_domains_allreduce(c))                                              \
@@ -151,8 +168,8 @@ static nbcolli_cost_time nbcolli_cost_rewritten(const nbcolli_cost_call *c, uint
 
 #define NBCOLLI_COST_OF_EACH(X)                                                                                        \
     NBCOLLI_COST_LIST(X, NBCOLLI_COST_MESSAGE, NBCOLLI_COST_NEIGHBOUR, NBCOLLI_COST_COPIES, NBCOLLI_COST_COMBINES,     \
-                      NBCOLLI_COST_OWN, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_TRAIN, NBCOLLI_COST_FETCHES,              \
-                      NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
+                      NBCOLLI_COST_OWN, NBCOLLI_COST_REWRITTEN, NBCOLLI_COST_KEPT, NBCOLLI_COST_TRAIN,                 \
+                      NBCOLLI_COST_FETCHES, NBCOLLI_COST_SHELVING, NBCOLLI_COST_TREE)
 
 #define NBCOLLI_COST_FUNCTION(OPERATION, name, time)                                                                   \
     static nbcolli_cost_time nbcolli_cost_##OPERATION##_##name(const nbcolli_cost_call *c)                             \
@@ -269,6 +286,7 @@ static nbcolli_cost_call nbcolli_cost_of(const nbcoll_terms *t)
     nbcolli_cost_call c = {.between = nbcolli_cost_level_of(&one),
                            .gamma = t->gamma_ps ? t->gamma_ps : t->beta_ps,
                            .copy = t->copy_ps ? t->copy_ps : t->gamma_ps ? t->gamma_ps : t->beta_ps,
+                           .table = (nbcolli_cost_time)t->table_ns * 1000,
                            .credits = t->credits,
                            .shelf = t->shelf,
                            .ranks = (uint64_t)t->ranks,
@@ -299,7 +317,8 @@ static int nbcolli_cost_is_meant(const nbcolli_cost_call *c, const nbcoll_algori
     if (algorithm->flags & NBCOLL_ALGORITHM_NODES)
         return c->nodes > 1 && c->node > 1 &&
                (c->are_blocks || !reduces || algorithm->flags & NBCOLL_ALGORITHM_REORDERS);
-    return algorithm->flags < NBCOLL_ALGORITHM_EXPOSES(1) || c->shared;
+    return algorithm->flags < NBCOLL_ALGORITHM_EXPOSES(1) ||
+           (c->shared && nbcolli_table_suffices(algorithm->flags, c->ranks));
 }
 
 uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice)

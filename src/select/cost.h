@@ -29,6 +29,7 @@ typedef struct nbcolli_cost_level {
 typedef struct nbcolli_cost_call {
     nbcolli_cost_level inside, between; /* nodes; on one node all is inside */
     nbcolli_cost_time gamma, copy; /* of each byte that a rank combines, and copies */
+    nbcolli_cost_time table; /* of a part of a cell in which each reader has another one; 0: as a number of posts */
     uint64_t credits; /* messages that are not announced, at once */
     uint64_t shelf;   /* bytes that a rank's copies of what it exposes take at most */
     uint64_t ranks, bytes;

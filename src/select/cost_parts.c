@@ -143,10 +143,10 @@ int nbcolli_cost_is_followed(const nbcolli_cost_call *c, uint64_t bytes)
 }
 
 /* What fits into a cell is there at once, for half of what a post takes; if each reader has another part there it is
- * found by a table, for as much as five posts take. What its owner has copied to its shelf is copied or combined where
- * it lies; of one part a long copy is followed while it is made. The rest is got from the owner's memory, and the owner
- * waits for that. */
-#define NBCOLLI_COST_TABLE 5
+ * found by a table, at a price of its own, or for as much as five posts take. What its owner has copied to its shelf is
+ * copied or combined where it lies; of one part a long copy is followed while it is made. The rest is got from the
+ * owner's memory, and the owner waits for that. */
+#define NBCOLLI_COST_TABLE 5 /* posts, where terms name no price */
 nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t count, uint64_t bytes, uint64_t exposed,
                                        uint64_t worked)
 {
@@ -161,7 +161,7 @@ nbcolli_cost_time nbcolli_cost_fetches(const nbcolli_cost_call *c, uint64_t coun
         copy = l.alpha;
     }
     if (exposed != bytes && exposed <= NBCOLLI_CELL_INLINE)
-        one += NBCOLLI_COST_TABLE * l.overhead;
+        one += c->table ? c->table : NBCOLLI_COST_TABLE * l.overhead;
     return count ? l.alpha + 2 * l.overhead + copy + count * one : 0;
 }
 

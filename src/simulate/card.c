@@ -187,6 +187,8 @@ static nbcoll_status nbcolli_card_enter(nbcolli_card_game *g, uint32_t rank)
     nbcoll_program_info info = {.size = sizeof info};
     nbcolli_card_player *p = &g->player[rank];
     nbcoll_status status = nbcoll_program_query(g->programs[rank], &info);
+    if (status == NBCOLL_OK && (info.blocks[0] || info.blocks[1]))
+        return NBCOLL_ERR_UNSUPPORTED; /* nobody says how long they are */
     if (status != NBCOLL_OK)
         return status;
     if (info.rank != (int)rank || info.ranks != (int)g->ranks)

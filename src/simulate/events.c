@@ -9,6 +9,12 @@ static nbcoll_status nbcolli_events_arrival(nbcolli_sim *s, nbcolli_happening h)
     return status == NBCOLL_OK && is_over ? nbcolli_program_look(s, nbcolli_rank_of(s, h.run)) : status;
 }
 
+static nbcoll_status nbcolli_events_opening(nbcolli_sim *s, nbcolli_happening h)
+{
+    nbcoll_status status = nbcolli_play_open(s, h.run, h.time);
+    return status == NBCOLL_OK ? nbcolli_program_look(s, nbcolli_rank_of(s, h.run)) : status;
+}
+
 nbcoll_status nbcolli_play(nbcolli_sim *s)
 {
     nbcolli_happening h;
@@ -18,7 +24,9 @@ nbcoll_status nbcolli_play(nbcolli_sim *s)
         if (more < 0)
             return NBCOLL_ERR_MEMORY;
         int is_program = h.what % NBCOLLI_KINDS == NBCOLLI_GO_ON;
-        if (is_program)
+        if (is_program && h.what & NBCOLLI_LEAVES)
+            status = nbcolli_events_opening(s, h);
+        else if (is_program)
             status = nbcolli_program_go_on(s, nbcolli_rank_of(s, h.run), h.time);
         else
             status = nbcolli_events_arrival(s, h);

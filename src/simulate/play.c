@@ -10,6 +10,14 @@ static int nbcolli_play_is_long(const nbcolli_sim *s, const nbcolli_node *n)
 
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
 
+/* May a node of a run that waits for nothing else be worked on? */
+static int nbcolli_play_may(const nbcolli_sim *s, const nbcolli_sim_run *r, const nbcolli_node *n)
+{
+    uint32_t run = (uint32_t)(r - s->run), rank = nbcolli_rank_of(s, run);
+    return r->is_open ||
+           (n->stands && run / (uint32_t)s->config.ranks < (uint64_t)s->player[rank].starts + s->config.standing);
+}
+
 /* Who works on a node of the schedule of a run. */
 static nbcolli_actor nbcolli_play_actor(const nbcolli_sim *s, const nbcolli_sim_run *r, const nbcolli_node *n)
 {
@@ -46,6 +54,8 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
     const nbcolli_player *p = &s->player[rank];
     if (actor == NBCOLLI_DRIVER) /* one that has nothing to do sleeps */
         return t <= s->core[nbcolli_play_core(s, rank, actor, t)] ? t : t + s->model.wake;
+    if (p->at == UINT32_MAX) /* it is late */
+        return nbcolli_later(t, p->until);
     if (t <= p->base || t >= p->until)
         return t;
     uint64_t every = nbcolli_program_of(&s->config, rank)->action[p->at].test_every;
@@ -55,18 +65,26 @@ static uint64_t nbcolli_play_attends(const nbcolli_sim *s, uint32_t rank, nbcoll
     return test < p->until ? test : p->until;
 }
 
-/* Works for the run, from `t` on at the earliest; gives the end. A computation that it interrupts ends later. */
-static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
+static int nbcolli_play_is_card(const nbcolli_sim *s, nbcolli_actor actor)
+{
+    return actor == NBCOLLI_DRIVER && s->model.task;
+}
+
+/* An actor works for the run, from `t` on at the earliest; gives the end. A computation that it interrupts ends
+ * later. */
+static uint64_t nbcolli_play_work_of(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n,
+                                     uint32_t step, nbcolli_actor actor)
 {
     uint32_t rank = nbcolli_rank_of(s, run);
-    nbcolli_actor actor = nbcolli_play_actor(s, &s->run[run], n);
     nbcolli_player *p = &s->player[rank];
     if (n->lane == NBCOLL_LANE_START) /* what the start has left begins after it */
         t = nbcolli_later(t, p->last[NBCOLLI_RANK]);
     uint64_t begin = nbcolli_play_attends(s, rank, actor, nbcolli_later(t, p->last[actor]));
     uint64_t core = nbcolli_play_core(s, rank, actor, begin);
     uint64_t lost = actor == NBCOLLI_DRIVER && work ? nbcolli_contend_cost(s, rank) : 0;
-    uint64_t start = nbcolli_later(begin, s->core[core]) + lost, end = nbcolli_noise_end(&s->config, core, start, work);
+    uint64_t start = nbcolli_later(begin, s->core[core]) + lost, end = start + work;
+    if (!nbcolli_play_is_card(s, actor))
+        end = nbcolli_noise_end(&s->config, core, start, work);
     if (actor == NBCOLLI_RANK && begin < p->until) {
         p->until += end - begin;
         p->base = end;
@@ -75,8 +93,22 @@ static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint
     s->result.cpu += work;
     if (s->result.rank)
         s->result.rank[run].cpu += work;
-    nbcolli_tell(s, NBCOLL_SIM_STEP, run, n, (uint32_t)(n - s->run[run].shape->node), start, end);
+    nbcolli_tell(s, NBCOLL_SIM_STEP, run, n, step, start, end);
     return end;
+}
+
+static uint64_t nbcolli_play_work(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
+{
+    uint32_t step = (uint32_t)(n - s->run[run].shape->node);
+    return nbcolli_play_work_of(s, run, t, work, n, step, nbcolli_play_actor(s, &s->run[run], n));
+}
+
+/* The same for a message, for which a core would work so long. */
+static uint64_t nbcolli_play_serve(nbcolli_sim *s, uint32_t run, uint64_t t, uint64_t work, const nbcolli_node *n)
+{
+    nbcolli_actor actor = nbcolli_play_actor(s, &s->run[run], n);
+    uint32_t step = (uint32_t)(n - s->run[run].shape->node);
+    return nbcolli_play_work_of(s, run, t, nbcolli_play_is_card(s, actor) ? s->model.task : work, n, step, actor);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
@@ -190,7 +222,8 @@ static nbcoll_status nbcolli_play_ended(nbcolli_sim *s, nbcolli_sim_run *r, uint
         nbcolli_standing *state = &r->state[next];
         if (state->depth < depth)
             state->depth = depth;
-        if (!nbcolli_play_puts_off(s, r, &r->shape->node[next], actor) && !--state->before)
+        if (!nbcolli_play_puts_off(s, r, &r->shape->node[next], actor) && !--state->before &&
+            nbcolli_play_may(s, r, &r->shape->node[next]))
             s->ready[s->readies++] = next;
     }
     for (uint32_t i = 0; s->puts_off && i < n->after_count && status == NBCOLL_OK; i++) {
@@ -211,7 +244,7 @@ static nbcoll_status nbcolli_play_send(nbcolli_sim *s, uint32_t run, nbcolli_nod
         return status;
     nbcolli_play_deepen(s, run - rank + peer, to, r->state[step].depth);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
-    uint64_t end = nbcolli_play_work(s, run, t, s->model.step + link->o_send, n);
+    uint64_t end = nbcolli_play_serve(s, run, t, s->model.step + link->o_send, n);
     if (kind == NBCOLLI_MESSAGE)
         status = nbcolli_play_ended(s, r, step);
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, kind) : status;
@@ -223,6 +256,35 @@ static uint64_t nbcolli_play_unexpected(const nbcolli_sim *s, const nbcolli_stan
     return state->is_unexpected ? s->model.unexpected + nbcolli_price(bytes, s->model.unexpected_byte) : 0;
 }
 
+/* What a RECV that stands has brought is in the store. */
+static void nbcolli_play_keep(nbcolli_sim *s, uint32_t run, uint32_t step, uint64_t bytes)
+{
+    nbcolli_sim_run *r = &s->run[run];
+    nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
+    r->kept += bytes;
+    r->kept_by = step;
+    if (!r->is_started)
+        s->result.stored = nbcolli_later(s->result.stored, p->stored += bytes);
+}
+
+/* Its rank copies what is there. */
+static void nbcolli_play_copy_out(nbcolli_sim *s, uint32_t run, uint64_t t)
+{
+    nbcolli_sim_run *r = &s->run[run];
+    if (!r->kept || !r->is_started)
+        return;
+    nbcolli_node copy = r->shape->node[r->kept_by];
+    nbcolli_actor took = nbcolli_play_actor(s, r, &copy), copies = s->model.task ? NBCOLLI_RANK : took;
+    uint64_t work = nbcolli_price(r->kept, s->model.copy);
+    t = nbcolli_later(t, s->player[nbcolli_rank_of(s, run)].last[took]);
+    copy.kind = NBCOLL_COPY;
+    copy.bytes = r->kept;
+    copy.to = 0;
+    if (work)
+        nbcolli_play_work_of(s, run, t, work, &copy, r->kept_by, copies);
+    r->kept = 0;
+}
+
 /* The bytes are there, and the RECV may end. */
 static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const nbcolli_node *n, uint32_t step,
                                             uint64_t t)
@@ -230,7 +292,9 @@ static nbcoll_status nbcolli_play_received(nbcolli_sim *s, uint32_t run, const n
     uint32_t rank = nbcolli_rank_of(s, run);
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, nbcolli_peer_of(s, rank, n));
     uint64_t more = nbcolli_play_is_long(s, n) ? 0 : nbcolli_play_unexpected(s, &s->run[run].state[step], n->bytes);
-    nbcolli_play_work(s, run, t, s->model.step + link->o_recv + more, n);
+    nbcolli_play_serve(s, run, t, s->model.step + link->o_recv + more, n);
+    if (n->is_kept)
+        nbcolli_play_keep(s, run, step, n->bytes);
     return nbcolli_play_ended(s, &s->run[run], step);
 }
 
@@ -244,7 +308,7 @@ static nbcoll_status nbcolli_play_recv(nbcolli_sim *s, uint32_t run, nbcolli_nod
     if (status != NBCOLL_OK)
         return status;
     uint64_t work = link->o_recv + link->o_send + nbcolli_play_unexpected(s, &s->run[run].state[step], 0);
-    return nbcolli_play_post(s, run, n, to, nbcolli_play_work(s, run, t, work, n), NBCOLLI_ANSWER);
+    return nbcolli_play_post(s, run, n, to, nbcolli_play_serve(s, run, t, work, n), NBCOLLI_ANSWER);
 }
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
@@ -320,12 +384,20 @@ static nbcoll_status nbcolli_play_fetched(nbcolli_sim *s, uint32_t run, uint32_t
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
+static void nbcolli_play_begin(nbcolli_sim *s, uint32_t run)
+{
+    if (!s->run[run].is_begun)
+        nbcolli_contend_start(s, run);
+    s->run[run].is_begun = 1;
+}
+
 static nbcoll_status nbcolli_play_step(nbcolli_sim *s, uint32_t run, uint32_t step, uint64_t t)
 {
     const nbcoll_sim_model *m = &s->model;
     nbcolli_sim_run *r = &s->run[run];
     nbcolli_node *n = &r->shape->node[step];
     uint64_t *last = &s->player[nbcolli_rank_of(s, run)].last[nbcolli_play_actor(s, r, n)];
+    nbcolli_play_begin(s, run);
     r->state[step].before = UINT32_MAX;
     switch (n->kind) {
     case NBCOLL_SEND:
@@ -354,7 +426,9 @@ static nbcoll_status nbcolli_play_ready(nbcolli_sim *s, uint32_t run, uint64_t t
     nbcoll_status status = NBCOLL_OK;
     while (s->readies && status == NBCOLL_OK)
         status = nbcolli_play_step(s, run, s->ready[--s->readies], t);
-    if (r->left || status != NBCOLL_OK)
+    if (status == NBCOLL_OK)
+        nbcolli_play_copy_out(s, run, t);
+    if (r->left || !r->is_started || status != NBCOLL_OK)
         return status;
     const nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     r->ended = nbcolli_later(p->last[NBCOLLI_RANK], p->last[NBCOLLI_DRIVER]);
@@ -362,7 +436,37 @@ static nbcoll_status nbcolli_play_ready(nbcolli_sim *s, uint32_t run, uint64_t t
         s->result.rank[run].ended = r->ended;
     s->result.first = r->ended < s->result.first ? r->ended : s->result.first;
     s->result.last = nbcolli_later(r->ended, s->result.last);
+    uint64_t next = run + (uint64_t)s->config.standing * (uint32_t)s->config.ranks; /* waits for this one */
+    if (s->config.standing && next < s->runs && s->run[next].is_started && !s->run[next].is_open)
+        return nbcolli_put(s, r->ended, (uint32_t)next, 0, NBCOLLI_OPENS);
     return NBCOLL_OK;
+}
+
+/* Has it ended by `t`? */
+static int nbcolli_play_is_over(const nbcolli_sim_run *r, uint64_t t)
+{
+    return r->is_started && !r->left && r->ended <= t;
+}
+
+/* Works off the steps of a run that wait for nothing. */
+static nbcoll_status nbcolli_play_unheld(nbcolli_sim *s, uint32_t run, uint64_t t)
+{
+    nbcolli_sim_run *r = &s->run[run];
+    nbcoll_status status = NBCOLL_OK;
+    for (uint32_t step = 0; step < r->shape->steps && status == NBCOLL_OK; step++)
+        if (!r->state[step].before && nbcolli_play_may(s, r, &r->shape->node[step])) {
+            s->ready[s->readies++] = step;
+            status = nbcolli_play_ready(s, run, t);
+        }
+    return status;
+}
+
+nbcoll_status nbcolli_play_open(nbcolli_sim *s, uint32_t run, uint64_t t)
+{
+    if (s->run[run].is_open)
+        return NBCOLL_OK;
+    s->run[run].is_open = 1;
+    return nbcolli_play_unheld(s, run, t);
 }
 
 nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
@@ -370,22 +474,26 @@ nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t)
     nbcolli_sim_run *r = &s->run[run];
     nbcolli_player *p = &s->player[nbcolli_rank_of(s, run)];
     nbcoll_status status = NBCOLL_OK;
+    uint64_t earlier = (uint64_t)s->config.standing * (uint32_t)s->config.ranks, later = run + earlier;
     r->is_started = 1;
+    r->is_open = !earlier || run < earlier || nbcolli_play_is_over(&s->run[run - earlier], t);
     s->is_starting = 1;
-    nbcolli_contend_start(s, run);
+    p->stored -= r->kept;
+    nbcolli_play_begin(s, run);
     for (int actor = NBCOLLI_RANK; actor <= NBCOLLI_DRIVER; actor++)
         p->last[actor] = nbcolli_later(p->last[actor], t);
     if (s->result.rank)
         s->result.rank[run].started = t;
     nbcolli_tell(s, NBCOLL_SIM_STARTED, run, NULL, 0, t, t);
-    if (!r->left)
+    if (!r->is_open && !s->run[run - earlier].left) /* that ends in the midst of this start */
+        status = nbcolli_put(s, s->run[run - earlier].ended, run, 0, NBCOLLI_OPENS);
+    if (status == NBCOLL_OK && (!r->left || r->kept))
         status = nbcolli_play_ready(s, run, t);
-    for (uint32_t step = 0; step < r->shape->steps && status == NBCOLL_OK; step++)
-        if (!r->state[step].before) {
-            s->ready[s->readies++] = step;
-            status = nbcolli_play_ready(s, run, t);
-        }
+    if (status == NBCOLL_OK)
+        status = nbcolli_play_unheld(s, run, t);
     s->is_starting = 0;
+    if (status == NBCOLL_OK && earlier && later < s->runs) /* one more stands */
+        status = nbcolli_play_unheld(s, (uint32_t)later, t);
     return status;
 }
 
@@ -410,7 +518,7 @@ static nbcoll_status nbcolli_play_answered(nbcolli_sim *s, uint32_t run, nbcolli
     uint32_t rank = nbcolli_rank_of(s, run), peer = nbcolli_peer_of(s, rank, n), to;
     const nbcoll_sim_link *link = nbcolli_play_link(s, rank, peer);
     nbcoll_status status = nbcolli_play_mate(s, run - rank + peer, n, &to);
-    uint64_t end = nbcolli_play_work(s, run, t, link->o_recv + link->o_send, n);
+    uint64_t end = nbcolli_play_serve(s, run, t, link->o_recv + link->o_send, n);
     if (status == NBCOLL_OK)
         status = nbcolli_play_ended(s, &s->run[run], step);
     return status == NBCOLL_OK ? nbcolli_play_post(s, run, n, to, end, NBCOLLI_MESSAGE) : status;
@@ -449,13 +557,13 @@ nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_
         status = nbcolli_play_received(s, h.run, n, step, h.time);
     else {
         nbcolli_standing *state = &r->state[step];
-        state->is_unexpected |= !is_edge && !is_shared && (state->before > 1 || !r->is_started);
-        if (--state->before || !r->is_started)
+        state->is_unexpected |= !is_edge && !is_shared && (state->before > 1 || !nbcolli_play_may(s, r, n));
+        if (--state->before || !nbcolli_play_may(s, r, n))
             return NBCOLL_OK;
         s->ready[s->readies++] = step;
     }
     if (status == NBCOLL_OK)
         status = nbcolli_play_ready(s, h.run, h.time);
-    *is_over = r->left == 0 || (r->is_awaited && !r->starting);
+    *is_over = (r->is_started && r->left == 0) || (r->is_awaited && !r->starting);
     return status;
 }

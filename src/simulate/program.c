@@ -146,6 +146,8 @@ nbcoll_status nbcolli_program_look(nbcolli_sim *s, uint32_t rank)
 {
     nbcolli_player *p = &s->player[rank];
     nbcoll_sim_action a = nbcolli_program_action(s, rank, p->at);
+    if (a.operation == s->config.operations) /* it has ended */
+        return NBCOLL_OK;
     const nbcolli_sim_run *run = &s->run[a.operation * (uint32_t)s->config.ranks + rank];
     if (!nbcolli_program_is_wait(&a) || (a.act == NBCOLL_SIM_WAIT ? run->left : run->starting))
         return NBCOLL_OK;
@@ -173,7 +175,8 @@ nbcoll_status nbcolli_programs_begin(nbcolli_sim *s)
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t rank = 0; rank < (uint32_t)s->config.ranks && status == NBCOLL_OK; rank++) {
         s->player[rank].at = UINT32_MAX;
-        status = nbcolli_put(s, nbcolli_program_late(s, rank), rank, 0, NBCOLLI_GO_ON);
+        s->player[rank].until = nbcolli_program_late(s, rank);
+        status = nbcolli_put(s, s->player[rank].until, rank, 0, NBCOLLI_GO_ON);
     }
     return status;
 }

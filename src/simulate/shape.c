@@ -130,7 +130,7 @@ static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_sche
                             .after = edges,
                             .after_count = v->after_count,
                             .kind = v->kind,
-                            .lane = v->lane};
+                            .lane = v->lane & 0x3fffffff};
         if (n->bytes > NBCOLL_SIM_MOST_BYTES && n->bytes != NBCOLLI_GROWS)
             return NBCOLL_ERR_LIMIT;
         n->before += n->kind == NBCOLL_RECV || nbcolli_is_fetch(n);
@@ -144,6 +144,8 @@ static nbcoll_status nbcolli_shape_nodes(nbcolli_shape *shape, const nbcoll_sche
         for (uint32_t k = 0; k < v->after_count; k++)
             shape->edge[edges++] = v->after[k] - 2;
     }
+    if (blocks.config->standing)
+        nbcolli_shape_mark(shape, s);
     return NBCOLL_OK;
 }
 
@@ -212,7 +214,8 @@ static int nbcolli_shape_equal(const nbcolli_shape *a, const nbcolli_shape *b)
     for (uint32_t i = 0; i < a->nodes; i++) {
         const nbcolli_node *m = &a->node[i], *n = &b->node[i];
         if (m->bytes != n->bytes || m->to != n->to || m->number != n->number || m->before != n->before ||
-            m->after_count != n->after_count || m->kind != n->kind || m->lane != n->lane || m->parts != n->parts)
+            m->after_count != n->after_count || m->kind != n->kind || m->lane != n->lane || m->parts != n->parts ||
+            m->stands != n->stands || m->is_kept != n->is_kept)
             return 0;
     }
     return 1;

@@ -15,7 +15,7 @@ static int nbcolli_simulate_limits(const nbcoll_sim_config *c, const nbcoll_sim_
     if (!nbcolli_simulate_link(&m->inside) || !nbcolli_simulate_link(&m->between) ||
         !nbcolli_simulate_link(&m->domain) || m->step > NBCOLL_SIM_MOST_NS || m->wake > NBCOLL_SIM_MOST_NS ||
         m->table > NBCOLL_SIM_MOST_NS || m->contention > NBCOLL_SIM_MOST_NS || m->unexpected > NBCOLL_SIM_MOST_NS ||
-        m->tick > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
+        m->tick > NBCOLL_SIM_MOST_NS || m->task > NBCOLL_SIM_MOST_NS || m->unexpected_byte > NBCOLL_SIM_MOST_PS ||
         m->interfaces > NBCOLLI_SIMULATE_NODE || m->copy > NBCOLL_SIM_MOST_PS || m->reduce > NBCOLL_SIM_MOST_PS ||
         m->node > NBCOLLI_SIMULATE_NODE || m->cores > NBCOLLI_SIMULATE_NODE || m->progress > NBCOLLI_SIMULATE_NODE ||
         c->noise.period > NBCOLL_SIM_MOST_NS || c->arrival.spread > NBCOLL_SIM_MOST_NS ||
@@ -33,7 +33,7 @@ static nbcoll_status nbcolli_simulate_check(const nbcoll_sim_config *c, const nb
         return NBCOLL_ERR_RANK;
     if ((unsigned)n->phase > NBCOLL_SIM_RANDOM || (unsigned)c->arrival.pattern > NBCOLL_SIM_SCATTERED ||
         n->share > 1000 || (n->period && n->length >= n->period) || m->lanes > 1 || m->pool > 1 ||
-        (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress))
+        (m->tick && m->tick_cost >= m->tick) || (m->cores && m->cores <= m->progress) || (m->task && !m->progress))
         return NBCOLL_ERR_ARGUMENT;
     return nbcolli_simulate_limits(c, m) ? nbcolli_programs_check(c) : NBCOLL_ERR_LIMIT;
 }
@@ -133,7 +133,7 @@ static nbcoll_status nbcolli_simulate_set_up(nbcolli_sim *s)
         nbcolli_sim_run *r = &s->run[i];
         r->state = next;
         r->left = r->shape->steps & 0x1fffffff; /* fewer than 2^28 */
-        r->starting = r->shape->starting;
+        r->starting = r->shape->starting & 0x1fffffff;
         for (uint32_t k = 0; k < r->shape->nodes; k++)
             next++->before = r->shape->node[k].before;
     }

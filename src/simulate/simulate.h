@@ -34,7 +34,10 @@ typedef struct nbcolli_node {
     uint32_t to, number; /* EXPOSE: number: its first part */
     uint32_t before; /* steps it waits for, and of a RECV or a FETCH the arrival of what it takes */
     uint32_t after, after_count; /* in the shape's edges; of a part its EXPOSE */
-    uint32_t kind, lane;
+    uint32_t kind;
+    uint32_t lane : 30;
+    uint32_t stands : 1; /* where operations stand: needs neither the start of its rank nor what that brings; */
+    uint32_t is_kept : 1; /* brings what is kept for that, and copied then */
     uint32_t parts;               /* EXPOSE: nodes */
     uint32_t mate;                /* the other end, */
     const nbcolli_shape *mate_of; /* in the shape of the peer, when it was last looked for */
@@ -81,6 +84,9 @@ typedef struct nbcolli_sim_blocks {
 nbcoll_status nbcolli_shapes_add(nbcolli_shapes *all, const nbcoll_schedule *s, nbcolli_sim_blocks blocks,
                                  nbcolli_shape **out);
 void nbcolli_shapes_free(nbcolli_shapes *all);
+
+/* Marks the nodes that stand: of a shape of this schedule, without parts yet looked for by peers. */
+void nbcolli_shape_mark(nbcolli_shape *shape, const nbcoll_schedule *s);
 
 /* The node of `peers` that is the other end of a message node of a rank with another shape; UINT32_MAX: there is
  * none. */
@@ -143,11 +149,15 @@ typedef struct nbcolli_sim_run {
     nbcolli_shape *shape;
     nbcolli_standing *state; /* [nodes] */
     uint64_t ended;          /* once nothing is left: its last step */
+    uint64_t kept;           /* bytes that stand in the store, and the RECV of the last ones */
+    uint32_t kept_by;
     uint32_t left : 29;      /* steps that have not ended */
     uint32_t is_started : 1;
     uint32_t is_waited : 1;
     uint32_t is_awaited : 1; /* its rank waits for what belongs to its start, and does that itself */
-    uint32_t starting;       /* steps of the lane START that have not ended */
+    uint32_t starting : 29;  /* steps of the lane START that have not ended */
+    uint32_t is_open : 1;    /* started, and its rank may give what is its own */
+    uint32_t is_begun : 1;   /* a step was done, or it is started */
 } nbcolli_sim_run;
 
 /* Who works for a rank's communication: itself, or a progress core. */
@@ -166,6 +176,7 @@ typedef struct nbcolli_player {
     uint32_t sent, taken;   /* messages from and to other nodes: which of its node's interfaces has the next one */
     uint32_t at;            /* in its program; behind it: waiting for the operations one by one */
     uint32_t starts;        /* operations */
+    uint64_t stored;        /* bytes of operations that it has not started */
 } nbcolli_player;
 
 /* Who shares progress cores; null where that costs nothing. */
@@ -201,7 +212,8 @@ typedef struct nbcolli_sim {
     uint64_t unended;       /* programs */
 } nbcolli_sim;
 
-/* What an event is: a node, and one of these. GO_ON: the program of the rank of the run. A message LEAVES its sender,
+/* What an event is: a node, and one of these. GO_ON: the program of the rank of the run. OPENS: the rank may give what
+ * is its own to the run. A message LEAVES its sender,
  * arrives, and is TAKEN by an interface that was not free; a step that it waited for has ENDED. */
 enum {
     NBCOLLI_GO_ON,
@@ -212,6 +224,7 @@ enum {
     NBCOLLI_TAKEN = 4,
     NBCOLLI_LEAVES = 8,
     NBCOLLI_STEP_ENDED = NBCOLLI_ASK | NBCOLLI_TAKEN | NBCOLLI_LEAVES,
+    NBCOLLI_OPENS = NBCOLLI_GO_ON | NBCOLLI_LEAVES,
     NBCOLLI_KIND_BITS = 4
 };
 
@@ -251,6 +264,8 @@ nbcoll_status nbcolli_play(nbcolli_sim *s);
 nbcoll_status nbcolli_play_arrival(nbcolli_sim *s, nbcolli_happening h, int *is_over);
 /* Starts an operation. */
 nbcoll_status nbcolli_play_start(nbcolli_sim *s, uint32_t run, uint64_t t);
+/* The rank gives what is its own to an operation that it has started. */
+nbcoll_status nbcolli_play_open(nbcolli_sim *s, uint32_t run, uint64_t t);
 
 /* Contention for progress cores, where the model has any: memory for it, and what each run has for them; */
 nbcoll_status nbcolli_contend_open(nbcolli_sim *s);

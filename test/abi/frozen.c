@@ -48,6 +48,7 @@ VALUE(NBCOLL_CREDITS, 64);
 VALUE(NBCOLL_ENDPOINTS, 8);
 VALUE(NBCOLL_PASS_BYTES, 262144);
 VALUE(NBCOLL_REPRODUCIBLE, 1);
+VALUE(NBCOLL_ARRIVAL_TOLERANT, 4);
 VALUE(NBCOLL_POSITION_UNKNOWN, 0);
 VALUE(NBCOLL_POSITION_NOT_STARTED, 1);
 VALUE(NBCOLL_POSITION_ACTIVE, 2);
@@ -191,7 +192,7 @@ OFFSET(nbcoll_cells, present, 8);
 OFFSET(nbcoll_cells, lacking, 12);
 OFFSET(nbcoll_cells, bytes, 16);
 
-SIZE(nbcoll_comm_config, 88);
+SIZE(nbcoll_comm_config, 96);
 OFFSET(nbcoll_comm_config, size, 0);
 OFFSET(nbcoll_comm_config, slots, 8);
 OFFSET(nbcoll_comm_config, cells, 12);
@@ -204,6 +205,7 @@ OFFSET(nbcoll_comm_config, rule_count, 56);
 OFFSET(nbcoll_comm_config, node, 64);
 OFFSET(nbcoll_comm_config, agent, 72);
 OFFSET(nbcoll_comm_config, domain, 80);
+OFFSET(nbcoll_comm_config, progress_cores, 88);
 
 FROZEN(sizeof(nbcoll_type), 8);
 FROZEN(sizeof(nbcoll_op), 8);
@@ -264,6 +266,7 @@ VALUE(NBCOLL_ALGORITHM_LEADERS, 128);
 VALUE(NBCOLL_ALGORITHM_NODES, 256);
 VALUE(NBCOLL_ALGORITHM_DOMAINS, 1024);
 VALUE(NBCOLL_ALGORITHM_DIFFERS, 512);
+VALUE(NBCOLL_ALGORITHM_ARRIVAL_TOLERANT, 2048);
 VALUE(NBCOLL_BUFFER_SEND, 0);
 VALUE(NBCOLL_BUFFER_RECV, 1);
 VALUE(NBCOLL_BUFFER_SCRATCH, 2);
@@ -452,7 +455,7 @@ OFFSET(nbcoll_rule, leaders, 60);
 OFFSET(nbcoll_rule, fewest_nodes, 64);
 OFFSET(nbcoll_rule, most_nodes, 68);
 
-SIZE(nbcoll_terms, 200);
+SIZE(nbcoll_terms, 208);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -477,6 +480,8 @@ OFFSET(nbcoll_terms, gap_ns, 144);
 OFFSET(nbcoll_terms, fetch_ns, 148);
 OFFSET(nbcoll_terms, copy_ps, 152);
 OFFSET(nbcoll_terms, domain, 160);
+OFFSET(nbcoll_terms, progress_cores, 200);
+OFFSET(nbcoll_terms, table_ns, 204);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);
@@ -608,7 +613,7 @@ OFFSET(nbcoll_affinity, idle, 16);
 OFFSET(nbcoll_affinity, why, 20);
 
 /* ---- verbs.h ----------------------------------------------------------------------------------------------------- */
-SIZE(nbcoll_verbs_config, 128);
+SIZE(nbcoll_verbs_config, 136);
 OFFSET(nbcoll_verbs_config, size, 0);
 OFFSET(nbcoll_verbs_config, rank, 8);
 OFFSET(nbcoll_verbs_config, ranks, 12);
@@ -623,6 +628,7 @@ OFFSET(nbcoll_verbs_config, probe_ms, 48);
 OFFSET(nbcoll_verbs_config, connect_ms, 52);
 OFFSET(nbcoll_verbs_config, host, 56);
 OFFSET(nbcoll_verbs_config, registrations, 120);
+OFFSET(nbcoll_verbs_config, beside, 128);
 
 SIZE(nbcoll_verbs_address, 144);
 OFFSET(nbcoll_verbs_address, word, 0);
@@ -1016,7 +1022,7 @@ OFFSET(nbcoll_queue_view, sends, 32);
 OFFSET(nbcoll_queue_view, receive_count, 40);
 OFFSET(nbcoll_queue_view, receives, 48);
 
-SIZE(nbcoll_program_info, 120);
+SIZE(nbcoll_program_info, 128);
 OFFSET(nbcoll_program_info, size, 0);
 OFFSET(nbcoll_program_info, name, 8);
 OFFSET(nbcoll_program_info, rank, 16);
@@ -1033,6 +1039,7 @@ OFFSET(nbcoll_program_info, eager, 72);
 OFFSET(nbcoll_program_info, threshold, 80);
 OFFSET(nbcoll_program_info, extent, 88);
 OFFSET(nbcoll_program_info, fingerprint, 112);
+OFFSET(nbcoll_program_info, blocks, 116);
 
 SIZE(nbcoll_agent_config, 32);
 OFFSET(nbcoll_agent_config, size, 0);
@@ -1149,7 +1156,7 @@ OFFSET(nbcoll_relay_play, operations, 24);
 OFFSET(nbcoll_relay_play, started, 32);
 OFFSET(nbcoll_relay_play, seed, 40);
 
-SIZE(nbcoll_relays_config, 40);
+SIZE(nbcoll_relays_config, 48);
 OFFSET(nbcoll_relays_config, size, 0);
 OFFSET(nbcoll_relays_config, host, 8);
 OFFSET(nbcoll_relays_config, wiring, 16);
@@ -1157,6 +1164,7 @@ OFFSET(nbcoll_relays_config, ports, 20);
 OFFSET(nbcoll_relays_config, at_once, 24);
 OFFSET(nbcoll_relays_config, fragments, 28);
 OFFSET(nbcoll_relays_config, fragment, 32);
+OFFSET(nbcoll_relays_config, carries, 40);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);
@@ -1325,7 +1333,7 @@ OFFSET(nbcoll_sim_link, o_recv, 16);
 OFFSET(nbcoll_sim_link, gap, 24);
 OFFSET(nbcoll_sim_link, byte, 32);
 
-SIZE(nbcoll_sim_model, 256);
+SIZE(nbcoll_sim_model, 264);
 OFFSET(nbcoll_sim_model, size, 0);
 OFFSET(nbcoll_sim_model, inside, 8);
 OFFSET(nbcoll_sim_model, between, 48);
@@ -1348,6 +1356,7 @@ OFFSET(nbcoll_sim_model, pool, 192);
 OFFSET(nbcoll_sim_model, contention, 200);
 OFFSET(nbcoll_sim_model, domain, 208);
 OFFSET(nbcoll_sim_model, table, 248);
+OFFSET(nbcoll_sim_model, task, 256);
 
 SIZE(nbcoll_sim_noise, 24);
 OFFSET(nbcoll_sim_noise, period, 0);
@@ -1381,7 +1390,7 @@ OFFSET(nbcoll_sim_event, begin, 32);
 OFFSET(nbcoll_sim_event, end, 40);
 OFFSET(nbcoll_sim_event, operation, 48);
 
-SIZE(nbcoll_sim_config, 144);
+SIZE(nbcoll_sim_config, 152);
 OFFSET(nbcoll_sim_config, size, 0);
 OFFSET(nbcoll_sim_config, host, 8);
 OFFSET(nbcoll_sim_config, ranks, 16);
@@ -1397,6 +1406,7 @@ OFFSET(nbcoll_sim_config, event, 112);
 OFFSET(nbcoll_sim_config, progress, 120);
 OFFSET(nbcoll_sim_config, block, 128);
 OFFSET(nbcoll_sim_config, nodes, 136);
+OFFSET(nbcoll_sim_config, standing, 144);
 
 SIZE(nbcoll_sim_rank, 32);
 OFFSET(nbcoll_sim_rank, started, 0);
@@ -1404,7 +1414,7 @@ OFFSET(nbcoll_sim_rank, ended, 8);
 OFFSET(nbcoll_sim_rank, waited, 16);
 OFFSET(nbcoll_sim_rank, cpu, 24);
 
-SIZE(nbcoll_sim_result, 112);
+SIZE(nbcoll_sim_result, 120);
 OFFSET(nbcoll_sim_result, size, 0);
 OFFSET(nbcoll_sim_result, rank, 8);
 OFFSET(nbcoll_sim_result, first, 16);
@@ -1421,6 +1431,7 @@ OFFSET(nbcoll_sim_result, shapes, 84);
 OFFSET(nbcoll_sim_result, memory, 88);
 OFFSET(nbcoll_sim_result, fetches, 96);
 OFFSET(nbcoll_sim_result, fetched, 104);
+OFFSET(nbcoll_sim_result, stored, 112);
 
 /* ---- conformance.h ----------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_CONFORMANCE_ORDERED, 1);

@@ -97,6 +97,19 @@ static void the_author_draws_what_a_program_does(void **state)
     nbcoll_schedule_free(does);
 }
 
+static void the_author_draws_programs_queue_by_queue(void **state)
+{
+    const nbcoll_program *const twice[] = {program[1], program[1]};
+    char text[16384] = "";
+    (void)state;
+    assert_int_equal(nbcoll_show_programs_dot(twice, 2, append, text), NBCOLL_ERR_ARGUMENT);
+    assert_string_equal(text, "");
+    assert_int_equal(nbcoll_show_programs_dot(twice, 1, append, text), NBCOLL_OK);
+    assert_non_null(strstr(text, "r1_q2_s0 -> r1_cq0_0 [constraint=false, style=dashed]")); /* what its wait consumes */
+    assert_non_null(strstr(text, "r1_q2_s1 -> r1_q1_s0 [constraint=false, color=blue]"));   /* what is enabled */
+    assert_non_null(strstr(text, "[label=\"calc recv[0,40) <- eager 0[0,40)\"]"));
+}
+
 static void the_author_is_told_why_a_schedule_is_not_offloaded(void **state)
 {
     nbcoll_program_config config = {.size = sizeof config, .queue_pairs = 5};
@@ -115,6 +128,7 @@ int main(void)
         cmocka_unit_test(the_author_looks_at_a_program),
         cmocka_unit_test(the_author_has_the_programs_proved),
         cmocka_unit_test(the_author_draws_what_a_program_does),
+        cmocka_unit_test(the_author_draws_programs_queue_by_queue),
         cmocka_unit_test(the_author_is_told_why_a_schedule_is_not_offloaded),
     };
     return cmocka_run_group_tests(tests, compile_all, free_all);

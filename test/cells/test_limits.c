@@ -42,7 +42,7 @@ static void a_start_beyond_the_limits_is_refused_and_takes_no_tag(void **state)
     static const struct {
         int exposures;
         size_t parts, pieces;
-    } cases[] = {{3, 1, 0}, {1, 4, 0}, {2, 2, 0}, {3, 1, 2}, {1, 1, 65535}};
+    } cases[] = {{3, 1, 0}, {1, 7, 0}, {2, 4, 0}, {3, 1, 2}, {1, 1, 65535}};
     static unsigned char data[70000];
     nbcoll_loopback_config loopback = world_variant(WORLD_SHARED, 0);
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
@@ -63,14 +63,14 @@ static void a_start_beyond_the_limits_is_refused_and_takes_no_tag(void **state)
     world_close(&w);
 }
 
-/* Rank 0 shows rank 1 more parts than there are ranks. */
+/* Rank 0 shows rank 1 more than twice as many parts as there are ranks. */
 static void show_too_much(nbcoll_builder *b, const nbcoll_args *a)
 {
-    nbcoll_part part[4];
-    for (int i = 0; i < 4; i++)
+    nbcoll_part part[7];
+    for (int i = 0; i < 7; i++)
         part[i] = (nbcoll_part){1, 0, nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, a->bytes)};
     if (b->rank == 0)
-        nbcoll_add_expose(b, 4, part);
+        nbcoll_add_expose(b, 7, part);
 }
 
 static void an_algorithm_beyond_the_limits_is_refused_where_a_rule_names_it(void **state)

@@ -14,8 +14,9 @@
 
 /* Warm is what has met its greatest number of messages before their receives: a link stores them in a pool, which grows
  * to that, and which credits bound. The order of the ranks is random: the two announcements that a hierarchical
- * broadcast of 5000 elements has there at once come together only after some starts. */
-enum { RANKS = 4, WARM = 40, STARTS = 100 };
+ * broadcast of 5000 elements has there at once come together only after some starts, and of the 20 pieces of a scan by
+ * nodes ever more, the more seldom. */
+enum { RANKS = 4, WARM = 160, STARTS = 160 };
 
 static void *counted_alloc(void *user, size_t bytes, size_t align)
 {

@@ -45,7 +45,7 @@ static int start_all(world *w, const nbcoll_comm_config *config, nbcoll_schedule
     int fits = 1;
     for (int r = 0; r < w->ranks; r++) {
         demand d = demand_of(schedule[r]);
-        if (d.cells <= config->cells && d.parts <= (uint32_t)w->ranks)
+        if (d.cells <= config->cells && d.parts <= 2 * (uint32_t)w->ranks)
             continue;
         fits = 0;
         EXPECT(ERR_LIMIT, play_start(schedule[r], &s[r], w->comm[r], &q[r]));

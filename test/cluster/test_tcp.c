@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -216,13 +217,25 @@ static void who_does_not_know_the_secret_is_turned_away(void **state)
     crew_succeeds(&PROCESSES_3, come_without_the_secret, fresh_table());
 }
 
+/* Listens, as if by a host that only this machine reaches. */
+static int listen_as_host(table *t)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+    CHECK(bind(listening, (struct sockaddr *)&at, sizeof at) == 0 && listen(listening, 4) == 0);
+    CHECK(getsockname(listening, (struct sockaddr *)&at, &length) == 0);
+    snprintf(t->id.text, sizeof t->id.text, "00112233445566778899aabbccddeeff-%d-127.0.0.1", ntohs(at.sin_port));
+    atomic_store(&t->is_made, 1);
+    return listening;
+}
+
 /* One that listens where an address leads sees a reply that it cannot use, and none of the bytes. */
 static void be_or_meet_an_impostor(int rank, void *user)
 {
     table *t = user;
-    struct sockaddr_in at = {.sin_family = AF_INET};
-    socklen_t length = sizeof at;
-    char text[] = "00112233445566778899aabbccddeeff";
+    char text[8];
 
     if (rank == 1) {
         const nbcoll_tcp_config config = config_of(0, 2, SECOND / 2);
@@ -236,12 +249,7 @@ static void be_or_meet_an_impostor(int rank, void *user)
     }
     nbcolli_tcp_hello hello = {.magic = NBCOLLI_TCP_MAGIC};
     nbcolli_tcp_reply reply;
-    int listening = socket(AF_INET, SOCK_STREAM, 0);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK(bind(listening, (struct sockaddr *)&at, sizeof at) == 0 && listen(listening, 4) == 0);
-    CHECK(getsockname(listening, (struct sockaddr *)&at, &length) == 0);
-    snprintf(t->id.text, sizeof t->id.text, "%s-%d-127.0.0.1", text, ntohs(at.sin_port));
-    atomic_store(&t->is_made, 1);
+    int listening = listen_as_host(t);
     int fd = accept(listening, NULL, NULL);
     close(listening);
     CHECK(send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello);
@@ -298,6 +306,37 @@ static void a_host_that_has_died_is_not_waited_for(void **state)
     assert_true(crew_run(&PROCESSES_3, lose_the_host, fresh_table(), status));
     assert_int_equal(status[0], 0);
     assert_int_equal(status[2], 0);
+}
+
+/* A host whose machine forgets the connection without a word, as one does that is switched off and on again. */
+static void be_or_miss_a_forgetful_host(int rank, void *user)
+{
+    table *t = user;
+    char mine = 1, all[2];
+    int on = 1;
+
+    if (rank != HOST) {
+        nbcoll_tcp *tcp = meet(t, rank, 2, 30 * SECOND);
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_tcp_exchange(tcp, &mine, all, 1));
+        nbcoll_tcp_close(tcp);
+        return;
+    }
+    int listening = listen_as_host(t);
+    int fd = accept(listening, NULL, NULL);
+    CHECK(setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) == 0); /* so that closing says nothing */
+    close(fd);
+    close(listening);
+}
+
+static void a_host_that_has_forgotten_the_connection_is_not_waited_for(void **state)
+{
+    int on = 1, probe = socket(AF_INET, SOCK_STREAM, 0);
+    bool may = setsockopt(probe, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) == 0;
+    (void)state;
+    close(probe);
+    if (!may)
+        skip(); /* for root alone */
+    crew_succeeds(&PROCESSES_2, be_or_miss_a_forgetful_host, fresh_table());
 }
 
 /* Rank 2 is one that dies when its bytes have come, as far as the host sees; rank 0 does not come. */
@@ -410,6 +449,7 @@ int main(void)
         cmocka_unit_test(an_impostor_learns_nothing),
         cmocka_unit_test(a_deadline_is_told_to_all_that_have_come),
         cmocka_unit_test(a_host_that_has_died_is_not_waited_for),
+        cmocka_unit_test(a_host_that_has_forgotten_the_connection_is_not_waited_for),
         cmocka_unit_test(a_guest_that_has_died_is_not_waited_for),
         cmocka_unit_test(ranks_that_disagree_are_told),
         cmocka_unit_test(two_of_the_same_rank_are_told),

@@ -195,7 +195,7 @@ static void unknown_flags_are_refused(void **state)
 
     (void)state;
     world_open_contexts(&w, 1, NULL, NULL);
-    config.flags = 4;
+    config.flags = 8;
     EXPECT(ERR_CONFIG, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &request));
     config.flags = 0;
     EXPECT(OK, nbcoll_comm_icreate(w.context[0], w.endpoint[0], &config, &comm, &request));
@@ -209,7 +209,8 @@ static void the_ranks_agree_on_flags(void **state)
         {0, 0, 0},
         {NBCOLL_REPRODUCIBLE, 0, NBCOLL_REPRODUCIBLE},
         {NBCOLL_COUNTS_KNOWN, 0, 0},
-        {NBCOLL_COUNTS_KNOWN, NBCOLL_COUNTS_KNOWN | NBCOLL_REPRODUCIBLE, NBCOLL_COUNTS_KNOWN | NBCOLL_REPRODUCIBLE}};
+        {NBCOLL_COUNTS_KNOWN, NBCOLL_COUNTS_KNOWN | NBCOLL_REPRODUCIBLE, NBCOLL_COUNTS_KNOWN | NBCOLL_REPRODUCIBLE},
+        {0, NBCOLL_ARRIVAL_TOLERANT, NBCOLL_ARRIVAL_TOLERANT}};
 
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

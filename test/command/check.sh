@@ -45,3 +45,9 @@ prints()
 {
     grep -qx -- "$1" "$work/out" || fail "no line '$1' in:"
 }
+
+# what the last output says was covered, and what was not: a line each
+covered()
+{
+    sed -n '/^covered: /,$p' "$work/out" | tr '\n' ' ' | sed 's/ not covered: /\nnot covered: /; s/ $/\n/'
+}

@@ -91,13 +91,14 @@ grep -q "^ *2 16, 64 K *data *persistent *0 of *1 *0 *1.50 *1.50 bcast 65536$" "
     [ "$(grep -c '<svg' "$work/picture.svg")" -eq 1 ] || fail "no picture"
 }
 
-# the parts of a time add up to it: 3 = 0.5 + 1.8 + 0.2 + 0.5
+# the parts of a time add up to it, persistent: 3 = 0.5 + 1.8 + 0.2 + 0.5, nonblocking: 1.5 = 0.3 + 1.8 - 0.9 + 0.3
 cp "$work/path/mpirun.openmpi" "$work/whole"
-first="$first,$(entry nbcoll private apart true 2.5 2.5)"
-sed "s/\"preempted\":0/\"preempted\":0,\"calls\":0.5/; s/^\*) echo.*/*) echo \"\$cell\"'$first]}' ;;/" "$work/whole" \
+first="$first,$(entry nbcoll private apart true 2.5 2.5),$(entry nbcoll private 'started apart' true 1.2 1.2)"
+sed "s/\"preempted\":0/\"preempted\":0,\"calls\":0.5,\"started_calls\":0.3/; s/^\*) echo.*/*) echo \"\$cell\"'$first]}' ;;/" "$work/whole" \
     >"$work/path/mpirun.openmpi"
 run bench bcast --against openmpi --count 16384 --rounds 5 --parts --mood C
 grep -q "^ *= 0.50 calls + 1.80 copies + 0.20 lines + 0.50 waiting$" "$work/out" || fail "no parts"
+grep -q "^ *= 0.30 calls + 1.80 copies + -0.90 lines + 0.30 waiting$" "$work/out" || fail "no parts of start and wait"
 grep -q -- " -x -l 0.038 -h 0.13$" "$work/said" || fail "the program is not asked for parts in a mood: $(cat "$work/said")"
 cp "$work/whole" "$work/path/mpirun.openmpi"
 

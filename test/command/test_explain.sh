@@ -16,6 +16,11 @@ says()
 says 'tree arity 3' 'COST    2120 ns' bcast --ranks 8
 prints '  tree                           2120 ns'
 prints '  slots                     not known'
+
+# costs stand in one column, also of long names
+succeeds explain allreduce --ranks 4
+[ "$(sed -n '/^the cost model/,$s/^  [a-z][a-z_]* .*/&/p' "$work/out" | awk '{ print length() }' | sort -u | wc -l)" -eq 2 ] ||
+    fail "costs are not in one column"
 says 'chain_pipelined segment 65536' 'COST .*' bcast --ranks 8 --count 1000000
 says flat 'COST    2 ns' bcast --ranks 8 --alpha 2 --beta 0 --overhead 0
 says flat 'COST .*' bcast --ranks 8 --count 1000000 --alpha 1000000000
@@ -38,6 +43,7 @@ says slots 'SHARED  .*' bcast --ranks 8 --native --large 4001
 says scatter_ring 'SIZE .*' bcast --ranks 8 --large 4000
 says binomial 'SIZE .*' bcast --ranks 8 --large 4001
 says binomial 'ONLY .*' reduce --ranks 8 --large 0 --reproducible
+says ring 'ONLY .*' allgather --ranks 8 --large 1000000 --tolerant
 
 # by rules: the argument is stronger than the file, and an earlier line than a later one
 cat >"$work/rules" <<'END'
@@ -95,4 +101,6 @@ refuses "nbcoll explain: $work/rules:6: bcast has no algorithm 'ring'" explain b
 succeeds explain bcast --ranks 8 --count 10 --program
 grep -q '  as a program: of rank 0 14 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program"
 succeeds explain alltoallv --ranks 8 --count 10 --program
-grep -q '  not as a program: .*its blocks get their lengths only when it starts$' "$work/out" || fail "no reason"
+grep -q '  as a program: of rank 0 43 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program of blocks"
+succeeds explain bcast --ranks 8 --count 10 --native --program
+grep -q '  not as a program: .*it exposes memory: it is to be built for ranks that share none$' "$work/out" || fail "no reason"

@@ -26,9 +26,9 @@ if cmp -s "$work/out" "$work/seven"; then fail "the same nodes with another seed
 for numbering in block round-robin random:3; do
     succeeds verify allreduce hierarchical_ordered --ranks 1..6 --count 0,7 --nodes 2,1,3 --numbering $numbering --leaders 2
 done
-grep -q '^covered: .*; several nodes; ' "$work/out" || fail "no word of nodes"
+covered | grep -q '^covered: .*; several nodes; ' || fail "no word of nodes"
 succeeds verify allreduce hierarchical --ranks 1..3 --count 1
-grep -q '^not covered: .*; several nodes' "$work/out" || fail "one node is not all"
+covered | grep -q '^not covered: .*; several nodes' || fail "one node is not all"
 
 # on 16 nodes of 8 the hierarchical broadcast is less far from the last rank than the binomial one: in nodes it is seen
 succeeds sim bcast hierarchical --nodes 16x8 --count 1 --json
@@ -39,8 +39,8 @@ apart=$(sed -n 's/.*"last": \([0-9]*\).*/\1/p' "$work/out")
 
 # nodes of domains: proofs say whether they saw any, the simulator has prices inside them, the choice goes by them
 succeeds verify reduce hierarchical_domains --ranks 1..9 --count 3 --nodes 5,2,4/2
-grep -q '^covered: .*; domains; ' "$work/out" || fail "no word of domains"
-grep -q '^not covered: .*; no domains' "$work/out" || fail "some domains are not all"
+covered | grep -q '^covered: .*; domains; ' || fail "no word of domains"
+covered | grep -q '^not covered: .*; no domains' || fail "some domains are not all"
 {
     echo 'inside.latency 300'
     echo 'between.latency 1200'

@@ -90,12 +90,10 @@ done <"$work/algorithms"
 
 # what a card would be given, and why it is not given something
 same show_program.txt show allgather recursive_doubling --ranks 4 --count 1024 --in-place --program
-# the same as a graph: rank 0's second send waits for the join of the enable behind the first message
-succeeds show barrier recursive_doubling --ranks 4 --program --format dot
-grep -q 'r0_s2 \[label="2 RECV scratch\[0,0) <- rank 1 #0"\]' "$work/out" || fail "a program's graph: no receive"
-grep -q 'r0_s6 -> r0_s9' "$work/out" || fail "a program's graph: no enable"
+# as a graph, queue by queue: a barrier's, and what waits in a bulk queue, all ranks
+same show_program.dot show barrier recursive_doubling --ranks 8 --program --format dot
+same show_programs.dot show allreduce recursive_doubling --ranks 2 --count 5000 --program --format dot --all
 run show barrier recursive_doubling --ranks 4 --program --svg "$work/svg"
 [ "$status" -eq 2 ] || fail "a program's rounds: $status"
-run show alltoallv flat --ranks 3 --program
-[ "$status" -ne 0 ] || fail "a program of bound blocks"
-grep -q 'rank 0, step 2: its blocks get their lengths only when it starts' "$work/err" || fail "no reason"
+# blocks that are bound when it starts
+same show_program_bound.txt show alltoallv flat --ranks 3 --program

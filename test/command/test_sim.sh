@@ -49,6 +49,14 @@ succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattere
     --seed 2
 ! cmp -s "$work/first" "$work/out" || fail "the seed says nothing"
 
+# a table of parts that costs nothing is read, a dear one is not
+for price in 0 5000; do
+    printf 'inside.latency 300\ninside.o_send 50\ninside.o_recv 50\ninside.gap 20\ninside.byte 100\n' >"$work/table"
+    printf 'step 20\ncopy 100\nreduce 250\neager 4096\nnode 64\ncell 80\ntable %s\n' "$price" >>"$work/table"
+    succeeds sim alltoall default --ranks 4 --type byte --count 8 --model "$work/table"
+    grep -q "^$([ "$price" = 0 ] && echo slots || echo flat) " "$work/out" || fail "a table at $price ns is not told"
+done
+
 # what rules and cost model choose, which are told what messages cost there
 printf '[bcast]\ntree = ranks 4 bytes ..99 arity 3\n' >"$work/rules"
 # shellcheck disable=SC2086
@@ -165,7 +173,7 @@ free_of()
 }
 [ "$(free_of --test-bytes 2048)" -gt "$(free_of)" ] || fail "tests do not help the engine"
 succeeds sim alltoallv --ranks 4 --card
-tr -s '\n ' ' ' <"$work/out" | grep -q 'its blocks get their lengths only when it starts' ||
+tr -s '\n ' ' ' <"$work/out" | grep -q 'a simulated card is not told how long its blocks are' ||
     fail "why there is no program"
 [ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table of cards is wider than 80 columns"
 for bad in "--card=tasks=1" "--card=task" "--card --compute 1" "--card --noise tick" "--card --nodes 3,1" \

@@ -40,7 +40,7 @@ size=$(wc -c <again.journal)
 head -c $((size - 20)) again.journal >torn && cp torn again.journal
 # shellcheck disable=SC2086
 succeeds $small --output again
-prints '15 points, 14 of them found in the journal; 5 rules in again'
+prints '15 points, 14 of them found in the journal; 6 rules in again'
 sed 's/--output again/--output rules/' again | cmp -s - rules || fail "not the same file after a resumption"
 
 # other settings, another version's, and what is no journal

@@ -10,7 +10,7 @@ operations='barrier bcast scatter gather allgather reduce allreduce scatterv gat
 for operation in $operations; do
     grep -q "^$operation .* proved\$" "$work/out" || fail "$operation is missing"
 done
-[ "$(grep -c ' proved$' "$work/out")" -eq $(($(wc -l <"$work/out") - 4)) ] || fail "a line is not a proof"
+if sed '1d; /^$/,$d' "$work/out" | grep -qv ' proved$'; then fail "a line is not a proof"; fi
 
 # one operation, one algorithm; the number of cases is ranks x roots x counts x forms: of a broadcast four kinds of
 # elements, of an allreduce also plain, in place, in place at odd ranks
@@ -42,7 +42,7 @@ succeeds verify bcast default --ranks 2..3 --count 0,7 --tuning "$work/rules"
 prints 'bcast                binomial                   2  proved  2 ranks, 7 elements: COST .* ns'
 prints 'bcast                binomial                   3  proved  3 ranks, 0 elements: COST .* ns'
 prints "bcast                tree_pipelined             3  proved  3 ranks, 7 elements: RULE $work/rules:2"
-[ "$(wc -l <"$work/out")" -eq 8 ] || fail "not four rows"
+[ "$(sed '1d; /^$/,$d' "$work/out" | wc -l)" -eq 4 ] || fail "not four rows"
 succeeds verify allgather --algorithm bruck_ports --ranks 7 --count 5 --ports 3
 prints 'allgather            bruck_ports               12  proved'
 refuses "nbcoll verify: --tuning goes with the algorithm default" verify bcast --tuning "$work/rules"
@@ -80,12 +80,12 @@ succeeds verify allgather slots --ranks 1..4 --count 0,7
 prints 'allgather            slots                    288  proved'
 succeeds verify gatherv binomial --ranks 2..3 --count 3
 
-# the last two lines say what was covered, and what was not
+# the last lines say what was covered, and what was not
 ends()
 {
     printf 'covered: %s\nnot covered: %s; what verify.h assumes: the engine and its transports\n' "$1" "$2" \
         >"$work/expected"
-    tail -n 2 "$work/out" | diff "$work/expected" - || fail "other last lines"
+    covered | diff "$work/expected" - || fail "other last lines"
 }
 all="INT32 SUM; INT8 MAX; a host's type and operation; a host's type that packs (but for the bytes received)"
 succeeds verify allgather slots --ranks 1..3 --count 0,7

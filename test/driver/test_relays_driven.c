@@ -59,9 +59,55 @@ static void the_driver_of_a_rank_that_computes_passes_on(void **state)
     scene_close(&w, driver);
 }
 
+/* Whose calls are the communicator's: the late one calls nothing until all others have the broadcasts. */
+static void the_driver_passes_on_what_calls_contribute(void **state)
+{
+    enum { TIMES = 20, SHORT = 64 };
+    world w;
+    nbcoll_relays_config config = ring();
+    nbcoll_relays *relays[RANKS];
+    static char buffer[RANKS][SHORT], all[RANKS][TIMES][RANKS * SHORT];
+    nbcoll_request some[RANKS], every[RANKS][TIMES];
+    (void)state;
+    config.carries = SHORT;
+    scene_open(&w, RANKS, NULL);
+    nbcoll_driver *driver = scene_drive(&w, 0, RANKS);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_relays_open(w.comm[r], &config, &relays[r]));
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_relays_wait(relays[r], 0, deadline));
+    memset(buffer[0], 5, SHORT);
+    for (int turn = 0; turn < 2; turn++)
+        for (int wait = 0; wait < 2; wait++)
+            for (int r = 0; r < RANKS; r++)
+                if ((r == LATE) == turn && wait)
+                    EXPECT(OK, nbcoll_wait(&some[r], deadline));
+                else if ((r == LATE) == turn)
+                    EXPECT(OK, nbcoll_ibcast(buffer[r], SHORT, NBCOLL_BYTE, 0, w.comm[r], &some[r]));
+    for (int r = 0; r < RANKS; r++)
+        assert_memory_equal(buffer[r], buffer[0], SHORT);
+    for (int r = 0; r < RANKS; r++)
+        for (int t = 0; t < TIMES; t++)
+            EXPECT(OK, nbcoll_iallgather(buffer[r], all[r][t], SHORT, NBCOLL_BYTE, w.comm[r], &every[r][t]));
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(OK, nbcoll_wait_all(TIMES, every[r], NULL, deadline));
+        for (int t = 0; t < TIMES; t++)
+            for (int i = 0; i < RANKS * SHORT; i++)
+                assert_int_equal(all[r][t][i], 5);
+    }
+    for (int left = RANKS; left;)
+        for (int r = left = 0; r < RANKS; r++)
+            if (relays[r] && nbcoll_relays_close(relays[r], 1000000) == NBCOLL_OK)
+                relays[r] = NULL;
+            else
+                left += relays[r] != NULL;
+    scene_close(&w, driver);
+}
+
 typedef struct group {
     nbcoll_shm_id id;
     atomic_int have; /* ranks that have the broadcast, or are there */
+    int carries;     /* their relays carry out the communicator's calls */
 } group;
 
 /* A rank with a context in a driver, and relays on a ring. */
@@ -69,6 +115,7 @@ typedef struct member {
     nbcoll_context *context;
     nbcoll_driver *driver;
     nbcoll_relays *relays;
+    nbcoll_comm *comm;
     char buffer[BIG];
 } member;
 
@@ -78,14 +125,14 @@ static void member_open(member *me, const group *all, int rank)
     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
     nbcoll_relays_config wired = ring();
     nbcoll_endpoint *ep;
-    nbcoll_comm *comm;
+    wired.carries = all->carries ? BIG : 0;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &ep));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &me->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, NULL, &comm, deadline));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, NULL, &me->comm, deadline));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_create(NULL, &me->driver));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_add(me->driver, me->context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_start(me->driver));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(comm, &wired, &me->relays));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(me->comm, &wired, &me->relays));
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(me->relays, 0, deadline));
     memset(me->buffer, rank ? 0 : 5, BIG);
 }
@@ -143,14 +190,33 @@ static void dies_or_not(int rank, void *user)
     member_close(&me);
 }
 
-static void a_rank_that_dies_ends_the_operations_of_all(void **state)
+/* The same where the communicator's calls are carried out: one that is under way, and a later one. */
+static void dies_or_calls(int rank, void *user)
+{
+    group *all = user;
+    static member me;
+    nbcoll_request q;
+    member_open(&me, all, rank);
+    if (rank != LATE)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_iallgather(NBCOLL_IN_PLACE, me.buffer, BIG / RANKS, NBCOLL_BYTE, me.comm, &q));
+    atomic_fetch_add(&all->have, 1);
+    while (atomic_load(&all->have) < RANKS)
+        sched_yield();
+    if (rank == LATE)
+        kill(getpid(), SIGKILL);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_wait(&q, deadline));
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_bcast(me.buffer, 1, NBCOLL_BYTE, 0, me.comm, deadline));
+    member_close(&me);
+}
+
+static void one_dies(void (*main)(int rank, void *user), int carries)
 {
     group *all = shared_memory(sizeof *all);
     crew c = CREW(1, 1, 1, 1);
     int status[RANKS];
-    (void)state;
+    all->carries = carries;
     EXPECT(OK, nbcoll_shm_id_make(&all->id));
-    assert_true(crew_run(&c, dies_or_not, all, status));
+    assert_true(crew_run(&c, main, all, status));
     for (int r = 0; r < RANKS; r++)
         if (r == LATE)
             assert_int_equal(WTERMSIG(status[r]), SIGKILL);
@@ -158,10 +224,24 @@ static void a_rank_that_dies_ends_the_operations_of_all(void **state)
             assert_int_equal(status[r], 0);
 }
 
+static void a_rank_that_dies_ends_the_operations_of_all(void **state)
+{
+    (void)state;
+    one_dies(dies_or_not, 0);
+}
+
+static void a_rank_that_dies_ends_the_calls_of_all(void **state)
+{
+    (void)state;
+    one_dies(dies_or_calls, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_driver_of_a_rank_that_computes_passes_on),
+                                       cmocka_unit_test(the_driver_passes_on_what_calls_contribute),
                                        cmocka_unit_test(the_same_of_processes),
-                                       cmocka_unit_test(a_rank_that_dies_ends_the_operations_of_all)};
+                                       cmocka_unit_test(a_rank_that_dies_ends_the_operations_of_all),
+                                       cmocka_unit_test(a_rank_that_dies_ends_the_calls_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

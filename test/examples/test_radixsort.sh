@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # examples/radixsort: however many ranks and buckets there are, and wherever the keys are at first, the ranks end up
-# with what one sort makes of all keys, one after the other.
+# with what one sort makes of all keys, one after the other; by the ranks themselves, and by an agent's process.
 . "$NBCOLL_SOURCE/test/command/check.sh"
 program=$NBCOLL_BINARY/examples/radixsort/radixsort
 [ -x "$program" ] || exit 77
@@ -18,9 +18,10 @@ sorts() {
     ranks=$1 line="$2 keys, $1 ranks, $3 buckets, histograms"
     shift 3
     [ -e "${1-}" ] || set -- "$@" "$work"/text/*.gz
-    succeeds run -n "$ranks" --timeout 60 "$program" "$@"
+    succeeds run --agent -n "$ranks" --timeout 60 "$program" "$@"
     grep -Eqx "$line waited for: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
     grep -Eqx "$line overlapped: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not sorted: $(cat "$work/out")"
+    grep -Eqx "$line offloaded: +[0-9.]+ ms, as by one sort" "$work/out" || fail "not offloaded: $(cat "$work/out")"
 }
 
 for ranks in 1 2 3 5; do
@@ -33,6 +34,10 @@ sorts 3 6000 65536 --bits 16
 sorts 4 5000 256 --keys-per-rank 2000 # the ranks have files of 1000, 2000, 3000 lines, and of none
 sorts 3 100 256 --keys 100
 sorts 3 0 256 --keys 0
+
+# without an agent there is nothing offloaded
+succeeds run -n 2 --timeout 60 "$program" "$work/text"
+[ "$(wc -l <"$work/out")" -eq 2 ] || fail "more than two ways: $(cat "$work/out")"
 
 for wrong in '--radix 1' '--bits 17' '--keys x' '--other 1'; do
     # shellcheck disable=SC2086

@@ -130,6 +130,20 @@ static void agent_ends_with_a_rank_that_fails(void **state)
     assert_int_equal(times(&s, "nbcoll run:"), 1);
 }
 
+static void agent_that_lacks_its_device_is_refused_before_ranks_start(void **state)
+{
+    (void)state;
+    start(&s, "-n 2 --agent=verbs:no_such", "echo here", 0);
+    int status = finish(&s);
+    if (status == 2) /* built without verbs */
+        assert_string_equal(s.text, "nbcoll run: --agent=verbs needs a build with nbcoll_verbs\n");
+    else {
+        assert_int_equal(status, 3);
+        assert_true(has(&s, "nbcoll run: --agent: no RDMA device no_such can be opened"));
+        assert_int_equal(times(&s, "\n"), 1);
+    }
+}
+
 int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +152,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(agent_that_is_killed_is_named_and_ends_what_it_had),
         cmocka_unit_test(agent_that_nobody_asks_for_ends_with_the_ranks),
         cmocka_unit_test(agent_ends_with_a_rank_that_fails),
+        cmocka_unit_test(agent_that_lacks_its_device_is_refused_before_ranks_start),
     };
     if (argc > 1)
         return program(argv[1]);

@@ -30,6 +30,9 @@ refuses "nbcoll run: x/y: it cannot be opened" run -n 2 --tuning x/y true
 printf '[bcast]\nfast =\n' >"$work/rules"
 refuses "nbcoll run: $work/rules:2: bcast has no algorithm 'fast'" run -n 2 --tuning "$work/rules" true
 refuses "nbcoll run: the option takes no value: --prefix=1" run -n 2 --prefix=1 true
+for over in loopback verbs, verbsx ''; do
+    refuses "nbcoll run: --agent is memory, verbs or verbs:DEVICES, not '$over'" run -n 2 "--agent=$over" true
+done
 for value in 0 -1 x 2x '' 257 99999999999999999999; do
     refuses "nbcoll run: -n takes a number of 1..256, not '$value'" run -n "$value" true
 done

@@ -18,7 +18,8 @@
  * models are not checked beyond this argument.
  *
  * A configuration: RANKS, TAGS, SLOTS; WIRING, who fetches from whom; PIECES of each transfer, in one cell that grows
- * or, with APART, in a cell each; REFERENCE, else inline; CANCELS. With TWO_LOOKS a reader that has seen the stamp
+ * or, with APART, in a cell each; REFERENCE, else inline; with SPREAD the payload of a piece lies half in its cell and
+ * half in the next one, whose generation stays as it is; CANCELS. With TWO_LOOKS a reader that has seen the stamp
  * looks at the rest of the cell in another step (and its fruitless looks are cycles). With PATIENCE, a rank that knows
  * of a failed operation waits until it has ended elsewhere before it starts its own. A BROKEN_... leaves one rule out;
  * test_cells.sh expects an error of each. Left out: death of a rank and ranks that leave (one that has ended its
@@ -68,7 +69,17 @@
 #else
 #define INLINE 1
 #endif
-#ifdef APART
+#ifdef SPREAD /* and APART: a piece takes two cells */
+#define CELLS (2 * PIECES)
+#ifdef BROKEN_OVERLAP
+#define CELL(p) (p)
+#else
+#define CELL(p) (2 * (p))
+#endif
+#define PIECE(p) 0
+#define HALF(s, owner, p, half) payload[AT(s, owner, p) + half]
+#define SHOWN(t, p) (VALUE(t) + (p) * (TAGS + 1))
+#elif defined APART
 #define CELLS PIECES
 #define CELL(p) (p)
 #define PIECE(p) 0
@@ -76,6 +87,11 @@
 #define CELLS 1
 #define CELL(p) 0
 #define PIECE(p) (p)
+#endif
+
+#ifndef SPREAD
+#define HALF(s, owner, p, half) payload[2 * AT(s, owner, p) + half]
+#define SHOWN(t, p) VALUE(t)
 #endif
 
 #define VALUE(t) ((t) + 1) /* what the bytes of an operation look like; 0: the program has overwritten them */
@@ -345,8 +361,8 @@ inline write()
 {
     if
     :: INLINE ->
-        payload[2 * AT(s, me, p)] = VALUE(t);
-        payload[2 * AT(s, me, p) + 1] = VALUE(t)
+        HALF(s, me, p, 0) = SHOWN(t, p);
+        HALF(s, me, p, 1) = SHOWN(t, p)
     :: !INLINE
     fi;
     parts[AT(s, me, p)] = VALUE(t);
@@ -426,8 +442,8 @@ inline fetch()
     assert(parts[AT(s, FROM(s), p)] == VALUE(t));
     if
     :: INLINE ->
-        assert(payload[2 * AT(s, FROM(s), p)] == VALUE(t));
-        assert(payload[2 * AT(s, FROM(s), p) + 1] == VALUE(t));
+        assert(HALF(s, FROM(s), p, 0) == SHOWN(t, p));
+        assert(HALF(s, FROM(s), p, 1) == SHOWN(t, p));
         atomic { got[s] = got[s] | 1 << p; p = 0 };
         acknowledge()
     :: !INLINE ->

@@ -135,6 +135,7 @@ static void what_becomes_no_program_says_why(void **state)
 {
     nbcoll_args allreduce = args_of(NBCOLL_OPERATION_ALLREDUCE, NBCOLL_INT32);
     nbcoll_args alltoallv = args_of(NBCOLL_OPERATION_ALLTOALLV, NBCOLL_INT32);
+    const size_t counts[] = {1, 2};
     nbcoll_args large = args_of(NBCOLL_OPERATION_ALLTOALL, NBCOLL_BYTE);
     nbcoll_refusal why = {.size = sizeof why};
     nbcoll_comm *dup[2];
@@ -143,6 +144,9 @@ static void what_becomes_no_program_says_why(void **state)
     (void)state;
     scene_open(&s, 2, 0);
     EXPECT(OK, nbcoll_comm_offloads(s.w.comm[0], &allreduce, &why));
+    EXPECT(OK, nbcoll_comm_offloads(s.w.comm[0], &alltoallv, &why));
+    alltoallv.counts = alltoallv.displs = counts; /* in place: builders see this rank's */
+    alltoallv.in_place = 1;
     EXPECT(ERR_UNSUPPORTED, nbcoll_comm_offloads(s.w.comm[0], &alltoallv, &why));
     assert_int_equal(why.reason, NBCOLL_REFUSAL_BLOCKS);
     assert_string_equal(why.text, nbcoll_refusal_text(NBCOLL_REFUSAL_BLOCKS));
@@ -258,7 +262,7 @@ static void starting_a_program_again_allocates_nothing(void **state)
 static void operations_of_agent_and_engine_are_under_way_together(void **state)
 {
     size_t counts[3][3], displs[3][3];
-    int32_t sent[3][3], got[3][3], sum[3], mine[3];
+    int32_t got[3][3], sum[3], mine[3];
     nbcoll_request programs[3], runs[3];
     nbcoll_status statuses[3] = {NBCOLL_OK};
     scene s;
@@ -269,12 +273,12 @@ static void operations_of_agent_and_engine_are_under_way_together(void **state)
         for (size_t i = 0; i < 3; i++) {
             counts[rank][i] = 1;
             displs[rank][i] = i;
-            sent[rank][i] = rank;
+            got[rank][i] = rank;
         }
         EXPECT(OK, nbcoll_iallreduce(&mine[rank], &sum[rank], 1, NBCOLL_INT32, NBCOLL_SUM, s.w.comm[rank],
                                      &programs[rank]));
-        EXPECT(OK, nbcoll_ialltoallv(sent[rank], counts[rank], displs[rank], got[rank], counts[rank], displs[rank],
-                                     NBCOLL_INT32, s.w.comm[rank], &runs[rank]));
+        EXPECT(OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, got[rank], counts[rank], displs[rank], NBCOLL_INT32,
+                                     s.w.comm[rank], &runs[rank]));
     }
     world_finish(&s.w, 3, runs); /* no agent has had a turn */
     for (int rank = 0; rank < 3; rank++)
@@ -344,7 +348,8 @@ static void rank_3_goes(int is_lost)
     scene s;
     scene_open(&s, 4, 0);
     if (is_lost)
-        EXPECT(OK, nbcoll_ialltoallv(NULL, none, none, NULL, none, none, NBCOLL_BYTE, s.w.comm[3], &requests[3]));
+        EXPECT(OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, NULL, none, none, NBCOLL_BYTE,
+                                     s.w.comm[3], &requests[3]));
     for (int rank = 0; rank < 3; rank++)
         EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &requests[rank]));
     EXPECT(OK, nbcoll_agent_close(s.agent[3]));

@@ -16,11 +16,12 @@
 enum { RANKS = 5 };
 
 static const nbcoll_host plain;
+static const nbcolli_binding unbound = {0};
 
 static nbcoll_status read_back(const nbcoll_program *p, size_t bytes, nbcoll_program **out)
 {
     char *letter = malloc(nbcolli_letter_bytes(p) + bytes);
-    nbcolli_letter_write(p, letter);
+    nbcolli_letter_write(p, &unbound, p->info.extent, letter);
     char *exact = malloc(bytes); /* a byte further on is nobody's */
     memcpy(exact, letter, bytes);
     nbcoll_status status = nbcolli_letter_read(&plain, exact, bytes, out);
@@ -188,9 +189,45 @@ static void program_that_names_what_is_not_there_is_refused(void **state)
     }
 }
 
+/* Block i of the one buffer: i + 1 bytes at 10 i. */
+static nbcoll_region block_of(void *user, int is_recv, int index)
+{
+    nbcoll_addr at = {is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 10 * (size_t)index};
+    (void)user;
+    return nbcoll_span(at, (size_t)index + 1);
+}
+
+static void blocks_are_written_where_they_are_bound_to(void **state)
+{
+    const nbcolli_binding binding = {block_of, NULL};
+    nbcoll_program *read;
+    size_t extent[3];
+    compiled c;
+    char *shown = calloc(1, 1 << 16), *letter;
+    (void)state;
+    open_case(&c, NBCOLL_OPERATION_ALLTOALLV, 3);
+    nbcoll_program *p = c.program[1];
+    assert_int_equal(nbcolli_bound_extent(p, &unbound, extent), NBCOLL_ERR_NULL);
+    assert_int_equal(nbcolli_bound_extent(p, &binding, extent), NBCOLL_OK);
+    assert_int_equal(extent[NBCOLL_BUFFER_RECV], 10 * (RANKS - 1) + RANKS);
+    letter = malloc(nbcolli_letter_bytes(p));
+    nbcolli_letter_write(p, &binding, extent, letter);
+    assert_int_equal(nbcolli_letter_read(&plain, letter, nbcolli_letter_bytes(p), &read), NBCOLL_OK);
+    assert_int_equal(read->info.blocks[0] + read->info.blocks[1], 0);
+    assert_int_equal(nbcoll_show_program(read, grow, shown), NBCOLL_OK);
+    assert_non_null(strstr(shown, "send send[40,45)"));
+    assert_non_null(strstr(shown, "calc recv[10,12) <- send[10,12)"));
+    assert_null(strstr(shown, "block"));
+    nbcoll_program_free(read);
+    compiled_close(&c);
+    free(letter);
+    free(shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_written_where_they_are_bound_to),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(bytes_that_are_too_few_or_too_many_are_refused),
         cmocka_unit_test(program_that_names_what_is_not_there_is_refused),

@@ -87,11 +87,22 @@ static void exposures_are_refused(void **state)
     assert_refused(nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "slots"), &c, NULL, NBCOLL_REFUSAL_EXPOSES);
 }
 
-static void bound_blocks_are_refused(void **state)
+/* A block as it travels, which nobody has packed. */
+static void sends_packed(nbcoll_builder *b, const nbcoll_args *a)
 {
+    (void)a;
+    if (b->rank == 0)
+        nbcoll_add_send(b, 1, (nbcoll_addr){NBCOLL_BUFFER_SEND_PACKED, 1}, 0);
+    if (b->rank == 1)
+        nbcoll_add_recv(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV_BLOCK, 0}, 0);
+}
+
+static void blocks_that_are_put_aside_packed_are_refused(void **state)
+{
+    static const nbcoll_algorithm mine = {sizeof mine, "packed", NBCOLL_OPERATION_ALLTOALLV, sends_packed, 0, NULL};
     nbcoll_case c = compiled_case(NBCOLL_OPERATION_ALLTOALLV, 4, 1);
     (void)state;
-    assert_refused(nbcoll_algorithm_at(NBCOLL_OPERATION_ALLTOALLV, 0), &c, NULL, NBCOLL_REFUSAL_BLOCKS);
+    assert_refused(&mine, &c, NULL, NBCOLL_REFUSAL_BLOCKS);
 }
 
 /* Rank 0 sends two messages, its tasks: two sends, two enables. The others have less. */
@@ -163,7 +174,7 @@ int main(void)
         cmocka_unit_test(a_call_of_one_rank_refuses_all),
         cmocka_unit_test(an_operation_of_the_hosts_is_refused),
         cmocka_unit_test(exposures_are_refused),
-        cmocka_unit_test(bound_blocks_are_refused),
+        cmocka_unit_test(blocks_that_are_put_aside_packed_are_refused),
         cmocka_unit_test(too_many_tasks_are_refused),
         cmocka_unit_test(too_many_queue_pairs_are_refused),
         cmocka_unit_test(too_many_buffers_are_refused),

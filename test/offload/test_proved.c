@@ -30,18 +30,13 @@ static void prove(const nbcoll_algorithm *algorithm, const nbcoll_case *c, int c
     nbcoll_meaning meaning = {.size = sizeof meaning};
     compiled p;
     assert_int_equal(nbcoll_meaning_of(c, algorithm->flags, &meaning), NBCOLL_OK);
-    nbcoll_status status = compiled_open(&p, algorithm, c, &configs[config]);
-    if (status == NBCOLL_ERR_UNSUPPORTED)
-        assert_int_equal(p.why.reason, NBCOLL_REFUSAL_BLOCKS);
-    else {
-        assert_int_equal(status, NBCOLL_OK);
-        status = nbcoll_verify_programs((const nbcoll_schedule *const *)p.schedule,
-                                        (const nbcoll_program *const *)p.program, &meaning, NULL, &why);
-        if (status != NBCOLL_OK)
-            fail_msg("%s/%s of %d, root %d, count %zu, configuration %d: %s: %s", nbcoll_operation_name(c->operation),
-                     algorithm->name, c->ranks, c->root, c->count, config, nbcoll_status_name(status), why.text);
-        proved++;
-    }
+    assert_int_equal(compiled_open(&p, algorithm, c, &configs[config]), NBCOLL_OK);
+    nbcoll_status status = nbcoll_verify_programs((const nbcoll_schedule *const *)p.schedule,
+                                                  (const nbcoll_program *const *)p.program, &meaning, NULL, &why);
+    if (status != NBCOLL_OK)
+        fail_msg("%s/%s of %d, root %d, count %zu, configuration %d: %s: %s", nbcoll_operation_name(c->operation),
+                 algorithm->name, c->ranks, c->root, c->count, config, nbcoll_status_name(status), why.text);
+    proved++;
     compiled_close(&p);
 }
 
@@ -76,6 +71,8 @@ static void prove_ranks(const nbcoll_algorithm *algorithm, int ranks, unsigned l
                 c.known = (int)(seed + (unsigned)config) % 2 || algorithm->flags & NBCOLL_ALGORITHM_COUNTS;
                 c.count = is_full ? counts[count] : counts[(seed + (unsigned)config) % 4];
                 c.in_place = (int)(seed % 2);
+                c.spread = (nbcoll_spread)((seed + (unsigned)config) % NBCOLL_SPREAD_COUNT);
+                c.apart = (int)(seed / 2 % 2);
                 if (is_full || (unsigned)root == seed % (unsigned)ranks || !has_root(algorithm->operation))
                     prove_placed(algorithm, c, config);
             }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/engine/1_state/context.h"
 #include "crossing.h"
 #include "world.h"
 
@@ -115,6 +116,57 @@ static void operations_that_wait_for_credits_can_be_cancelled(void **state)
             }
             crossing_free(&x);
         }
+}
+
+/* Rank 1 sends rank 0 many messages, all awaited at once; rank 2 waits for the last of them. */
+static nbcoll_schedule *many_messages(int rank, int messages)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .rank = rank, .ranks = 3};
+    nbcoll_schedule *s;
+    nbcoll_builder *b;
+    EXPECT(OK, nbcoll_builder_open(&config, &b));
+    nbcoll_step last = NBCOLL_START;
+    for (int i = 0; i < messages && rank < 2; i++)
+        if (rank == 1)
+            nbcoll_add_send(b, 0, (nbcoll_addr){NBCOLL_BUFFER_SEND, (size_t)i}, 1);
+        else
+            last = nbcoll_add_recv(b, 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, (size_t)i}, 1);
+    if (rank == 2)
+        nbcoll_add_recv(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 1);
+    else if (rank == 0)
+        nbcoll_after(b, nbcoll_add_send(b, 2, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 1), last);
+    EXPECT(OK, nbcoll_builder_finish(b, &s));
+    return s;
+}
+
+/* However slowly the transport takes them: rank 2 cancels, so that nothing else has to get past them. */
+static void what_cancelled_operations_have_asked_for_does_not_pile_up(void **state)
+{
+    enum { MESSAGES = 100, ROUNDS = 200 };
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_loopback_config loopback = world_variant(variant, 5);
+        nbcoll_context_config context = with(1);
+        nbcoll_schedule *schedule[3];
+        static unsigned char send[MESSAGES], recv[MESSAGES];
+        nbcoll_status ended[3];
+        nbcoll_request q[3];
+        world w;
+        world_open(&w, 3, &loopback, &context, NULL);
+        for (int r = 0; r < 3; r++)
+            schedule[r] = many_messages(r, MESSAGES);
+        for (int round = 0; round < ROUNDS; round++) {
+            for (int r = 0; r < 3; r++)
+                EXPECT(OK, nbcoll_schedule_start(schedule[r], send, recv, w.comm[r], &q[r]));
+            if (q[2].at)
+                EXPECT(OK, nbcoll_cancel(q[2]));
+            world_settle(&w, 3, q, ended);
+        }
+        assert_true(w.context[0]->posts <= 2 * MESSAGES);
+        for (int r = 0; r < 3; r++)
+            EXPECT(OK, nbcoll_schedule_free(schedule[r]));
+        world_close(&w);
+    }
 }
 
 /* ---- looking before stalling ------------------------------------------------------------------------------------- */
@@ -230,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receives_that_depend_on_later_sends_are_met),
         cmocka_unit_test(operations_that_wait_for_credits_can_be_cancelled),
+        cmocka_unit_test(what_cancelled_operations_have_asked_for_does_not_pile_up),
         cmocka_unit_test(a_credit_that_has_come_is_used_before_a_send_stalls),
         cmocka_unit_test(without_one_a_send_stalls_in_the_call_that_starts_it),
         cmocka_unit_test(who_stalls_ends_when_its_peer_frees_the_communicator),

@@ -347,6 +347,32 @@ static void prices_of_copying_and_shared_interfaces_are_agreed_on(void **state)
     world_close(&w);
 }
 
+static void of_cores_for_drivers_the_fewest_are_agreed_on(void **state)
+{
+    const uint32_t cores[3] = {4, 2, 3};
+    nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_request q[3];
+    nbcoll_comm *copy[3];
+    world w;
+    (void)state;
+    world_open_contexts(&w, 3, NULL, NULL);
+    for (int r = 0; r < 3; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.progress_cores = cores[r];
+        EXPECT(OK, nbcoll_comm_icreate(w.context[r], w.endpoint[r], &config, &w.comm[r], &q[r]));
+    }
+    world_finish(&w, 3, q);
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_comm_idup(w.comm[r], &copy[r], &q[r]));
+    world_finish(&w, 3, q);
+    for (int r = 0; r < 3; r++) {
+        EXPECT(OK, nbcoll_comm_terms(copy[r], &terms));
+        assert_int_equal(terms.progress_cores, 2);
+        EXPECT(OK, nbcoll_comm_free(copy[r]));
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_communicator_tells_its_terms),
         cmocka_unit_test(the_dearest_price_of_handling_a_byte_is_agreed_on),
         cmocka_unit_test(prices_of_copying_and_shared_interfaces_are_agreed_on),
+        cmocka_unit_test(of_cores_for_drivers_the_fewest_are_agreed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,8 +160,8 @@ static void die_beside_an_idle_driver(int rank, void *user)
     member m;
 
     join(rank, &d->config, &m);
-    nbcoll_driver *driver = drive(&m);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(m.comm, 10 * SECOND));
+    nbcoll_driver *driver = drive(&m); /* beside a wait it would sleep without listening, for that does */
     if (rank == 1) {
         while (!atomic_load(&d->waiting))
             sched_yield();

@@ -2,7 +2,8 @@
 #
 # What a start and a wait of 8 bytes over shm may take at each of two ranks when nobody waits, in instructions, with those
 # of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
-# 5 % are allowed for other compilers. Of the release build alone.
+# 5 % are allowed for other compilers. And what a scatter or gather of 8 bytes by cells takes of its root and of each other
+# rank, persistent, by start and tests, with the same 5 %. Of the release build alone.
 grep -q '^CMAKE_BUILD_TYPE:[^=]*=RelWithDebInfo$' "$NBCOLL_BINARY/CMakeCache.txt" &&
     grep -q '^NBCOLL_SANITIZE:[^=]*=$' "$NBCOLL_BINARY/CMakeCache.txt" || {
     echo "not the release build"
@@ -45,4 +46,21 @@ for operation in bcast barrier allreduce; do
         done
     done
 done
+
+# cells RANKS OPERATION SIDE MOST
+cells()
+{
+    [ $3 = root ] && ranks=1 || ranks=$(($1 - 1))
+    count=$(valgrind --tool=callgrind --collect-atstart=no "--toggle-collect=measured_$3*" \
+        --callgrind-out-file="$work/out" "$NBCOLL_BINARY/bench/peers" "$1" "$2" slots 2>&1 |
+        sed -n 's/.*Collected : *\([0-9]*\).*/\1/p')
+    count=$((count / 1000 / ranks))
+    echo "$2 by cells, $1 ranks, $3: $count of at most $4"
+    [ "$count" -gt 0 ] && [ "$count" -le "$4" ] || failed=1
+}
+cells 4 scatter root 572
+cells 4 scatter leaf 371
+cells 16 scatter root 1048
+cells 4 gather root 585
+cells 4 gather leaf 405
 exit $failed

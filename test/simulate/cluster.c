@@ -31,6 +31,7 @@ cluster cluster_of(const char *preset, int room, int ranks)
                              .copy_ps = (uint32_t)m->copy,
                              .eager = m->eager,
                              .fetch_ns = (uint32_t)m->inside.latency,
+                             .table_ns = (uint32_t)m->table,
                              .nodes = c.nodes,
                              .shared = c.nodes->count == 1,
                              .nodes_share = 1,
@@ -96,7 +97,7 @@ uint64_t cluster_time(const cluster *on, const nbcoll_choice *c, size_t count)
 static uint64_t least_of(const cluster *on, const nbcoll_algorithm *algorithm, size_t count)
 {
     static const unsigned few[] = {0, 1, 3}, leaders[] = {0, 2, 4};
-    static const size_t segments[] = {0, 16384};
+    static const size_t segments[] = {0, 16384, 262144};
     int is_wide = (algorithm->flags & (NBCOLL_ALGORITHM_ARITY | NBCOLL_ALGORITHM_PORTS)) != 0;
     int is_cut = (algorithm->flags & NBCOLL_ALGORITHM_SEGMENT) != 0,
         is_led = (algorithm->flags & NBCOLL_ALGORITHM_LEADERS) != 0;
@@ -120,8 +121,10 @@ uint64_t cluster_least(const cluster *on, nbcoll_operation operation, size_t cou
     const nbcoll_algorithm *algorithm;
     uint64_t best = UINT64_MAX;
     for (unsigned i = 0; (algorithm = nbcoll_algorithm_at(operation, i)); i++) {
-        int is_by_domains = algorithm->flags & NBCOLL_ALGORITHM_DOMAINS && !nbcoll_nodes_domains(on->nodes);
-        int is_candidate = !(algorithm->flags >> 16) || (algorithm->flags & NBCOLL_ALGORITHM_NODES && !is_by_domains);
+        uint32_t is_by_nodes = algorithm->flags & NBCOLL_ALGORITHM_NODES;
+        uint32_t is_by_domains = algorithm->flags & NBCOLL_ALGORITHM_DOMAINS;
+        int is_meant = on->nodes->count > 1 && (!is_by_domains || nbcoll_nodes_domains(on->nodes));
+        int is_candidate = is_by_nodes ? is_meant : !(algorithm->flags >> 16);
         uint64_t other = is_candidate ? least_of(on, algorithm, count) : UINT64_MAX;
         best = other < best ? other : best;
     }

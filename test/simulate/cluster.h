@@ -25,7 +25,7 @@ nbcoll_args cluster_args(const cluster *on, nbcoll_operation operation, size_t b
 nbcoll_choice cluster_choose(const nbcoll_terms *terms, const nbcoll_args *a);
 
 /* How long that takes with so many elements; and the least of all algorithms, each alone, or with some values of the
- * parameters that it reads. */
+ * parameters that it reads: those that `nbcoll tune` tries, by nodes only where there are several. */
 uint64_t cluster_time(const cluster *on, const nbcoll_choice *c, size_t count);
 uint64_t cluster_least(const cluster *on, nbcoll_operation operation, size_t count);
 

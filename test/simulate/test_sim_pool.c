@@ -181,6 +181,8 @@ static void a_graph_wants_its_levels_split_off_later(void **state)
     (void)state;
     for (int ranks = CORES - 1; ranks > 1; ranks--)
         first[best_of(ranks)] = ranks;
+    for (int ranks = 2; ranks < CORES; ranks++)
+        assert_int_equal(best_of(ranks), nbcoll_split_steps(NBCOLL_OPERATION_BCAST, ranks, CORES));
     print_message("S = 1 from %d, 2 from %d, 3 from %d ranks\n", first[1], first[2], first[3]);
     assert_int_equal(first[1], 55);
     assert_int_equal(first[2], 59);

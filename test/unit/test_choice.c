@@ -12,6 +12,7 @@
 
 #include "algorithms.h"
 #include "nbcoll/select.h"
+#include "nbcoll/split.h"
 
 static const nbcoll_terms by_cost = {.size = sizeof by_cost, .ranks = 4, .alpha_ns = 1000, .beta_ps = 500,
                                      .overhead_ns = 100, .large = NBCOLL_BY_COST};
@@ -132,9 +133,10 @@ static void crowded_ranks_choose_what_takes_one_hop(void **state)
     }
 }
 
-/* By the prices of four ranks that share cores: cells with a part for each reader take a look at a table, and who lends
- * memory waits for its readers, which is one more turn of its core. */
-static void different_parts_of_few_bytes_go_by_messages(void **state)
+/* By the prices of four ranks that share cores: what a scatter's root shows its readers is spread over cells, which of
+ * three ranks costs more than two messages; more bytes take a look at a table, and who lends memory waits for its
+ * readers, which is one more turn of its core. */
+static void different_parts_go_by_cells_where_these_are_cheaper(void **state)
 {
     nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .alpha_ns = 10182, .beta_ps = 85, .overhead_ns = 60,
                           .eager_ps = 180, .get_ns = 900, .fetch_ns = 900, .eager = 4096, .shelf = 4 << 20,
@@ -144,13 +146,45 @@ static void different_parts_of_few_bytes_go_by_messages(void **state)
                                              NBCOLL_OPERATION_ALLGATHER};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        assert_ptr_equal(choice_of(&terms, parts[i], 1).algorithm, named(parts[i], "flat"));
+        assert_ptr_equal(choice_of(&terms, parts[i], 1).algorithm, named(parts[i], i ? "flat" : "slots"));
         assert_ptr_equal(choice_of(&terms, parts[i], 8192).algorithm, named(parts[i], "slots"));
     }
+    assert_ptr_equal(choice_of(&terms, NBCOLL_OPERATION_SCATTER, 10).algorithm,
+                     named(NBCOLL_OPERATION_SCATTER, "slots"));
     assert_ptr_equal(choice_of(&terms, NBCOLL_OPERATION_SCATTER, 512).algorithm,
                      named(NBCOLL_OPERATION_SCATTER, "flat"));
     for (int i = 0; i < 3; i++)
         assert_ptr_equal(choice_of(&terms, alike[i], 1).algorithm, named(alike[i], "slots"));
+    terms.ranks = 3;
+    assert_ptr_not_equal(choice_of(&terms, NBCOLL_OPERATION_SCATTER, 1).algorithm,
+                         named(NBCOLL_OPERATION_SCATTER, "slots"));
+}
+
+/* Of four ranks, each of which fetches three parts of 8 bytes: three times the difference; where terms say nothing,
+ * five posts. Parts that are alike have no table. */
+static void a_table_of_parts_costs_what_the_terms_say(void **state)
+{
+    static const uint32_t tables[] = {0, 300, 1300};
+    nbcoll_terms terms = {.size = sizeof terms, .ranks = 4, .alpha_ns = 350, .beta_ps = 130, .overhead_ns = 60,
+                          .shared = 1, .large = NBCOLL_BY_COST};
+    const nbcoll_algorithm *of_parts = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLTOALL, "slots"),
+                           *of_one = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, "slots");
+    nbcoll_args a = {.size = sizeof a, .count = 8, .reduction = {NBCOLL_BYTE, NBCOLL_BXOR}};
+    uint64_t parts[3], alike[3];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        terms.table_ns = tables[i];
+        a.operation = NBCOLL_OPERATION_ALLTOALL;
+        assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
+        assert_int_equal(nbcoll_predict(&terms, &a, of_parts, &parts[i]), NBCOLL_OK);
+        a.operation = NBCOLL_OPERATION_ALLGATHER;
+        assert_int_equal(nbcoll_args_complete(&a, 0, 4), NBCOLL_OK);
+        assert_int_equal(nbcoll_predict(&terms, &a, of_one, &alike[i]), NBCOLL_OK);
+    }
+    assert_int_equal(parts[1], parts[0]);
+    assert_int_equal(parts[2], parts[1] + 3 * 1000);
+    assert_int_equal(alike[1], alike[0]);
+    assert_int_equal(alike[2], alike[0]);
 }
 
 static void the_cheapest_parameters_come_with_the_algorithm(void **state)
@@ -349,6 +383,38 @@ static void a_rule_fits_its_topology(void **state)
     }
 }
 
+/* A rule that names the tree leaves open where it is split; split.h says by how many levels. */
+static void trees_are_split_by_the_cores_of_drivers(void **state)
+{
+    nbcoll_rule rule = {.algorithm = named(NBCOLL_OPERATION_BCAST, "binomial")};
+    nbcoll_terms terms = by_cost;
+    const int room = 32;
+    const nbcoll_placement placement = {sizeof placement, &room, 1, NBCOLL_NUMBERING_BLOCK, 0, 0};
+    nbcoll_nodes *two;
+    (void)state;
+    terms.ranks = 57;
+    terms.rules = &rule;
+    terms.rule_count = 1;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 0);
+    terms.progress_cores = 7;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 1);
+    terms.progress_cores = 1;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split,
+                     nbcoll_split_steps(NBCOLL_OPERATION_BCAST, 57, 58));
+    terms.progress_cores = UINT32_MAX;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 0);
+    terms.progress_cores = 7;
+    rule.split = 3;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 3);
+    rule = (nbcoll_rule){.algorithm = named(NBCOLL_OPERATION_BCAST, "tree")};
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 0);
+    rule.algorithm = named(NBCOLL_OPERATION_BCAST, "binomial");
+    assert_int_equal(nbcoll_nodes_place(&placement, 57, NULL, &two), NBCOLL_OK);
+    terms.nodes = two;
+    assert_int_equal(choice_of(&terms, NBCOLL_OPERATION_BCAST, 9).split, 0);
+    nbcoll_nodes_free(two);
+}
+
 static void a_rule_whose_algorithm_may_not_serve_is_passed_over(void **state)
 {
     const nbcoll_rule ring = {.algorithm = named(NBCOLL_OPERATION_ALLREDUCE, "ring")};
@@ -474,16 +540,18 @@ int main(void)
         cmocka_unit_test(handling_a_byte_and_getting_have_prices_of_their_own),
         cmocka_unit_test(what_others_read_of_a_result_in_shared_memory_is_dear_to_write_again),
         cmocka_unit_test(crowded_ranks_choose_what_takes_one_hop),
+        cmocka_unit_test(a_table_of_parts_costs_what_the_terms_say),
         cmocka_unit_test(the_cheapest_parameters_come_with_the_algorithm),
         cmocka_unit_test(more_segments_than_credits_are_long_messages),
         cmocka_unit_test(exposures_compete_where_all_share_memory),
-        cmocka_unit_test(different_parts_of_few_bytes_go_by_messages),
+        cmocka_unit_test(different_parts_go_by_cells_where_these_are_cheaper),
         cmocka_unit_test(without_costs_shared_memory_is_stronger_than_size),
         cmocka_unit_test(where_the_bits_must_be_the_same_only_algorithms_that_keep_them_are_compared),
         cmocka_unit_test(a_rule_is_stronger_than_shared_memory_and_cost),
         cmocka_unit_test(the_first_rule_that_fits_counts),
         cmocka_unit_test(a_rule_fits_from_its_first_byte_to_below_its_last),
         cmocka_unit_test(a_rule_fits_its_topology),
+        cmocka_unit_test(trees_are_split_by_the_cores_of_drivers),
         cmocka_unit_test(a_rule_whose_algorithm_may_not_serve_is_passed_over),
         cmocka_unit_test(impossible_rules_are_refused),
         cmocka_unit_test(rules_that_differ_in_anything_but_their_line_have_another_hash),

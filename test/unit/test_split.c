@@ -146,6 +146,25 @@ static void where_blocks_double_towards_the_root_levels_are_split_off_later(void
     check_rows(NBCOLL_OPERATION_GATHER, 64, table, LENGTH(table), 60);
 }
 
+/* First rank numbers of S = 1, 2, 3; simulate/test_sim_pool compares each with what is best there. */
+static void check_steps(nbcoll_operation operation, int cores, const int first[3])
+{
+    for (int ranks = 2; ranks < cores; ranks++) {
+        unsigned split = nbcoll_split_steps(operation, ranks, cores);
+        unsigned expected = (ranks >= first[0]) + (ranks >= first[1]) + (ranks >= first[2]);
+        assert_int_equal(split < 3 ? split : 3, expected);
+    }
+}
+
+static void without_levels_they_are_split_off_later(void **state)
+{
+    (void)state;
+    check_steps(NBCOLL_OPERATION_BCAST, 64, (int[]){55, 59, 62});
+    check_steps(NBCOLL_OPERATION_REDUCE, 64, (int[]){55, 59, 62});
+    check_steps(NBCOLL_OPERATION_BCAST, 48, (int[]){41, 45, 47});
+    check_steps(NBCOLL_OPERATION_SCATTER, 64, (int[]){58, 60, 62});
+}
+
 static double time_of(nbcoll_operation operation, int ranks, int cores, unsigned split, nbcoll_split_part part)
 {
     return nbcoll_split_time(operation, ranks, cores, split, part);
@@ -199,6 +218,9 @@ static void the_model_says_nothing_without_a_core_to_spare_or_a_tree(void **stat
     assert_float_equal(time_of(NBCOLL_OPERATION_ALLTOALL, 8, 64, 0, NBCOLL_SPLIT_BLOCKING), 0, 1e-6);
     assert_int_equal(nbcoll_split_levels(NBCOLL_OPERATION_BCAST, 64, 64), 0);
     assert_int_equal(nbcoll_split_levels(NBCOLL_OPERATION_SCAN, 57, 64), 0);
+    assert_int_equal(nbcoll_split_steps(NBCOLL_OPERATION_BCAST, 64, 64), 0);
+    assert_int_equal(nbcoll_split_steps(NBCOLL_OPERATION_BCAST, 0, 64), 0);
+    assert_int_equal(nbcoll_split_steps(NBCOLL_OPERATION_SCAN, 62, 64), 0);
 }
 
 int main(void)
@@ -210,6 +232,7 @@ int main(void)
         cmocka_unit_test(on_64_cores_the_model_switches_where_the_paper_says),
         cmocka_unit_test(on_48_cores_the_best_number_of_ranks_is_that_measured),
         cmocka_unit_test(where_blocks_double_towards_the_root_levels_are_split_off_later),
+        cmocka_unit_test(without_levels_they_are_split_off_later),
         cmocka_unit_test(the_equations_are_those_of_the_paper),
         cmocka_unit_test(on_64_cores_the_papers_levels_take_longer_than_the_tree_for_five_numbers_of_ranks),
         cmocka_unit_test(the_model_says_nothing_without_a_core_to_spare_or_a_tree),

@@ -3,8 +3,8 @@
  * for 1 to 10 ranks, numbered by node, round robin and at random, also plain, in place, and in place at every second
  * rank, blocks of equal and of different lengths, with memory shared in each node and with none, one to three leaders
  * of a node; those by domains with domains of at most two ranks, at random of any sizes, and, with parameters, none
- * known. Those that take pieces or ports are also given some. All but those that say that they reorder keep rank
- * order in all of this. */
+ * known. Those that take ports are also given some, those that take pieces such of several lengths. All but those that
+ * say that they reorder keep rank order in all of this. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,6 +88,18 @@ static void it_is_proved_in_all_forms(void **state)
             }
 }
 
+/* Pieces of one element, of less than whole ones, and more than the vector has: alone, and with leaders. */
+static void prove_in_pieces(const nbcoll_algorithm *algorithm)
+{
+    static const size_t segments[] = {1, 4, 10, 12, 24, 1000};
+    for (size_t i = 0; i < LENGTH(segments) && algorithm->flags & NBCOLL_ALGORITHM_SEGMENT; i++)
+        for (unsigned leaders = 0; leaders <= 2; leaders += 2) {
+            nbcoll_case c = {.node = (i + leaders / 2) % 2 ? 0 : NBCOLL_CASE_BY_NODE, .segment = segments[i],
+                             .leaders = leaders, .in_place = i % 2 ? last_form(algorithm) : 0};
+            prove(algorithm, (nbcoll_numbering)(i % 3), 2 * by_domains(algorithm), FEW, c);
+        }
+}
+
 static void it_is_proved_with_parameters(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
@@ -96,6 +108,7 @@ static void it_is_proved_with_parameters(void **state)
     c.node = 0;
     c.leaders = 0;
     prove(algorithm, NBCOLL_NUMBERING_ROUND_ROBIN, 0, FEW, c);
+    prove_in_pieces(algorithm);
 }
 
 /* Without leave to reorder, on nodes that are dealt the ranks, by nodes and by domains: refuted, but for the ordered
@@ -125,8 +138,8 @@ static void only_the_ordered_forms_keep_rank_order(void **state)
     }
 }
 
-/* What an engine's cells have room for: as many exposures as the algorithm says, and in them no more parts than
- * there are ranks. */
+/* What an engine's cells have room for: as many exposures as the algorithm says, growing ones once, and in them no more
+ * parts than there are ranks. */
 static void exposures_fit_into_cells(void **state)
 {
     const nbcoll_algorithm *algorithm = *state;
@@ -135,13 +148,14 @@ static void exposures_fit_into_cells(void **state)
     assert_int_equal(nbcoll_nodes_place(&placement, 16, NULL, &nodes), NBCOLL_OK);
     for (int rank = 0; rank < 16; rank++) {
         nbcoll_case c = {.size = sizeof c, .operation = algorithm->operation, .ranks = 16, .count = 9, .known = 1,
+                         .segment = 8,
                          .node = NBCOLL_CASE_BY_NODE, .nodes = nodes, .reduction = {NBCOLL_FLOAT, NBCOLL_SUM}};
         unsigned exposures = 0, parts = 0;
         nbcoll_schedule *s;
         const nbcoll_step_view *v;
         assert_int_equal(nbcoll_build_case(algorithm, &c, rank, NULL, &s), NBCOLL_OK);
         for (nbcoll_step step = 0; (v = nbcoll_schedule_step(s, step)); step++)
-            if (v->kind == NBCOLL_EXPOSE) {
+            if (v->kind == NBCOLL_EXPOSE && (v->grows == NBCOLL_START || v->grows == step)) {
                 exposures++;
                 parts += v->part_count;
             }

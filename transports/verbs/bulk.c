@@ -26,52 +26,32 @@ static void nbcolli_verbs_set_rkey(nbcoll_key *key, uint32_t rail, uint32_t rkey
         key->word[2 + (rail - 1) / 2] |= (uint64_t)rkey << 32 * ((rail - 1) % 2);
 }
 
-/* Memory that can only be read is registered for that, if it is not to be written by a peer: tried second. */
-static struct ibv_mr *nbcolli_verbs_register_with(nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, void *memory,
-                                                  size_t bytes, uint32_t access, nbcolli_verbs_kept **kept)
+/* Memory that can only be read is registered for that, if it is not to be written by a peer: tried second. The first
+ * and the second try's flags; -1: there is no such try. */
+static int nbcolli_verbs_flags(uint32_t access, int is_second)
 {
     int flags = access & NBCOLL_PEER_READS ? IBV_ACCESS_REMOTE_READ : 0;
-    struct ibv_mr *mr = NULL;
 
     if (access & NBCOLL_PEER_WRITES)
         flags |= IBV_ACCESS_REMOTE_WRITE;
-    for (int writes = 1; writes >= 0 && !mr; writes--) {
-        int all = flags | (writes ? IBV_ACCESS_LOCAL_WRITE : 0);
-        if (writes ? access & (NBCOLL_PEER_WRITES | NBCOLL_LOCAL_END) : !(access & NBCOLL_PEER_WRITES))
-            mr = kept ? nbcolli_verbs_memory(e, rail, memory, bytes, all, kept)
-                      : nbcolli_verbs_pin(e, rail, memory, bytes, all);
-    }
-    return mr;
-}
-
-static void nbcolli_verbs_deregister_all(nbcolli_verbs_end *e, nbcolli_verbs_for_all *all)
-{
-    for (uint32_t i = 0; i < e->rails && all->mr[i]; i++)
-        ibv_dereg_mr(all->mr[i]);
-    nbcolli_free(&e->host, all, sizeof *all);
+    if (is_second)
+        return access & NBCOLL_PEER_WRITES ? -1 : flags;
+    return access & (NBCOLL_PEER_WRITES | NBCOLL_LOCAL_END) ? flags | IBV_ACCESS_LOCAL_WRITE : -1;
 }
 
 /* For every rank, hence with every rail, and for as long as the host wants. Any thread. */
 static bool nbcolli_verbs_register_all(nbcolli_verbs_end *e, void *memory, size_t bytes, uint32_t access,
                                        nbcoll_registration *out)
 {
-    nbcolli_verbs_for_all *all = nbcolli_alloc(&e->host, sizeof *all, 64);
+    nbcolli_verbs_for_all *all = NULL;
 
-    if (!all) {
-        errno = ENOMEM; /* the host's hook says nothing */
+    for (int try = 0; try < 2 && !all; try++)
+        if (nbcolli_verbs_flags(access, try) >= 0)
+            all = nbcolli_verbs_register_for_all(e, memory, bytes, nbcolli_verbs_flags(access, try));
+    if (!all)
         return false;
-    }
-    *all = (nbcolli_verbs_for_all){{NULL}};
-    for (uint32_t i = 0; i < e->rails; i++) {
-        all->mr[i] = nbcolli_verbs_register_with(e, &e->rail[i], memory, bytes, access, NULL);
-        if (!all->mr[i]) {
-            int why = errno;
-            nbcolli_verbs_deregister_all(e, all);
-            errno = why;
-            return false;
-        }
+    for (uint32_t i = 0; i < e->rails; i++)
         nbcolli_verbs_set_rkey(&out->key, i, all->mr[i]->rkey);
-    }
     out->word[0] = (uintptr_t)all;
     out->word[1] = NBCOLLI_VERBS_IS_FOR_ALL;
     return true;
@@ -82,8 +62,11 @@ static bool nbcolli_verbs_register_for(nbcolli_verbs_end *e, int peer, void *mem
 {
     uint32_t rail = nbcolli_verbs_rail_to(e, peer);
     nbcolli_verbs_kept *kept = NULL;
-    struct ibv_mr *mr = nbcolli_verbs_register_with(e, &e->rail[rail], memory, bytes, access, &kept);
+    struct ibv_mr *mr = NULL;
 
+    for (int try = 0; try < 2 && !mr; try++)
+        if (nbcolli_verbs_flags(access, try) >= 0)
+            mr = nbcolli_verbs_memory(e, &e->rail[rail], memory, bytes, nbcolli_verbs_flags(access, try), &kept);
     if (!mr) {
         e->error = errno;
         return false;
@@ -118,7 +101,7 @@ static void nbcolli_verbs_deregister(nbcoll_endpoint *ep, nbcoll_registration *r
     if (registration->word[1] & NBCOLLI_VERBS_IS_KEPT)
         nbcolli_verbs_let_go(nbcolli_verbs_end_of(ep), what);
     else if (registration->word[1] & NBCOLLI_VERBS_IS_FOR_ALL)
-        nbcolli_verbs_deregister_all(nbcolli_verbs_end_of(ep), what);
+        nbcolli_verbs_deregister_for_all(nbcolli_verbs_end_of(ep), what);
     else
         ibv_dereg_mr(what);
 }

@@ -142,6 +142,7 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
     struct ibv_device **list = ibv_get_device_list(&n);
     nbcolli_verbs_wish wish = {.name = config->device ? config->device : "", .gid_index = config->gid_index};
     nbcolli_verbs_lack lack;
+    bool is_shared = true;
 
     do {
         lack = e->rails < NBCOLLI_VERBS_RAILS ? NBCOLLI_VERBS_LACKS_DEVICE : NBCOLLI_VERBS_LACKS_ROOM;
@@ -151,6 +152,7 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
             lack = nbcolli_verbs_rail_find(&e->rail[e->rails], list, n, &wish);
         if (lack != NBCOLLI_VERBS_LACKS_NOTHING)
             break;
+        is_shared = nbcolli_verbs_share_device(e, &e->rail[e->rails]) && is_shared;
         e->rails++;
         wish.name += strcspn(wish.name, ",");
     } while (*wish.name++ == ',');
@@ -160,12 +162,7 @@ nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config
         nbcolli_verbs_log_lack(&e->host, lack, &wish);
         return NBCOLL_ERR_UNSUPPORTED;
     }
-    e->piece = 1u << 30;
-    for (uint32_t i = 0; i < e->rails; i++)
-        e->piece = e->rail[i].port_attr.max_msg_sz < e->piece ? e->rail[i].port_attr.max_msg_sz : e->piece;
-    e->base.limits.interfaces = e->rails; /* the ranks of a machine share them */
-    e->base.limits.key_bytes = e->rails > 1 ? 32 : 16;
-    return NBCOLL_OK;
+    return is_shared ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -214,8 +211,7 @@ static bool nbcolli_verbs_queues(const nbcolli_verbs_end *e, nbcolli_verbs_rail 
     uint32_t ranks = (uint32_t)e->base.ranks;
     struct ibv_srq_init_attr receives = {.attr = {.max_sge = 1}};
 
-    rail->pd = ibv_alloc_pd(rail->device);
-    if (!rail->pd || ibv_query_device(rail->device, &all) != 0)
+    if (ibv_query_device(rail->device, &all) != 0)
         return false;
     uint64_t wanted = (uint64_t)ranks * (e->credits + NBCOLLI_VERBS_EXTRA);
     receives.attr.max_wr = wanted < (uint64_t)all.max_srq_wr ? (uint32_t)wanted : (uint32_t)all.max_srq_wr;
@@ -281,13 +277,18 @@ static bool nbcolli_verbs_describe(nbcolli_verbs_end *e, nbcolli_verbs_place *mi
     return is_known;
 }
 
-nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine)
+nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_verbs_place *mine)
 {
     uint32_t heard = 2 * (uint32_t)e->base.ranks < 64 ? 64 : 2 * (uint32_t)e->base.ranks;
     size_t wire = sizeof(nbcoll_header) + e->payload; /* more than a datagram with its route */
     bool is_ready = true;
 
     heard = heard < 1024 ? heard : 1024;
+    e->piece = 1u << 30;
+    for (uint32_t i = 0; i < e->rails; i++)
+        e->piece = e->rail[i].port_attr.max_msg_sz < e->piece ? e->rail[i].port_attr.max_msg_sz : e->piece;
+    e->base.limits.interfaces = e->rails; /* the ranks of a machine share them */
+    e->base.limits.key_bytes = e->rails > 1 ? 32 : 16;
     for (uint32_t i = 0; i < e->rails && is_ready; i++)
         is_ready = nbcolli_verbs_queues(e, &e->rail[i], heard);
     if (is_ready)
@@ -310,16 +311,10 @@ nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *min
     }
     if (!nbcolli_verbs_describe(e, mine))
         return NBCOLL_ERR_TRANSPORT;
-    mine->prices = nbcolli_verbs_try(e, mine);
+    if (!is_beside)
+        e->shared->prices = nbcolli_verbs_try(e, mine);
+    mine->prices = e->shared->prices;
     return NBCOLL_OK;
-}
-
-static void nbcolli_verbs_rail_end(nbcolli_verbs_rail *rail)
-{
-    if (rail->pd)
-        ibv_dealloc_pd(rail->pd);
-    if (rail->device)
-        ibv_close_device(rail->device);
 }
 
 /* Whatever there is of it. */
@@ -350,8 +345,7 @@ void nbcolli_verbs_strip(nbcolli_verbs_end *e)
     nbcolli_free(&e->host, e->pool, e->pool_bytes);
     nbcolli_free(&e->host, e->own_slab, e->own_bytes);
     nbcolli_verbs_forget_all(e);
-    for (uint32_t i = 0; i < e->rails; i++)
-        nbcolli_verbs_rail_end(&e->rail[i]);
+    nbcolli_verbs_unshare(e);
     if (e->epoll >= 0)
         close(e->epoll);
     if (e->timer >= 0)

@@ -131,6 +131,9 @@ nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_
         return NBCOLL_ERR_RANK;
     if (c.host.size && nbcolli_copy_tagged(&draft.host, &c.host, sizeof draft.host) != NBCOLL_OK)
         return NBCOLL_ERR_CONFIG;
+    if (c.beside && !nbcolli_verbs_is_one(c.beside))
+        return NBCOLL_ERR_ARGUMENT;
+    const nbcolli_verbs_end *beside = c.beside ? nbcolli_verbs_end_of(c.beside) : NULL;
     size_t ranks = (size_t)c.ranks, peers = nbcolli_lines(sizeof *e), places = peers + ranks * sizeof *e->peer,
            kept = places + ranks * sizeof *e->place;
     draft.bytes = kept + draft.registrations * sizeof *e->kept;
@@ -145,9 +148,11 @@ nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_
     e->kept = (nbcolli_verbs_kept *)(void *)((char *)e + kept);
     e->own_last = &e->own_first;
     atomic_flag_clear_explicit(&e->kept_lock, memory_order_relaxed); /* nobody else has it yet */
-    nbcoll_status status = nbcolli_verbs_find(e, &c);
+    nbcoll_status status = nbcolli_verbs_share(e, beside) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    if (status == NBCOLL_OK && !beside)
+        status = nbcolli_verbs_find(e, &c);
     if (status == NBCOLL_OK)
-        status = nbcolli_verbs_equip(e, &place);
+        status = nbcolli_verbs_equip(e, beside != NULL, &place);
     if (status != NBCOLL_OK) {
         nbcolli_verbs_free(e);
         return status;

@@ -3,6 +3,7 @@
  * What the files of the verbs transport share.
  *
  *     device.c      rails: each a device, its port and GID; what an endpoint has of them
+ *     shared.c      what several endpoints of a process share: devices, and memory registered for every rank
  *     connect.c     datagrams by which two ranks connect their queue pairs, and say goodbye where these are not
  *     messages.c    posts, receives, credits
  *     cache.c       registrations that are kept
@@ -249,17 +250,34 @@ typedef struct nbcolli_verbs_kept {
 #define NBCOLLI_VERBS_IS_KEPT (UINT64_C(1) << 32)
 #define NBCOLLI_VERBS_IS_FOR_ALL (UINT64_C(1) << 33)
 
-/* With every rail. */
+/* With every rail; serves each registration of memory that lies in it. */
 typedef struct nbcolli_verbs_for_all {
+    struct nbcolli_verbs_for_all *next;
+    uintptr_t at;
+    size_t bytes;
+    int flags;
+    uint32_t users;
     struct ibv_mr *mr[NBCOLLI_VERBS_RAILS];
 } nbcolli_verbs_for_all;
+
+/* What endpoints of a process have in common that were opened beside each other. */
+typedef struct nbcolli_verbs_shared {
+    nbcoll_host host; /* the first one's */
+    atomic_int users; /* endpoints */
+    uint32_t rails;
+    struct ibv_context *device[NBCOLLI_VERBS_RAILS];
+    struct ibv_pd *pd[NBCOLLI_VERBS_RAILS];
+    nbcolli_verbs_prices prices; /* the first one's to set */
+    atomic_flag lock; /* held for a look at the list, never for a call of the device */
+    nbcolli_verbs_for_all *registered;
+} nbcolli_verbs_shared;
 
 /* ---- an endpoint ---------------------------------------------------------------------------------------------------
  */
 
 /* A port of a device, and what the ranks need of it that it joins. */
 struct nbcolli_verbs_rail {
-    struct ibv_context *device;
+    struct ibv_context *device; /* this, and pd: what is shared */
     uint8_t port;
     int gid_index;
     struct ibv_port_attr port_attr;
@@ -278,6 +296,7 @@ typedef struct nbcolli_verbs_end {
     uint32_t credits, payload, timeout, retries;
     uint64_t probe_ns, connect_ns;
     uint64_t nonce;
+    nbcolli_verbs_shared *shared;
     uint32_t rails;
     nbcolli_verbs_rail rail[NBCOLLI_VERBS_RAILS];
     size_t piece;             /* what each of their devices moves by one work request */
@@ -347,7 +366,8 @@ bool nbcolli_verbs_is_one(const nbcoll_endpoint *ep);
  */
 
 nbcoll_status nbcolli_verbs_find(nbcolli_verbs_end *e, const nbcoll_verbs_config *config);
-nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, nbcolli_verbs_place *mine);
+/* Beside another endpoint: what it has measured is not measured again. */
+nbcoll_status nbcolli_verbs_equip(nbcolli_verbs_end *e, bool is_beside, nbcolli_verbs_place *mine);
 void nbcolli_verbs_strip(nbcolli_verbs_end *e);
 
 /* A queue pair of datagrams on the first rail, ready for use; null: errno. */
@@ -359,6 +379,21 @@ nbcolli_verbs_buffer *nbcolli_verbs_split(nbcolli_verbs_buffer **list, uint32_t 
 /* Memory registered with a rail, cut into `count` buffers of `wire` bytes, linked; null without memory. */
 nbcolli_verbs_buffer *nbcolli_verbs_cut(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail, uint32_t count, size_t wire,
                                         void **slab, size_t *bytes, struct ibv_mr **mr);
+
+/* ---- shared.c ------------------------------------------------------------------------------------------------------
+ */
+
+/* Before the endpoint finds its rails: makes what it may share, or, beside another one, takes that one's rails, too.
+ * False: no memory. */
+bool nbcolli_verbs_share(nbcolli_verbs_end *e, const nbcolli_verbs_end *beside);
+
+/* A device that was opened belongs to all from now on. False: errno. */
+bool nbcolli_verbs_share_device(nbcolli_verbs_end *e, nbcolli_verbs_rail *rail);
+void nbcolli_verbs_unshare(nbcolli_verbs_end *e);
+
+/* Registers memory with every rail for `flags`, or finds that it is. Null: errno. Any thread, as its end. */
+nbcolli_verbs_for_all *nbcolli_verbs_register_for_all(nbcolli_verbs_end *e, void *memory, size_t bytes, int flags);
+void nbcolli_verbs_deregister_for_all(nbcolli_verbs_end *e, nbcolli_verbs_for_all *all);
 
 /* ---- connect.c -----------------------------------------------------------------------------------------------------
  */

@@ -17,7 +17,7 @@ typedef struct nbcolli_pending_revoke {
 #define NBCOLLI_PENDING_REVOKES 1024u /* such ranges, at most: with more the communicator breaks */
 
 /* Index = tag modulo K: at most one operation of those runs; the later ones wait (queue.h). */
-typedef struct nbcolli_slot {
+struct nbcolli_slot {
     nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
     uint64_t next; /* 1 + the tag that gets the slot from the drain; 0: none */
 
@@ -29,7 +29,9 @@ typedef struct nbcolli_slot {
     uint64_t well_since; /* the turn after the last one that failed here */
     _Atomic uint64_t *own_word; /* made, with the cells: what this rank would acknowledge to itself; without them the
                                    communicator's `nothing` */
-} nbcolli_slot;
+    size_t at;                  /* made, with the cells, too: where it lies in each rank's part of them */
+    uint16_t *shown_to;         /* likewise: who reads what it shows, where one word says that; else 0 there */
+};
 
 /* How large data comes to and goes from a peer: in fragments, by gets of the receiver, or by puts of the sender. */
 typedef enum nbcolli_way { NBCOLLI_BY_FRAGMENTS, NBCOLLI_BY_GET, NBCOLLI_BY_PUT } nbcolli_way;
@@ -128,7 +130,7 @@ typedef struct nbcolli_vote {
     uint32_t shelf;    /* bytes of copies of what it exposes. Nothing lies between members: all of a vote is sent */
     uint32_t near_alpha_ns, near_beta_ps, near_overhead_ns, near_get_ns, near_eager_ps, near_eager, near_gap_ns,
         near_fetch_ns; /* as above, of the first endpoint */
-    uint32_t unused;
+    uint32_t progress_cores;
     uint64_t large;
     uint64_t node, domain; /* the numbers that the host has given this rank's; 0: none */
     uint64_t area;   /* the memory that it gives for its part of the cells; 0: none */
@@ -166,6 +168,16 @@ typedef struct nbcolli_tombstone {
     uint64_t id, failed_floor;
 } nbcolli_tombstone;
 
+/* What carries out short allgathers and broadcasts of a communicator instead of schedules: relays (relay.h). Nobody
+ * holds a lock of the context's who calls `go`: operations have been started, or one is cancelled. */
+typedef struct nbcolli_carrier {
+    size_t most; /* bytes that a rank contributes to one: the length alone decides, so that all ranks do alike */
+    void (*go)(struct nbcolli_carrier *carrier);
+    nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
+    atomic_uint under_way;            /* started, and not ended */
+    atomic_uint is_cancelled;
+} nbcolli_carrier;
+
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
@@ -201,6 +213,7 @@ struct nbcoll_comm {
     uint64_t next_tag; /* of the next start */
     nbcolli_request *persistent;
     nbcolli_cache cache;
+    nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
 
     /* Progress, when it takes over what starts have handed to it. */
     uint64_t taken; /* tags below it have been taken */
@@ -221,7 +234,8 @@ struct nbcoll_comm {
     uint32_t pending_count;
 
     /* Progress. Calls that cancel, and deadlines, note a failure, too. */
-    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader */
+    uint16_t *exposed;     /* [slots][size]: parts that a slot's cells last showed to each reader. At this rank's own
+                              place 0; or NBCOLLI_SHOWN_ALL or 1 + the only reader, of one part: then no count counts */
     uint64_t failed_floor; /* tags below it may have left messages behind */
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, for itself */
@@ -257,7 +271,7 @@ static inline size_t nbcolli_hash(uint64_t tag)
     return (size_t)(tag * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-static inline nbcolli_slot *nbcolli_slot_of(nbcoll_comm *comm, uint64_t tag)
+static inline nbcolli_slot *nbcolli_slot_of(const nbcoll_comm *comm, uint64_t tag)
 {
     return &comm->slot[tag % comm->config.slots];
 }

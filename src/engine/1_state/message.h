@@ -16,6 +16,7 @@ typedef struct nbcolli_op nbcolli_op;
 typedef struct nbcolli_pair nbcolli_pair;
 typedef struct nbcolli_request nbcolli_request;
 typedef struct nbcolli_shrink nbcolli_shrink; /* src/engine/5_match/agree.c */
+typedef struct nbcolli_slot nbcolli_slot;
 
 /* EAGER carries its payload. RTS (ready to send) announces one that stays with the sender; its own payload is an
  * nbcolli_remote if the peer can get it. It is answered exactly once: by FIN (taken, or refused), or by CTS (clear to
@@ -67,8 +68,8 @@ typedef struct nbcolli_header {
                          wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
                          showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
     uint32_t to;      /* the receiver's rank in the communicator */
-    uint32_t count;   /* STALLED: its number; EAGER, RTS: none up to this one waits any more, or 0; REVOKE: so many
-                         operations behind this one are revoked, too; WHERE: 1 if there is a fingerprint */
+    uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
+                         so many operations behind this one are revoked, too; WHERE: 1 if there is a fingerprint */
 } nbcolli_header;
 
 #define NBCOLLI_NO_COMM UINT64_MAX /* no communicator has this id: the message is the endpoint's */

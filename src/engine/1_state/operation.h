@@ -135,7 +135,7 @@ struct nbcolli_run {
 
     /* Of a brief run, which leaves the last two as they were: 0 and null. */
     uint64_t placed;         /* 1 + the tag of which the next two are; 0: of none */
-    size_t slot_at;          /* where its slot lies in each rank's part of the cells */
+    nbcolli_slot *slot;
     uint64_t none;           /* a reader's word that has fetched nothing of it */
     uint32_t finals;         /* of the schedule's: done */
     nbcolli_op *looking;     /* the next one, which is watched */

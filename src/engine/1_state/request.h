@@ -69,6 +69,10 @@ struct nbcolli_request {
     nbcolli_request *next;  /* in the free list or its schedule's, of those handed over or ended, or its communicator's
                                queue: whoever has it there */
     nbcolli_blocks blocks[2]; /* of the send and the receive buffer, if the call has such: the call that opens it */
+
+    /* Of one without a schedule, which its communicator's carrier carries out: the call that opens it. */
+    size_t block; /* bytes that each rank contributes, or the root */
+    int root;     /* of an allgather -1 */
 };
 
 _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_head, generation) &&
@@ -84,6 +88,12 @@ _Static_assert(offsetof(nbcolli_request, generation) == offsetof(nbcoll_request_
 static inline int nbcolli_is_pending(unsigned state)
 {
     return state == NBCOLLI_REQUEST_ACTIVE || state == NBCOLLI_REQUEST_HANDED;
+}
+
+/* Is it its communicator's carrier's? A shrink has no schedule either. */
+static inline int nbcolli_is_carried(const nbcolli_request *r)
+{
+    return !r->schedule && !r->creating;
 }
 
 /* Has it ended, and has that not been reported? */
@@ -123,6 +133,21 @@ static inline nbcoll_memory nbcolli_resolve(const nbcolli_run *run, nbcoll_regio
         return run->packed[is_recv][r.at.offset];
     return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
                          r.at.offset);
+}
+
+/* Where a brief step writes or reads. Nothing may lie nowhere. */
+static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
+{
+    return at ? run->base[buffer] + at : run->base[buffer];
+}
+
+/* At most NBCOLLI_BRIEF_BYTES. */
+static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes)
+        memcpy(to, from, bytes);
 }
 
 #endif

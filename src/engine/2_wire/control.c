@@ -86,15 +86,29 @@ nbcolli_post *nbcolli_control(nbcolli_link *link, int peer, const nbcolli_header
     return nbcolli_control_with(post, link, peer, h);
 }
 
+static void nbcolli_credit_send(nbcolli_link *link, int peer)
+{
+    nbcolli_pair *pair = &link->pair[peer];
+    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_CREDIT, .credits = (uint16_t)pair->owed};
+
+    pair->owed -= h.credits;
+    if (!pair->stalling)
+        pair->told = h.count = pair->stalls;
+    nbcolli_control(link, peer, &h);
+}
+
 void nbcolli_credits_send(nbcolli_link *link, int peer)
 {
-    uint32_t owed = link->pair[peer].owed;
-    nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_CREDIT, .credits = (uint16_t)owed};
+    if (link->pair[peer].owed)
+        nbcolli_credit_send(link, peer);
+}
 
-    if (!owed)
-        return;
-    link->pair[peer].owed -= h.credits;
-    nbcolli_control(link, peer, &h);
+void nbcolli_stalls_tell(nbcolli_link *link, int peer)
+{
+    const nbcolli_pair *pair = &link->pair[peer];
+
+    if (!pair->stalling && pair->told != pair->stalls)
+        nbcolli_credit_send(link, peer);
 }
 
 /* Adds an operation to the REVOKE of those before it that still waits for room, so that what is said to a rank that

@@ -49,6 +49,9 @@ void nbcolli_tell_all(nbcoll_comm *comm, nbcolli_type type, uint64_t tag, nbcoll
 /* Sends the credits that we owe, if any. */
 void nbcolli_credits_send(nbcolli_link *link, int peer);
 
+/* Says that none of our sends to it waits any more, if that is so and was not said: it need not ask for them. */
+void nbcolli_stalls_tell(nbcolli_link *link, int peer);
+
 /* A message has met its receive, or is refused: the credit that it took goes back. Credits travel with whatever goes
  * that way; alone only when half of them are owed, so that one-way traffic does not stop, or when the peer stalls. */
 static inline void nbcolli_credit_back(nbcolli_link *link, int peer, const nbcolli_header *m)

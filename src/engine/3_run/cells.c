@@ -10,8 +10,8 @@ nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 {
     nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
                         .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
-    l.readers = l.parts + ranks * sizeof(nbcolli_cell_part);
-    l.cells = nbcolli_apart(l.readers + ranks * sizeof(nbcolli_cell_reader));
+    l.readers = l.parts + nbcolli_table_parts(ranks) * sizeof(nbcolli_cell_part);
+    l.cells = nbcolli_apart(l.readers + nbcolli_table_parts(ranks) * sizeof(nbcolli_cell_reader));
     l.stride = l.cells + cells * NBCOLLI_APART;
     return l;
 }
@@ -24,7 +24,8 @@ size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
 
 int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s)
 {
-    return s->cells <= comm->config.cells && s->shown <= (uint32_t)comm->size && s->widest < NBCOLLI_ALL_FETCHED;
+    return s->cells <= comm->config.cells && s->shown <= nbcolli_table_parts((size_t)comm->size) &&
+           s->widest < NBCOLLI_ALL_FETCHED;
 }
 
 int nbcolli_area_is_left(const nbcolli_link *link, const nbcolli_area *area)
@@ -95,36 +96,60 @@ void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag)
         slot->failed = tag + 1;
 }
 
-int nbcolli_first_reading(const nbcoll_comm *comm, uint64_t tag)
+/* Of those that `exposed` names. */
+static int nbcolli_first_counted(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t none, size_t word)
 {
-    const uint16_t *exposed = comm->exposed + tag % comm->config.slots * (size_t)comm->size;
-    unsigned char *const *area = comm->area;
-    uint64_t none = nbcolli_word_of(comm, tag, 0);
-    size_t word = (size_t)((unsigned char *)nbcolli_word(comm, tag, comm->rank, comm->rank) -
-                           area[comm->rank]); /* as far into each part */
+    const uint16_t *exposed = slot->shown_to - comm->rank;
 
     for (int reader = 0; reader < comm->size; reader++)
         if (exposed[reader] &&
-            atomic_load((_Atomic uint64_t *)(void *)(area[reader] + word)) < none + exposed[reader] &&
+            atomic_load((_Atomic uint64_t *)(void *)(comm->area[reader] + word)) < none + exposed[reader] &&
             !nbcolli_has_departed(comm, reader))
             return reader;
     return -1;
 }
 
+int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t tag)
+{
+    int shown_to = *slot->shown_to, only = shown_to == NBCOLLI_SHOWN_ALL ? -1 : shown_to - 1;
+    uint64_t none = nbcolli_word_of(comm, tag, 0);
+    size_t word = slot->at + (size_t)comm->rank * sizeof(uint64_t); /* as far into each part */
+
+    if (!shown_to)
+        return nbcolli_first_counted(comm, slot, none, word);
+    for (int reader = only < 0 ? 0 : only, end = only < 0 ? comm->size : only + 1; reader < end; reader++)
+        if (atomic_load((_Atomic uint64_t *)(void *)(comm->area[reader] + word)) <= none && reader != comm->rank &&
+            !nbcolli_has_departed(comm, reader))
+            return reader;
+    return -1;
+}
+
+/* From now on `exposed` says who reads what the slot shows. */
+static void nbcolli_count_readers(const nbcoll_comm *comm, const nbcolli_slot *slot)
+{
+    uint16_t shown_to = *slot->shown_to, *exposed = slot->shown_to - comm->rank;
+
+    if (!shown_to)
+        return;
+    for (int reader = 0; reader < comm->size; reader++)
+        exposed[reader] = reader != comm->rank && (shown_to == NBCOLLI_SHOWN_ALL || shown_to == reader + 1);
+}
+
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader)
 {
     nbcolli_slot *slot = nbcolli_slot_of(comm, tag);
-    uint16_t *exposed = comm->exposed + tag % comm->config.slots * (size_t)comm->size;
 
-    if (slot->exposed == tag + 1)
+    if (slot->exposed == tag + 1) {
+        nbcolli_count_readers(comm, slot);
         return 1;
+    }
     if (slot->exposed) {
         *before = slot->exposed - 1;
-        *reader = nbcolli_first_reading(comm, *before);
+        *reader = nbcolli_first_reading(comm, slot, *before);
         if (*reader >= 0)
             return 0;
     }
-    memset(exposed, 0, (size_t)comm->size * sizeof *exposed);
+    memset(slot->shown_to - comm->rank, 0, (size_t)comm->size * sizeof(uint16_t));
     slot->exposed = tag + 1;
     return 1;
 }
@@ -180,6 +205,18 @@ static void nbcolli_write_alike(nbcolli_run *run, nbcolli_cell *cell, const nbco
         memcpy(cell->payload, memory.at, memory.bytes);
 }
 
+void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v)
+{
+    size_t bytes = v->parts->region.bytes;
+
+    cell->kind = NBCOLLI_SPREAD;
+    cell->first = v->parts->number;
+    cell->parts = (uint32_t)bytes;
+    for (const nbcoll_part *p = v->parts; bytes && p < v->parts + v->part_count; p++)
+        nbcolli_brief_copy((unsigned char *)cell + nbcolli_spread_at(run->comm->rank, p->peer, bytes),
+                           run->base[p->region.at.buffer] + p->region.at.offset, bytes);
+}
+
 /* With entries of the table. */
 static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
 {
@@ -231,11 +268,14 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *cell = nbcolli_cell_at(comm, run->tag, comm->rank, run->cells);
     uint64_t alike = nbcolli_alike(v, comm->size);
+    uint32_t spread = nbcolli_spreads(comm, run->schedule) ? nbcolli_spread(v, comm->size) : 0;
     nbcoll_status s = NBCOLL_OK;
 
     op->part = run->parts;
     if (alike)
         nbcolli_write_alike(run, cell, v, alike);
+    else if (spread)
+        nbcolli_cell_spread(run, cell, v);
     else
         s = nbcolli_write_parts(op, cell);
     if (s != NBCOLL_OK)
@@ -244,7 +284,8 @@ nbcoll_status nbcolli_cell_write(nbcolli_op *op)
     cell->piece = v->grows ? v->piece : 0;
     uint64_t ready = op->filling ? 0 : op->copy ? UINT64_MAX : 1;
     atomic_store_explicit(&cell->ready, ready, memory_order_relaxed); /* shown by the stamp */
-    op->cell = run->cells++;
+    op->cell = run->cells;
+    run->cells += spread ? spread : 1;
     return NBCOLL_OK;
 }
 
@@ -252,7 +293,7 @@ void nbcolli_cell_promise(const nbcolli_op *op)
 {
     const nbcoll_comm *comm = op->run->comm;
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];
-    uint16_t *exposed = comm->exposed + op->run->tag % comm->config.slots * (size_t)comm->size;
+    uint16_t *exposed = nbcolli_slot_of(comm, op->run->tag)->shown_to - comm->rank;
 
     for (uint32_t i = 0; i < v->part_count; i++)
         if (exposed[v->parts[i].peer] <= v->parts[i].number)
@@ -288,10 +329,12 @@ void nbcolli_cell_filled(const nbcolli_op *op, uint64_t bytes)
 void nbcolli_expose_all(nbcolli_run *run)
 {
     nbcoll_comm *comm = run->comm;
-    uint16_t *exposed = comm->exposed + run->tag % comm->config.slots * (size_t)comm->size;
+    const nbcolli_slot *slot = nbcolli_slot_of(comm, run->tag);
 
-    if (nbcolli_slot_of(comm, run->tag)->exposed != run->tag + 1)
+    if (slot->exposed != run->tag + 1)
         return;
+    uint16_t *exposed = slot->shown_to - comm->rank;
+    nbcolli_count_readers(comm, slot);
     for (nbcoll_step i = NBCOLL_END + 1; i < run->schedule->steps; i++) {
         const nbcoll_step_view *v = &run->schedule->step[i];
         for (uint32_t p = 0; v->kind == NBCOLL_EXPOSE && p < v->part_count; p++)
@@ -322,7 +365,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
     nbcoll_comm *comm = run->comm;
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell *cells = nbcolli_cell_at(comm, run->tag, v->peer, 0);
-    uint32_t ranks = (uint32_t)comm->size;
+    uint32_t ranks = (uint32_t)comm->size, most = nbcolli_table_parts(ranks);
 
     for (; op->cell < comm->config.cells; op->cell++) {
         nbcolli_cell *cell = &cells[op->cell];
@@ -339,7 +382,18 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             found->ready = NULL;
             return bytes == parts && bytes <= NBCOLLI_CELL_INLINE ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
         }
-        if (first > ranks || parts > ranks - first)
+        if (kind == NBCOLLI_SPREAD) {
+            uint32_t more = (ranks - 2) >> nbcolli_spread_shift(parts);
+            if (parts > NBCOLLI_CELL_INLINE || more >= comm->config.cells - op->cell)
+                return NBCOLL_ERR_MISMATCH;
+            found->payload = (unsigned char *)cell + nbcolli_spread_at(v->peer, comm->rank, parts);
+            found->ready = NULL;
+            if (first == v->number)
+                return bytes == parts ? NBCOLL_OK : NBCOLL_ERR_MISMATCH;
+            op->cell += more;
+            continue;
+        }
+        if (first > most || parts > most - first)
             return NBCOLL_ERR_MISMATCH;
         const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
         int inlined = kind == NBCOLLI_INLINED;

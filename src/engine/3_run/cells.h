@@ -10,7 +10,9 @@
  *                            payload
  *
  * Where all readers of a cell get the same few bytes, as the same part, it needs no table: what the part is and whose
- * stands in the cell, once. An owner fills a cell, then writes its generation; a reader that finds the generation of
+ * stands in the cell, once. Nor does an exposure that shows each other rank as many bytes of its own: they lie in order
+ * of the ranks in its cell, and in those behind it as far as it takes, of which it uses nothing but their payload; they
+ * belong to its generation. An owner fills a cell, then writes its generation; a reader that finds the generation of
  * its tag reads the payload, or gets it by its key, then writes its word. Before the owner writes for tag t it looks
  * whether the readers of the last tag that used the slot are through: reuse is paid for when the slot comes round. The
  * words in brackets at the functions are the transitions of the model in test/model. What is read from shared memory is
@@ -23,11 +25,13 @@
 
 #define NBCOLLI_APART 128 /* bytes between words that different ranks write: two cache lines, fetched together */
 #define NBCOLLI_ALL_FETCHED 0xffffu
+#define NBCOLLI_SHOWN_ALL 0xffffu /* all others read one part each */
 
 typedef enum nbcolli_cell_kind {
     NBCOLLI_REFERRED, /* the parts are to be got by their keys in the table */
     NBCOLLI_INLINED,  /* they lie in the payload: the keys in the table are offsets there */
     NBCOLLI_ALIKE,    /* the payload is all readers' part */
+    NBCOLLI_SPREAD,   /* the payload of this cell, and of those behind it, has a part for each other rank, in order */
     NBCOLLI_ON_SHELF  /* as REFERRED, but they lie on the owner's shelf, which is read also when the owner has left */
 } nbcolli_cell_kind;
 
@@ -37,7 +41,7 @@ struct nbcolli_cell {
     _Atomic uint64_t ready;                         /* pieces that may be read; ON_SHELF: bytes of each part; grows */
     uint64_t piece;                                 /* bytes of each but the last one */
     uint32_t fingerprint;
-    uint32_t first, parts; /* entries of the owner's table; ALIKE: the part's number, and its bytes */
+    uint32_t first, parts; /* entries of the owner's table; ALIKE, SPREAD: the part's number, and its bytes */
     uint32_t kind;         /* nbcolli_cell_kind */
     uint64_t readers;      /* ALIKE: a bit for each rank modulo 64; with more ranks it is for all */
     _Alignas(16) unsigned char payload[NBCOLLI_CELL_INLINE];
@@ -121,6 +125,20 @@ static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, uint64_t ta
     return (nbcolli_cell *)(void *)(nbcolli_cells_of(comm, tag, owner) + comm->layout.cells) + cell;
 }
 
+/* Where a reader's part of a SPREAD cell lies, from the cell on. */
+static inline size_t nbcolli_spread_at(int owner, int reader, size_t bytes)
+{
+    size_t i = (size_t)(reader - (reader > owner)), shift = nbcolli_spread_shift(bytes);
+    return (i >> shift) * sizeof(nbcolli_cell) + offsetof(nbcolli_cell, payload) +
+           (i & (((size_t)1 << shift) - 1)) * (64u >> shift);
+}
+
+/* Are a run's exposures spread that can be? [WRITE] None writes the payload of a cell that another one takes. */
+static inline int nbcolli_spreads(const nbcoll_comm *comm, const nbcoll_schedule *s)
+{
+    return s->wide <= comm->config.cells;
+}
+
 /* A reader's word: the tag's turn in its slot, 48 bits (tags that need more are refused), then the count. */
 static inline uint64_t nbcolli_word_of(const nbcoll_comm *comm, uint64_t tag, uint64_t count)
 {
@@ -183,7 +201,7 @@ void nbcolli_cells_missed(nbcoll_comm *comm, uint64_t tag);
 int nbcolli_may_reuse(nbcoll_comm *comm, uint64_t tag, uint64_t *before, int *reader);
 
 /* Who is not through with what the slot's cells last showed, under that tag, and has not left; -1: nobody. */
-int nbcolli_first_reading(const nbcoll_comm *comm, uint64_t tag);
+int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uint64_t tag);
 
 /* The part of the cell's first piece is that of all: the bytes that its readers will get in the end. */
 static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
@@ -194,6 +212,9 @@ static inline size_t nbcolli_part_bytes(const nbcoll_step_view *v, uint32_t i)
 /* Where part `i` of an exposure lies in a copy of all its parts; *end is behind what lies there so far, and is 0 before
  * the first. */
 size_t nbcolli_copy_at(const nbcoll_step_view *v, uint32_t i, size_t *end);
+
+/* [WRITE] Fills the run's next cell, and the payload of those behind it, with what is spread over them. */
+void nbcolli_cell_spread(const nbcolli_run *run, nbcolli_cell *cell, const nbcoll_step_view *v);
 
 /* [WRITE] Fills the run's next cell. Without growing, and with no keys, it then holds all that its readers need. */
 nbcoll_status nbcolli_cell_write(nbcolli_op *op);

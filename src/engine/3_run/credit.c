@@ -4,6 +4,7 @@
 
 #include "step.h"
 #include "../2_wire/control.h"
+#include "../2_wire/post.h"
 
 void nbcolli_is_short(nbcolli_op *op)
 {
@@ -48,4 +49,31 @@ void nbcolli_want(nbcolli_op *op)
 
     h.number = v->number;
     nbcolli_control_to(op->run->comm, v->peer, &h);
+}
+
+/* A WANT that still waits for room, and whose operation needs no message any more. */
+static void nbcolli_want_drop(nbcolli_post *post, const nbcolli_header *h)
+{
+    nbcolli_pair *pair = &post->link->pair[post->peer];
+
+    nbcolli_backlog_remove(post);
+    nbcolli_control_free(post->link->context, post);
+    pair->owed += h->credits;
+    if (pair->owed > pair->most_owed)
+        nbcolli_credits_send(post->link, post->peer);
+}
+
+void nbcolli_wants_drop(const nbcolli_run *run)
+{
+    const nbcoll_comm *comm = run->comm;
+
+    for (nbcolli_link *link = comm->link->first; link; link = link->beside) {
+        nbcolli_post *next;
+        for (nbcolli_post *post = link->backlog; post; post = next) {
+            nbcolli_header h = nbcolli_unpack(&post->wire);
+            next = post->next;
+            if (!post->op && h.type == NBCOLLI_WANT && h.comm == comm->id && h.tag == run->tag)
+                nbcolli_want_drop(post, &h);
+        }
+    }
 }

@@ -11,8 +11,9 @@
  * another communicator. So the receiver pulls: a receive that is ready, and whose peer has stalled, asks for its
  * message by WANT, and the message then goes without a credit: it is not stored. STALLED finds the receive ready and is
  * answered, or comes before it; then the receive asks when it is ready. WANT finds the send waiting, or not ready; then
- * its STALLED will find the receive ready. Stalls are numbered, and EAGER and RTS say up to which none waits any more:
- * in whatever order messages arrive, a stall that lasts is not taken for over.
+ * its STALLED will find the receive ready. Stalls are numbered, and EAGER, RTS and CREDIT say up to which none waits
+ * any more: in whatever order messages arrive, a stall that lasts is not taken for over. The sends that waited may all
+ * have been cancelled: a WANT that finds none is answered so, once.
  *
  * What stalls on a communicator that its receiver has freed, or not made, goes with the next credit, and is refused; or
  * its sender finds out where the other one is (ask.h). Inline: what every message and every receive asks. */
@@ -57,6 +58,10 @@ static inline void nbcolli_stalls_seen(nbcolli_pair *pair, const nbcolli_header 
 
 /* Asks for the message of a receive that is ready. */
 void nbcolli_want(nbcolli_op *op);
+
+/* The operation has failed: what it has asked for by messages that still wait for room is not asked for, so that a
+ * backlog does not grow with the operations that are cancelled. */
+void nbcolli_wants_drop(const nbcolli_run *run);
 
 /* If its peer has stalled, the message may be among those that wait. */
 static inline void nbcolli_want_stalled(nbcolli_op *op)

@@ -9,22 +9,20 @@
 #define NBCOLLI_GLANCES 8u /* in vain: then it is asked whether the owner has ended the operation without it, or left  \
                             */
 
-/* The run's slot in a rank's part. */
-static inline unsigned char *nbcolli_glance_at(nbcolli_run *run, int rank)
+static inline nbcolli_slot *nbcolli_glance_slot(nbcolli_run *run)
 {
-    nbcoll_comm *comm = run->comm;
-
     if (run->placed != run->tag + 1) {
         run->placed = run->tag + 1;
-        run->slot_at = comm->layout.slots + run->tag % comm->config.slots * comm->layout.stride;
-        run->none = nbcolli_word_of(comm, run->tag, 0);
+        run->slot = nbcolli_slot_of(run->comm, run->tag);
+        run->none = nbcolli_word_of(run->comm, run->tag, 0);
     }
-    return comm->area[rank] + run->slot_at;
+    return run->slot;
 }
 
 static inline nbcolli_cell *nbcolli_glance_cell(nbcolli_run *run, int owner, uint32_t cell)
 {
-    return (nbcolli_cell *)(void *)(nbcolli_glance_at(run, owner) + run->comm->layout.cells) + cell;
+    const nbcoll_comm *comm = run->comm;
+    return (nbcolli_cell *)(void *)(comm->area[owner] + nbcolli_glance_slot(run)->at + comm->layout.cells) + cell;
 }
 
 /* Wakes `n` ranks, of which `one` is any, if they are all others of the endpoint. Else does nothing. */
@@ -51,40 +49,68 @@ static __attribute__((noinline)) int nbcolli_brief_expose_slowly(nbcolli_op *op)
     return 0;
 }
 
-static void nbcolli_glance_fill(const nbcolli_run *run, nbcolli_cell *cell, nbcoll_step step)
+static inline void nbcolli_glance_fill(const nbcolli_run *run, nbcolli_cell *cell, const nbcolli_brief *b,
+                                       const nbcoll_step_view *v)
 {
-    const nbcolli_brief *b = &run->schedule->brief[step];
-
+    cell->fingerprint = run->schedule->fingerprint;
+    if (!b->readers) {
+        nbcolli_cell_spread(run, cell, v);
+        return;
+    }
     cell->kind = NBCOLLI_ALIKE;
     cell->readers = b->readers;
-    cell->first = run->schedule->step[step].parts->number;
+    cell->first = v->parts->number;
     cell->parts = b->bytes;
-    cell->fingerprint = run->schedule->fingerprint;
     nbcolli_brief_copy(cell->payload, nbcolli_brief_at(run, b->left, b->left_at), b->bytes);
 }
 
-int nbcolli_glance_show(nbcolli_run *run, nbcoll_step step)
+/* May the run write its cells, of which it has `n` readers now, who get one part each? Then notes these, before they
+ * are shown anything: by then it may be acknowledged. */
+static inline int nbcolli_glance_reuse(nbcolli_run *run, nbcolli_slot *slot, const nbcoll_part *part, size_t n)
 {
     nbcoll_comm *comm = run->comm;
-    const nbcoll_part *part = run->schedule->step[step].parts, *end = part + run->schedule->step[step].part_count;
-    uint16_t *exposed = comm->exposed + run->tag % comm->config.slots * (size_t)comm->size;
-    uint16_t count = (uint16_t)(part->number + 1);
     uint64_t before;
     int reader;
 
-    if (nbcolli_slot_of(comm, run->tag)->exposed != run->tag + 1) /* the first of this run */
+    if (slot->exposed != run->tag + 1) { /* the first of this run */
         run->cells = run->parts = 0;
-    if (comm->departed || !nbcolli_may_reuse(comm, run->tag, &before, &reader))
+        int is_all = n + 1 == (size_t)comm->size;
+        if (!part->number && (is_all || (n == 1 && part->peer + 1 < (int)NBCOLLI_SHOWN_ALL))) {
+            if (slot->exposed && nbcolli_first_reading(comm, slot, slot->exposed - 1) >= 0)
+                return 0;
+            slot->exposed = run->tag + 1;
+            *slot->shown_to = (uint16_t)(is_all ? NBCOLLI_SHOWN_ALL : (unsigned)part->peer + 1);
+            return 1;
+        }
+    }
+    if (!nbcolli_may_reuse(comm, run->tag, &before, &reader))
         return 0;
-    nbcolli_cell *cell = nbcolli_glance_cell(run, comm->rank, run->cells++);
-    nbcolli_glance_fill(run, cell, step);
-    for (const nbcoll_part *p = part; p < end; p++) /* before it is shown: by then it may be acknowledged */
+    uint16_t *exposed = slot->shown_to - comm->rank;
+    uint16_t count = (uint16_t)(part->number + 1);
+    for (const nbcoll_part *p = part; p < part + n; p++)
         if (exposed[p->peer] < count)
             exposed[p->peer] = count;
+    return 1;
+}
+
+/* Shows what the step exposes. 0: that cannot be now, and nothing has happened. */
+static inline int nbcolli_glance_show(nbcolli_run *run, nbcolli_slot *slot, nbcoll_step step)
+{
+    const nbcoll_comm *comm = run->comm;
+    const nbcolli_brief *b = &run->schedule->brief[step];
+    const nbcoll_step_view *v = &run->schedule->step[step];
+    const nbcoll_part *part = v->parts;
+    size_t n = v->part_count;
+
+    if (comm->departed || !nbcolli_glance_reuse(run, slot, part, n))
+        return 0;
+    nbcolli_cell *cell = (nbcolli_cell *)(void *)(comm->area[comm->rank] + slot->at + comm->layout.cells) + run->cells;
+    run->cells += b->cells;
+    nbcolli_glance_fill(run, cell, b, v);
     atomic_store(&cell->stamp, run->tag + 1);
-    if (nbcolli_wakes_all(comm, part->peer, end - part))
+    if (nbcolli_wakes_all(comm, part->peer, (ptrdiff_t)n))
         return 1;
-    for (const nbcoll_part *p = part; p < end; p++)
+    for (const nbcoll_part *p = part; p < part + n; p++)
         nbcolli_shared_wake(comm, p->peer);
     return 1;
 }
@@ -92,7 +118,7 @@ int nbcolli_glance_show(nbcolli_run *run, nbcoll_step step)
 int nbcolli_brief_expose(nbcolli_op *op, const nbcolli_brief *b)
 {
     (void)b;
-    if (!nbcolli_glance_show(op->run, op->step))
+    if (!nbcolli_glance_show(op->run, nbcolli_glance_slot(op->run), op->step))
         return nbcolli_brief_expose_slowly(op);
     op->phase = NBCOLLI_SETTLED;
     return 1;
@@ -127,17 +153,27 @@ static inline void nbcolli_glance_use(nbcolli_run *run, const nbcolli_op *op, co
 static inline void nbcolli_glance_acknowledge(nbcolli_run *run, int owner)
 {
     nbcoll_comm *comm = run->comm;
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot_at) + owner;
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->at) + owner;
 
     atomic_store(word, run->none + 1);
     nbcolli_shared_wake(comm, owner);
 }
 
-/* Does a cell that is shown hold what the step fetches? */
-static inline int nbcolli_glance_fits(const nbcolli_run *run, const nbcolli_cell *cell, const nbcolli_brief *b)
+/* What the step fetches, if the cell, which is the owner's `n`th and shown, holds that; else null. */
+static inline const unsigned char *nbcolli_glance_found(const nbcolli_run *run, const nbcolli_cell *cell, uint32_t n,
+                                                        const nbcolli_brief *b)
 {
-    return cell->kind == NBCOLLI_ALIKE && cell->fingerprint == run->schedule->fingerprint &&
-           cell->readers >> run->comm->rank % 64 & 1 && cell->first == b->number && cell->parts == b->bytes;
+    const nbcoll_comm *comm = run->comm;
+    uint32_t kind = cell->kind;
+
+    if (cell->fingerprint != run->schedule->fingerprint || cell->first != b->number || cell->parts != b->bytes)
+        return NULL;
+    if (kind == NBCOLLI_ALIKE)
+        return cell->readers >> comm->rank % 64 & 1 ? cell->payload : NULL;
+    if (kind != NBCOLLI_SPREAD)
+        return NULL;
+    size_t at = nbcolli_spread_at((int)b->peer, comm->rank, b->bytes);
+    return at < (comm->config.cells - n) * sizeof *cell ? (const unsigned char *)cell + at : NULL;
 }
 
 int nbcolli_glance(nbcolli_op *op, const nbcolli_brief *b)
@@ -155,9 +191,10 @@ int nbcolli_glance(nbcolli_op *op, const nbcolli_brief *b)
         nbcolli_watch(op);
         return 0;
     }
-    if (!nbcolli_glance_fits(run, cell, b))
+    const unsigned char *found = nbcolli_glance_found(run, cell, op->cell, b);
+    if (!found)
         return nbcolli_glance_slowly(op);
-    nbcolli_glance_use(run, op, b, cell->payload);
+    nbcolli_glance_use(run, op, b, found);
     op->phase = NBCOLLI_SETTLED;
     op->opened = 1;
     if (run->schedule->widest > 1)
@@ -174,6 +211,15 @@ static inline int nbcolli_move_fetches(const nbcolli_move *m)
     return m->kind == NBCOLL_FETCH || m->kind == NBCOLL_FETCH_REDUCE;
 }
 
+static nbcolli_replay nbcolli_glance_replay_show(nbcolli_run *run, const nbcolli_move *m)
+{
+    nbcolli_slot *slot = nbcolli_glance_slot(run);
+    int is_shown = !slot->failed && nbcolli_glance_show(run, slot, m->step);
+
+    run->at = m + is_shown;
+    return is_shown ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
+}
+
 static inline void nbcolli_move_use(const nbcolli_move *m, const unsigned char *found)
 {
     if (m->kind == NBCOLL_FETCH)
@@ -185,11 +231,12 @@ static inline void nbcolli_move_use(const nbcolli_move *m, const unsigned char *
 }
 
 /* Says of the fetches among [m, end) that they are done. */
-static inline void nbcolli_moves_acknowledge(nbcolli_run *run, const nbcolli_move *m, const nbcolli_move *end)
+static __attribute__((noinline)) void nbcolli_moves_acknowledge(nbcolli_run *run, const nbcolli_move *m,
+                                                                const nbcolli_move *end)
 {
     const nbcolli_brief *brief = run->schedule->brief;
     const nbcoll_comm *comm = run->comm;
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)nbcolli_glance_at(run, comm->rank);
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->at);
     uint64_t done = run->none + 1;
     int owner = -1, owners = 0;
 
@@ -199,38 +246,78 @@ static inline void nbcolli_moves_acknowledge(nbcolli_run *run, const nbcolli_mov
             owners++;
             atomic_store(&word[owner], done);
         }
-    if (owners == 0 || nbcolli_wakes_all(comm, owner, owners))
+    if (owners == 1)
+        nbcolli_shared_wake(comm, owner);
+    if (owners <= 1 || nbcolli_wakes_all(comm, owner, owners))
         return;
     for (; m != end; m++)
         if (nbcolli_move_fetches(m))
             nbcolli_shared_wake(comm, (int)brief[m->step].peer);
 }
 
+static inline nbcolli_replay nbcolli_move_fetch(nbcolli_run *run, const nbcolli_move *m, const nbcolli_brief *b,
+                                                size_t cells)
+{
+    const nbcolli_cell *cell = (const nbcolli_cell *)(const void *)(run->comm->area[b->peer] + cells);
+
+    if (atomic_load(&cell->stamp) != run->tag + 1)
+        return NBCOLLI_REPLAY_WAITS;
+    const unsigned char *found = nbcolli_glance_found(run, cell, 0, b);
+    if (!found)
+        return NBCOLLI_REPLAY_STOPS;
+    nbcolli_move_use(m, found);
+    return NBCOLLI_REPLAY_GOES;
+}
+
 /* All are looked at before one is acknowledged: an acknowledgement would hold up the looks behind it, of which each may
  * take a line's way. */
-const nbcolli_move *nbcolli_glance_in_turn(nbcolli_run *run, const nbcolli_move *m, int *is_other)
+static __attribute__((noinline)) nbcolli_replay nbcolli_glance_at_more(nbcolli_run *run, const nbcolli_move *first,
+                                                                       const nbcolli_move *m, size_t cells)
 {
     const nbcolli_brief *brief = run->schedule->brief;
-    const nbcoll_comm *comm = run->comm;
-    const nbcolli_move *first = m;
-    size_t cells = (size_t)(nbcolli_glance_at(run, comm->rank) - comm->area[comm->rank]) + comm->layout.cells;
-    uint64_t stamp = run->tag + 1;
+    nbcolli_replay how = NBCOLLI_REPLAY_GOES;
 
-    for (*is_other = 0;; m++)
+    for (;; m++)
         if (nbcolli_move_fetches(m)) {
-            const nbcolli_cell *cell = (const nbcolli_cell *)(const void *)(comm->area[brief[m->step].peer] + cells);
-            if (atomic_load(&cell->stamp) != stamp)
+            if ((how = nbcolli_move_fetch(run, m, &brief[m->step], cells)) != NBCOLLI_REPLAY_GOES)
                 break;
-            *is_other = !nbcolli_glance_fits(run, cell, &brief[m->step]);
-            if (*is_other)
-                break;
-            nbcolli_move_use(m, cell->payload);
         } else if (m->kind == NBCOLL_REDUCE)
             m->combines(m->to, m->left, m->right, m->bytes);
         else if (m->kind == NBCOLL_COPY)
             nbcolli_brief_copy(m->to, m->left, m->bytes);
         else
             break;
+    run->at = m;
     nbcolli_moves_acknowledge(run, first, m);
-    return m;
+    return how;
+}
+
+static inline nbcolli_replay nbcolli_glance_in_turn(nbcolli_run *run, const nbcolli_move *m)
+{
+    const nbcoll_comm *comm = run->comm;
+    const nbcolli_brief *b = &run->schedule->brief[m->step];
+    const nbcolli_slot *slot = nbcolli_glance_slot(run);
+    size_t cells = slot->at + comm->layout.cells;
+
+    nbcolli_replay how = slot->failed ? NBCOLLI_REPLAY_STOPS : nbcolli_move_fetch(run, m, b, cells);
+    run->at = m + (how == NBCOLLI_REPLAY_GOES);
+    if (how != NBCOLLI_REPLAY_GOES)
+        return how;
+    if (m[1].kind != NBCOLL_JOIN)
+        return nbcolli_glance_at_more(run, m, m + 1, cells);
+    nbcolli_glance_acknowledge(run, (int)b->peer);
+    return how;
+}
+
+__attribute__((noinline)) nbcolli_replay nbcolli_glance_replay(nbcolli_run *run, const nbcolli_move *m, uint64_t tag)
+{
+    run->tag = tag;
+    return m->kind == NBCOLL_EXPOSE ? nbcolli_glance_replay_show(run, m) : nbcolli_glance_in_turn(run, m);
+}
+
+__attribute__((noinline)) nbcolli_replay nbcolli_glance_start(nbcolli_run *run, const nbcolli_move *m, uint64_t tag)
+{
+    run->tag = tag;
+    run->at = m;
+    return m->kind == NBCOLL_EXPOSE ? nbcolli_glance_replay_show(run, m) : NBCOLLI_REPLAY_WAITS;
 }

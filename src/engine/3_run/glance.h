@@ -6,18 +6,20 @@
 
 #include "../1_state/context.h"
 
-/* Shows what the step exposes. 0: that cannot be now, and nothing has happened. */
-int nbcolli_glance_show(nbcolli_run *run, nbcoll_step step);
-
-/* The same of an op; what cannot be now goes on by itself. Says whether its step has ended. */
+/* Shows what the op exposes; what cannot be now goes on by itself. Says whether its step has ended. */
 int nbcolli_brief_expose(nbcolli_op *op, const nbcolli_brief *b);
 
 /* Looks for what a LOOKING op fetches, and says whether that was there and is used: its step ends. Else the op is
  * watched, or goes on by itself. */
 int nbcolli_glance(nbcolli_op *op, const nbcolli_brief *b);
 
-/* Fetches of a replay, and what needs nobody, from `m` on: uses what is there, in turn, and acknowledges it. Returns
- * the first that is missing, or where there is something else than the last time (*is_other), or what follows. */
-const nbcolli_move *nbcolli_glance_in_turn(nbcolli_run *run, const nbcolli_move *m, int *is_other);
+/* How far a replay has come: on, or to where it waits, or cannot go on as the last time. */
+typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI_REPLAY_STOPS } nbcolli_replay;
+
+/* Of a replay with this tag: shows what `m` exposes, or uses what it fetches, and what stands in cells behind that, in
+ * turn, with what needs nobody; all that was there is acknowledged. The run's `at` is what follows, or the first that
+ * is missing, or where there is something else than the last time. A start looks for nothing. */
+nbcolli_replay nbcolli_glance_replay(nbcolli_run *run, const nbcolli_move *m, uint64_t tag);
+nbcolli_replay nbcolli_glance_start(nbcolli_run *run, const nbcolli_move *m, uint64_t tag);
 
 #endif

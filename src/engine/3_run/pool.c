@@ -2,6 +2,7 @@
  * Runs: see pool.h. */
 #include "pool.h"
 
+#include "cells.h"
 #include "step.h"
 #include "../../host/host.h"
 
@@ -234,7 +235,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     run->comm = comm;
     run->bound = comm->id;
     run->placed = 0;
-    run->is_brief = s->brief && !comm->context->observer;
+    run->is_brief = s->brief && !comm->context->observer && nbcolli_spreads(comm, s);
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];

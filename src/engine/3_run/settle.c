@@ -137,6 +137,7 @@ void nbcolli_settle(nbcolli_run *run)
 
     if (run->state != NBCOLLI_RUN_SETTLING) {
         nbcolli_unexpected_drop(run->comm, run->tag, run->tag, NBCOLL_ERR_CANCELLED);
+        nbcolli_wants_drop(run);
         run->state = NBCOLLI_RUN_SETTLING;
         for (uint32_t i = 0; i < run->schedule->ops; i++)
             nbcolli_op_stop(&run->op[i]);

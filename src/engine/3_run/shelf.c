@@ -27,7 +27,8 @@ static int nbcolli_shelved_is_over(const nbcolli_link *link, const nbcolli_shelv
     const nbcolli_run *active = nbcolli_slot_of(comm, one->tag)->active;
     if (active && active->tag == one->tag) /* it may still be copied, though its readers have failed */
         return 0;
-    return nbcolli_slot_of(comm, one->tag)->exposed != one->tag + 1 || nbcolli_first_reading(comm, one->tag) < 0;
+    const nbcolli_slot *slot = nbcolli_slot_of(comm, one->tag);
+    return slot->exposed != one->tag + 1 || nbcolli_first_reading(comm, slot, one->tag) < 0;
 }
 
 static void nbcolli_shelf_clear(nbcolli_link *link)

@@ -100,21 +100,6 @@ static inline void nbcolli_step_end(nbcolli_run *run, nbcoll_step step)
             nbcolli_push(run, v->after[i]);
 }
 
-/* Where a brief step writes or reads. Nothing may lie nowhere. */
-static inline unsigned char *nbcolli_brief_at(const nbcolli_run *run, uint8_t buffer, uint32_t at)
-{
-    return at ? run->base[buffer] + at : run->base[buffer];
-}
-
-/* At most NBCOLLI_BRIEF_BYTES. */
-static inline void nbcolli_brief_copy(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes)
-        memcpy(to, from, bytes);
-}
-
 static inline nbcoll_memory nbcolli_op_region(const nbcolli_op *op)
 {
     const nbcoll_step_view *v = &op->run->schedule->step[op->step];

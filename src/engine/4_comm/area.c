@@ -161,8 +161,12 @@ void nbcolli_area_take(nbcoll_comm *comm)
         atomic_store_explicit(&nbcolli_area_started(comm, comm->rank)[i],
                               atomic_load_explicit(&comm->started[i], memory_order_relaxed), memory_order_relaxed);
     comm->started = nbcolli_area_started(comm, comm->rank);
-    for (uint32_t i = 0; i < comm->config.slots; i++)
-        comm->slot[i].own_word = nbcolli_word(comm, i, comm->rank, comm->rank);
+    for (uint32_t i = 0; i < comm->config.slots; i++) {
+        nbcolli_slot *slot = &comm->slot[i];
+        slot->at = (size_t)(nbcolli_cells_of(comm, i, comm->rank) - comm->area[comm->rank]);
+        slot->own_word = nbcolli_word(comm, i, comm->rank, comm->rank);
+        slot->shown_to = comm->exposed + i * (size_t)comm->size + comm->rank;
+    }
     comm->offered->ranks = comm->size;
     for (int rank = 0; rank < comm->size; rank++)
         comm->offered->address[rank] =

@@ -77,7 +77,7 @@ nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, n
 {
     if (!comm->config.agent)
         return nbcolli_programs_refuse(NBCOLL_REFUSAL_AGENT, why);
-    if (nbcolli_kind_of(args->operation)->blocks == NBCOLLI_OWN) /* of other ranks nobody knows them */
+    if (nbcolli_kind_of(args->operation)->blocks == NBCOLLI_OWN && args->counts) /* of other ranks nobody knows them */
         return nbcolli_programs_refuse(NBCOLL_REFUSAL_BLOCKS, why);
     nbcoll_choice choice = {.size = sizeof choice};
     nbcoll_status status = nbcolli_programs_choose(comm, args, &choice);

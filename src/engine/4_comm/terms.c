@@ -90,7 +90,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .shelf = comm->agreed.shelf,
                           .nodes = &comm->nodes,
                           .inside = nbcolli_terms_inside(&comm->agreed),
-                          .nodes_share = comm->nodes_share};
+                          .nodes_share = comm->nodes_share,
+                          .progress_cores = comm->agreed.progress_cores};
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);

@@ -10,7 +10,7 @@
 /* One rank is enough to ask, all are needed to promise. */
 static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
 {
-    return ((a | b) & NBCOLL_REPRODUCIBLE) | (a & b & NBCOLL_COUNTS_KNOWN);
+    return ((a | b) & (NBCOLL_REPRODUCIBLE | NBCOLL_ARRIVAL_TOLERANT)) | (a & b & NBCOLL_COUNTS_KNOWN);
 }
 
 static void nbcolli_agree_dearest(uint32_t *agreed, uint32_t price)
@@ -60,11 +60,13 @@ void nbcolli_votes_agree(nbcoll_comm *comm, const nbcolli_vote *votes, int n)
         a->large = v->large > a->large ? v->large : a->large;
         a->eager = v->eager < a->eager ? v->eager : a->eager;
         a->shares &= v->shares;
+        a->progress_cores = v->progress_cores < a->progress_cores ? v->progress_cores : a->progress_cores;
     }
     comm->config.slots = a->slots;
     comm->config.cells = a->cells;
     comm->config.large = (size_t)a->large;
     comm->config.flags = a->flags;
+    comm->config.progress_cores = a->progress_cores;
 }
 
 /* The first that is known. */
@@ -113,6 +115,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .near_gap_ns = near->gap_ns,
                           .near_fetch_ns = near->fetch_ns,
                           .near_eager = nbcolli_vote_eager(comm->config.eager, near->payload),
+                          .progress_cores = comm->config.progress_cores,
                           .large = comm->config.large,
                           .node = creation == NBCOLLI_SHRINK ? 0 : comm->config.node,
                           .domain = creation == NBCOLLI_SHRINK ? 0 : comm->config.domain,

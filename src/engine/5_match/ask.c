@@ -385,7 +385,7 @@ static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
         uint32_t last = comm->active ? comm->config.slots : 0;
         for (slots--; c->round.slot < last && slots > 0; c->round.slot++, slots--) {
             nbcolli_run *run = comm->slot[c->round.slot].active;
-            if (run && run->status == NBCOLL_OK)
+            if (run && run->status == NBCOLL_OK && !run->schedule->is_standing)
                 c->round.wants |= nbcolli_round_of(run);
         }
         if (c->round.slot < last)

@@ -12,7 +12,8 @@
  *   it has failed there                word of that is on its way
  *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
- * goes well asks nobody. Inline: what every start and every pass does for that. */
+ * goes well asks nobody. Nor does one of a standing schedule, which is to wait. Inline: what every start and every pass
+ * does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 

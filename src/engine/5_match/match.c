@@ -120,6 +120,8 @@ void nbcolli_want_in(nbcoll_comm *comm, const nbcolli_header *h)
 
     if (op && op->phase == NBCOLLI_STALLING && !op->may_go)
         nbcolli_stall_end(op, NBCOLL_AGAIN);
+    else
+        nbcolli_stalls_tell(comm->peer[h->source].link, comm->peer[h->source].address);
 }
 
 /* A CTS lends memory to a send that is not there: it is told so, as its sender waits for an answer. */

@@ -302,6 +302,8 @@ void nbcolli_receive(nbcolli_incoming *in)
     }
     if (h->credits)
         nbcolli_credits_in(&in->link->pair[in->source], h->credits);
+    if (h->type == NBCOLLI_CREDIT)
+        nbcolli_stalls_over(&in->link->pair[in->source], h);
     if (!comm) {
         if (nbcolli_is_of_endpoint(in))
             nbcolli_done_with(in);

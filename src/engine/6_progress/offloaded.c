@@ -8,6 +8,16 @@
 #include "../4_comm/requests.h"
 #include "../../offload/offload.h"
 
+/* Where a block of the call lies: nbcoll_bind. */
+static nbcoll_region nbcolli_offloaded_block(void *user, int is_recv, int index)
+{
+    const nbcolli_request *r = user;
+    unsigned char *base = is_recv ? r->recv : (unsigned char *)(uintptr_t)r->send; /* only a place is asked for */
+    nbcoll_memory block = nbcolli_block(&r->blocks[is_recv], base, (size_t)index);
+    nbcoll_addr at = {is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND, 0};
+    return nbcoll_span(nbcoll_at(at, (uintptr_t)block.at - (uintptr_t)base), block.bytes);
+}
+
 nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
@@ -15,7 +25,8 @@ nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
     nbcoll_status s = nbcolli_broken(comm);
 
     if (s == NBCOLL_OK)
-        s = nbcoll_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv, &r->program);
+        s = nbcoll_agent_start_bound(comm->config.agent, r->schedule->program, r->send, r->recv,
+                                     nbcolli_offloaded_block, r, &r->program);
     if (s != NBCOLL_OK)
         return s;
     comm->active++;

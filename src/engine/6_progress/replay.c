@@ -11,9 +11,6 @@
 #include "../4_comm/requests.h"
 #include "../5_match/ask.h"
 
-/* How far a replay has come. */
-typedef enum nbcolli_replay { NBCOLLI_REPLAY_GOES, NBCOLLI_REPLAY_WAITS, NBCOLLI_REPLAY_STOPS } nbcolli_replay;
-
 /* Of one thread; a signal handler sees it around all that is done inside (lock.h). */
 static inline void nbcolli_replay_enter(nbcoll_context *c)
 {
@@ -62,31 +59,6 @@ static __attribute__((noinline)) nbcoll_status nbcolli_replay_rests(nbcolli_requ
     return how == NBCOLLI_REPLAY_WAITS ? NBCOLL_AGAIN : NBCOLL_PENDING;
 }
 
-/* An exposure, or the fetches from `m` on; a start does not look for these. Leaves in the run's `at` what follows, or
- * where it waits or stops. */
-static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m,
-                                                                     int starts)
-{
-    nbcolli_run *run = r->kept;
-    int is_other = nbcolli_slot_of(r->comm, r->tag)->failed != 0;
-
-    run->tag = r->tag;
-    run->at = m;
-    if (is_other)
-        return NBCOLLI_REPLAY_STOPS;
-    if (m->kind == NBCOLL_EXPOSE) {
-        int is_shown = nbcolli_glance_show(run, m->step);
-        run->at += is_shown;
-        return is_shown ? NBCOLLI_REPLAY_GOES : NBCOLLI_REPLAY_STOPS;
-    }
-    if (starts)
-        return NBCOLLI_REPLAY_WAITS;
-    run->at = nbcolli_glance_in_turn(run, m, &is_other);
-    return is_other ? NBCOLLI_REPLAY_STOPS
-           : run->at->kind == NBCOLL_FETCH || run->at->kind == NBCOLL_FETCH_REDUCE ? NBCOLLI_REPLAY_WAITS
-                                                                                  : NBCOLLI_REPLAY_GOES;
-}
-
 static inline void nbcolli_replay_over(const nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
@@ -124,7 +96,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     for (const nbcolli_move *m = run->move; m != run->at; m++) {
         if (m->op)
             m->op->phase = NBCOLLI_SETTLED;
-        run->cells += m->kind == NBCOLL_EXPOSE;
+        run->cells += m->kind == NBCOLL_EXPOSE ? s->brief[m->step].cells : 0;
         run->finals += nbcolli_is_final(s, m->step);
         nbcolli_brief_end(run, m->step, &s->brief[m->step]);
     }
@@ -180,10 +152,9 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         else if (m->kind == NBCOLL_COPY)
             nbcolli_brief_copy(m->to, m->left, m->bytes);
         else {
-            nbcolli_replay how = nbcolli_replay_cells(r, m, 1);
+            nbcolli_replay how = nbcolli_glance_start(r->kept, m, r->tag);
             if (how != NBCOLLI_REPLAY_GOES)
-                return nbcolli_replay_begins(r, r->kept->at, how);
-            m = r->kept->at - 1;
+                return nbcolli_replay_begins(r, m, how);
         }
     nbcolli_replay_over(r);
     r->status = r->outcome = NBCOLL_OK;
@@ -225,7 +196,7 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
         else if (m->kind == NBCOLL_COPY)
             nbcolli_brief_copy(m->to, m->left, m->bytes);
         else {
-            how = nbcolli_replay_cells(r, m, 0);
+            how = nbcolli_glance_replay(r->kept, m, r->tag);
             if (how != NBCOLLI_REPLAY_GOES)
                 return nbcolli_replay_rests(r, r->kept->at, how);
             m = r->kept->at - 1;

@@ -206,7 +206,9 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         nbcolli_look_at_clock(c);
     if (c->failing)
         nbcolli_drain(c);
-    if (c->ended || c->delayed || (c->offloaded && !nbcolli_offloaded_arm(c)))
+    int is_told = c->carried;
+    c->carried = 0;
+    if (is_told || c->ended || c->delayed || (c->offloaded && !nbcolli_offloaded_arm(c)))
         return NBCOLL_AGAIN;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         nbcoll_status s = link->transport.wakeup->arm(link->endpoint);

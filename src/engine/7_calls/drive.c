@@ -143,6 +143,8 @@ nbcolli_drive_rest nbcolli_drive_arm(nbcoll_context *c, int poller)
 {
     nbcolli_drive_rest rest = NBCOLLI_REST_NOT;
 
+    if (atomic_load_explicit(&c->driven.state, memory_order_relaxed) == NBCOLLI_DRIVE_NONE) /* only we begin it */
+        return NBCOLLI_REST_NOT; /* it came after the last pass */
     c->driven.is_driving = 1;
     if (nbcolli_try_lock(c)) { /* else somebody is inside, who may leave something */
         rest = nbcolli_drive_lie_down(c, poller);

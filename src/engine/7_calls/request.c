@@ -10,6 +10,7 @@
 #include "../4_comm/requests.h"
 #include "../5_match/agree.h"
 #include "../5_match/ask.h"
+#include "../6_progress/carried.h"
 #include "../6_progress/offloaded.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
@@ -220,7 +221,7 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
 
     if (nbcolli_is_shrink(r))
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
-    else if (r->program)
+    else if (r->program || nbcolli_is_carried(r))
         nbcolli_note_failure(r->comm, s, -1, r->comm->next_tag);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
@@ -302,15 +303,27 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s);
 }
 
-/* To be drained. */
-static void nbcolli_request_cancel(nbcolli_request *r)
+/* To be drained; then the carrier, if it returns one, is to go. */
+static nbcolli_carrier *nbcolli_request_cancel(nbcolli_request *r)
 {
+    if (nbcolli_is_carried(r))
+        return nbcolli_carried_cancel(r);
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
     else if (r->program)
         nbcoll_agent_cancel(r->comm->config.agent);
     else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
+    return NULL;
+}
+
+/* Out of a call that has cancelled. */
+static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_carrier *carrier, nbcoll_status s)
+{
+    nbcolli_unlock(c);
+    if (carrier)
+        carrier->go(carrier);
+    return s;
 }
 
 /* A look at a request whose handle nobody has got: it is what it was, and no callback reports its end. `passes`: also
@@ -355,11 +368,11 @@ static nbcoll_status nbcolli_leave_alone(nbcoll_context *c, nbcolli_request *r)
     r->detached = r->is_heeded = 1;
     if (r->creating)
         r->creating->out = NULL;
-    nbcolli_request_cancel(r);
+    nbcolli_carrier *carrier = nbcolli_request_cancel(r);
     nbcolli_note(comm, &failure);
     nbcolli_drain(c);
     c->failure = failure;
-    return nbcolli_leave(c, s);
+    return nbcolli_leave_cancelled(c, carrier, s);
 }
 
 /* After a glance that was not enough. */
@@ -425,8 +438,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_start_generally(nbcoll_re
         return s;
     nbcolli_request *r = nbcolli_request_find(*request);
     if (r && atomic_load_explicit(&r->state, memory_order_acquire) == NBCOLLI_REQUEST_INACTIVE) /* sees its last end */
-        return nbcolli_start_over(r->comm, nbcolli_is_offloaded(r) ? nbcolli_offloaded_start(r)
-                                                                   : nbcolli_request_start(r));
+        return nbcolli_start_over(r->comm, nbcolli_is_carried(r)     ? nbcolli_carried_start(r)
+                                           : nbcolli_is_offloaded(r) ? nbcolli_offloaded_start(r)
+                                                                     : nbcolli_request_start(r));
     nbcolli_leave_caller(c);
     return NBCOLL_ERR_REQUEST;
 }
@@ -470,10 +484,9 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_was_reported(request) ? NBCOLL_OK : NBCOLL_ERR_REQUEST);
-    if (nbcolli_is_active(r))
-        nbcolli_request_cancel(r);
+    nbcolli_carrier *carrier = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
     nbcolli_drain(c);
-    return nbcolli_leave(c, NBCOLL_OK);
+    return nbcolli_leave_cancelled(c, carrier, NBCOLL_OK);
 }
 
 /* Does the region lie, in part, in these bytes of the receive buffer? */

@@ -53,6 +53,10 @@ void nbcolli_start_refused(nbcoll_comm *comm)
 
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
 {
+    if (s == NBCOLL_AGAIN) {
+        comm->carrier->go(comm->carrier);
+        return NBCOLL_OK;
+    }
     if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
         nbcolli_start_refused(comm);
         nbcolli_unlock(comm->context);

@@ -9,7 +9,7 @@
  * held. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 
-/* Out of the caller's side, with the status of a start there. */
+/* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
 static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
 {

@@ -2,7 +2,8 @@
  *
  * Programs over verbs, of ranks that are processes, each with an agent that is a thread: the golden barrier, allgathers
  * of eager and of long messages, one rank far ahead of the others, and what the others are told of one that is killed;
- * with an agent that is one process for all, the others end while a rank is stopped. And the queue pairs themselves:
+ * with an agent that is one process for all, the others end while a rank is stopped, and memory is registered once, not
+ * for each rank or program. And the queue pairs themselves:
  * what does not fit, and what was closed. No receiver is ever not ready: the device does not send again for that. Runs
  * in a guest.
  */
@@ -273,10 +274,45 @@ typedef struct node {
     int socket[RANKS][2]; /* the rank's, and the agent's */
     pid_t stopped;
     atomic_int started, ended;
+    atomic_int registered, segments; /* by the agent's process: pieces of memory; those as long as */
+    size_t segment;                  /* what the ranks share */
 } node;
 
+/* ---- what the agent's process registers ---- */
+
+static node *counted; /* there; elsewhere null */
+
+static void count_registration(size_t bytes)
+{
+    if (!counted)
+        return;
+    atomic_fetch_add(&counted->registered, 1);
+    if (bytes == counted->segment)
+        atomic_fetch_add(&counted->segments, 1);
+}
+
+/* The linker brings what the transport calls here first. */
+void *__real_ibv_reg_mr(void *pd, void *memory, size_t bytes, int access);
+void *__wrap_ibv_reg_mr(void *pd, void *memory, size_t bytes, int access);
+void *__real_ibv_reg_mr_iova2(void *pd, void *memory, size_t bytes, uint64_t at, unsigned access);
+void *__wrap_ibv_reg_mr_iova2(void *pd, void *memory, size_t bytes, uint64_t at, unsigned access);
+
+void *__wrap_ibv_reg_mr(void *pd, void *memory, size_t bytes, int access)
+{
+    count_registration(bytes);
+    return __real_ibv_reg_mr(pd, memory, bytes, access);
+}
+
+void *__wrap_ibv_reg_mr_iova2(void *pd, void *memory, size_t bytes, uint64_t at, unsigned access)
+{
+    count_registration(bytes);
+    return __real_ibv_reg_mr_iova2(pd, memory, bytes, at, access);
+}
+
+/* ---- the processes ---- */
+
 /* The agent's process has the queue pairs of all ranks. */
-static void serve(const node *n)
+static void serve(node *n)
 {
     nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .timeout = 15};
     const nbcoll_agent_config agent = {.size = sizeof agent, .eager = EAGER, .depth = DEPTH, .in_flight = 1};
@@ -284,7 +320,8 @@ static void serve(const node *n)
     nbcoll_endpoint *end[RANKS];
     int sockets[RANKS];
 
-    for (config.rank = 0; config.rank < RANKS; config.rank++)
+    counted = n;
+    for (config.rank = 0; config.rank < RANKS; config.rank++, config.beside = end[0])
         CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
     for (int i = 0; i < RANKS; i++) {
         CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[i], all));
@@ -324,38 +361,95 @@ static nbcoll_status end_while_0_is_stopped(node *n, int rank, const member *m, 
     return status;
 }
 
+/* A rank, its end of shm, and memory there for what it sends, then for what it receives. */
+static int32_t *attach(member *m, int rank, node *n)
+{
+    size_t count = n->plan.what.count;
+    nbcoll_shm_config config = {.size = sizeof config, .id = n->id, .rank = rank, .ranks = RANKS, .quota = 1 << 20};
+    nbcoll_attach_config agent = {.size = sizeof agent, .socket = dup(n->socket[rank][0])};
+    void *base;
+    uint64_t at;
+
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &m->end));
+    const nbcoll_shared *shared = m->end->transport->shared; /* what nbcoll_mem_alloc asks */
+    CHECK(shared->descriptor(m->end, &base, &n->segment) >= 0);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(m->end, &agent, &m->agent));
+    m->program = compile(&n->plan, rank);
+    CHECK_STATUS(NBCOLL_OK, shared->reserve(m->end, (RANKS + 1) * count * sizeof(int32_t), &at));
+    return shared->map(m->end, at, (RANKS + 1) * count * sizeof(int32_t));
+}
+
+static void detach(member *m, node *n)
+{
+    await_all(&n->plan);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    nbcoll_program_free(m->program);
+    nbcoll_endpoint_close(m->end);
+}
+
+static void check_gathered(const int32_t *all, size_t count)
+{
+    for (size_t k = 0; k < RANKS * count; k++)
+        CHECK(all[k] == (int32_t)(k % count) + 1000 * (int32_t)(k / count));
+}
+
+static void fill_gathered(int32_t *mine, int rank, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        mine[k] = (int32_t)k + 1000 * rank;
+}
+
 static void stop_rank_0(int rank, void *user)
 {
     node *n = user;
     size_t count = n->plan.what.count;
-    nbcoll_shm_config config = {.size = sizeof config, .id = n->id, .rank = rank, .ranks = RANKS, .quota = 1 << 20};
-    nbcoll_attach_config attach = {.size = sizeof attach};
-    uint64_t at;
     member m;
 
     if (rank == AGENT) {
         serve(n);
         return;
     }
-    attach.socket = dup(n->socket[rank][0]);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &m.end));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(m.end, &attach, &m.agent));
-    m.program = compile(&n->plan, rank);
-    const nbcoll_shared *shared = m.end->transport->shared; /* what nbcoll_mem_alloc asks */
-    CHECK_STATUS(NBCOLL_OK, shared->reserve(m.end, (RANKS + 1) * count * sizeof(int32_t), &at));
-    int32_t *send = shared->map(m.end, at, (RANKS + 1) * count * sizeof(int32_t)), *recv = send + count;
-    for (size_t k = 0; k < count; k++)
-        send[k] = (int32_t)k + 1000 * rank;
+    int32_t *send = attach(&m, rank, n), *recv = send + count;
+    fill_gathered(send, rank, count);
     CHECK_STATUS(NBCOLL_OK, end_while_0_is_stopped(n, rank, &m, send, recv));
-    for (size_t k = 0; k < RANKS * count; k++)
-        CHECK(recv[k] == (int32_t)(k % count) + 1000 * (int32_t)(k / count));
-    await_all(&n->plan);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m.agent));
-    nbcoll_program_free(m.program);
-    nbcoll_endpoint_close(m.end);
+    check_gathered(recv, count);
+    detach(&m, n);
 }
 
-static void end_while_a_rank_is_stopped(nbcoll_case what, const char *algorithm, size_t threshold)
+/* The first program opens queue pairs, with buffers of their own; a later one may need memory for a run of its own, if
+ * it starts before that of an earlier one is free again. */
+static void gather_again_and_again(int rank, void *user)
+{
+    node *n = user;
+    size_t count = n->plan.what.count;
+    nbcoll_program_run *r;
+    int before = 0;
+    member m;
+
+    if (rank == AGENT) {
+        serve(n);
+        return;
+    }
+    int32_t *send = attach(&m, rank, n), *recv = send + count, own[BOARD_RANKS];
+    nbcoll_program_info info = {.size = sizeof info};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_program_query(m.program, &info));
+    const bool has_scratch = info.extent[NBCOLL_BUFFER_SCRATCH] != 0;
+    fill_gathered(count > 1 ? send : own, rank, count); /* a short one is copied */
+    for (int i = 0; i < TIMES; i++) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_start(m.agent, m.program, count > 1 ? send : own, recv, &r));
+        CHECK_STATUS(NBCOLL_OK, end_of(r));
+        atomic_fetch_add(&n->ended, 1);
+        for (uint64_t since = clock_ns(); atomic_load(&n->ended) < RANKS * (i + 1);)
+            CHECK(clock_ns() - since < 60 * SECOND);
+        before = i ? before : atomic_load(&n->registered);
+    }
+    check_gathered(recv, count);
+    CHECK(before > 0 && atomic_load(&n->registered) <= before + (has_scratch ? RANKS : 0));
+    CHECK(atomic_load(&n->segments) == 1);
+    detach(&m, n);
+}
+
+static void with_a_process(rank_main *main, nbcoll_case what, const char *algorithm, size_t threshold)
 {
     const crew c = CREW(1, 1, 1, 1, 1);
     node *n = shared_memory(sizeof *n);
@@ -364,7 +458,7 @@ static void end_while_a_rank_is_stopped(nbcoll_case what, const char *algorithm,
     assert_int_equal(nbcoll_shm_id_make(&n->id), NBCOLL_OK);
     for (int i = 0; i < RANKS; i++)
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, n->socket[i]), 0);
-    crew_succeeds(&c, stop_rank_0, n);
+    crew_succeeds(&c, main, n);
     for (int i = 0; i < RANKS; i++) {
         close(n->socket[i][0]);
         close(n->socket[i][1]);
@@ -375,8 +469,15 @@ static void end_while_a_rank_is_stopped(nbcoll_case what, const char *algorithm,
 static void others_end_over_the_device_while_a_rank_is_stopped(void **state)
 {
     (void)state;
-    end_while_a_rank_is_stopped(case_of(NBCOLL_OPERATION_ALLGATHER, 30), "bruck", 2048);
-    end_while_a_rank_is_stopped(case_of(NBCOLL_OPERATION_ALLGATHER, 5000), "ring", 100);
+    with_a_process(stop_rank_0, case_of(NBCOLL_OPERATION_ALLGATHER, 30), "bruck", 2048);
+    with_a_process(stop_rank_0, case_of(NBCOLL_OPERATION_ALLGATHER, 5000), "ring", 100);
+}
+
+static void memory_is_registered_once_for_all_ranks_and_programs(void **state)
+{
+    (void)state;
+    with_a_process(gather_again_and_again, case_of(NBCOLL_OPERATION_ALLGATHER, 1), "bruck", 2048);
+    with_a_process(gather_again_and_again, case_of(NBCOLL_OPERATION_ALLGATHER, 5000), "ring", 100);
 }
 
 /* ---- queue pairs ------------------------------------------------------------------------------------------------- */
@@ -499,6 +600,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_root_that_is_far_ahead_waits_for_receives),
         cmocka_unit_test(a_rank_that_is_killed_ends_the_programs_that_need_it),
         cmocka_unit_test(others_end_over_the_device_while_a_rank_is_stopped),
+        cmocka_unit_test(memory_is_registered_once_for_all_ranks_and_programs),
         cmocka_unit_test(a_message_that_does_not_fit_is_an_error_and_not_cut),
         cmocka_unit_test(a_closed_pair_is_news_to_its_peer_whenever_that_opens),
     };

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the chapters share: a play on a machine, by the host's engine or the cards, and how long it takes. */
+#ifndef CARDS_H
+#define CARDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nbcoll/card.h"
+#include "nbcoll/pattern.h"
+#include "nbcoll/verify.h"
+
+enum { MOST = 128 };
+
+typedef struct play {
+    const nbcoll_sim_model *machine;
+    const nbcoll_algorithm *algorithm;
+    int ranks, node; /* of a node */
+    size_t bytes;    /* of a block */
+    unsigned ports;
+    uint32_t cards, used; /* cards of a node; of a card's ports, 0: all */
+    size_t eager;         /* longest eager message; 0: 16384 */
+    uint64_t test_bytes;
+} play;
+
+/* ns; `free`: in percent. */
+typedef struct outcome {
+    double alone, free;
+} outcome;
+
+/* ---- plays.c --------------------------------------------------------------------------------------------------- */
+
+void expect(nbcoll_status status, const char *what);
+nbcoll_sim_model machine_of(const char *name);
+const nbcoll_algorithm *allgather(const char *name);
+
+extern int wants_last; /* the last rank's, not the mean of all */
+
+double free_of(double alone, double computed, double with);
+/* The thesis' threshold is of a block, the compiler's of a message. */
+size_t eager_of(int ranks, size_t bytes);
+
+/* The schedule of a rank of a play: for nbcoll_simulate. */
+nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
+/* When each rank's wait returns. */
+void engine_ends(play *p, uint64_t compute, double end[MOST]);
+outcome engine(play p);
+
+void compile_all(const play *p, nbcoll_program *program[MOST]);
+void free_all(const play *p, nbcoll_program *program[MOST]);
+void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint64_t compute,
+              nbcoll_card_rank rank[MOST]);
+/* With a computation of `compute`, or, if that is 0, one as long as the operation: *with is when that has ended. */
+outcome offloaded_beside(play p, double compute, double *with);
+outcome offloaded(play p);
+
+/* ---- levels.c -------------------------------------------------------------------------------------------------- */
+
+/* The leaders' part, p, has blocks of a node's ranks (or of a leader's share); then `all` bytes are copied. */
+typedef struct levels {
+    play leaders;
+    size_t own, all; /* bytes of a rank's block, and of the result */
+    int is_hosts;    /* the host's engine works for the leaders */
+    int has_driver;  /* a core takes the copies */
+    int is_one_a_node;
+} levels;
+
+outcome by_levels(levels l, double compute, double *with);
+/* `leaders` of each node, each with its share of the node's blocks. */
+levels levels_of(const nbcoll_sim_model *m, int nodes, int leaders, const char *algorithm, unsigned ports,
+                 size_t bytes);
+outcome hierarchical(const nbcoll_sim_model *m, int nodes, const char *algorithm, unsigned ports, size_t bytes,
+                     int has_driver);
+
+/* ---- pieces.c -------------------------------------------------------------------------------------------------- */
+
+extern const nbcoll_algorithm *pieces_go_by;
+extern size_t piece; /* bytes */
+extern const nbcoll_algorithm in_pieces;
+
+/* ---- chapters -------------------------------------------------------------------------------------------------- */
+
+static const size_t sizes[] = {1, 16, 256, 1024, 4096, 16384, 65536, 262144};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static const char *const flat_ones[] = {"recursive_doubling", "bruck", "ring"};
+
+enum { FRAGMENT = 1024, SMALL = 7 }; /* bytes: the network's largest packet on cluster B; sizes of chapter 5 */
+
+void print_rendezvous(void);
+void print_flat(void);
+void print_hierarchical(void);
+void print_ports(void);
+void print_leaders(void);
+void print_memory(void);
+void print_radix(void);
+void print_pipelined(void);
+void print_parallel(void);
+void print_noise(void);
+
+#endif

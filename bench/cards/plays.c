@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One allgather, or another operation, by the host's engine and by the cards, and what is free beside it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cards.h"
+
+void expect(nbcoll_status status, const char *what)
+{
+    if (status == NBCOLL_OK)
+        return;
+    fprintf(stderr, "cards: %s: %s\n", what, nbcoll_status_text(status));
+    exit(EXIT_FAILURE);
+}
+
+nbcoll_sim_model machine_of(const char *name)
+{
+    nbcoll_sim_model m = {.size = sizeof m};
+    expect(nbcoll_sim_model_find(name, &m), name);
+    return m;
+}
+
+const nbcoll_algorithm *allgather(const char *name)
+{
+    return nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, name);
+}
+
+static nbcoll_schedule *schedule_of(const play *p, int rank)
+{
+    nbcoll_case c = {.size = sizeof c,
+                     .operation = p->algorithm->operation,
+                     .ranks = p->ranks,
+                     .count = p->bytes,
+                     .reduction = {NBCOLL_BYTE, NBCOLL_MAX},
+                     .ports = p->ports};
+    nbcoll_schedule *s = NULL;
+    expect(nbcoll_build_case(p->algorithm, &c, rank, NULL, &s), p->algorithm->name);
+    return s;
+}
+
+int wants_last;
+
+static double mean(const double *of, int n)
+{
+    double sum = 0, last = 0;
+    for (int i = 0; i < n; i++) {
+        sum += of[i];
+        last = of[i] > last ? of[i] : last;
+    }
+    return wants_last ? last : sum / n;
+}
+
+double free_of(double alone, double computed, double with)
+{
+    return 100 * (1 - (with - computed) / alone);
+}
+
+/* The thesis' threshold is of a block, the compiler's of a message. */
+size_t eager_of(int ranks, size_t bytes)
+{
+    return bytes < 16384 ? (size_t)ranks * bytes : 1;
+}
+
+/* ---- the host's engine ----------------------------------------------------------------------------------------- */
+
+nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
+{
+    (void)operation;
+    *out = schedule_of(user, rank);
+    return NBCOLL_OK;
+}
+
+/* When each rank's wait returns. */
+void engine_ends(play *p, uint64_t compute, double end[MOST])
+{
+    const uint64_t tests = p->test_bytes ? p->bytes / p->test_bytes : 0;
+    const nbcoll_sim_action action[] = {
+        {.act = NBCOLL_SIM_START},
+        {.act = NBCOLL_SIM_COMPUTE, .compute = compute, .test_every = tests ? compute / tests : 0}};
+    nbcoll_sim_model m = *p->machine;
+    nbcoll_sim_rank rank[MOST];
+    nbcoll_sim_config config = {
+        .size = sizeof config, .ranks = p->ranks, .model = &m, .program = {action, 2}, .user = p};
+    nbcoll_sim_result result = {.size = sizeof result, .rank = rank};
+    m.node = (uint32_t)p->node;
+    expect(nbcoll_simulate(&config, build, p, &result), p->algorithm->name);
+    for (int i = 0; i < p->ranks; i++)
+        end[i] = (double)rank[i].waited;
+}
+
+outcome engine(play p)
+{
+    double end[MOST];
+    outcome o;
+    engine_ends(&p, 0, end);
+    o.alone = mean(end, p.ranks);
+    engine_ends(&p, (uint64_t)o.alone, end);
+    o.free = free_of(o.alone, o.alone, mean(end, p.ranks));
+    return o;
+}
+
+/* ---- the card -------------------------------------------------------------------------------------------------- */
+
+void compile_all(const play *p, nbcoll_program *program[MOST])
+{
+    nbcoll_program_config config = {.size = sizeof config, .threshold = p->eager};
+    nbcoll_schedule *schedule[MOST];
+    for (int i = 0; i < p->ranks; i++)
+        schedule[i] = schedule_of(p, i);
+    expect(nbcoll_compile((const nbcoll_schedule *const *)schedule, p->ranks, &config, 0, p->ranks, program, NULL),
+           p->algorithm->name);
+    for (int i = 0; i < p->ranks; i++)
+        nbcoll_schedule_free(schedule[i]);
+}
+
+void free_all(const play *p, nbcoll_program *program[MOST])
+{
+    for (int i = 0; i < p->ranks; i++)
+        nbcoll_program_free(program[i]);
+}
+
+void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint64_t compute,
+              nbcoll_card_rank rank[MOST])
+{
+    nbcoll_card_model card = {.size = sizeof card};
+    uint64_t starts[MOST], computes[MOST];
+    nbcoll_card_config config = {
+        .size = sizeof config, .ranks = p->ranks, .model = &card, .start = starts, .compute = computes};
+    nbcoll_card_result result = {.size = sizeof result, .rank = rank};
+    expect(nbcoll_card_of(p->machine, &card), "card");
+    card.node = (uint32_t)p->node;
+    card.cards = p->cards;
+    card.ports = p->used ? p->used : card.ports;
+    for (int i = 0; i < p->ranks; i++) {
+        starts[i] = start;
+        computes[i] = compute;
+    }
+    expect(nbcoll_card_play(&config, (const nbcoll_program *const *)program, &result), p->algorithm->name);
+}
+
+static double mean_finished(const nbcoll_card_rank *rank, int ranks)
+{
+    double end[MOST];
+    for (int i = 0; i < ranks; i++)
+        end[i] = (double)rank[i].finished;
+    return mean(end, ranks);
+}
+
+/* With a computation of `compute`, or, if that is 0, one as long as the operation: *with is when that has ended. */
+outcome offloaded_beside(play p, double compute, double *with)
+{
+    nbcoll_program *program[MOST];
+    nbcoll_card_rank rank[MOST];
+    outcome o;
+    compile_all(&p, program);
+    play_all(&p, program, 0, 0, rank);
+    o.alone = mean_finished(rank, p.ranks);
+    compute = compute > 0 ? compute : o.alone;
+    play_all(&p, program, 0, (uint64_t)compute, rank);
+    *with = mean_finished(rank, p.ranks);
+    o.free = free_of(o.alone, compute, *with);
+    free_all(&p, program);
+    return o;
+}
+
+outcome offloaded(play p)
+{
+    double with;
+    return offloaded_beside(p, 0, &with);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that a communicator's carrier carries out: see carried.h. */
+#include "carried.h"
+
+#include "lock.h"
+#include "../1_state/failure.h"
+#include "../3_run/queue.h"
+#include "../4_comm/requests.h"
+
+nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_caller_lock(c);
+    if (carrier && comm->carrier)
+        s = NBCOLL_ERR_BUSY;
+    else
+        comm->carrier = carrier;
+    for (uint32_t i = 0; s == NBCOLL_OK && i < NBCOLLI_NOTES; i++) /* those lead to schedules */
+        comm->cache.memo[i] = (nbcolli_call_note){0};
+    nbcolli_caller_unlock(c);
+    return nbcolli_leave(c, s);
+}
+
+size_t nbcolli_carried_block(const nbcoll_comm *comm, const nbcoll_args *a)
+{
+    size_t bytes = SIZE_MAX;
+    if (!comm->carrier || (a->operation != NBCOLL_OPERATION_ALLGATHER && a->operation != NBCOLL_OPERATION_BCAST) ||
+        __builtin_mul_overflow(a->count, nbcolli_packed_size(a->reduction.type), &bytes))
+        return SIZE_MAX;
+    return bytes <= comm->carrier->most ? bytes : SIZE_MAX;
+}
+
+nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, const void *send, void *recv,
+                                      size_t extent)
+{
+    nbcolli_request *r = nbcolli_request_open(comm, NULL, send, recv, extent);
+    if (!r)
+        return NULL;
+    r->block = nbcolli_carried_block(comm, a);
+    r->root = a->operation == NBCOLL_OPERATION_BCAST ? a->root : -1;
+    return r;
+}
+
+nbcoll_status nbcolli_carried_start(nbcolli_request *r)
+{
+    nbcolli_carrier *carrier = r->comm->carrier;
+    if (!carrier || r->block > carrier->most)
+        return NBCOLL_ERR_REQUEST;
+    r->status = NBCOLL_PENDING;
+    atomic_fetch_add_explicit(&carrier->under_way, 1, memory_order_relaxed); /* shown by the next */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed);
+    r->next = atomic_load_explicit(&carrier->started, memory_order_relaxed);
+    /* release: shows the request to who takes it */
+    while (!atomic_compare_exchange_weak_explicit(&carrier->started, &r->next, r, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
+    return NBCOLL_AGAIN;
+}
+
+nbcolli_request *nbcolli_carried_take(nbcoll_context *c, nbcolli_carrier *carrier)
+{
+    /* relaxed: who adds lets the carrier go after that; acquire: sees the requests */
+    if (!atomic_load_explicit(&carrier->started, memory_order_relaxed) || nbcolli_enter(c) != NBCOLL_OK)
+        return NULL;
+    nbcolli_request *newest = atomic_exchange_explicit(&carrier->started, NULL, memory_order_acquire), *first = NULL;
+    while (newest) {
+        nbcolli_request *r = newest;
+        newest = r->next;
+        r->next = first;
+        first = r;
+        r->comm->active++;
+        c->active++;
+    }
+    nbcolli_unlock(c);
+    return first;
+}
+
+void nbcolli_carried_end(nbcolli_carrier *carrier, nbcolli_request *r, nbcoll_status status)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcoll_context *c = comm->context;
+    if (nbcolli_enter(c) != NBCOLL_OK)
+        return;
+    if (status != NBCOLL_OK)
+        nbcolli_note_failure(comm, status, -1, comm->taken);
+    comm->active--;
+    c->active--;
+    c->carried = 1;
+    atomic_fetch_sub_explicit(&carrier->under_way, 1, memory_order_relaxed); /* shown with the request's end */
+    r->status = status;
+    nbcolli_request_end(c, r);
+    nbcolli_unlock(c);
+}
+
+nbcolli_carrier *nbcolli_carried_cancel(nbcolli_request *r)
+{
+    nbcolli_carrier *carrier = nbcolli_is_carried(r) ? r->comm->carrier : NULL;
+    if (carrier)
+        atomic_store_explicit(&carrier->is_cancelled, 1, memory_order_relaxed); /* whoever sets it lets it go */
+    return carrier;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations that a communicator's carrier carries out. They take no tag and no slot: the carrier keeps their order. */
+#ifndef NBCOLLI_ENGINE_PROGRESS_CARRIED_H
+#define NBCOLLI_ENGINE_PROGRESS_CARRIED_H
+
+#include "../1_state/context.h"
+#include "../../arguments/arguments.h"
+
+/* Sets the communicator's carrier, or with null takes it away. ERR_BUSY: it has another one. */
+nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier);
+
+/* Bytes of a block that the communicator's carrier takes; SIZE_MAX: schedules carry out such a call. On the caller's
+ * side, as the next two are. */
+size_t nbcolli_carried_block(const nbcoll_comm *comm, const nbcoll_args *args);
+
+/* A request for such a call; null: there is no memory for one. */
+nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *args, const void *send, void *recv,
+                                      size_t extent);
+
+/* Starts it. AGAIN: it is started, and whoever starts is to let the carrier go, outside. ERR_REQUEST: that does not
+ * take it (any more). */
+nbcoll_status nbcolli_carried_start(nbcolli_request *r);
+
+/* Outside: the same starts, the first one first; each is counted as active from now on. */
+nbcolli_request *nbcolli_carried_take(nbcoll_context *c, nbcolli_carrier *carrier);
+
+/* Outside: it has ended, and nothing touches its buffers any more. */
+void nbcolli_carried_end(nbcolli_carrier *carrier, nbcolli_request *r, nbcoll_status status);
+
+/* Inside: it is to be cancelled when the carrier goes, outside. Null: it is nobody's. */
+nbcolli_carrier *nbcolli_carried_cancel(nbcolli_request *r);
+
+#endif

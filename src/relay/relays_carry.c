@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays that carry out calls of their communicator: they move when something that stands ready ends, told by its
+ * callback, and when a call is started. */
+#include "../engine/6_progress/lock.h"
+#include "../host/sleep.h"
+#include "relays.h"
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_relays_call_ends(nbcoll_relays *r, nbcolli_request *q, nbcoll_status s)
+{
+    nbcolli_carried_end(&r->carrier, q, s);
+}
+
+/* What has been started since waits behind the others. */
+static void nbcolli_relays_take_started(nbcoll_relays *r)
+{
+    for (nbcolli_request *q = nbcolli_carried_take(r->context, &r->carrier), *next; q; q = next) {
+        next = q->next;
+        q->next = NULL;
+        if (r->waiting)
+            r->last_waiting->next = q;
+        else
+            r->waiting = q;
+        r->last_waiting = q;
+    }
+}
+
+/* The next one that waits: for room, or for the opening, unless it is cancelled before that. 0: there is none, or it
+ * goes on waiting. */
+static int nbcolli_relays_begin_call(nbcoll_relays *r)
+{
+    nbcolli_request *q = r->waiting;
+    uint64_t number;
+    if (!q || r->operation[(r->last + 1) % r->config.at_once].request) /* that one is to be told first */
+        return 0;
+    nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->block, .root = q->root};
+    nbcolli_request *next = q->next;
+    nbcoll_status s = NBCOLL_ERR_CANCELLED;
+    /* relaxed: who sets it lets us go */
+    if (r->status != NBCOLL_PENDING || !atomic_load_explicit(&r->carrier.is_cancelled, memory_order_relaxed))
+        s = nbcolli_relays_begin_operation(r, o, q->root < 0 ? q->send : NULL, &number);
+    if (s == NBCOLL_ERR_BUSY)
+        return 0;
+    r->waiting = next;
+    if (s != NBCOLL_OK)
+        nbcolli_relays_call_ends(r, q, s);
+    else
+        r->operation[number % r->config.at_once].request = q;
+    return 1;
+}
+
+/* Those that have ended are told, and make room. */
+static int nbcolli_relays_end_calls(nbcoll_relays *r)
+{
+    int ended = 0;
+    for (uint32_t i = 0; i < r->config.at_once; i++) {
+        nbcolli_relays_operation *o = &r->operation[i];
+        if (!o->request || (o->missing && r->status == NBCOLL_OK))
+            continue;
+        nbcoll_status s = o->missing ? r->status : NBCOLL_OK;
+        nbcolli_request *q = o->request;
+        o->missing = 0;
+        o->request = NULL;
+        nbcolli_relays_call_ends(r, q, s);
+        ended = 1;
+    }
+    return ended;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------------------- */
+
+/* Tells all ranks, also those that wait for what this one would have contributed: what stands ready is cancelled, and
+ * what does not, of the own stream, comes to them as a last word. */
+static int nbcolli_relays_break(nbcoll_relays *r)
+{
+    nbcolli_relays_line *line = &r->stream[r->rank].fragments;
+    for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
+        nbcolli_relays_place *at = &line->standing[i];
+        if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
+            continue;
+        *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
+        atomic_store_explicit(&at->is_out, 1, memory_order_relaxed); /* its callback is called after the start */
+        if (nbcoll_start(&at->request) != NBCOLL_OK)
+            atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
+    }
+    return nbcolli_relays_are_revoked(r);
+}
+
+static void nbcolli_relays_turn(nbcoll_relays *r)
+{
+    nbcolli_relays_take_started(r);
+    nbcolli_relays_move(r);
+    /* relaxed, both: who sets one lets us go */
+    nbcoll_status ended = (nbcoll_status)atomic_load_explicit(&r->ended, memory_order_relaxed);
+    if (ended == NBCOLL_OK && atomic_load_explicit(&r->carrier.is_cancelled, memory_order_relaxed))
+        ended = NBCOLL_ERR_CANCELLED;
+    if (r->status == NBCOLL_OK)
+        r->status = ended;
+    int moved = 1;
+    while (moved) {
+        moved = nbcolli_relays_end_calls(r);
+        while (nbcolli_relays_begin_call(r))
+            moved = 1;
+    }
+    int is_broken = r->status != NBCOLL_OK && r->status != NBCOLL_PENDING;
+    int is_over = is_broken ? nbcolli_relays_break(r) : r->is_closing && nbcolli_relays_are_drained(r);
+    is_over &= r->is_closing && (is_broken || r->status == NBCOLL_OK);
+    atomic_store_explicit(&r->shown, r->status, memory_order_relaxed); /* for itself */
+    if (is_over)
+        atomic_store_explicit(&r->is_over, 1, memory_order_release); /* nothing starts any more */
+}
+
+static void nbcolli_relays_go(nbcolli_carrier *carrier)
+{
+    nbcoll_relays *r = (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
+    uint32_t wanted = 1;
+    /* acq_rel, both: each who moves sees what the one before did, and what whoever wants it to move did */
+    if (atomic_fetch_add_explicit(&r->wanted, 1, memory_order_acq_rel))
+        return;
+    do
+        nbcolli_relays_turn(r);
+    while (
+        !atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 0, memory_order_acq_rel, memory_order_acquire));
+}
+
+/* In a callback, whose last touch of the relays it is. */
+static void nbcolli_relays_told(nbcoll_relays *r)
+{
+    nbcolli_relays_go(&r->carrier);
+    atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release); /* then they may be freed */
+}
+
+static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, void *user)
+{
+    nbcolli_relays_place *at = user;
+    nbcoll_relays *r = at->of;
+    (void)request;
+    atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* shown by the next two */
+    if (s != NBCOLL_OK)
+        atomic_store_explicit(&r->ended, s, memory_order_relaxed);
+    atomic_store_explicit(&at->is_out, 0, memory_order_release); /* shows what has come */
+    nbcolli_relays_told(r);
+}
+
+static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, void *user)
+{
+    nbcolli_relays_line *line = user;
+    nbcoll_relays *r = line->of;
+    (void)request;
+    atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* shown by the next two */
+    if (s != NBCOLL_OK)
+        line->opened = s;
+    atomic_store_explicit(&line->is_opening, 0, memory_order_release); /* shows how */
+    nbcolli_relays_told(r);
+}
+
+nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
+{
+    r->context = r->comm->context;
+    r->carrier.most = r->config.carries;
+    r->carrier.go = nbcolli_relays_go;
+    r->heeds = nbcolli_relays_place_ended;
+    atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
+    nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
+    for (int i = 0; i < 2 * r->ranks; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        line->of = r;
+        atomic_store_explicit(&line->is_opening, line->opened == NBCOLL_OK, memory_order_relaxed); /* no callback yet */
+    }
+    for (int i = 0; i < 2 * r->ranks && s == NBCOLL_OK; i++)
+        if (nbcolli_relays_line_at(r, i)->opened == NBCOLL_OK)
+            s = nbcoll_on_done(nbcolli_relays_line_at(r, i)->opening, nbcolli_relays_line_opened,
+                               nbcolli_relays_line_at(r, i));
+    return s;
+}
+
+nbcoll_status nbcolli_relays_look(nbcoll_relays *r)
+{
+    nbcoll_progress(r->context);
+    nbcolli_relays_go(&r->carrier);
+    return (nbcoll_status)atomic_load_explicit(&r->shown, memory_order_relaxed); /* for itself */
+}
+
+int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks)
+{
+    if (!nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX))
+        return 0;
+    nbcolli_pause(r->context, looks);
+    return 1;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays that carry out the calls of their communicator: requests are like others, whoever is late passes on what
+ * others contribute; short calls go by relays and long ones by schedules, in one order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/relay.h"
+#include "nbcoll/select.h"
+#include "world.h"
+
+enum { RANKS = 5, AT_ONCE = 2, MANY = 9, BYTES = 13, LONG = 100, LOOKS = 4000 };
+
+typedef struct party {
+    world w;
+    nbcoll_relays *relays[RANKS];
+    unsigned char send[RANKS][MANY][BYTES], recv[RANKS][MANY][RANKS * BYTES];
+    nbcoll_request request[RANKS][MANY];
+} party;
+
+/* Fragments of 8 bytes, two a block. */
+static nbcoll_relays_config carrying(nbcoll_wiring_kind kind)
+{
+    nbcoll_relays_config c = NBCOLL_RELAYS_DEFAULTS;
+    c.wiring = kind;
+    c.at_once = AT_ONCE;
+    c.fragments = 2;
+    c.fragment = 8;
+    c.carries = 16;
+    return c;
+}
+
+/* Schedules would broadcast along a chain, which a late rank breaks. */
+static void open_all(party *p, int ranks, nbcoll_relays_config config, const nbcoll_context_config *context)
+{
+    nbcoll_rule chain = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "chain_pipelined")};
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    memset(p, 0, sizeof *p);
+    comm.rules = &chain;
+    comm.rule_count = 1;
+    world_open(&p->w, ranks, &loopback, context, &comm);
+    for (int r = 0; r < ranks; r++)
+        EXPECT(OK, nbcoll_relays_open(p->w.comm[r], &config, &p->relays[r]));
+    for (int r = 0; r < ranks; r++)
+        for (int o = 0; o < MANY; o++)
+            for (int i = 0; i < BYTES; i++)
+                p->send[r][o][i] = (unsigned char)(r * 31 + o * 7 + i + 1);
+}
+
+static void close_relays(party *p)
+{
+    unsigned left = (1u << p->w.ranks) - 1;
+    for (int looks = 0; left; looks++) {
+        world_watchdog(&p->w, looks < LOOKS);
+        for (int r = 0; r < p->w.ranks; r++)
+            if (left >> r & 1 && nbcoll_relays_close(p->relays[r], 0) == NBCOLL_OK)
+                left &= ~(1u << r);
+            else
+                nbcoll_progress(p->w.context[r]);
+    }
+}
+
+static void close_all(party *p)
+{
+    close_relays(p);
+    world_close(&p->w);
+}
+
+static void open_wide(party *p)
+{
+    for (int looks = 0; looks < LOOKS; looks++)
+        world_step(&p->w);
+    for (int r = 0; r < p->w.ranks; r++)
+        EXPECT(OK, nbcoll_relays_test(p->relays[r], 0));
+}
+
+static void gather(party *p, int rank, int o)
+{
+    EXPECT(OK, nbcoll_iallgather(p->send[rank][o], p->recv[rank][o], BYTES, NBCOLL_BYTE, p->w.comm[rank],
+                                 &p->request[rank][o]));
+}
+
+static void gathered(const party *p, int rank, int o)
+{
+    for (int of = 0; of < p->w.ranks; of++)
+        assert_memory_equal(&p->recv[rank][o][of * BYTES], p->send[of][o], BYTES);
+}
+
+static void finish(party *p, int o)
+{
+    nbcoll_request q[RANKS];
+    for (int r = 0; r < p->w.ranks; r++)
+        q[r] = p->request[r][o];
+    world_finish(&p->w, (size_t)p->w.ranks, q);
+}
+
+/* ---- late ranks ------------------------------------------------------------------------------------------------ */
+
+/* The first that is not late broadcasts F times: it comes to all who have started. Then the late ones start. */
+static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
+{
+    static party p;
+    int root = 0;
+    open_all(&p, ranks, carrying(kind), NULL);
+    open_wide(&p);
+    while (late >> root & 1)
+        root++;
+    for (int turn = 0; turn < 2; turn++) {
+        nbcoll_request q[RANKS * AT_ONCE];
+        size_t n = 0;
+        for (int o = 0; o < AT_ONCE; o++)
+            for (int r = 0; r < ranks; r++)
+                if ((late >> r & 1) == (unsigned)turn) {
+                    memcpy(p.recv[r][o], p.send[r][o], BYTES);
+                    EXPECT(OK, nbcoll_ibcast(p.recv[r][o], BYTES, NBCOLL_BYTE, root, p.w.comm[r], &q[n++]));
+                }
+        world_finish(&p.w, n, q);
+    }
+    for (int o = 0; o < AT_ONCE; o++)
+        for (int r = 0; r < ranks; r++)
+            assert_memory_equal(p.recv[r][o], p.send[root][o], BYTES);
+    close_all(&p);
+}
+
+static void a_late_rank_passes_on_what_calls_contribute(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+        for (int ranks = 2; ranks <= RANKS; ranks++)
+            for (unsigned late = 0; late < (1u << ranks) - 1; late++)
+                some_are_late((nbcoll_wiring_kind)kind, ranks, late);
+}
+
+/* Started before the relays are there, and more of them than may be under way. */
+static void calls_beyond_those_at_once_wait(void **state)
+{
+    static party p;
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+        open_all(&p, RANKS, carrying((nbcoll_wiring_kind)kind), NULL);
+        for (int r = 0; r < RANKS; r++)
+            for (int o = 0; o < MANY; o++)
+                gather(&p, r, o);
+        for (int o = MANY; o-- > 0;)
+            finish(&p, o);
+        for (int r = 0; r < RANKS; r++)
+            for (int o = 0; o < MANY; o++)
+                gathered(&p, r, o);
+        close_all(&p);
+    }
+}
+
+/* ---- forms ----------------------------------------------------------------------------------------------------- */
+
+static const uint64_t deadline = 60000000000u;
+
+/* Short and long, nonblocking, persistent and blocking, and other collectives between them. */
+static void one_rank(world *w, int rank, void *user)
+{
+    party *p = user;
+    nbcoll_comm *comm = w->comm[rank];
+    nbcoll_request all, some;
+    unsigned char mine[LONG] = {0}, theirs[RANKS * LONG] = {0}, told[LONG] = {0};
+    int own = rank, sum = 0;
+    EXPECT(OK, nbcoll_allgather_init(mine, theirs, BYTES, NBCOLL_BYTE, comm, &all));
+    for (int turn = 0; turn < 12; turn++) {
+        size_t bytes = turn % 2 ? LONG : BYTES;
+        memset(mine, 100 + turn + rank, sizeof mine);
+        EXPECT(OK, nbcoll_start(&all));
+        EXPECT(OK, nbcoll_wait(&all, deadline));
+        for (int of = 0; of < w->ranks; of++)
+            assert_int_equal(theirs[of * BYTES + BYTES - 1], 100 + turn + of);
+        memset(told, rank ? 0 : turn + 1, sizeof told);
+        EXPECT(OK, nbcoll_ibcast(told, turn % 3 ? LONG : BYTES, NBCOLL_BYTE, 0, comm, &some));
+        EXPECT(OK, nbcoll_allgather(mine, theirs, bytes, NBCOLL_BYTE, comm, deadline));
+        EXPECT(OK, nbcoll_allreduce(&own, &sum, 1, NBCOLL_INT32, NBCOLL_SUM, comm, deadline));
+        EXPECT(OK, nbcoll_wait(&some, deadline));
+        assert_int_equal(told[BYTES - 1], turn + 1);
+        assert_int_equal(sum, w->ranks * (w->ranks - 1) / 2);
+        for (int of = 0; of < w->ranks; of++)
+            assert_int_equal(theirs[(size_t)of * bytes + bytes - 1], 100 + turn + of);
+    }
+    EXPECT(OK, nbcoll_relays_close(p->relays[rank], deadline));
+    EXPECT(ERR_REQUEST, nbcoll_start(&all));
+    EXPECT(OK, nbcoll_request_free(&all));
+    EXPECT(OK, nbcoll_allgather(mine, theirs, BYTES, NBCOLL_BYTE, comm, deadline));
+}
+
+static void short_and_long_calls_of_all_forms_go_in_one_order(void **state)
+{
+    static party p;
+    (void)state;
+    open_all(&p, 4, carrying(NBCOLL_WIRING_BRUCK), NULL);
+    world_threads(&p.w, one_rank, &p);
+    world_close(&p.w);
+}
+
+static void a_callback_reports_the_end(nbcoll_request request, nbcoll_status s, void *user)
+{
+    (void)request;
+    *(nbcoll_status *)user = s;
+}
+
+static void calls_have_callbacks_and_in_place(void **state)
+{
+    static party p;
+    nbcoll_status told[RANKS];
+    (void)state;
+    open_all(&p, RANKS, carrying(NBCOLL_WIRING_CAYLEY), NULL);
+    for (int r = 0; r < RANKS; r++) {
+        told[r] = NBCOLL_PENDING;
+        memcpy(&p.recv[r][0][r * BYTES], p.send[r][0], BYTES);
+        EXPECT(OK, nbcoll_iallgather(NBCOLL_IN_PLACE, p.recv[r][0], BYTES, NBCOLL_BYTE, p.w.comm[r], &p.request[r][0]));
+        EXPECT(OK, nbcoll_on_done(p.request[r][0], a_callback_reports_the_end, &told[r]));
+    }
+    for (int looks = 0; looks < LOOKS; looks++)
+        world_step(&p.w);
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(OK, told[r]);
+        gathered(&p, r, 0);
+    }
+    close_all(&p);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
+
+static void settle(party *p, int o, nbcoll_status wanted)
+{
+    nbcoll_request q[RANKS];
+    nbcoll_status s[RANKS];
+    for (int r = 0; r < p->w.ranks; r++)
+        q[r] = p->request[r][o];
+    world_settle(&p->w, (size_t)p->w.ranks, q, s);
+    for (int r = 0; r < p->w.ranks; r++)
+        assert_int_equal(s[r], wanted);
+}
+
+/* On all ranks, also what is started later; long calls go on, and after the closing all do. */
+static void a_cancelled_call_ends_all_of_them(void **state)
+{
+    static party p;
+    nbcoll_request q[RANKS];
+    static unsigned char mine[LONG], all[RANKS][RANKS * LONG];
+    (void)state;
+    open_all(&p, RANKS, carrying(NBCOLL_WIRING_RING), NULL);
+    open_wide(&p);
+    for (int r = 0; r + 1 < RANKS; r++)
+        gather(&p, r, 0);
+    EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
+    EXPECT(OK, nbcoll_cancel(p.request[1][0]));
+    gather(&p, RANKS - 1, 0);
+    for (int r = 0; r < RANKS; r++) {
+        gather(&p, r, 1);
+        EXPECT(OK, nbcoll_iallgather(mine, all[r], LONG, NBCOLL_BYTE, p.w.comm[r], &q[r]));
+    }
+    settle(&p, 0, NBCOLL_ERR_CANCELLED);
+    settle(&p, 1, NBCOLL_ERR_CANCELLED);
+    world_finish(&p.w, RANKS, q);
+    close_relays(&p);
+    for (int r = 0; r < RANKS; r++)
+        gather(&p, r, 2);
+    finish(&p, 2);
+    world_close(&p.w);
+}
+
+static void a_call_is_cancelled_before_the_relays_are_there(void **state)
+{
+    static party p;
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_relays_config config = carrying(NBCOLL_WIRING_RING);
+    (void)state;
+    memset(&p, 0, sizeof p);
+    world_open(&p.w, 2, &loopback, NULL, NULL);
+    EXPECT(OK, nbcoll_relays_open(p.w.comm[0], &config, &p.relays[0]));
+    gather(&p, 0, 0);
+    EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
+    EXPECT(OK, nbcoll_cancel(p.request[0][0]));
+    EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[0][0]));
+    EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0)); /* they are being opened */
+    EXPECT(OK, nbcoll_relays_open(p.w.comm[1], &config, &p.relays[1]));
+    gather(&p, 1, 0);
+    for (int looks = 0; nbcoll_test(&p.request[1][0]) == NBCOLL_PENDING; looks++) {
+        world_watchdog(&p.w, looks < LOOKS);
+        world_step(&p.w);
+    }
+    close_all(&p);
+}
+
+/* It says so at the deadline, and takes back what it has started. */
+static void a_blocking_call_ends_at_its_deadline(void **state)
+{
+    static party p;
+    (void)state;
+    open_all(&p, 2, carrying(NBCOLL_WIRING_DIRECT), NULL);
+    open_wide(&p);
+    EXPECT(ERR_TIMEOUT, nbcoll_allgather(p.send[0][0], p.recv[0][0], BYTES, NBCOLL_BYTE, p.w.comm[0], 1000000));
+    for (int looks = 0; nbcoll_comm_active(p.w.comm[0]); looks++) {
+        world_watchdog(&p.w, looks < LOOKS);
+        world_step(&p.w);
+    }
+    close_all(&p);
+}
+
+static void a_lost_rank_ends_the_calls(void **state)
+{
+    static party p;
+    (void)state;
+    open_all(&p, 3, carrying(NBCOLL_WIRING_RING), NULL);
+    open_wide(&p);
+    for (int r = 0; r < 2; r++)
+        gather(&p, r, 0);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_declare_lost(p.w.comm[r], 2));
+    for (int r = 0; r < 2; r++)
+        for (int looks = 0;; looks++) {
+            nbcoll_status s = nbcoll_test(&p.request[r][0]);
+            if (s != NBCOLL_PENDING) {
+                EXPECT(ERR_PEER_LOST, s);
+                break;
+            }
+            world_watchdog(&p.w, looks < LOOKS);
+            world_step(&p.w);
+        }
+    for (int looks = 0; looks < LOOKS; looks++)
+        world_step(&p.w);
+    close_all(&p);
+}
+
+static void ranks_that_differ_in_what_is_carried_are_told(void **state)
+{
+    static party p;
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    (void)state;
+    memset(&p, 0, sizeof p);
+    world_open(&p.w, 2, &loopback, NULL, NULL);
+    for (int r = 0; r < 2; r++) {
+        nbcoll_relays_config config = carrying(NBCOLL_WIRING_DIRECT);
+        config.carries -= (size_t)r;
+        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+        gather(&p, r, 0);
+    }
+    settle(&p, 0, NBCOLL_ERR_MISMATCH);
+    close_all(&p);
+}
+
+static void bad_calls_are_refused(void **state)
+{
+    static party p;
+    nbcoll_relays *other;
+    uint64_t number;
+    nbcoll_relays_config config = carrying(NBCOLL_WIRING_DIRECT);
+    (void)state;
+    open_all(&p, 2, config, NULL);
+    EXPECT(ERR_BUSY, nbcoll_relays_open(p.w.comm[0], &config, &other));
+    config.carries = 17;
+    EXPECT(ERR_CONFIG, nbcoll_relays_open(p.w.comm[0], &config, &other));
+    open_wide(&p);
+    EXPECT(ERR_UNSUPPORTED, nbcoll_relays_allgather(p.relays[0], NULL, p.recv[0], 8, &number));
+    EXPECT(ERR_UNSUPPORTED, nbcoll_relays_bcast(p.relays[0], p.recv[0], 8, 0, &number));
+    EXPECT(ERR_REQUEST, nbcoll_relays_test(p.relays[0], 1));
+    EXPECT(ERR_REQUEST, nbcoll_relays_arrived(p.relays[0], 1, 0));
+    close_all(&p);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+typedef struct purse {
+    size_t taken; /* times */
+} purse;
+
+static void *take(void *user, size_t bytes, size_t align)
+{
+    ((purse *)user)->taken++;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+static void calls_take_no_memory(void **state)
+{
+    static party p;
+    purse mine = {0};
+    nbcoll_context_config context = {.size = sizeof context,
+                                     .host = {.size = sizeof context.host, .user = &mine, .alloc = take, .free = give}};
+    nbcoll_relays_config config = carrying(NBCOLL_WIRING_BRUCK);
+    size_t taken = 0;
+    (void)state;
+    config.host = &context.host;
+    open_all(&p, 3, config, &context);
+    for (int turn = 0; turn < 40; turn++) {
+        taken = turn == 20 ? mine.taken : taken; /* all places have been used */
+        for (int r = 0; r < 3; r++)
+            gather(&p, r, turn % MANY);
+        finish(&p, turn % MANY);
+    }
+    assert_int_equal(mine.taken, taken);
+    close_all(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_rank_passes_on_what_calls_contribute),
+        cmocka_unit_test(calls_beyond_those_at_once_wait),
+        cmocka_unit_test(short_and_long_calls_of_all_forms_go_in_one_order),
+        cmocka_unit_test(calls_have_callbacks_and_in_place),
+        cmocka_unit_test(a_cancelled_call_ends_all_of_them),
+        cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),
+        cmocka_unit_test(a_blocking_call_ends_at_its_deadline),
+        cmocka_unit_test(a_lost_rank_ends_the_calls),
+        cmocka_unit_test(ranks_that_differ_in_what_is_carried_are_told),
+        cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(calls_take_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
