@@ -586,7 +586,7 @@ static void be_refused(int rank, void *user)
     CHECK(errno == 77);
     sigemptyset(&ticks);
     sigaddset(&ticks, SIGRTMIN);
-    pthread_sigmask(SIG_BLOCK, &ticks, NULL); /* the thread sanitizer hands one that comes in a fork to the child, too */
+    pthread_sigmask(SIG_BLOCK, &ticks, NULL); /* one that comes in a fork, tsan hands to the child, too */
     pid_t child = fork(); /* which has no timer */
     if (child == 0)
         _exit(nbcoll_tick(c) != NBCOLL_ERR_FORKED || nbcoll_tick_start(c, 0, 0) != NBCOLL_ERR_FORKED ||
