@@ -201,6 +201,48 @@ static void short_and_long_calls_of_all_forms_go_in_one_order(void **state)
     world_close(&p.w);
 }
 
+/* Of carried calls and one by a schedule among them, each is given out once, when its data are there: first one at a
+ * time, then some. */
+static void one_rank_takes_them_as_they_end(world *w, int rank, void *user)
+{
+    party *p = user;
+    nbcoll_comm *comm = w->comm[rank];
+    unsigned char mine[LONG], theirs[RANKS * LONG] = {0};
+    memset(mine, rank + 1, sizeof mine);
+    for (int turn = 0; turn < 8; turn++) {
+        size_t indices[MANY], ended, taken = 0;
+        nbcoll_request *q = p->request[rank];
+        memset(p->recv[rank], 0, sizeof p->recv[rank]);
+        for (int o = 0; o + 1 < MANY; o++)
+            gather(p, rank, o);
+        EXPECT(OK, nbcoll_iallgather(mine, theirs, LONG, NBCOLL_BYTE, comm, &q[MANY - 1]));
+        for (; taken < MANY; taken += ended) {
+            ended = 1;
+            if (turn % 2)
+                EXPECT(OK, nbcoll_wait_some(MANY, q, &ended, indices, NULL, deadline));
+            else
+                EXPECT(OK, nbcoll_wait_any(MANY, q, indices, deadline));
+            for (size_t i = 0; i < ended; i++)
+                if (indices[i] + 1 < MANY)
+                    gathered(p, rank, (int)indices[i]);
+        }
+        assert_int_equal(taken, MANY);
+        assert_int_equal(theirs[RANKS * LONG - 1], RANKS);
+        EXPECT(OK, nbcoll_wait_any(MANY, q, indices, deadline));
+        assert_int_equal(indices[0], MANY); /* none is left */
+    }
+    EXPECT(OK, nbcoll_relays_close(p->relays[rank], deadline));
+}
+
+static void calls_are_taken_as_they_end(void **state)
+{
+    static party p;
+    (void)state;
+    open_all(&p, RANKS, carrying(NBCOLL_WIRING_CAYLEY), NULL);
+    world_threads(&p.w, one_rank_takes_them_as_they_end, &p);
+    world_close(&p.w);
+}
+
 static void a_callback_reports_the_end(nbcoll_request request, nbcoll_status s, void *user)
 {
     (void)request;
@@ -414,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_late_rank_passes_on_what_calls_contribute),
         cmocka_unit_test(calls_beyond_those_at_once_wait),
         cmocka_unit_test(short_and_long_calls_of_all_forms_go_in_one_order),
+        cmocka_unit_test(calls_are_taken_as_they_end),
         cmocka_unit_test(calls_have_callbacks_and_in_place),
         cmocka_unit_test(a_cancelled_call_ends_all_of_them),
         cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),
