@@ -242,6 +242,7 @@ typedef struct nbcoll_lines {
 
 typedef struct nbcoll_queue_pair nbcoll_queue_pair;             /* the transport's own */
 typedef struct nbcoll_completion_queue nbcoll_completion_queue; /* likewise */
+typedef struct nbcoll_shared_receives nbcoll_shared_receives;   /* likewise */
 
 /* What is posted to a queue pair. */
 typedef enum nbcoll_posting_kind { NBCOLL_POSTING_SEND, NBCOLL_POSTING_RECEIVE, NBCOLL_POSTING_WAIT }
@@ -265,7 +266,15 @@ typedef struct nbcoll_queue_config {
     uint32_t depth;  /* sends and waits, and receives, that may be posted and not ended */
     uint32_t held;   /* 1: sends are held, 2: receives, until they are enabled */
     nbcoll_completion_queue *sent, *received; /* or null */
+    nbcoll_shared_receives *shared; /* what comes takes its receives from there, and `received` is that one's: none is
+                                       posted to the pair, and none is held; null: the pair has its own */
 } nbcoll_queue_config;
+
+/* An entry of a completion queue of shared receives. */
+typedef struct nbcoll_shared_arrival {
+    nbcoll_queue_pair *pair; /* by which it came */
+    void *memory;            /* of the receive that it has taken */
+} nbcoll_shared_arrival;
 
 /* Queue pairs and completion queues, for programs (offload.h). On a pair sends meet receives in the order of both. A
  * send whose receive is not posted waits; so does one whose peer has not opened the pair yet. An end's queues may move
@@ -288,6 +297,26 @@ typedef struct nbcoll_offload {
     /* Closes either (the other one null); pairs before their completion queues. From the return on no memory of this
      * rank's that was posted there is touched. */
     void (*close)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
+
+    /* Shared receives, for relays (relay.h): all five or none. A message by any pair that has them takes the one that
+     * was posted first. Where there is none it waits at its sender, and whatever stands behind it on that pair; who
+     * shares receives avoids that by counting what may come. A message of no bytes takes one, too. */
+
+    /* Room for `depth`, whose entries come to `received`, a completion queue for nothing else. ERR_MEMORY,
+     * ERR_UNSUPPORTED (the device has none), ERR_TRANSPORT. */
+    nbcoll_status (*open_shared)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
+                                 nbcoll_shared_receives **out);
+    /* A RECEIVE. ERR_LIMIT: `depth` are posted. */
+    nbcoll_status (*post_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, const nbcoll_posting *posting);
+    /* Consumes the next entry of such a queue, as `wait` does of others. Messages of one pair come in their order. When
+     * one pair is lost, what other pairs bring comes on; PEER_LOST is said when there is no entry. */
+    nbcoll_status (*take)(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
+    /* Once fewer than `least` receives are left, *fd polls readable, until the next call; 0: it does not. For somebody
+     * who sleeps, and posts further ones when it does. *fd is the transport's, one for all shared receives of the
+     * endpoint, and lasts as long as that. ERR_UNSUPPORTED, ERR_TRANSPORT. */
+    nbcoll_status (*watch_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least, int *fd);
+    /* After all pairs that have them. Nothing of theirs is touched from the return on. */
+    void (*close_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared);
 } nbcoll_offload;
 
 /* ---- promises and prices --------------------------------------------------------------------------------------- */

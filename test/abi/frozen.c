@@ -818,7 +818,7 @@ OFFSET(nbcoll_posting, local, 24);
 OFFSET(nbcoll_posting, completions, 32);
 OFFSET(nbcoll_posting, count, 40);
 
-SIZE(nbcoll_queue_config, 40);
+SIZE(nbcoll_queue_config, 48);
 OFFSET(nbcoll_queue_config, size, 0);
 OFFSET(nbcoll_queue_config, peer, 8);
 OFFSET(nbcoll_queue_config, number, 12);
@@ -826,8 +826,13 @@ OFFSET(nbcoll_queue_config, depth, 16);
 OFFSET(nbcoll_queue_config, held, 20);
 OFFSET(nbcoll_queue_config, sent, 24);
 OFFSET(nbcoll_queue_config, received, 32);
+OFFSET(nbcoll_queue_config, shared, 40);
 
-SIZE(nbcoll_offload, 56);
+SIZE(nbcoll_shared_arrival, 16);
+OFFSET(nbcoll_shared_arrival, pair, 0);
+OFFSET(nbcoll_shared_arrival, memory, 8);
+
+SIZE(nbcoll_offload, 96);
 OFFSET(nbcoll_offload, size, 0);
 OFFSET(nbcoll_offload, open_cq, 8);
 OFFSET(nbcoll_offload, open_queue, 16);
@@ -835,6 +840,11 @@ OFFSET(nbcoll_offload, post, 24);
 OFFSET(nbcoll_offload, enable, 32);
 OFFSET(nbcoll_offload, wait, 40);
 OFFSET(nbcoll_offload, close, 48);
+OFFSET(nbcoll_offload, open_shared, 56);
+OFFSET(nbcoll_offload, post_shared, 64);
+OFFSET(nbcoll_offload, take, 72);
+OFFSET(nbcoll_offload, watch_shared, 80);
+OFFSET(nbcoll_offload, close_shared, 88);
 
 SIZE(nbcoll_endpoint, 112);
 OFFSET(nbcoll_endpoint, transport, 0);
