@@ -205,6 +205,7 @@
 #include "relay/relays_run.c"
 #include "relay/verify.c"
 #include "relay/wire_cayley.c"
+#include "relay/wire_nodes.c"
 #include "relay/wire_rounds.c"
 #include "relay/wirer.c"
 #include "relay/wiring.c"

@@ -38,7 +38,7 @@
  * What is said of wirings is pure but for memory; any thread may call it. A wiring is immutable. Running relays belong
  * to their communicator's context: one thread at a time.
  */
-#include "nbcoll.h"
+#include "nodes.h"
 #include "show.h"
 
 #ifndef NBCOLL_RELAY_H
@@ -103,7 +103,15 @@ typedef struct nbcoll_wiring {
 NBCOLL_API nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank,
                                             const nbcoll_host *host, nbcoll_wiring **out);
 
-/* Of what nbcoll_wiring_make has made. Null is accepted. */
+/* The same by nodes, whose first ranks lead them. Leaders are joined by the wiring of that kind over the nodes, as if
+ * each node were one rank. Every other rank has relay 0, to its leader, and relay 1, for all that comes from there; the
+ * leader has a relay more for each of them, behind those of the kind, which sends what that rank contributes to the
+ * other leaders, like its own, and to the others of the node. So nodes are joined by as few connections as if there
+ * were no other ranks. `nodes` is read during the call. Errors: those of nbcoll_wiring_make. */
+NBCOLL_API nbcoll_status nbcoll_wiring_make_nodes(nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes,
+                                                  int rank, const nbcoll_host *host, nbcoll_wiring **out);
+
+/* Of what these two have made. Null is accepted. */
 NBCOLL_API void nbcoll_wiring_free(nbcoll_wiring *wiring);
 
 /* A wiring as text: a line about all of it, and one for each relay. 7_0 is relay 0 of rank 7.

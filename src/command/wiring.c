@@ -14,6 +14,7 @@ typedef struct wanted {
     nbcoll_wiring_kind kind;
     unsigned long long ranks, ports;
     int rank, all;
+    command_cases cases; /* of which the nodes are used */
 } wanted;
 
 static int take_option(void *user, int option, const char *value)
@@ -22,6 +23,10 @@ static int take_option(void *user, int option, const char *value)
     unsigned long long rank;
     if (option == 'a')
         w->all = 1;
+    else if (option == 'N')
+        return command_take_nodes(w->self, &w->cases, value);
+    else if (option == 'O')
+        return command_take_numbering(w->self, &w->cases, value);
     else if (option == 'p')
         return command_take_number(w->self, "ranks", value, 1, 4096, &w->ranks);
     else if (option == 'k')
@@ -40,6 +45,8 @@ static int take_arguments(wanted *w, int argc, char *argv[])
         {"ports", required_argument, NULL, 'k'},
         {"rank", required_argument, NULL, 'R'},
         {"all", no_argument, NULL, 'a'},
+        {"nodes", required_argument, NULL, 'N'},
+        {"numbering", required_argument, NULL, 'O'},
         {NULL, 0, NULL, 0},
     };
     int status = command_take_options(w->self, argc, argv, options, take_option, w), kind = 0;
@@ -51,6 +58,10 @@ static int take_arguments(wanted *w, int argc, char *argv[])
         kind++;
     if (kind == NBCOLL_WIRING_COUNT)
         return command_refuse(w->self, "unknown wiring '%s'", argv[optind]);
+    if (!w->ranks)
+        w->ranks = (unsigned long long)w->cases.placed;
+    if (w->ranks > 4096)
+        return command_refuse(w->self, "there are at most 4096 ranks");
     if (!w->ranks)
         return command_refuse(w->self, "--ranks is missing");
     if ((unsigned long long)w->rank >= w->ranks)
@@ -65,9 +76,11 @@ static int prove_and_print(const wanted *w)
     int ranks = (int)w->ranks;
     nbcoll_wiring **wiring = calloc(w->ranks, sizeof *wiring);
     nbcoll_relay_refutation why = {.size = sizeof why};
-    nbcoll_status status = wiring ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_nodes *nodes = NULL;
+    nbcoll_status status = wiring ? command_nodes(&w->cases, ranks, &nodes) : NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < ranks && !status; rank++)
-        status = nbcoll_wiring_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &wiring[rank]);
+        status = nodes ? nbcoll_wiring_make_nodes(w->kind, (unsigned)w->ports, nodes, rank, NULL, &wiring[rank])
+                       : nbcoll_wiring_make(w->kind, (unsigned)w->ports, ranks, rank, NULL, &wiring[rank]);
     if (!status)
         status = nbcoll_verify_wirings((const nbcoll_wiring *const *)wiring, ranks, NULL, &why);
     for (int rank = w->all ? 0 : w->rank; rank < (w->all ? ranks : w->rank + 1) && !status; rank++)
@@ -75,6 +88,7 @@ static int prove_and_print(const wanted *w)
     for (int rank = 0; wiring && rank < ranks; rank++)
         nbcoll_wiring_free(wiring[rank]);
     free(wiring);
+    nbcoll_nodes_free(nodes);
     if (status)
         command_refuse(w->self, "%s", status == NBCOLL_ERR_VERIFY ? why.text : nbcoll_status_text(status));
     return status == NBCOLL_OK ? COMMAND_OK : status == NBCOLL_ERR_VERIFY ? COMMAND_REFUTED : COMMAND_FAILED;
@@ -90,13 +104,15 @@ static int run(const command *self, int argc, char *argv[])
 const command command_wiring = {
     "wiring",
     "proves wirings of relays, and prints them",
-    "usage: nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all]\n\n"
+    "usage: nbcoll wiring KIND --ranks P [--ports K] [--rank R | --all] [--nodes N [--numbering N]]\n\n"
     "Proves that by the wirings of all P ranks each block comes to each rank once, and prints that of rank R (0 "
     "unless\n"
     "given): each relay, from which relays of which ranks it receives, and to which it sends on what comes; 7_0 is\n"
     "relay 0 of rank 7. KIND is direct, ring, exchange, bruck or cayley.\n\n"
     "  --ports K         ports of exchange, bruck and cayley (2)\n"
-    "  --all             those of all ranks\n",
+    "  --all             those of all ranks\n"
+    "  --nodes N         by nodes: 4x8 (four of eight ranks) or sizes, 3,1,4: first ranks are joined as KIND says\n"
+    "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n",
     run,
     ":",
     NULL,

@@ -24,6 +24,24 @@ typedef struct nbcolli_wiring {
     size_t memory;
 } nbcolli_wiring;
 
+nbcoll_status nbcolli_wiring_write(nbcolli_wire *wire, nbcolli_wirer w, const char *name, const nbcoll_host *host,
+                                   nbcoll_wiring **out)
+{
+    wire(&w);
+    size_t head = nbcolli_lines(sizeof(nbcolli_wiring)), relays = nbcolli_lines(w.relays * sizeof *w.relay);
+    size_t bytes = head + relays + w.ends * sizeof *w.end;
+    nbcolli_wiring *made = nbcolli_alloc(host, bytes, 64);
+    if (!made)
+        return NBCOLL_ERR_MEMORY;
+    w.relay = (nbcoll_relay *)(void *)((char *)made + head);
+    w.end = (nbcoll_relay_end *)(void *)((char *)made + head + relays);
+    w.relays = w.ends = 0;
+    wire(&w);
+    *made = (nbcolli_wiring){{sizeof made->made, name, w.rank, w.ranks, w.relays, w.ends, w.relay}, *host, bytes};
+    *out = &made->made;
+    return NBCOLL_OK;
+}
+
 nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ranks, int rank, const nbcoll_host *host,
                                  nbcoll_wiring **out)
 {
@@ -40,20 +58,7 @@ nbcoll_status nbcoll_wiring_make(nbcoll_wiring_kind kind, unsigned ports, int ra
     if ((unsigned)kind >= NBCOLL_WIRING_COUNT)
         return NBCOLL_ERR_ARGUMENT;
     nbcolli_wirer w = {.rank = rank, .ranks = ranks, .ports = ports ? ports : NBCOLLI_WIRING_PORTS};
-    wire[kind](&w);
-    size_t head = nbcolli_lines(sizeof(nbcolli_wiring)), relays = nbcolli_lines(w.relays * sizeof *w.relay);
-    size_t bytes = head + relays + w.ends * sizeof *w.end;
-    nbcolli_wiring *made = nbcolli_alloc(&own, bytes, 64);
-    if (!made)
-        return NBCOLL_ERR_MEMORY;
-    w.relay = (nbcoll_relay *)(void *)((char *)made + head);
-    w.end = (nbcoll_relay_end *)(void *)((char *)made + head + relays);
-    w.relays = w.ends = 0;
-    wire[kind](&w);
-    *made = (nbcolli_wiring){
-        {sizeof made->made, nbcoll_wiring_name(kind), rank, ranks, w.relays, w.ends, w.relay}, own, bytes};
-    *out = &made->made;
-    return NBCOLL_OK;
+    return nbcolli_wiring_write(wire[kind], w, nbcoll_wiring_name(kind), &own, out);
 }
 
 void nbcoll_wiring_free(nbcoll_wiring *wiring)

@@ -36,14 +36,18 @@ static nbcoll_relay_end *other_end(wired *p, int rank, uint32_t relay, const nbc
 typedef void spoil(wired *p, int rank, uint32_t relay, uint32_t i);
 
 /* Spoils each connection of these wirings, one after the other. */
-static void each_connection_of(nbcoll_wiring_kind kind, int ranks, spoil *spoils, nbcoll_relay_flaw flaw)
+static void each_connection_of(nbcoll_wiring_kind kind, int ranks, const nbcoll_nodes *nodes, spoil *spoils,
+                               nbcoll_relay_flaw flaw)
 {
     uint32_t *count, relays = 1, ends = 1;
     wired p;
     for (int rank = 0; rank < ranks; rank++)
         for (uint32_t relay = 0; relay < relays; relay++)
             for (uint32_t i = 0; i < ends; i++) {
-                wired_open(&p, kind, 2, ranks);
+                if (nodes)
+                    wired_open_nodes(&p, kind, 2, nodes);
+                else
+                    wired_open(&p, kind, 2, ranks);
                 relays = p.wiring[rank]->relays;
                 wired_ends(&p, rank, relay < relays ? relay : 0, 0, &count);
                 ends = relay < relays ? *count : 0;
@@ -58,10 +62,14 @@ static void each_connection_of(nbcoll_wiring_kind kind, int ranks, spoil *spoils
 
 static void each_connection(spoil *spoils, nbcoll_relay_flaw flaw)
 {
-    static const int sizes[] = {2, 3, 5, 8, 9};
+    static const int sizes[] = {2, 3, 5, 8, 9}, rooms[] = {3, 1, 2};
     for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
         for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
-            each_connection_of((nbcoll_wiring_kind)kind, sizes[size], spoils, flaw);
+            for (int by_nodes = 0; by_nodes < 2; by_nodes++) {
+                nbcoll_nodes *nodes = wired_nodes(sizes[size], rooms, 3, NBCOLL_NUMBERING_RANDOM, sizes[size]);
+                each_connection_of((nbcoll_wiring_kind)kind, sizes[size], by_nodes ? nodes : NULL, spoils, flaw);
+                nbcoll_nodes_free(nodes);
+            }
 }
 
 static void lose_source(wired *p, int rank, uint32_t relay, uint32_t i)

@@ -17,6 +17,24 @@ void wired_open(wired *p, nbcoll_wiring_kind kind, unsigned ports, int ranks)
     }
 }
 
+void wired_open_nodes(wired *p, nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes)
+{
+    *p = (wired){.ranks = nodes->ranks, .why = {.size = sizeof p->why}};
+    for (int rank = 0; rank < p->ranks; rank++) {
+        assert_int_equal(nbcoll_wiring_make_nodes(kind, ports, nodes, rank, NULL, &p->made[rank]), NBCOLL_OK);
+        p->wiring[rank] = p->made[rank];
+    }
+}
+
+nbcoll_nodes *wired_nodes(int ranks, const int room[], size_t rooms, nbcoll_numbering numbering, uint64_t seed)
+{
+    nbcoll_placement placement = {.size = sizeof placement, .room = room, .rooms = rooms, .numbering = numbering,
+                                  .seed = seed};
+    nbcoll_nodes *nodes;
+    assert_int_equal(nbcoll_nodes_place(&placement, ranks, NULL, &nodes), NBCOLL_OK);
+    return nodes;
+}
+
 void wired_close(wired *p)
 {
     for (int rank = 0; rank < p->ranks; rank++)

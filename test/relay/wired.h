@@ -16,7 +16,12 @@ typedef struct wired {
 
 /* Fails the test if they cannot be made. */
 void wired_open(wired *p, nbcoll_wiring_kind kind, unsigned ports, int ranks);
+/* By nodes, ranks numbered over them. */
+void wired_open_nodes(wired *p, nbcoll_wiring_kind kind, unsigned ports, const nbcoll_nodes *nodes);
 void wired_close(wired *p);
+
+/* The table of so many ranks on nodes of these sizes, dealt in turns; the caller frees it. */
+nbcoll_nodes *wired_nodes(int ranks, const int room[], size_t rooms, nbcoll_numbering numbering, uint64_t seed);
 
 /* The destinations (or sources) of a relay, to be spoiled, and how many there are. */
 nbcoll_relay_end *wired_ends(wired *p, int rank, uint32_t relay, int is_source, uint32_t **count);
