@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "nbcoll/offload.h"
 #include "operation.h"
@@ -445,7 +446,8 @@ static void *work(void *user)
 {
     worker *me = user;
     while (!atomic_load(&me->stops))
-        nbcoll_agent_progress(me->agent);
+        if (!nbcoll_agent_progress(me->agent))
+            sched_yield(); /* ranks and agents are more than cores */
     return NULL;
 }
 

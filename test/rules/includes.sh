@@ -10,8 +10,7 @@
 set -eu
 cd "$1"
 
-for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C sort); do
-    awk -v file="$file" '
+find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs -r awk '
     function name_in_folder(folder, n, part) {
         n = split(substr(file, length(folder) + 2), part, "/")
         return part[1]
@@ -33,6 +32,7 @@ for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/n
         return what !~ /\//
     }
     /^[ \t]*#[ \t]*include/ {
+        file = FILENAME
         line = $0
         sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
         ours = line ~ /^"/ || line ~ /^<nbcoll\//
@@ -40,5 +40,4 @@ for file in $(find include src transports examples bench -name '*.[ch]' 2>/dev/n
         sub(/[>"].*$/, "", line)
         if (ours && !allowed(line))
             print file ":" FNR ": must not include " line
-    }' "$file"
-done
+    }'

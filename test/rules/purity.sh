@@ -10,16 +10,25 @@ never='printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|setenv|exit|_ex
 environment='getenv|secure_getenv'
 hooks='malloc|calloc|realloc|aligned_alloc|posix_memalign|free|strdup|clock_gettime|gettimeofday|time|usleep|nanosleep|sched_yield|pthread_[a-z_]*|thrd_[a-z_]*'
 
-find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while read -r file; do
-    case $file in
-    src/command/* | src/conformance/*) continue ;;
-    src/host/host.h | src/engine/1_state/caller.c | src/engine/6_progress/lock.c | src/engine/7_calls/wait.c | \
-        src/driver/lock.c | src/driver/run.c) words="$never|$environment" ;;
-    src/engine/7_calls/tick.c) words="${never%|sigaction}|$environment" ;; # asks who handles a signal; a handler's clock
-    include/nbcoll/launch.h) words="$never|$hooks" ;; # compiled into programs
-    *) words="$never|$environment|$hooks" ;;
-    esac
-    awk -v file="$file" -v words="$words" '
+find include src transports -name '*.[ch]' ! -path 'src/command/*' ! -path 'src/conformance/*' 2>/dev/null |
+    LC_ALL=C sort | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" '
+    function words_of(file) {
+        if (file ~ /^src\/(host\/host\.h|engine\/1_state\/caller\.c|engine\/6_progress\/lock\.c)$/ ||
+            file ~ /^src\/(engine\/7_calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)
+            return never "|" environment
+        if (file == "src/engine/7_calls/tick.c") { # asks who handles a signal; the clock of a handler
+            sub(/\|sigaction$/, "", never_here)
+            return never_here "|" environment
+        }
+        if (file == "include/nbcoll/launch.h") # compiled into programs
+            return never "|" hooks
+        return never "|" environment "|" hooks
+    }
+    FNR == 1 {
+        comment = 0
+        never_here = never
+        words = words_of(FILENAME)
+    }
     # Comments and strings go; what follows a dot, an arrow or a star is a member, a hook of the host itself.
     {
         line = $0
@@ -33,6 +42,5 @@ find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | while r
         if (sub(/\/\*.*/, "", line))
             comment = 1
         if (match(line, "(^|[^A-Za-z0-9_.>*])(" words ")[ ]*\\("))
-            print file ":" FNR ": calls " substr(line, RSTART, RLENGTH - 1)
-    }' "$file"
-done
+            print FILENAME ":" FNR ": calls " substr(line, RSTART, RLENGTH - 1)
+    }'

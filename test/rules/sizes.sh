@@ -7,8 +7,17 @@ set -eu
 cd "$1"
 
 find include src transports examples bench test \( -name '*.[ch]' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
-while read -r file; do
-    awk -v file="$file" '
+    xargs -r awk '
+    function end_file() {
+        if (file ~ /^src\/algorithms\// && lines > 150 || file ~ /^transports\// && lines > 700)
+            print file ": the file has " lines " lines"
+    }
+    FNR == 1 {
+        end_file()
+        file = FILENAME
+        inline = start = 0
+    }
+    { lines = FNR }
     length($0) > 120 && file != "include/nbcoll/prefix.h" {
         print file ":" FNR ": the line has " length($0) " characters"
     }
@@ -21,8 +30,4 @@ while read -r file; do
             print file ":" start ": the inline function has " FNR - start - 1 " lines"
         start = 0
     }
-    END {
-        if (file ~ /^src\/algorithms\// && FNR > 150 || file ~ /^transports\// && FNR > 700)
-            print file ": the file has " FNR " lines"
-    }' "$file"
-done
+    END { end_file() }'
