@@ -271,6 +271,7 @@
 #include "../transports/loopback/bulk.c"
 #include "../transports/loopback/loopback.c"
 #include "../transports/loopback/offload.c"
+#include "../transports/loopback/receives.c"
 #include "../transports/loopback/shared.c"
 #endif
 

@@ -266,13 +266,13 @@ typedef struct nbcoll_queue_config {
     uint32_t depth;  /* sends and waits, and receives, that may be posted and not ended */
     uint32_t held;   /* 1: sends are held, 2: receives, until they are enabled */
     nbcoll_completion_queue *sent, *received; /* or null */
-    nbcoll_shared_receives *shared; /* what comes takes its receives from there, and `received` is that one's: none is
+    nbcoll_shared_receives *shared; /* what comes takes its receives from there, and `received` is not read: none is
                                        posted to the pair, and none is held; null: the pair has its own */
 } nbcoll_queue_config;
 
 /* An entry of a completion queue of shared receives. */
 typedef struct nbcoll_shared_arrival {
-    nbcoll_queue_pair *pair; /* by which it came */
+    nbcoll_queue_pair *pair; /* by which it came; null: this rank has closed that since */
     void *memory;            /* of the receive that it has taken */
 } nbcoll_shared_arrival;
 
@@ -285,7 +285,8 @@ typedef struct nbcoll_offload {
     size_t size;
     /* Room for so many entries. ERR_MEMORY. */
     nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
-    /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_TRANSPORT (the device refused). */
+    /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_CONFIG (a `size` that is none),
+     * ERR_TRANSPORT (the device refused). */
     nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
     /* ERR_LIMIT: the queue is full, or the message longer than the device can send. */
     nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
@@ -300,20 +301,25 @@ typedef struct nbcoll_offload {
 
     /* Shared receives, for relays (relay.h): all five or none. A message by any pair that has them takes the one that
      * was posted first. Where there is none it waits at its sender, and whatever stands behind it on that pair; who
-     * shares receives avoids that by counting what may come. A message of no bytes takes one, too. */
+     * shares receives avoids that by counting what may come. A message of no bytes takes one, too. A message that does
+     * not fit ends its pair, as a lost peer does, and the others go on. A pair that ends while a message was on its way
+     * may keep the receive for it until close_shared. */
 
-    /* Room for `depth`, whose entries come to `received`, a completion queue for nothing else. ERR_MEMORY,
-     * ERR_UNSUPPORTED (the device has none), ERR_TRANSPORT. */
+    /* Room for `depth`, at least 1, whose entries come to `received`: a completion queue for nothing else, with room
+     * for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (the device has not so many),
+     * ERR_UNSUPPORTED (it has none), ERR_TRANSPORT. */
     nbcoll_status (*open_shared)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
                                  nbcoll_shared_receives **out);
-    /* A RECEIVE. ERR_LIMIT: `depth` are posted. */
+    /* A RECEIVE. ERR_LIMIT: `depth` are posted and not taken, or the room is more than the device can receive.
+     * ERR_ARGUMENT: no RECEIVE, as for a RECEIVE that is posted to a pair which has shared ones. */
     nbcoll_status (*post_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, const nbcoll_posting *posting);
     /* Consumes the next entry of such a queue, as `wait` does of others. Messages of one pair come in their order. When
-     * one pair is lost, what other pairs bring comes on; PEER_LOST is said when there is no entry. */
+     * one pair is lost, what other pairs bring comes on; PEER_LOST, or TRANSPORT, is said when there is no entry. */
     nbcoll_status (*take)(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
     /* Once fewer than `least` receives are left, *fd polls readable, until the next call; 0: it does not. For somebody
-     * who sleeps, and posts further ones when it does. *fd is the transport's, one for all shared receives of the
-     * endpoint, and lasts as long as that. ERR_UNSUPPORTED, ERR_TRANSPORT. */
+     * who sleeps, posts further ones when it does, and calls again: it may wake for nothing, but not for ever. *fd is
+     * the transport's, one for all shared receives of the endpoint, and lasts as long as that. ERR_LIMIT (`least` is
+     * more than their depth), ERR_UNSUPPORTED, ERR_TRANSPORT. */
     nbcoll_status (*watch_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least, int *fd);
     /* After all pairs that have them. Nothing of theirs is touched from the return on. */
     void (*close_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared);

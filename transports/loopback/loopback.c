@@ -378,6 +378,8 @@ static void nbcolli_loopback_close(nbcoll_endpoint *ep)
     struct nbcolli_loopback_port *port = e->port;
     int rank = ep->rank;
     atomic_store(&port->armed, 0);
+    if (e->watched >= 0)
+        close(e->watched);
     nbcolli_free(w->config.host, e, nbcolli_loopback_end_bytes(w));
     atomic_store_explicit(&port->state, NBCOLLI_LOOPBACK_LEFT, memory_order_release); /* behind all that we posted */
     nbcolli_loopback_pairs_miss(w, rank);
@@ -571,6 +573,7 @@ nbcoll_status nbcoll_loopback_open(nbcoll_loopback *w, int rank, nbcoll_endpoint
     };
     e->world = w;
     e->port = port;
+    e->watched = -1;
     e->has_departed = (unsigned char *)(e->ring + w->config.ranks);
     e->random = w->config.seed + (uint64_t)rank * 0xd1342543de82ef95u; /* each rank its own sequence */
     nbcolli_loopback_works_clear(&e->deferred);

@@ -3,49 +3,16 @@
  * Queue pairs of loopback ranks: a send is copied by whoever brings together what it waited for. One lock of the world
  * covers all of them.
  */
-#include "world.h"
+#include "offload.h"
 
-struct nbcolli_loopback_cq {
-    uint64_t entries;                /* not consumed */
-    struct nbcolli_loopback_pair *waits; /* the pair whose send queue waits for it last */
-    nbcoll_status status;            /* why there will not be more */
-};
-
-struct nbcolli_loopback_queue {
-    nbcoll_posting *place; /* [depth] */
-    uint64_t head, tail;   /* [head, tail) are posted */
-    uint64_t done, enabled;
-    int is_held;
-    struct nbcolli_loopback_cq *completions;
-};
-
-struct nbcolli_loopback_pair {
-    struct nbcolli_loopback_pair *next, *mate, *next_ready;
-    int rank, peer, is_ready;
-    int has_met, is_closed; /* closed before its peer opened it: it stays, so that the peer learns of it */
-    uint32_t number, depth;
-    struct nbcolli_loopback_queue send, receive;
-};
-
-/* What the contract calls a queue pair, and a completion queue. */
-static struct nbcolli_loopback_pair *nbcolli_loopback_pair_of(nbcoll_queue_pair *pair)
-{
-    return (struct nbcolli_loopback_pair *)(void *)pair;
-}
-
-static struct nbcolli_loopback_cq *nbcolli_loopback_cq_of(nbcoll_completion_queue *c)
-{
-    return (struct nbcolli_loopback_cq *)(void *)c;
-}
-
-static void nbcolli_loopback_offload_lock(nbcoll_loopback *w)
+void nbcolli_loopback_offload_lock(nbcoll_loopback *w)
 {
     for (uint64_t looks = 1; atomic_exchange_explicit(&w->pairs_locked, 1, memory_order_acquire); looks++)
         if (w->memory.pause) /* acquire: sees what the last holder did */
             w->memory.pause(w->memory.user, looks);
 }
 
-static void nbcolli_loopback_offload_unlock(nbcoll_loopback *w)
+void nbcolli_loopback_offload_unlock(nbcoll_loopback *w)
 {
     atomic_store_explicit(&w->pairs_locked, 0, memory_order_release); /* shows it to the next */
 }
@@ -85,24 +52,53 @@ static nbcoll_posting *nbcolli_loopback_next(const struct nbcolli_loopback_pair 
     return &q->place[q->head % pair->depth];
 }
 
+/* Where the next message of a pair goes; null: it has no receive yet. */
+static const nbcoll_posting *nbcolli_loopback_receive_for(struct nbcolli_loopback_pair *pair, nbcoll_posting *shared)
+{
+    struct nbcolli_loopback_pair *mate = pair->mate;
+    if (!mate || pair->is_over)
+        return NULL;
+    if (!mate->shared)
+        return nbcolli_loopback_may_go(&mate->receive) ? nbcolli_loopback_next(mate, &mate->receive) : NULL;
+    const struct nbcolli_loopback_receive *r = nbcolli_loopback_receives_next(mate->shared, pair);
+    if (r)
+        *shared = (nbcoll_posting){.memory = r->memory, .bytes = r->bytes};
+    return r ? shared : NULL;
+}
+
+/* What has not come yet never will. */
+static void nbcolli_loopback_pair_lose(const struct nbcolli_loopback_pair *pair, nbcoll_status why)
+{
+    if (pair->send.completions)
+        pair->send.completions->status = why;
+    if (pair->receive.completions)
+        pair->receive.completions->status = why;
+}
+
 /* A send meets its receive. */
 static bool nbcolli_loopback_meet(struct nbcolli_loopback_pair **ready, struct nbcolli_loopback_pair *pair,
                                   const nbcoll_posting *send)
 {
     struct nbcolli_loopback_pair *mate = pair->mate;
-    if (!mate || !nbcolli_loopback_may_go(&mate->receive))
+    nbcoll_posting shared;
+    const nbcoll_posting *receive = nbcolli_loopback_receive_for(pair, &shared);
+    if (!receive)
         return false;
-    const nbcoll_posting *receive = nbcolli_loopback_next(mate, &mate->receive);
     if (send->bytes > receive->bytes) {
-        if (mate->receive.completions)
-            mate->receive.completions->status = NBCOLL_ERR_TRANSPORT;
+        pair->is_over = mate->is_over = true;
+        nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_TRANSPORT);
+        nbcolli_loopback_pair_lose(mate, NBCOLL_ERR_TRANSPORT);
         return false;
     }
     if (send->bytes)
         memcpy(receive->memory, send->memory, send->bytes);
-    mate->receive.head++;
-    mate->receive.done++;
-    nbcolli_loopback_count(ready, mate->receive.completions);
+    if (mate->shared)
+        nbcolli_loopback_receives_came(mate->shared, mate);
+    else {
+        mate->receive.head++;
+        mate->receive.done++;
+        nbcolli_loopback_count(ready, mate->receive.completions);
+    }
     pair->send.done++;
     if (send->signal)
         nbcolli_loopback_count(ready, pair->send.completions);
@@ -119,7 +115,7 @@ static bool nbcolli_loopback_waited(struct nbcolli_loopback_pair *pair, const nb
     return true;
 }
 
-static void nbcolli_loopback_pair_advance(struct nbcolli_loopback_pair *pair)
+void nbcolli_loopback_pair_advance(struct nbcolli_loopback_pair *pair)
 {
     struct nbcolli_loopback_pair *ready = NULL;
     for (nbcolli_loopback_pair_ready(&ready, pair); ready;) {
@@ -164,15 +160,6 @@ static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, struct nbcolli_loopb
     *at = pair->next;
 }
 
-/* What has not come yet never will. */
-static void nbcolli_loopback_pair_lose(const struct nbcolli_loopback_pair *pair)
-{
-    if (pair->send.completions)
-        pair->send.completions->status = NBCOLL_ERR_PEER_LOST;
-    if (pair->receive.completions)
-        pair->receive.completions->status = NBCOLL_ERR_PEER_LOST;
-}
-
 static struct nbcolli_loopback_pair *nbcolli_loopback_pair_find(nbcoll_loopback *w, int rank, int peer, uint32_t number)
 {
     struct nbcolli_loopback_pair *p = w->pairs;
@@ -195,7 +182,7 @@ static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopb
     /* relaxed: who leaves takes the lock afterwards */
     int has_left = atomic_load_explicit(&w->port[pair->peer].state, memory_order_relaxed) >= NBCOLLI_LOOPBACK_LEFT;
     if (mate ? mate->is_closed : has_left)
-        nbcolli_loopback_pair_lose(pair);
+        nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
     else if (mate && !mate->mate) {
         pair->mate = mate;
         mate->mate = pair;
@@ -206,27 +193,37 @@ static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopb
     return true;
 }
 
+static void nbcolli_loopback_pair_init(struct nbcolli_loopback_pair *pair, int rank, const nbcoll_queue_config *c)
+{
+    nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
+    struct nbcolli_loopback_receives *shared = nbcolli_loopback_receives_of(c->shared);
+    *pair = (struct nbcolli_loopback_pair){
+        .rank = rank,
+        .peer = c->peer,
+        .number = c->number,
+        .depth = c->depth,
+        .shared = shared,
+        .send = {.place = place, .is_held = (c->held & 1) != 0, .completions = nbcolli_loopback_cq_of(c->sent)},
+        .receive = {.place = place + c->depth,
+                    .is_held = (c->held & 2) != 0,
+                    .completions = shared ? shared->completions : nbcolli_loopback_cq_of(c->received)}};
+}
+
 static nbcoll_status nbcolli_loopback_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config,
                                                  nbcoll_queue_pair **out)
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
-    if (config->peer < 0 || config->peer >= ep->ranks || config->peer == ep->rank)
+    nbcoll_queue_config c = {0};
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
+    if (status != NBCOLL_OK)
+        return status;
+    if (c.peer < 0 || c.peer >= ep->ranks || c.peer == ep->rank)
         return NBCOLL_ERR_RANK;
     struct nbcolli_loopback_pair *pair =
-        nbcolli_alloc(&w->memory, nbcolli_loopback_pair_bytes(config->depth), NBCOLLI_LOOPBACK_LINE);
+        nbcolli_alloc(&w->memory, nbcolli_loopback_pair_bytes(c.depth), NBCOLLI_LOOPBACK_LINE);
     if (!pair)
         return NBCOLL_ERR_MEMORY;
-    nbcoll_posting *place = (nbcoll_posting *)(void *)(pair + 1);
-    *pair = (struct nbcolli_loopback_pair){.rank = ep->rank,
-                                           .peer = config->peer,
-                                           .number = config->number,
-                                           .depth = config->depth,
-                                           .send = {.place = place,
-                                                    .is_held = (config->held & 1) != 0,
-                                                    .completions = nbcolli_loopback_cq_of(config->sent)},
-                                           .receive = {.place = place + config->depth,
-                                                       .is_held = (config->held & 2) != 0,
-                                                       .completions = nbcolli_loopback_cq_of(config->received)}};
+    nbcolli_loopback_pair_init(pair, ep->rank, &c);
     nbcolli_loopback_offload_lock(w);
     bool is_new = nbcolli_loopback_pair_enter(w, pair);
     if (pair->mate)
@@ -242,6 +239,8 @@ static nbcoll_status nbcolli_loopback_post_to(nbcoll_endpoint *ep, nbcoll_queue_
 {
     nbcoll_loopback *w = nbcolli_loopback_end_of(ep)->world;
     struct nbcolli_loopback_pair *pair = nbcolli_loopback_pair_of(opened);
+    if (p->kind == NBCOLL_POSTING_RECEIVE && pair->shared)
+        return NBCOLL_ERR_ARGUMENT;
     nbcolli_loopback_offload_lock(w);
     struct nbcolli_loopback_queue *q = p->kind == NBCOLL_POSTING_RECEIVE ? &pair->receive : &pair->send;
     bool has_room = q->tail - q->head < pair->depth;
@@ -280,9 +279,15 @@ static nbcoll_status nbcolli_loopback_wait(nbcoll_endpoint *ep, nbcoll_completio
     return status;
 }
 
-/* Nobody is to wake it. */
+/* Nobody is to wake it, and it waits for nobody. */
 static void nbcolli_loopback_pair_forget(const struct nbcolli_loopback_pair *pair)
 {
+    if (pair->mate && pair->mate->shared)
+        nbcolli_loopback_receives_forget(pair->mate->shared, pair);
+    if (pair->shared)
+        nbcolli_loopback_receives_forget(pair->shared, pair);
+    if (pair->shared && pair->mate)
+        nbcolli_loopback_receives_forget(pair->shared, pair->mate);
     for (uint64_t i = 0; i < pair->send.tail && i < pair->depth; i++) {
         const nbcoll_posting *p = &pair->send.place[i];
         struct nbcolli_loopback_cq *c = nbcolli_loopback_cq_of(p->completions);
@@ -303,7 +308,7 @@ static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair 
     nbcolli_loopback_offload_lock(w);
     nbcolli_loopback_pair_forget(pair);
     if (pair->mate) {
-        nbcolli_loopback_pair_lose(pair->mate);
+        nbcolli_loopback_pair_lose(pair->mate, NBCOLL_ERR_PEER_LOST);
         pair->mate->mate = NULL;
         pair->mate = NULL;
     }
@@ -321,7 +326,7 @@ void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
     nbcolli_loopback_offload_lock(w);
     for (const struct nbcolli_loopback_pair *pair = w->pairs; pair; pair = pair->next)
         if (pair->peer == rank && !pair->mate && !pair->is_closed)
-            nbcolli_loopback_pair_lose(pair);
+            nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
     nbcolli_loopback_offload_unlock(w);
 }
 
@@ -340,4 +345,9 @@ const nbcoll_offload nbcolli_loopback_offload = {.size = sizeof nbcolli_loopback
                                                  .post = nbcolli_loopback_post_to,
                                                  .enable = nbcolli_loopback_enable,
                                                  .wait = nbcolli_loopback_wait,
-                                                 .close = nbcolli_loopback_close_queue};
+                                                 .close = nbcolli_loopback_close_queue,
+                                                 .open_shared = nbcolli_loopback_open_shared,
+                                                 .post_shared = nbcolli_loopback_post_shared,
+                                                 .take = nbcolli_loopback_take,
+                                                 .watch_shared = nbcolli_loopback_watch_shared,
+                                                 .close_shared = nbcolli_loopback_close_shared};

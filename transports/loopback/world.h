@@ -7,6 +7,7 @@
  *     bulk.c        gets and puts
  *     shared.c      memory for the cells
  *     offload.c     queue pairs
+ *     receives.c    receives that some of them share
  */
 #ifndef NBCOLLI_LOOPBACK_H
 #define NBCOLLI_LOOPBACK_H
@@ -83,6 +84,8 @@ struct nbcolli_loopback_end {
     struct nbcolli_loopback_works finished; /* lent, to be returned by progress */
     size_t copied;                    /* bytes of gets and puts, in this progress and since */
     nbcolli_sleeper sleeper;
+    int watched;  /* readable while one of our shared receives is low; -1: nobody has watched */
+    uint32_t low; /* how many are, which nobody has heard of; under the lock */
     int departed;                     /* ranks whose leaving we have reported */
     bool untried;                     /* something was deferred since the last progress, or a get or put goes on */
     int refusals;                     /* rings without room, since the last progress */
