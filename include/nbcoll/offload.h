@@ -397,6 +397,10 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     Else the communicator's creation is refused: ERR_UNSUPPORTED.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
  *     place on all, where all may.
+ *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for
+ *     this rank's: a call with a buffer that an agent's process can neither name nor copy is refused (ERR_BUFFER, and
+ *     the reason in words to the agent's `log`, or else to the context's). Like every refused call it has taken no
+ *     place in the order: with another buffer it is the same operation still.
  *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
  *   - nbcoll_cancel of such an operation, or the loss of a rank, ends all that the agent has, with ERR_CANCELLED or
  *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, and end

@@ -18,6 +18,9 @@ enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLA
        EXPLAIN_PROGRESS, EXPLAIN_EAGER, EXPLAIN_LARGE, EXPLAIN_END };
 #define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
 
+/* Those of who is to run a program. */
+enum { EXPLAIN_TASKS = 768, EXPLAIN_PAIRS, EXPLAIN_BUFFERS, EXPLAIN_THRESHOLD, EXPLAIN_FLIGHT };
+
 typedef struct question {
     const command *self;
     command_cases cases;
@@ -25,6 +28,7 @@ typedef struct question {
     const char *given[EXPLAIN_NUMBERS]; /* null: not given */
     uint32_t flags;
     int has_json, is_offloaded; /* --program: is it? */
+    nbcoll_program_config limits;
     json_t *calls;         /* null unless --json */
     unsigned long answers; /* printed */
 } question;
@@ -38,6 +42,25 @@ static int take_number(question *q, int option, const char *value)
     if (!command_number(value, 0, option < EXPLAIN_EAGER ? UINT32_MAX : SIZE_MAX - 1, &number))
         return command_refuse(q->self, "--%s takes a number, not '%s'", names[option - EXPLAIN_ALPHA], value);
     q->given[option - EXPLAIN_ALPHA] = value;
+    return 0;
+}
+
+/* Of a card or an agent; 0 stands for none, or the usual one. */
+static int take_limit(question *q, int option, const char *value)
+{
+    static const char *const names[] = {"tasks", "queue-pairs", "buffers", "threshold", "in-flight"};
+    uint64_t *const number[] = {&q->limits.tasks, &q->limits.queue_pairs, &q->limits.buffers};
+    unsigned long long n;
+
+    if (!command_number(value, 1, UINT32_MAX, &n))
+        return command_refuse(q->self, "--%s takes a number from 1 on, not '%s'", names[option - EXPLAIN_TASKS], value);
+    if (option == EXPLAIN_THRESHOLD)
+        q->limits.threshold = (size_t)n;
+    else if (option == EXPLAIN_FLIGHT)
+        q->limits.in_flight = (uint32_t)n;
+    else
+        *number[option - EXPLAIN_TASKS] = n;
+    q->is_offloaded = 1;
     return 0;
 }
 
@@ -77,6 +100,8 @@ static int take_option(void *user, int option, const char *value)
         q->has_json = 1;
     else if (option == 'P')
         q->is_offloaded = 1;
+    else if (option >= EXPLAIN_TASKS)
+        status = take_limit(q, option, value);
     else if (option >= EXPLAIN_ALPHA)
         status = take_number(q, option, value);
     else if ((status = command_rules_take(q->self, &q->rules, option, value)) == 1)
@@ -106,6 +131,11 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"large", required_argument, NULL, EXPLAIN_LARGE},
         {"json", no_argument, NULL, 'j'},
         {"program", no_argument, NULL, 'P'},
+        {"tasks", required_argument, NULL, EXPLAIN_TASKS},
+        {"queue-pairs", required_argument, NULL, EXPLAIN_PAIRS},
+        {"buffers", required_argument, NULL, EXPLAIN_BUFFERS},
+        {"threshold", required_argument, NULL, EXPLAIN_THRESHOLD},
+        {"in-flight", required_argument, NULL, EXPLAIN_FLIGHT},
         COMMAND_NODES_OPTIONS,
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0},
@@ -191,7 +221,6 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
                      (int)c->split, "leaders", (int)c->leaders, "costs", costs_object(t, a));
 }
 
-/* A call: equal blocks, also where their counts are given. */
 /* Could a card or an agent run it? */
 static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
 {
@@ -200,7 +229,7 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
     nbcoll_program *program = NULL;
     nbcoll_program_info info = {.size = sizeof info};
     command_set_parameters(&c, choice);
-    nbcoll_status status = command_programs(q->self, choice->algorithm, &c, 0, 1, &program, &why);
+    nbcoll_status status = command_programs(q->self, choice->algorithm, &c, &q->limits, 0, 1, &program, &why);
     if (nbcoll_program_query(program, &info) == NBCOLL_OK)
         printf("        as a program: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32
                " eager buffers\n",
@@ -211,6 +240,7 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
     nbcoll_program_free(program);
 }
 
+/* A call: equal blocks, also where their counts are given. */
 static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
 {
     char name[COMMAND_NAME];
@@ -282,6 +312,7 @@ static void print_calls(const question *q)
 static int run(const command *self, int argc, char *argv[])
 {
     question q = {.self = self,
+                  .limits = {.size = sizeof q.limits},
                   .cases = {.operation = -1, .counts = 1, .count = {1000}, .reduction = {NBCOLL_INT32, NBCOLL_SUM}}};
     int status = take_arguments(&q, argc, argv);
 
@@ -324,7 +355,11 @@ const command command_explain = {
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "  --tuning FILE     the rules of a tuning file\n"
-    "  --program         also, whether a network card or an agent could run it, or why not\n"
+    "  --program         also, whether a network card or an agent could run it, or why not;\n"
+    "  --tasks N, --queue-pairs N, --buffers N\n"
+    "                    one that has no more of these for a rank (any number), with\n"
+    "  --threshold BYTES, --in-flight N\n"
+    "                    the longest eager message (16384), and so many operations at a time (1)\n"
     "  --json            one object instead of the table\n",
     run,
     ":",

@@ -4,10 +4,11 @@
 
 #include <stdlib.h>
 
-nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c, int first,
-                               int count, nbcoll_program *out[], nbcoll_refusal *why)
+nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                               const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                               nbcoll_refusal *why)
 {
-    nbcoll_program_config config = {.size = sizeof config};
+    const nbcoll_program_config usual = {.size = sizeof usual};
     nbcoll_host host = command_host(self);
     nbcoll_schedule **schedules = calloc((size_t)c->ranks, sizeof *schedules);
     nbcoll_status status = schedules ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
@@ -15,7 +16,8 @@ nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algo
     for (int rank = 0; rank < c->ranks && !status; rank++)
         status = nbcoll_build_case(algorithm, c, rank, &host, &schedules[rank]);
     if (!status)
-        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, &config, first, count, out, why);
+        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first, count,
+                                out, why);
     for (int rank = 0; schedules && rank < c->ranks; rank++)
         nbcoll_schedule_free(schedules[rank]);
     free(schedules);

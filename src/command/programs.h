@@ -7,8 +7,10 @@
 
 #include "command.h"
 
-/* Compiles a case: the programs of ranks first..first + count - 1, to be freed. *why: as nbcoll_compile says. */
-nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c, int first,
-                               int count, nbcoll_program *out[], nbcoll_refusal *why);
+/* Compiles a case: the programs of ranks first..first + count - 1, to be freed. `config` may be null: the defaults.
+ * *why: as nbcoll_compile says. */
+nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                               const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                               nbcoll_refusal *why);
 
 #endif

@@ -191,7 +191,7 @@ static int print_programs(const picture *p, nbcoll_case *c)
     nbcoll_status status = programs ? command_nodes(&p->cases, c->ranks, &nodes) : NBCOLL_ERR_MEMORY;
     c->nodes = nodes;
     if (!status)
-        status = command_programs(p->self, p->cases.algorithm, c, p->first, n, programs, &why);
+        status = command_programs(p->self, p->cases.algorithm, c, NULL, p->first, n, programs, &why);
     if (status)
         command_refuse(p->self, "%s", why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     if (!status && p->dot)

@@ -130,7 +130,7 @@ static nbcoll_status play_card(const sim_card *card, const nbcoll_algorithm *alg
     uint64_t *compute = calloc(ranks, sizeof *compute);
     nbcoll_status status = NBCOLL_ERR_MEMORY;
     if (program && rank && compute)
-        status = command_programs(card->self, algorithm, at, 0, at->ranks, program, &out->why);
+        status = command_programs(card->self, algorithm, at, NULL, 0, at->ranks, program, &out->why);
     if (status == NBCOLL_OK)
         status = play_programs(card, (const nbcoll_program *const *)program, at->ranks, compute, rank, out);
     if (status == NBCOLL_ERR_UNSUPPORTED && out->why.reason == NBCOLL_REFUSAL_NONE) {

@@ -171,11 +171,26 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
 nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
                                  nbcoll_program_run **out)
 {
-    return nbcoll_agent_start_bound(a, program, send, recv, NULL, NULL, out);
+    return nbcolli_agent_start(a, program, send, recv, NULL, NULL, NULL, out);
 }
 
 nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
                                        nbcoll_bind *bind, void *user, nbcoll_program_run **out)
+{
+    return nbcolli_agent_start(a, program, send, recv, bind, user, NULL, out);
+}
+
+static void nbcolli_agent_say(const nbcoll_agent *a, const nbcoll_host *host, nbcoll_status status,
+                              const nbcoll_refusal *why)
+{
+    if (a->host.log || !host)
+        host = &a->host;
+    if (why->reason != NBCOLL_REFUSAL_NONE && host->log)
+        host->log(host->user, status, why->text);
+}
+
+nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                  nbcoll_bind *bind, void *user, const nbcoll_host *host, nbcoll_program_run **out)
 {
     const nbcolli_binding binding = {bind, user};
     const void *const buffer[2] = {send, recv};
@@ -187,8 +202,7 @@ nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *pr
     if (status == NBCOLL_OK)
         status = nbcolli_agent_ask(a, program, extent, buffer, &why);
     if (status != NBCOLL_OK) {
-        if (why.reason != NBCOLL_REFUSAL_NONE && a->host.log)
-            a->host.log(a->host.user, status, why.text);
+        nbcolli_agent_say(a, host, status, &why);
         return status;
     }
     if (a->attached)

@@ -93,6 +93,11 @@ nbcoll_status nbcolli_compile_levels(nbcolli_compile *c);
 /* rank.c: the program of one rank, or only whether it is refused (`out` null). */
 nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program **out);
 
+/* agent.c: nbcoll_agent_start_bound; why a start is refused is told to `host`, which may be null, where the agent's host
+ * has no log. */
+nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                  nbcoll_bind *bind, void *user, const nbcoll_host *host, nbcoll_program_run **out);
+
 /* agent_compile.c */
 /* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. */
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,

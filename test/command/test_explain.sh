@@ -104,3 +104,31 @@ succeeds explain alltoallv --ranks 8 --count 10 --program
 grep -q '  as a program: of rank 0 43 tasks, 21 queue pairs, 0 eager buffers$' "$work/out" || fail "no program of blocks"
 succeeds explain bcast --ranks 8 --count 10 --native --program
 grep -q '  not as a program: .*it exposes memory: it is to be built for ranks that share none$' "$work/out" || fail "no reason"
+
+# refused by the limits of who is to run it, each with its reason; and just not refused
+cannot()
+{
+    why=$1
+    shift
+    succeeds explain "$@"
+    grep -q "  not as a program: .*: rank 0: $why\$" "$work/out" || fail "nbcoll explain $*: not refused: $why"
+}
+can()
+{
+    numbers=$1
+    shift
+    succeeds explain "$@"
+    grep -q "  as a program: of rank 0 $numbers\$" "$work/out" || fail "nbcoll explain $*: not $numbers"
+}
+cannot 'it has more tasks than may be posted: 14, and 13 are allowed' bcast --ranks 8 --count 10 --tasks 13
+can '14 tasks, 21 queue pairs, 0 eager buffers' bcast --ranks 8 --count 10 --tasks 14
+cannot 'it needs more queue pairs than there may be: 21, and 20 are allowed' bcast --ranks 8 --count 10 --queue-pairs 20
+cannot 'it needs more queue pairs than there may be: 42, and 41 are allowed' bcast --ranks 8 --count 10 --queue-pairs 41 \
+    --in-flight 2
+can '14 tasks, 42 queue pairs, 0 eager buffers' bcast --ranks 8 --count 10 --queue-pairs 42 --in-flight 2
+cannot 'it needs more eager buffers than there may be: 3, and 2 are allowed' allreduce --ranks 8 --count 10 \
+    --algorithm recursive_doubling --buffers 2
+can '15 tasks, 9 queue pairs, 3 eager buffers' allreduce --ranks 8 --count 10 --algorithm recursive_doubling --buffers 3
+can '.* tasks, 9 queue pairs, 0 eager buffers' allreduce --ranks 8 --count 10 --algorithm recursive_doubling --buffers 2 \
+    --threshold 39
+refuses "nbcoll explain: --tasks takes a number from 1 on, not '0'" explain bcast --ranks 8 --tasks 0

@@ -53,6 +53,28 @@ succeeds --algorithms costly.so explain allgather --ranks 4 --count 8 --type BYT
 prints '  two_ways  *4000008 ns'
 own explain allgather --ranks 4
 prints '  two_ways  *not known'
+
+# a function of the host's: no card runs it
+sed -e 's|^enum { RANKS|static nbcoll_status host(void *user, const nbcoll_memory memory[])\
+{\
+    (void)user;\
+    (void)memory;\
+    return NBCOLL_OK;\
+}\
+static void calls(nbcoll_builder *b, const nbcoll_args *a)\
+{\
+    two_ways(b, a);\
+    if (b->rank == 2)\
+        nbcoll_add_call(b, host, NULL, 0, NULL, 0, NULL);\
+}\
+&|' -e 's/OPERATION_ALLGATHER, two_ways, 0/OPERATION_ALLGATHER, calls, 0/' "$examples/own_algorithm/main.c" >calls.c
+build calls.so calls.c
+succeeds --algorithms calls.so explain allgather --ranks 4 --algorithm two_ways --program
+grep -q '  not as a program: allgather/two_ways: rank 2, step [0-9]*: a step calls a function of the host.s$' out ||
+    fail "explain does not say that a step is a call"
+own explain allgather --ranks 4 --algorithm two_ways --program
+grep -q '  as a program: ' out || fail "explain does not say that it could be a program"
+
 if [ -f "$NBCOLL_BINARY/libnbcoll_tuning.a" ] || [ -f "$NBCOLL_BINARY/libnbcoll_tuning.so" ]; then
     printf '[allgather]\ntwo_ways = ranks 4..\n' >mine.tuning
     own explain allgather --ranks 5 --tuning mine.tuning

@@ -33,7 +33,7 @@ typedef struct scene {
     int socket[RANKS][2]; /* the rank's, and the agent's */
     pid_t pid[RANKS + 1];
     atomic_int started, ended, seen;
-    char said[300];
+    char said[2][300]; /* to rank 0's agent; to the context of rank 1, whose agent has no log */
 } scene;
 
 /* One rank. */
@@ -74,9 +74,9 @@ static void serve(const int sockets[RANKS])
 
 static void note(void *user, nbcoll_status why, const char *text)
 {
-    scene *s = user;
+    char *said = user;
     if (why == NBCOLL_ERR_BUFFER)
-        snprintf(s->said, sizeof s->said, "%s", text);
+        snprintf(said, 300, "%s", text);
 }
 
 static void play(int rank, void *user)
@@ -91,13 +91,16 @@ static void play(int rank, void *user)
     }
     actor a = {.s = s};
     nbcoll_shm_config config = s->config;
-    nbcoll_host host = {.size = sizeof host, .user = s, .log = rank == 0 ? note : NULL};
-    nbcoll_attach_config attach = {.size = sizeof attach, .host = &host, .socket = mine[rank]};
+    nbcoll_host host = {.size = sizeof host, .user = s->said[rank == 1], .log = rank < 2 ? note : NULL};
+    nbcoll_attach_config attach = {.size = sizeof attach, .host = rank == 0 ? &host : NULL, .socket = mine[rank]};
+    nbcoll_context_config context = {.size = sizeof context};
     nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     config.rank = rank;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &a.m.endpoint));
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(a.m.endpoint, &attach, &a.agent));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &a.m.context));
+    if (rank == 1)
+        context.host = host;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &context, &a.m.context));
     comm.agent = a.agent;
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(a.m.context, a.m.endpoint, &comm, &a.m.comm, 30 * SECOND));
     s->main(rank, &a);
@@ -105,7 +108,7 @@ static void play(int rank, void *user)
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(a.agent));
 }
 
-static void run(rank_main *main, int status[RANKS + 1], char said[300])
+static void run(rank_main *main, int status[RANKS + 1], char said[2][300])
 {
     scene *s = shared_memory(sizeof *s);
     s->config = (nbcoll_shm_config){
@@ -212,14 +215,16 @@ static void refuse_then_name(int rank, void *user)
 static void buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memory_is_named(void **state)
 {
     int status[RANKS + 1];
-    char said[300];
+    char said[2][300];
     (void)state;
     run(refuse_then_name, status, said);
     for (int i = 0; i <= RANKS; i++)
         assert_int_equal(status[i], 0);
-    assert_non_null(strstr(said, nbcoll_refusal_text(NBCOLL_REFUSAL_MEMORY)));
-    assert_non_null(strstr(said, "rank 0"));
-    assert_non_null(strstr(said, "120000 bytes, and 16384 are allowed"));
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(strstr(said[i], nbcoll_refusal_text(NBCOLL_REFUSAL_MEMORY)));
+        assert_non_null(strstr(said[i], i ? "rank 1" : "rank 0"));
+        assert_non_null(strstr(said[i], "120000 bytes, and 16384 are allowed"));
+    }
 }
 
 /* ---- a rank that is stopped ------------------------------------------------------------------------------------ */

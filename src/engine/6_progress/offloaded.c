@@ -25,8 +25,8 @@ nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
     nbcoll_status s = nbcolli_broken(comm);
 
     if (s == NBCOLL_OK)
-        s = nbcoll_agent_start_bound(comm->config.agent, r->schedule->program, r->send, r->recv,
-                                     nbcolli_offloaded_block, r, &r->program);
+        s = nbcolli_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv, nbcolli_offloaded_block, r,
+                                &c->host, &r->program);
     if (s != NBCOLL_OK)
         return s;
     comm->active++;
