@@ -50,6 +50,8 @@ typedef struct nbcoll_card_config {
     const nbcoll_card_model *model;
     const uint64_t *start;   /* [ranks]: when each begins to post, ns; null: at 0 */
     const uint64_t *compute; /* [ranks]: ns that it computes then; null: 0 */
+    nbcoll_bind *bind;       /* null, or where blocks lie, as for nbcoll_agent_start_bound, */
+    void *const *bind_user;  /* which is told that of its rank: [ranks]; null: null */
 } nbcoll_card_config;
 
 typedef struct nbcoll_card_rank {
@@ -77,8 +79,9 @@ NBCOLL_API nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_
 
 /* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;
  * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, or more
- * than 2^16 ports, cards or ranks of a node), ERR_UNSUPPORTED (a program with blocks, whose lengths nobody says here),
- * ERR_ARGUMENT (a queue pair has no other end, or the programs never end),
+ * than 2^16 ports, cards or ranks of a node, or a block of more than 2^40 bytes), ERR_UNSUPPORTED (a program with
+ * blocks, and no `bind`), ERR_ARGUMENT (a queue pair has no other end, the programs never end, a block lies in another
+ * buffer, or what is sent, or copied, has another length where it is received),
  * ERR_MEMORY. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
                                           nbcoll_card_result *out);

@@ -99,11 +99,37 @@ static nbcoll_status play_engine(const sim_card *card, const nbcoll_case *at, co
     return status;
 }
 
-static nbcoll_status play_programs(const sim_card *card, const nbcoll_program *const program[], int ranks,
-                                   uint64_t *compute, nbcoll_card_rank *rank, played *out)
+/* A rank's blocks, by the meaning of the case. */
+typedef struct bound {
+    const nbcoll_meaning *meaning;
+    int rank;
+} bound;
+
+static nbcoll_region bind_block(void *user, int is_recv, int index)
 {
-    nbcoll_card_config config = {.size = sizeof config, .ranks = ranks, .model = &card->model, .compute = compute};
-    nbcoll_card_result result = {.size = sizeof result, .rank = rank};
+    const bound *b = user;
+    return b->meaning->block(b->meaning, b->rank, is_recv, index);
+}
+
+/* What is there for each rank. */
+typedef struct cast {
+    nbcoll_program **program;
+    nbcoll_card_rank *rank;
+    uint64_t *compute;
+    bound *bound;
+    void **bind_user;
+} cast;
+
+static nbcoll_status play_programs(const sim_card *card, const cast *c, int ranks, nbcoll_bind *bind, played *out)
+{
+    nbcoll_card_config config = {.size = sizeof config,
+                                 .ranks = ranks,
+                                 .model = &card->model,
+                                 .compute = c->compute,
+                                 .bind = bind,
+                                 .bind_user = c->bind_user};
+    nbcoll_card_result result = {.size = sizeof result, .rank = c->rank};
+    const nbcoll_program *const *program = (const nbcoll_program *const *)c->program;
     uint64_t cpu = 0;
     nbcoll_status status = nbcoll_card_play(&config, program, &result);
     if (status != NBCOLL_OK)
@@ -112,8 +138,8 @@ static nbcoll_status play_programs(const sim_card *card, const nbcoll_program *c
     out->tasks = result.tasks;
     out->queue_pairs = result.queue_pairs;
     for (int i = 0; i < ranks; i++) {
-        compute[i] = result.last;
-        cpu += rank[i].cpu;
+        c->compute[i] = result.last;
+        cpu += c->rank[i].cpu;
     }
     out->card.cpu = cpu / (uint64_t)ranks;
     status = nbcoll_card_play(&config, program, &result);
@@ -125,24 +151,26 @@ static nbcoll_status play_card(const sim_card *card, const nbcoll_algorithm *alg
                                played *out)
 {
     size_t ranks = (size_t)at->ranks;
-    nbcoll_program **program = calloc(ranks, sizeof *program);
-    nbcoll_card_rank *rank = calloc(ranks, sizeof *rank);
-    uint64_t *compute = calloc(ranks, sizeof *compute);
-    nbcoll_status status = NBCOLL_ERR_MEMORY;
-    if (program && rank && compute)
-        status = command_programs(card->self, algorithm, at, NULL, 0, at->ranks, program, &out->why);
-    if (status == NBCOLL_OK)
-        status = play_programs(card, (const nbcoll_program *const *)program, at->ranks, compute, rank, out);
-    if (status == NBCOLL_ERR_UNSUPPORTED && out->why.reason == NBCOLL_REFUSAL_NONE) {
-        out->why.reason = NBCOLL_REFUSAL_BLOCKS;
-        snprintf(out->why.text, sizeof out->why.text, "%s: a simulated card is not told how long its blocks are",
-                 algorithm->name);
+    nbcoll_meaning meaning = {.size = sizeof meaning};
+    cast c = {calloc(ranks, sizeof *c.program), calloc(ranks, sizeof *c.rank), calloc(ranks, sizeof *c.compute),
+              calloc(ranks, sizeof *c.bound), calloc(ranks, sizeof *c.bind_user)};
+    int is_whole = c.program && c.rank && c.compute && c.bound && c.bind_user;
+    nbcoll_status status = is_whole ? nbcoll_meaning_of(at, algorithm->flags, &meaning) : NBCOLL_ERR_MEMORY;
+    for (size_t i = 0; is_whole && i < ranks; i++) {
+        c.bound[i] = (bound){&meaning, (int)i};
+        c.bind_user[i] = &c.bound[i];
     }
-    for (size_t i = 0; program && i < ranks; i++)
-        nbcoll_program_free(program[i]);
-    free(compute);
-    free(rank);
-    free(program);
+    if (status == NBCOLL_OK)
+        status = command_programs(card->self, algorithm, at, NULL, 0, at->ranks, c.program, &out->why);
+    if (status == NBCOLL_OK)
+        status = play_programs(card, &c, at->ranks, meaning.block ? bind_block : NULL, out);
+    for (size_t i = 0; c.program && i < ranks; i++)
+        nbcoll_program_free(c.program[i]);
+    free(c.bind_user);
+    free(c.bound);
+    free(c.compute);
+    free(c.rank);
+    free(c.program);
     return status;
 }
 

@@ -35,6 +35,8 @@ typedef struct nbcolli_card_game {
     nbcolli_purse purse;
     nbcolli_queue events;
     nbcoll_card_model model; /* no 0 where that means 1 */
+    nbcoll_bind *bind;       /* as in the config */
+    void *const *bind_user;
     const nbcoll_program *const *programs;
     uint32_t ranks, cards;
     nbcolli_card_player *player;
@@ -47,6 +49,20 @@ static nbcoll_status nbcolli_card_put(nbcolli_card_game *g, uint64_t t, uint32_t
 {
     nbcolli_happening h = {t, rank, queue << NBCOLLI_CARD_KIND | kind};
     return nbcolli_queue_put(&g->events, h) ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* Where a block of a rank lies. */
+static nbcoll_region nbcolli_card_bound(const nbcolli_card_game *g, uint32_t rank, int is_recv, uint32_t index)
+{
+    return g->bind(g->bind_user ? g->bind_user[rank] : NULL, is_recv, (int)index);
+}
+
+static uint64_t nbcolli_card_bytes(const nbcolli_card_game *g, uint32_t rank, const nbcoll_task_bytes *of)
+{
+    const nbcoll_region *r = &of->region;
+    if (!nbcolli_is_block(r->at))
+        return r->bytes;
+    return nbcolli_card_bound(g, rank, nbcolli_is_recv_block(r->at), (uint32_t)r->at.offset).bytes;
 }
 
 /* ---- cards ----------------------------------------------------------------------------------------------------- */
@@ -62,7 +78,7 @@ static nbcoll_status nbcolli_card_work(nbcolli_card_game *g, uint64_t t, uint32_
     if (q->view->peer >= 0 && g->model.cached && card->pairs > g->model.cached)
         works += g->model.miss * (card->pairs - g->model.cached) / card->pairs;
     if (task->kind == NBCOLL_TASK_CALC)
-        works += nbcolli_price(task->write.region.bytes, g->model.calc);
+        works += nbcolli_price(nbcolli_card_bytes(g, rank, &task->write), g->model.calc);
     card->free = nbcolli_later(card->free, t) + works;
     q->is_busy = 1;
     g->tasks++;
@@ -76,7 +92,8 @@ static nbcoll_status nbcolli_card_send(nbcolli_card_game *g, uint64_t t, uint32_
     uint32_t peer = (uint32_t)q->view->peer;
     nbcolli_card *from = &g->card[g->player[rank].card], *to = &g->card[g->player[peer].card];
     uint64_t *out = &from->out[from->next_out++ % g->model.ports], *in = &to->in[to->next_in++ % g->model.ports];
-    uint64_t keeps = nbcolli_later(nbcolli_price(task->read[0].region.bytes, g->model.byte), g->model.gap);
+    uint64_t bytes = nbcolli_card_bytes(g, rank, &task->read[0]);
+    uint64_t keeps = nbcolli_later(nbcolli_price(bytes, g->model.byte), g->model.gap);
     uint64_t leaves = nbcolli_later(t, *out);
     *out = leaves + keeps;
     *in = nbcolli_later(leaves + g->model.latency, *in) + keeps;
@@ -182,17 +199,52 @@ static int nbcolli_card_join(nbcolli_card_game *g, uint32_t rank, nbcolli_card_q
     return q->mate < peer->queues;
 }
 
+/* Blocks have places that they may have. */
+static nbcoll_status nbcolli_card_bind(const nbcolli_card_game *g, uint32_t rank, const nbcoll_program_info *info)
+{
+    for (int is_recv = 0; is_recv < 2; is_recv++)
+        for (uint32_t i = 0; i < info->blocks[is_recv]; i++) {
+            if (!g->bind)
+                return NBCOLL_ERR_UNSUPPORTED; /* nobody says how long they are */
+            nbcoll_region r = nbcolli_card_bound(g, rank, is_recv, i);
+            if (r.at.buffer != NBCOLL_BUFFER_RECV && (is_recv || r.at.buffer != NBCOLL_BUFFER_SEND))
+                return NBCOLL_ERR_ARGUMENT;
+            if (r.bytes > NBCOLL_SIM_MOST_BYTES)
+                return NBCOLL_ERR_LIMIT;
+        }
+    return NBCOLL_OK;
+}
+
+/* Copies, and messages from end to end, have one length. */
+static int nbcolli_card_agrees(const nbcolli_card_game *g, uint32_t rank, const nbcolli_card_queue *q)
+{
+    int has_other = q->view->peer >= 0 && q->view->send_count;
+    const nbcoll_queue_view *to = has_other ? g->player[q->view->peer].queue[q->mate].view : NULL;
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < q->view->send_count; i++) {
+        const nbcoll_task *t = &q->view->sends[i];
+        uint64_t bytes = nbcolli_card_bytes(g, rank, &t->read[0]);
+        if (t->kind == NBCOLL_TASK_CALC && bytes != nbcolli_card_bytes(g, rank, &t->write))
+            return 0;
+        if (t->kind == NBCOLL_TASK_SEND && to && sent < to->receive_count &&
+            bytes != nbcolli_card_bytes(g, (uint32_t)q->view->peer, &to->receives[sent++].write))
+            return 0;
+    }
+    return 1;
+}
+
 static nbcoll_status nbcolli_card_enter(nbcolli_card_game *g, uint32_t rank)
 {
     nbcoll_program_info info = {.size = sizeof info};
     nbcolli_card_player *p = &g->player[rank];
     nbcoll_status status = nbcoll_program_query(g->programs[rank], &info);
-    if (status == NBCOLL_OK && (info.blocks[0] || info.blocks[1]))
-        return NBCOLL_ERR_UNSUPPORTED; /* nobody says how long they are */
     if (status != NBCOLL_OK)
         return status;
     if (info.rank != (int)rank || info.ranks != (int)g->ranks)
         return NBCOLL_ERR_RANK;
+    status = nbcolli_card_bind(g, rank, &info);
+    if (status != NBCOLL_OK)
+        return status;
     p->card = rank / g->model.node * g->model.cards + rank % g->model.node % g->model.cards;
     p->queue = nbcolli_purse_take(&g->purse, info.queues, sizeof *p->queue);
     p->entries = nbcolli_purse_take(&g->purse, info.cqs, sizeof *p->entries);
@@ -226,8 +278,11 @@ static nbcoll_status nbcolli_card_open(nbcolli_card_game *g)
     for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++)
         status = nbcolli_card_enter(g, rank);
     for (uint32_t rank = 0; rank < g->ranks && status == NBCOLL_OK; rank++)
-        for (uint32_t i = 0; i < g->player[rank].queues && status == NBCOLL_OK; i++)
-            status = nbcolli_card_join(g, rank, &g->player[rank].queue[i]) ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
+        for (uint32_t i = 0; i < g->player[rank].queues && status == NBCOLL_OK; i++) {
+            nbcolli_card_queue *q = &g->player[rank].queue[i];
+            int is_whole = nbcolli_card_join(g, rank, q) && nbcolli_card_agrees(g, rank, q);
+            status = is_whole ? NBCOLL_OK : NBCOLL_ERR_ARGUMENT;
+        }
     return status;
 }
 
@@ -275,7 +330,7 @@ static nbcoll_card_rank nbcolli_card_finish(const nbcolli_card_game *g, const nb
     uint64_t copies = 0;
     const nbcoll_task *copy;
     for (uint32_t i = 0; (copy = nbcoll_program_copy(g->programs[rank], i)); i++)
-        copies += nbcolli_price(copy->write.region.bytes, g->model.copy);
+        copies += nbcolli_price(nbcolli_card_bytes(g, rank, &copy->write), g->model.copy);
     told.cpu += copies;
     told.finished =
         nbcolli_later(told.posted + (config->compute ? config->compute[rank] : 0), told.ended) + copies;
@@ -357,6 +412,8 @@ nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_pr
         if (!programs[rank])
             return NBCOLL_ERR_NULL;
     g.ranks = (uint32_t)c.ranks;
+    g.bind = c.bind;
+    g.bind_user = c.bind_user;
     status = nbcolli_card_open(&g);
     if (status == NBCOLL_OK)
         status = nbcolli_card_run(&g, &c);
