@@ -271,6 +271,7 @@
 #define nbcolli_agent_lines_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_lines_close)
 #define nbcolli_agent_pairs_close NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_pairs_close)
 #define nbcolli_agent_recycle NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_recycle)
+#define nbcolli_agent_start NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_start)
 #define nbcolli_agent_suits NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_suits)
 #define nbcolli_agent_unwatch NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_unwatch)
 #define nbcolli_agent_watch NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_watch)

@@ -16,8 +16,8 @@ nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algo
     for (int rank = 0; rank < c->ranks && !status; rank++)
         status = nbcoll_build_case(algorithm, c, rank, &host, &schedules[rank]);
     if (!status)
-        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first, count,
-                                out, why);
+        status = nbcoll_compile((const nbcoll_schedule *const *)schedules, c->ranks, config ? config : &usual, first,
+                                count, out, why);
     for (int rank = 0; schedules && rank < c->ranks; rank++)
         nbcoll_schedule_free(schedules[rank]);
     free(schedules);

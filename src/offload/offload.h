@@ -93,8 +93,8 @@ nbcoll_status nbcolli_compile_levels(nbcolli_compile *c);
 /* rank.c: the program of one rank, or only whether it is refused (`out` null). */
 nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program **out);
 
-/* agent.c: nbcoll_agent_start_bound; why a start is refused is told to `host`, which may be null, where the agent's host
- * has no log. */
+/* agent.c: nbcoll_agent_start_bound; why a start is refused is told to `host`, which may be null, where that of the
+ * agent has no log. */
 nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
                                   nbcoll_bind *bind, void *user, const nbcoll_host *host, nbcoll_program_run **out);
 
