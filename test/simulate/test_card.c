@@ -140,6 +140,22 @@ static void queue_pairs_beyond_those_at_hand_cost_time(void **state)
     assert_int_equal(ring_few, ring);
 }
 
+/* 16 are at hand. In parts of a thousand of what it takes where all are. */
+static void the_more_queue_pairs_are_in_use_the_dearer_is_each_task(void **state)
+{
+    nbcoll_card_model few = plain;
+    uint64_t before = 1000;
+    (void)state;
+    few.cached = 16;
+    few.miss = 500;
+    for (int ranks = 4; ranks <= 64; ranks *= 2) { /* 9, 21, ... of them: three for each peer */
+        uint64_t all = time_of(NBCOLL_OPERATION_ALLTOALL, "flat", ranks, 8, &plain);
+        uint64_t now = time_of(NBCOLL_OPERATION_ALLTOALL, "flat", ranks, 8, &few) * 1000 / all;
+        assert_true(ranks == 4 ? now == before : now > before);
+        before = now;
+    }
+}
+
 /* 16 ranks of a node on one card or two, that has one port or two. */
 static void more_cards_and_ports_serve_more_at_a_time(void **state)
 {
@@ -345,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_rendezvous_is_overlapped_with_computing),
         cmocka_unit_test(a_receiver_that_pauses_delays_nobody),
         cmocka_unit_test(queue_pairs_beyond_those_at_hand_cost_time),
+        cmocka_unit_test(the_more_queue_pairs_are_in_use_the_dearer_is_each_task),
         cmocka_unit_test(more_cards_and_ports_serve_more_at_a_time),
         cmocka_unit_test(a_slow_card_shows_in_small_messages_alone),
         cmocka_unit_test(the_card_of_a_machine_has_its_network),
