@@ -29,7 +29,8 @@
  *                ranks. Of later ones it waits where it is, without error or loss, until the late rank starts
  *
  * Connections are as many however many operations there are at a time. So nbcoll_play_wirings plays them, with relays
- * that share a rank's store; those that run here have a store for each origin, and other credits: see nbcoll_relays.
+ * that share a rank's store. Those that the ranks' engines run have a store for each origin, and other credits; those
+ * that agents run, a store for each node, and twice as many: see nbcoll_relays.
  *
  * Source: Inozemtsev, "Overlapping Computation and Communication through Offloading in MPI over InfiniBand" (2014),
  * chapter 5, for all wirings but that of a ring, which needs a relay for each hop: one that does not look at what comes
@@ -193,7 +194,7 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
 /* Relays over a communicator, joined by a wiring: allgathers and broadcasts to which a rank's data come, and by which
- * it passes on that of others, whether it has started them or not.
+ * it passes on that of others, whether it has started them or not. The ranks' engines move them; or agents do.
  *
  *     nbcoll_relays *relays;
  *     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
@@ -242,10 +243,49 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *   - types whose elements travel packed are ERR_UNSUPPORTED, as long as the call is short;
  *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed. One that was made before them goes
  *     on by its schedule;
- *   - the communicator must outlive them. It has one such set of relays at a time. */
+ *   - the communicator must outlive them. It has one such set of relays at a time.
+ *
+ * With `by_agents` agents of the nodes (offload.h) move them instead: each node has one, which its first rank gives,
+ * the node's leader. The wiring is that of the nodes, each one as if it were one rank (nbcoll_comm_nodes); a relay is
+ * shared receives of the transport's (nbcoll_offload in transport.h), a connection a queue pair. What comes lies in a
+ * store that the ranks of the node share, is sent on at once, and is copied by each of them when it has started the
+ * operation: ranks need call nothing so that the node relays, nor that it receives, only the agent must.
+ *
+ *     nbcoll_agent_open(endpoint, &agent_config, &config.agent);          on the first rank of each node
+ *     config.by_agents = 1;                                               on all
+ *     nbcoll_relays_open(comm, &config, &relays);                         a thread of the host's moves the agent
+ *
+ * The store of a node of n ranks among P has 2 F f P buffers: for what comes of each other rank, of F operations that
+ * ranks of the node have started and not copied, and F that they have not started; and as many for each rank of the
+ * node to contribute. A connection has 2 F f credits for each rank whose blocks come by it. A buffer that all n have
+ * copied, and that is sent on, receives again, and its credit goes back; until then its sender waits. What differs:
+ *
+ *   - a rank that contributes nothing to a broadcast sends a fragment of no bytes, by which others know that it has
+ *     started it. Until all have, the operation is one of the F under way: it ends as soon as the root's block has
+ *     come, but the F-th one behind it cannot be started (ERR_BUSY);
+ *   - what is opened is one communicator. The host goes on to move the agents until relays have been opened, and until
+ *     they are closed; who moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
+ *   - what a leader lacks is told to all ranks at the end of the opening: ERR_UNSUPPORTED (its agent is null, is not of
+ *     this rank of the communicator's last endpoint, or another process; the transport has no shared receives; ranks of
+ *     its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another), ERR_DUPLICATE,
+ *     ERR_TRANSPORT. Configurations that differ are ERR_MISMATCH there;
+ *   - `carries` is ERR_UNSUPPORTED;
+ *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
+ *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
+ *     not touched, nor are these by what its programs come to, but for nbcoll_agent_cancel. The agent's memory may go
+ *     before relays are closed, the endpoint may not.
+ *
+ * Memory of a node's store, of the leader's transport where the node has several ranks (nbcoll_mem_alloc says what that
+ * means), each term rounded up to 64 bytes:
+ *
+ *     192 + 64 n + 4 * 2 F f P + 2 F f P * (64 + (40 + fragment))
+ *
+ * Beside it each rank has 8 F f P bytes, and 4 P F for its operations, and a leader 4 bytes for each buffer, and for
+ * each buffer of a relay and destination of it. When broken relays are closed a store stays reserved, with the
+ * transport's memory, unless all other ranks of the node have closed theirs before. */
 typedef struct nbcoll_relays nbcoll_relays;
 
-/* The same on all ranks: operations of ranks that differ end with ERR_MISMATCH. */
+/* The same on all ranks, but for host and agent: operations of ranks that differ end with ERR_MISMATCH. */
 typedef struct nbcoll_relays_config {
     size_t size;
     const nbcoll_host *host; /* for memory and time; may be null; copied */
@@ -256,15 +296,18 @@ typedef struct nbcoll_relays_config {
     uint32_t fragment;  /* bytes of a block in one. 1..2^30 */
     size_t carries;     /* bytes of a block up to which they carry out the communicator's calls. 0: they have calls of
                            their own only. Up to f * fragment */
+    struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Only that of a node's first rank is read */
+    uint32_t by_agents;         /* 1: agents move them, 0: the ranks' engines */
 } nbcoll_relays_config;
 /* clang-format off */
-#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0 }
+#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0 }
 /* clang-format on */
 
-/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank. Test or wait
- * for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the opening. Errors:
- * ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others carry out its calls), ERR_MEMORY, and
- * those of nbcoll_comm_idup: others then wait for this rank until their deadlines. */
+/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank, by agents one
+ * in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the
+ * opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others
+ * carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of nbcoll_comm_idup:
+ * others then wait for this rank until their deadlines. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 
@@ -291,7 +334,7 @@ NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t oper
  * It progresses nothing; test does. Errors: ERR_NULL, ERR_RANK, ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint64_t operation, int rank);
 
-/* Ends the streams, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
+/* Ends them, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
  * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do.
  * Errors: ERR_NULL, ERR_BUSY (an operation is under way, or they are being opened). */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "node_relays.h"
 #include "../host/wakeup.h"
 #include "../host/word.h"
 
@@ -53,6 +54,7 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     a->bell = nbcolli_bell_open();
     a->poller = -1;
     atomic_init(&a->sleeps, 0);
+    atomic_init(&a->begun, NULL);
     *out = a;
     return NBCOLL_OK;
 }
@@ -335,6 +337,9 @@ int nbcoll_agent_progress(nbcoll_agent *a)
     if (atomic_load_explicit(&a->is_cancelled, memory_order_relaxed) && /* a wish */
         atomic_load_explicit(&a->failed, memory_order_relaxed) == NBCOLL_OK)
         nbcolli_agent_fail(a, NBCOLL_ERR_CANCELLED);
+    if (atomic_load_explicit(&a->is_cancelled, memory_order_relaxed)) /* as above */
+        nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
+    moved |= nbcolli_node_relays_all_move(a);
     for (nbcoll_program_run *r = a->runs; r; r = r->next)
         moved |= nbcolli_agent_advance(a, r);
     return moved;
@@ -429,6 +434,7 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
         nbcolli_attached_close(a);
         return NBCOLL_OK;
     }
+    nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
     nbcolli_agent_lines_close(a);
     for (int i = 0; i < 2; i++)
         nbcolli_agent_let_go(a, &a->kept[i]);

@@ -104,6 +104,8 @@ struct nbcoll_agent {
     nbcoll_program_run *spare;           /* the same, the starter's */
     int bell;                            /* rung when a run ends while the rank sleeps; -1: there is none */
     _Atomic uint32_t sleeps;             /* it is about to sleep, or does */
+    _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
+    struct nbcolli_node_relays *standing;        /* that it has */
 };
 
 /* agent_compile.c: messages on a queue pair that has more than there is room for; 0: none has. */

@@ -55,17 +55,30 @@ typedef struct nbcolli_relays_operation {
     const char *send;
     char *recv;
     size_t bytes;
-    int root;         /* of an allgather -1 */
-    uint32_t need;    /* fragments of a block */
-    uint32_t missing; /* blocks */
-    uint32_t *come;   /* [ranks] fragments; of the own block: sent */
+    int root;                 /* of an allgather -1 */
+    uint32_t need;            /* fragments of a block */
+    uint32_t missing;         /* blocks */
+    uint32_t awaited;         /* ranks of which not all has come that comes */
+    uint32_t *come;           /* [ranks] fragments; of the own block: sent */
     nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
+
+/* Who moves relays: the ranks' engines, or agents. */
+typedef struct nbcolli_relays_kind {
+    uint32_t marks;                 /* 1: a rank that does not contribute to an operation says that it has started it */
+    void (*move)(nbcoll_relays *r); /* takes out what has come, and sends what can be sent */
+    int (*pause)(nbcoll_relays *r, uint64_t deadline); /* until something may have changed. 0: the deadline is over */
+    int (*are_over)(nbcoll_relays *r); /* they are closing, or broken: is nothing of them under way any more? */
+    void (*free)(nbcoll_relays *r);    /* then */
+} nbcolli_relays_kind;
 
 struct nbcoll_relays {
     nbcoll_relays_config config;
     nbcolli_arena arena; /* all of it lies there */
+    const nbcolli_relays_kind *kind;
+    struct nbcolli_relays_agents *agents; /* of those that agents move */
     nbcoll_comm *comm;
+    nbcoll_context *context;
     int rank, ranks;
     uint32_t batch;       /* fragments: F f */
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
@@ -79,8 +92,7 @@ struct nbcoll_relays {
     /* Of those that carry out calls. They move when an operation ends that stands ready, and when a call is started: by
      * one thread at a time, which alone touches all above. Whoever finds another one moving leaves it to that. */
     nbcolli_carrier carrier;
-    nbcoll_done *heeds; /* is told of the end of an operation that stands ready */
-    nbcoll_context *context;
+    nbcoll_done *heeds;                      /* is told of the end of an operation that stands ready */
     nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
     atomic_uint wanted;                      /* moves: who counts from 0 makes them */
     atomic_uint inside;                      /* callbacks that have not returned */
@@ -131,15 +143,42 @@ static inline int nbcolli_relays_contributes(const nbcolli_relays_operation *o, 
     return o->root < 0 || o->root == rank;
 }
 
-/* Makes relays, whose streams are then being made. */
-nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out);
+/* relays_operation.c */
 
-/* Takes out what has come, and sends what can be sent. */
-void nbcolli_relays_move(nbcoll_relays *r);
+/* *to becomes the configuration, with the defaults, *host its host. ERR_CONFIG; ERR_UNSUPPORTED: agents do not carry
+ * out calls. */
+nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host);
+
+/* Ranks whose configurations differ do not understand each other's fragments. */
+uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c);
+
+/* Relays with their operations, and nothing else; gives that back. ERR_MEMORY. */
+nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                 const nbcolli_relays_kind *kind, nbcoll_relays **out);
+void nbcolli_relays_discard(nbcoll_relays *r);
+
+/* A fragment of an operation that this rank has started is copied out. What does not fit breaks the relays. */
+void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f);
+
+/* The next fragment of that rank's; are there no more? One more has come, or been sent. */
+nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank);
+int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank);
+void nbcolli_relays_count(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank);
 
 /* Begins an operation, whose block `own` comes to this rank's place in `recv`; null: it is there. */
 nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
                                              uint64_t *operation);
+
+/* relays_open.c: makes relays that the ranks' engines move, whose streams are then being made. */
+nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                  const nbcolli_relays_kind *kind, nbcoll_relays **out);
+
+/* relays_agents.c: the same of those that agents move. */
+nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                         nbcoll_relays **out);
+
+/* relays_run.c: takes out what has come, and sends what can be sent. */
+void nbcolli_relays_move(nbcoll_relays *r);
 
 /* They are to carry out the communicator's calls: it has them as its carrier, and they are told of what ends. */
 nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r);
@@ -153,6 +192,7 @@ int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks);
 /* Has all ended that stood ready? They are closing. Of broken ones: what has not is cancelled. */
 int nbcolli_relays_are_drained(nbcoll_relays *r);
 int nbcolli_relays_are_revoked(nbcoll_relays *r);
+int nbcolli_relays_are_over(nbcoll_relays *r);
 
 /* Waits until something that was started ends, of each stream the next. 0: the deadline is over. */
 int nbcolli_relays_pause(nbcoll_relays *r, uint64_t deadline);

@@ -5,7 +5,16 @@
 
 nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
 {
-    nbcoll_status s = nbcolli_relays_make(comm, config, out);
+    static const nbcolli_relays_kind by_engines = {0, nbcolli_relays_move, nbcolli_relays_pause,
+                                                   nbcolli_relays_are_over, nbcolli_relays_free};
+    nbcoll_relays_config own;
+    nbcoll_host host;
+    if (!comm || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status s = nbcolli_relays_copy_config(config, &own, &host);
+    if (s == NBCOLL_OK)
+        s = own.by_agents ? nbcolli_relays_make_agents(comm, &own, &host, out)
+                          : nbcolli_relays_make(comm, &own, &host, &by_engines, out);
     return s == NBCOLL_OK && nbcolli_relays_carry(*out) ? nbcolli_relays_take_calls(*out) : s;
 }
 
@@ -48,7 +57,7 @@ nbcoll_status nbcoll_relays_test(nbcoll_relays *r, uint64_t operation)
         return operation ? NBCOLL_ERR_REQUEST : nbcolli_relays_look(r);
     if (operation > r->last)
         return NBCOLL_ERR_REQUEST;
-    nbcolli_relays_move(r);
+    r->kind->move(r);
     return nbcolli_relays_outcome(r, operation);
 }
 
@@ -59,7 +68,7 @@ nbcoll_status nbcoll_relays_wait(nbcoll_relays *r, uint64_t operation, uint64_t 
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcoll_status s;
     for (uint64_t looks = 1; (s = nbcoll_relays_test(r, operation)) == NBCOLL_PENDING; looks++)
-        if (!(nbcolli_relays_carry(r) ? nbcolli_relays_rest(r, deadline, looks) : nbcolli_relays_pause(r, deadline)))
+        if (!(nbcolli_relays_carry(r) ? nbcolli_relays_rest(r, deadline, looks) : r->kind->pause(r, deadline)))
             return NBCOLL_ERR_TIMEOUT;
     return s;
 }

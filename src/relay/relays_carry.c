@@ -2,7 +2,6 @@
  * Relays that carry out calls of their communicator: they move when something that stands ready ends, told by its
  * callback, and when a call is started. */
 #include "../engine/6_progress/lock.h"
-#include "../host/sleep.h"
 #include "relays.h"
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
@@ -60,7 +59,7 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
             continue;
         nbcoll_status s = o->missing ? r->status : NBCOLL_OK;
         nbcolli_request *q = o->request;
-        o->missing = 0;
+        o->missing = o->awaited = 0;
         o->request = NULL;
         nbcolli_relays_call_ends(r, q, s);
         ended = 1;
@@ -157,7 +156,6 @@ static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, 
 
 nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
 {
-    r->context = r->comm->context;
     r->carrier.most = r->config.carries;
     r->carrier.go = nbcolli_relays_go;
     r->heeds = nbcolli_relays_place_ended;
@@ -180,12 +178,4 @@ nbcoll_status nbcolli_relays_look(nbcoll_relays *r)
     nbcoll_progress(r->context);
     nbcolli_relays_go(&r->carrier);
     return (nbcoll_status)atomic_load_explicit(&r->shown, memory_order_relaxed); /* for itself */
-}
-
-int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks)
-{
-    if (!nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX))
-        return 0;
-    nbcolli_pause(r->context, looks);
-    return 1;
 }

@@ -41,9 +41,9 @@ nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
             return NBCOLL_ERR_BUSY;
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     r->is_closing = 1;
-    while (!nbcolli_relays_are_drained(r) || (r->status != NBCOLL_OK && !nbcolli_relays_are_revoked(r)))
-        if (!nbcolli_relays_pause(r, deadline))
+    while (!r->kind->are_over(r))
+        if (!r->kind->pause(r, deadline))
             return NBCOLL_ERR_TIMEOUT;
-    nbcolli_relays_free(r);
+    r->kind->free(r);
     return NBCOLL_OK;
 }

@@ -3,10 +3,6 @@
  * its origin come to this rank; its credits go the other way. */
 #include "relays.h"
 
-#define NBCOLLI_RELAYS_MOST 1024u    /* operations, and fragments of a block */
-#define NBCOLLI_RELAYS_PLACES 32768u /* of a stream */
-#define NBCOLLI_RELAYS_FRAGMENT (1u << 30)
-
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
 
 /* By which relay a stream's fragments come to a rank, and from which one. */
@@ -38,16 +34,6 @@ static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
             p->reached[count++] = end->rank;
         }
     }
-}
-
-/* Ranks whose configurations differ do not understand each other's fragments. */
-static uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
-{
-    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries};
-    uint32_t sum = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        sum = (sum ^ all[i]) * 0x9e3779b1u;
-    return sum;
 }
 
 static nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_builder **out)
@@ -124,16 +110,6 @@ static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_pl
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
-{
-    if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
-        c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
-        c->fragment > NBCOLLI_RELAYS_FRAGMENT || c->carries > (size_t)c->fragments * c->fragment ||
-        NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES)
-        return NBCOLL_ERR_CONFIG;
-    return NBCOLL_OK;
-}
-
 static nbcoll_status nbcolli_relays_line_reserve(nbcoll_relays *r, nbcolli_relays_line *line, uint32_t places)
 {
     line->places = places;
@@ -160,13 +136,9 @@ static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
     size_t ranks = (size_t)r->ranks;
     nbcoll_status s = NBCOLL_OK;
     r->stream = nbcolli_arena_take(&r->arena, ranks, sizeof *r->stream);
-    r->operation = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *r->operation);
     r->pending = nbcolli_arena_take(&r->arena, 2 * ranks, sizeof *r->pending);
-    if (!r->stream || !r->operation || !r->pending)
+    if (!r->stream || !r->pending)
         return NBCOLL_ERR_MEMORY;
-    for (uint32_t i = 0; i < r->config.at_once; i++)
-        if (!(r->operation[i].come = nbcolli_arena_take(&r->arena, ranks, sizeof(uint32_t))))
-            return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
         s = nbcolli_relays_stream_reserve(r, &r->stream[i]);
     return s;
@@ -181,8 +153,7 @@ void nbcolli_relays_free(nbcoll_relays *r)
         nbcoll_schedule_free(s->fragments.schedule);
         nbcoll_schedule_free(s->credits.schedule);
     }
-    nbcolli_arena arena = r->arena;
-    nbcolli_arena_close(&arena);
+    nbcolli_relays_discard(r);
 }
 
 static nbcoll_status nbcolli_relays_line_begin(nbcoll_relays *r, nbcolli_relays_line *line)
@@ -208,28 +179,14 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r)
     return nbcolli_relays_line_at(r, 0)->opened;
 }
 
-nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
+nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                  const nbcolli_relays_kind *kind, nbcoll_relays **out)
 {
-    nbcoll_relays made = {.config = NBCOLL_RELAYS_DEFAULTS, .arena.host.size = sizeof made.arena.host};
-    if (!comm || !out)
-        return NBCOLL_ERR_NULL;
-    if (config && nbcolli_copy_tagged(&made.config, config, sizeof made.config) != NBCOLL_OK)
-        return NBCOLL_ERR_CONFIG;
-    if (made.config.host && nbcolli_copy_tagged(&made.arena.host, made.config.host, sizeof made.arena.host))
-        return NBCOLL_ERR_CONFIG;
-    nbcoll_status s = nbcolli_relays_check(&made.config);
+    nbcolli_relays_plan plan = {.arena.host = *host};
+    nbcoll_relays *r;
+    nbcoll_status s = nbcolli_relays_new(comm, config, host, kind, &r);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_relays *r = nbcolli_arena_take(&made.arena, 1, sizeof *r);
-    if (!r)
-        return NBCOLL_ERR_MEMORY;
-    *r = made;
-    r->comm = comm;
-    r->rank = nbcoll_comm_rank(comm);
-    r->ranks = nbcoll_comm_size(comm);
-    r->batch = r->config.at_once * r->config.fragments;
-    r->status = NBCOLL_PENDING;
-    nbcolli_relays_plan plan = {.arena.host = r->arena.host};
     s = nbcolli_relays_reserve(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_plan_all(r, &plan);

@@ -37,31 +37,7 @@ static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place
     return s == NBCOLL_OK || r->is_closing;
 }
 
-/* ---- fragments ------------------------------------------------------------------------------------------------- */
-
-/* One more fragment of that rank's block has been copied. */
-static void nbcolli_relays_count(nbcolli_relays_operation *o, int rank)
-{
-    if (++o->come[rank] == o->need)
-        o->missing--;
-}
-
 /* ---- what has come --------------------------------------------------------------------------------------------- */
-
-/* Of an operation that this rank has started. */
-static void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f)
-{
-    nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, f->operation);
-    if (o->number != f->operation || !nbcolli_relays_contributes(o, origin) || o->bytes != f->bytes ||
-        o->come[origin] == o->need) {
-        r->status = NBCOLL_ERR_MISMATCH;
-        return;
-    }
-    char *block = o->recv + (o->root < 0 ? (size_t)origin * o->bytes : 0);
-    if (f->length)
-        memcpy(block + f->offset, f + 1, f->length);
-    nbcolli_relays_count(o, origin);
-}
 
 /* In order, until one has not come, or is of an operation that this rank has not started. */
 static void nbcolli_relays_drain(nbcoll_relays *r, int origin)
@@ -121,15 +97,13 @@ static void nbcolli_relays_send(nbcoll_relays *r, nbcolli_relays_place *at, nbco
 
 static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation *o)
 {
-    while (o->come[r->rank] < o->need) {
+    while (!nbcolli_relays_has_all(r, o, r->rank)) {
         nbcolli_relays_place *at = nbcolli_relays_room(r);
-        size_t offset = (size_t)o->come[r->rank] * r->config.fragment, rest = o->bytes - offset;
-        size_t length = rest < r->config.fragment ? rest : r->config.fragment;
+        nbcolli_relays_fragment f = nbcolli_relays_next(r, o, r->rank);
         if (!at)
             return 0;
-        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){o->number, o->bytes, offset, length},
-                            o->send ? o->send + offset : NULL);
-        nbcolli_relays_count(o, r->rank);
+        nbcolli_relays_send(r, at, f, o->send ? o->send + f.offset : NULL);
+        nbcolli_relays_count(r, o, r->rank);
     }
     return 1;
 }
@@ -161,33 +135,6 @@ void nbcolli_relays_move(nbcoll_relays *r)
             nbcolli_relays_drain(r, i);
         nbcolli_relays_give(r, &r->stream[i]);
     }
-}
-
-nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
-                                             uint64_t *operation)
-{
-    nbcolli_relays_operation *at = nbcolli_relays_operation_at(r, r->last + 1);
-    if (r->status == NBCOLL_PENDING || (r->status == NBCOLL_OK && r->is_closing))
-        return NBCOLL_ERR_BUSY;
-    if (r->status != NBCOLL_OK)
-        return r->status;
-    if (o.bytes > (size_t)r->config.fragments * r->config.fragment)
-        return NBCOLL_ERR_COUNT;
-    if (at->missing)
-        return NBCOLL_ERR_BUSY;
-    size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
-    if (own && o.bytes)
-        memcpy(o.recv + mine, own, o.bytes);
-    o.send = o.bytes ? o.recv + mine : NULL;
-    o.number = ++r->last;
-    o.need = o.bytes ? (uint32_t)((o.bytes + r->config.fragment - 1) / r->config.fragment) : 1;
-    o.missing = o.root < 0 ? (uint32_t)r->ranks : 1;
-    o.come = at->come;
-    memset(o.come, 0, (size_t)r->ranks * sizeof *o.come);
-    *at = o;
-    nbcolli_relays_move(r);
-    *operation = o.number;
-    return NBCOLL_OK;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
@@ -227,6 +174,11 @@ int nbcolli_relays_are_revoked(nbcoll_relays *r)
     }
     r->is_revoked = 1;
     return are_over;
+}
+
+int nbcolli_relays_are_over(nbcoll_relays *r)
+{
+    return nbcolli_relays_are_drained(r) && (r->status == NBCOLL_OK || nbcolli_relays_are_revoked(r));
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */

@@ -1168,7 +1168,7 @@ OFFSET(nbcoll_relay_play, operations, 24);
 OFFSET(nbcoll_relay_play, started, 32);
 OFFSET(nbcoll_relay_play, seed, 40);
 
-SIZE(nbcoll_relays_config, 48);
+SIZE(nbcoll_relays_config, 64);
 OFFSET(nbcoll_relays_config, size, 0);
 OFFSET(nbcoll_relays_config, host, 8);
 OFFSET(nbcoll_relays_config, wiring, 16);
@@ -1177,6 +1177,8 @@ OFFSET(nbcoll_relays_config, at_once, 24);
 OFFSET(nbcoll_relays_config, fragments, 28);
 OFFSET(nbcoll_relays_config, fragment, 32);
 OFFSET(nbcoll_relays_config, carries, 40);
+OFFSET(nbcoll_relays_config, agent, 48);
+OFFSET(nbcoll_relays_config, by_agents, 56);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays of a node: their memory, and their queue pairs. */
+#include "node_relays_run.h"
+
+#include "../host/host.h"
+
+/* ---- made ------------------------------------------------------------------------------------------------------ */
+
+static nbcoll_status nbcolli_node_relays_take_lines(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
+{
+    for (uint32_t i = 0; i < c->relays; i++) {
+        s->ins += c->relay[i].sources;
+        s->outs += c->relay[i].destinations;
+    }
+    s->relays = c->relays;
+    s->relay = nbcolli_arena_take(&s->arena, s->relays, sizeof *s->relay);
+    s->in = nbcolli_arena_take(&s->arena, s->ins, sizeof *s->in);
+    s->out = nbcolli_arena_take(&s->arena, s->outs, sizeof *s->out);
+    s->came_by = nbcolli_arena_take(&s->arena, s->store.shape.received, sizeof *s->came_by);
+    s->taken = nbcolli_arena_take(&s->arena, s->store.shape.readers, sizeof *s->taken);
+    return s->relay && s->in && s->out && s->came_by && s->taken ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* Each relay has its buffers one after the other; all that may wait for a connection finds room in its line. */
+static nbcoll_status nbcolli_node_relays_lay_out(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
+{
+    uint32_t in = 0, out = 0, buffer = 0;
+    for (uint32_t i = 0; i < c->relays; i++) {
+        const nbcolli_node_relays_relay *from = &c->relay[i];
+        nbcolli_node_relays_instance *r = &s->relay[i];
+        *r = (nbcolli_node_relays_instance){.in = &s->in[in], .ins = from->sources, .first = buffer};
+        r->out = &s->out[out];
+        r->outs = from->destinations;
+        for (uint32_t k = 0; k < from->sources; k++) {
+            s->in[in++] = (nbcolli_node_relays_in){.end = from->source[k], .relay = r};
+            r->buffers += from->source[k].credits;
+        }
+        buffer += r->buffers;
+        uint32_t room = i ? r->buffers : s->store.shape.readers * s->store.shape.own;
+        for (uint32_t k = 0; k < from->destinations; k++) {
+            nbcolli_node_relays_out *o = &s->out[out++];
+            *o = (nbcolli_node_relays_out){
+                .end = from->destination[k], .credits = from->destination[k].credits, .room = room};
+            if (!(o->line = nbcolli_arena_take(&s->arena, room, sizeof *o->line)))
+                return NBCOLL_ERR_MEMORY;
+        }
+    }
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
+                                       nbcolli_node_relays **out)
+{
+    nbcolli_arena arena = {.host = *config->host};
+    if (agent->attached || !agent->call.open_shared || !agent->call.post_shared || !agent->call.take ||
+        !agent->call.close_shared)
+        return NBCOLL_ERR_UNSUPPORTED;
+    nbcolli_node_relays *s = nbcolli_arena_take(&arena, 1, sizeof *s);
+    if (!s)
+        return NBCOLL_ERR_MEMORY;
+    *s = (nbcolli_node_relays){
+        .arena = arena, .agent = agent, .store = config->store, .memory = config->memory, .bytes = config->bytes};
+    nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
+    if (status == NBCOLL_OK)
+        status = nbcolli_node_relays_lay_out(s, config);
+    if (status == NBCOLL_OK)
+        *out = s;
+    else
+        nbcolli_node_relays_free(s);
+    return status;
+}
+
+void nbcolli_node_relays_free(nbcolli_node_relays *s)
+{
+    if (!s)
+        return;
+    nbcolli_arena arena = s->arena;
+    nbcolli_arena_close(&arena);
+}
+
+void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set)
+{
+    nbcoll_agent *a = s->agent;
+    s->first_number = (NBCOLLI_NODE_RELAYS_SETS + set % NBCOLLI_NODE_RELAYS_SETS) * NBCOLLI_NODE_RELAYS_NUMBERS;
+    s->next = atomic_load_explicit(&a->begun, memory_order_relaxed); /* compared below */
+    /* release: the agent sees all of it */
+    while (!atomic_compare_exchange_weak_explicit(&a->begun, &s->next, s, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+/* ---- queue pairs ----------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_instance *r,
+                                            uint32_t buffer)
+{
+    const nbcoll_posting p = {.kind = NBCOLL_POSTING_RECEIVE,
+                              .memory = nbcolli_node_store_message(&s->store, buffer),
+                              .bytes = s->store.shape.bytes,
+                              .local = s->is_registered ? &s->registered : NULL};
+    return s->agent->call.post_shared(s->agent->ep, r->shared, &p);
+}
+
+nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair, nbcoll_posting_kind kind)
+{
+    const nbcoll_posting p = {.kind = kind};
+    return s->agent->call.post(s->agent->ep, pair, &p);
+}
+
+static nbcoll_status nbcolli_node_relays_open_in(nbcolli_node_relays *s, nbcolli_node_relays_in *in)
+{
+    const nbcoll_queue_config config = {.size = sizeof config,
+                                        .peer = in->end.peer,
+                                        .number = s->first_number + in->end.number,
+                                        .depth = in->end.credits,
+                                        .received = in->relay->arrived,
+                                        .shared = in->relay->shared};
+    return s->agent->call.open_queue(s->agent->ep, &config, &in->pair);
+}
+
+/* The receives are there before the first message can come. */
+static nbcoll_status nbcolli_node_relays_open_relay(nbcolli_node_relays *s, nbcolli_node_relays_instance *r)
+{
+    const nbcoll_offload *call = &s->agent->call;
+    nbcoll_endpoint *ep = s->agent->ep;
+    if (!r->ins)
+        return NBCOLL_OK;
+    nbcoll_status status = call->open_cq(ep, r->buffers, &r->arrived);
+    if (status == NBCOLL_OK)
+        status = call->open_shared(ep, r->buffers, r->arrived, &r->shared);
+    for (uint32_t i = 0; i < r->buffers && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_post_free(s, r, r->first + i);
+    for (uint32_t i = 0; i < r->ins && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_open_in(s, &r->in[i]);
+    return status;
+}
+
+static nbcoll_status nbcolli_node_relays_open_out(nbcolli_node_relays *s, nbcolli_node_relays_out *o)
+{
+    const nbcoll_offload *call = &s->agent->call;
+    nbcoll_endpoint *ep = s->agent->ep;
+    nbcoll_queue_config config = {
+        .size = sizeof config, .peer = o->end.peer, .number = s->first_number + o->end.number, .depth = o->end.credits};
+    nbcoll_status status = call->open_cq(ep, config.depth, &o->sent);
+    if (status == NBCOLL_OK)
+        status = call->open_cq(ep, config.depth, &o->returned);
+    config.sent = o->sent;
+    config.received = o->returned;
+    if (status == NBCOLL_OK)
+        status = call->open_queue(ep, &config, &o->pair);
+    for (uint32_t i = 0; i < o->end.credits && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_post_credit(s, o->pair, NBCOLL_POSTING_RECEIVE);
+    return status;
+}
+
+nbcoll_status nbcolli_node_relays_open_pairs(nbcolli_node_relays *s)
+{
+    const nbcoll_bulk *memory = s->agent->memory;
+    nbcoll_status status = NBCOLL_OK;
+    if (memory)
+        status = memory->register_memory(s->agent->ep, -1, s->memory, s->bytes, NBCOLL_LOCAL_END, &s->registered);
+    s->is_registered = memory && status == NBCOLL_OK;
+    for (uint32_t i = 0; i < s->relays && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_open_relay(s, &s->relay[i]);
+    for (uint32_t i = 0; i < s->outs && status == NBCOLL_OK; i++)
+        status = nbcolli_node_relays_open_out(s, &s->out[i]);
+    return status;
+}
+
+void nbcolli_node_relays_close_pairs(nbcolli_node_relays *s)
+{
+    const nbcoll_offload *call = &s->agent->call;
+    const nbcoll_bulk *memory = s->agent->memory;
+    nbcoll_endpoint *ep = s->agent->ep;
+    for (uint32_t i = 0; i < s->ins; i++)
+        if (s->in[i].pair)
+            call->close(ep, s->in[i].pair, NULL);
+    for (uint32_t i = 0; i < s->outs; i++) {
+        nbcolli_node_relays_out *o = &s->out[i];
+        if (o->pair)
+            call->close(ep, o->pair, NULL);
+        if (o->sent)
+            call->close(ep, NULL, o->sent);
+        if (o->returned)
+            call->close(ep, NULL, o->returned);
+    }
+    for (uint32_t i = 0; i < s->relays; i++) {
+        nbcolli_node_relays_instance *r = &s->relay[i];
+        if (r->shared)
+            call->close_shared(ep, r->shared);
+        if (r->arrived)
+            call->close(ep, NULL, r->arrived);
+    }
+    if (s->is_registered && memory->deregister_memory)
+        memory->deregister_memory(ep, &s->registered);
+}

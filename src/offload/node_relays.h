@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays of a node: what an agent does for a node whether or not its ranks have started anything. Each relay has shared
+ * receives; a message that comes there lies in the node's store, is shown to the node's ranks, and is sent on by all of
+ * the relay's connections, as each has a credit. What a rank hands over goes out by relay 0. When nobody needs a buffer
+ * any more it is posted again, and its credit goes back by the connection by which the message came: a message of no
+ * bytes. Nothing is looked at in any message. */
+#ifndef NBCOLLI_OFFLOAD_NODE_RELAYS_H
+#define NBCOLLI_OFFLOAD_NODE_RELAYS_H
+
+#include "nbcoll/offload.h"
+#include "nbcoll/transport.h"
+#include "node_store.h"
+
+/* One end of a connection. */
+typedef struct nbcolli_node_relays_end {
+    int peer;         /* on the agent's endpoint */
+    uint32_t number;  /* among the connections between both, the same at both ends: below NBCOLLI_NODE_RELAYS_NUMBERS */
+    uint32_t credits; /* messages that may be there, or on their way, at a time */
+} nbcolli_node_relays_end;
+
+#define NBCOLLI_NODE_RELAYS_NUMBERS 2048u
+#define NBCOLLI_NODE_RELAYS_SETS (1u << 20)
+
+typedef struct nbcolli_node_relays_relay {
+    uint32_t sources, destinations;
+    const nbcolli_node_relays_end *source, *destination;
+} nbcolli_node_relays_relay;
+
+typedef struct nbcolli_node_relays_config {
+    const nbcoll_host *host; /* for memory; copied */
+    uint32_t relays;
+    const nbcolli_node_relays_relay *relay; /* read during the call; relay 0 has no sources */
+    nbcolli_node_store store;               /* as much is received there as the credits of all sources are */
+    void *memory;                           /* of the store: */
+    size_t bytes;
+} nbcolli_node_relays_config;
+
+typedef struct nbcolli_node_relays nbcolli_node_relays;
+
+/* Takes all memory of theirs. ERR_UNSUPPORTED: the agent cannot have such (it is another process, or the transport has
+ * no shared receives); ERR_MEMORY. */
+nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
+                                       nbcolli_node_relays **out);
+
+/* Hands them to the agent, which opens their queue pairs, tells by the store's state that it has, and closes them when
+ * the store is to end, has broken, or the agent is cancelled or closed. `set`: all agents that are joined name the same
+ * one; below NBCOLLI_NODE_RELAYS_SETS. */
+void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set);
+
+/* They were not begun, or the store's state is OVER. Null is accepted. */
+void nbcolli_node_relays_free(nbcolli_node_relays *s);
+
+/* The agent: moves all that it has. 1: something was done. */
+int nbcolli_node_relays_all_move(nbcoll_agent *agent);
+
+/* Ends all that it has: from the return on nothing of theirs is touched. */
+void nbcolli_node_relays_all_end(nbcoll_agent *agent, nbcoll_status status);
+
+#endif

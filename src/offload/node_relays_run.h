@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays of a node: what their two files share. */
+#ifndef NBCOLLI_OFFLOAD_NODE_RELAYS_RUN_H
+#define NBCOLLI_OFFLOAD_NODE_RELAYS_RUN_H
+
+#include "agent.h"
+#include "node_relays.h"
+
+struct nbcolli_node_relays_instance;
+
+typedef struct nbcolli_node_relays_in {
+    nbcolli_node_relays_end end;
+    nbcoll_queue_pair *pair;
+    const struct nbcolli_node_relays_instance *relay;
+} nbcolli_node_relays_in;
+
+typedef struct nbcolli_node_relays_out {
+    nbcolli_node_relays_end end;
+    nbcoll_queue_pair *pair;
+    nbcoll_completion_queue *sent, *returned; /* messages; credits */
+    uint32_t credits;                         /* that it has */
+    uint32_t room;
+    uint32_t *line;                /* [room] buffers, in order: number n at n modulo `room` */
+    uint64_t queued, posted, done; /* of them */
+} nbcolli_node_relays_out;
+
+typedef struct nbcolli_node_relays_instance {
+    nbcolli_node_relays_in *in;
+    nbcolli_node_relays_out *out;
+    uint32_t ins, outs;
+    nbcoll_completion_queue *arrived;
+    nbcoll_shared_receives *shared;
+    uint32_t first, buffers; /* of the store, for what comes */
+} nbcolli_node_relays_instance;
+
+struct nbcolli_node_relays {
+    struct nbcolli_node_relays *next; /* begun before; then the agent's next */
+    nbcolli_arena arena;              /* all of it lies there */
+    nbcoll_agent *agent;
+    nbcolli_node_store store;
+    void *memory;
+    size_t bytes;
+    uint32_t first_number; /* of the queue pairs, with each peer */
+    nbcoll_registration registered;
+    int is_registered;
+    uint32_t relays, ins, outs;
+    nbcolli_node_relays_instance *relay; /* [relays] */
+    nbcolli_node_relays_in *in;          /* [ins], relay by relay, as are */
+    nbcolli_node_relays_out *out;        /* [outs] */
+    uint32_t *came_by;                   /* [received]: the connection of each buffer's message */
+    uint64_t *taken;                     /* [readers]: of what they have handed over */
+};
+
+/* node_relays.c */
+nbcoll_status nbcolli_node_relays_open_pairs(nbcolli_node_relays *s);
+void nbcolli_node_relays_close_pairs(nbcolli_node_relays *s);
+/* A buffer is there for what comes to that relay. */
+nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcolli_node_relays_instance *r,
+                                            uint32_t buffer);
+/* One credit, or the receive for one. */
+nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair,
+                                              nbcoll_posting_kind kind);
+
+#endif

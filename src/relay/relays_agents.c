@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays that agents move, from their making to their end. */
+#include "../host/sleep.h"
+#include "relays_agents.h"
+
+static int nbcolli_relays_agents_pause(nbcoll_relays *r, uint64_t deadline)
+{
+    return nbcolli_relays_rest(r, deadline, ++r->agents->looks);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* The leader stays until its agent has closed its queue pairs. */
+static void nbcolli_relays_leave(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    if (a->has_left || !a->store.head)
+        return;
+    a->has_left = 1;
+    if (r->status != NBCOLL_OK)
+        nbcolli_node_store_break(&a->store, r->status);
+    if (!nbcolli_relays_leads(r))
+        atomic_fetch_sub_explicit(&a->store.head->users, 1, memory_order_release); /* nothing of it is touched here */
+}
+
+/* Have all ranks come so far? Of broken relays nobody waits for another one: whoever closes them first revokes the
+ * barrier. */
+static int nbcolli_relays_all_close(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    if (a->is_closed || !a->closing.at)
+        return 1;
+    nbcoll_status s = a->is_closing ? NBCOLL_OK : nbcoll_start(&a->closing);
+    if (s == NBCOLL_ERR_MEMORY)
+        return 0;
+    a->is_closing = 1;
+    if (s == NBCOLL_OK && r->status != NBCOLL_OK)
+        nbcoll_cancel(a->closing);
+    if (s == NBCOLL_OK)
+        s = nbcoll_test(&a->closing);
+    a->is_closed = s != NBCOLL_PENDING;
+    return a->is_closed;
+}
+
+static int nbcolli_relays_agents_are_over(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    nbcoll_progress(r->context);
+    nbcolli_relays_leave(r);
+    if (!nbcolli_relays_all_close(r))
+        return 0;
+    if (!a->is_begun)
+        return 1;
+    atomic_store_explicit(&a->store.head->is_ending, 1, memory_order_release); /* after all that was done here */
+    /* acquire: the agent has touched it for the last time */
+    return atomic_load_explicit(&a->store.head->state, memory_order_acquire) == NBCOLLI_NODE_STORE_OVER;
+}
+
+static void nbcolli_relays_agents_free(nbcoll_relays *r)
+{
+    nbcoll_comm_free(r->agents->comm);
+    nbcolli_relays_lead_no_more(r);
+    nbcolli_relays_discard(r);
+}
+
+/* ---- made ------------------------------------------------------------------------------------------------------ */
+
+/* What a rank needs of its own. */
+static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
+{
+    const nbcoll_nodes *nodes = nbcoll_comm_nodes(r->comm);
+    int node = nbcoll_node_of(nodes, r->rank);
+    nbcolli_relays_agents *a = nbcolli_arena_take(&r->arena, 1, sizeof *a);
+    if (!a)
+        return NBCOLL_ERR_MEMORY;
+    r->agents = a;
+    a->leader = nbcoll_node_rank(nodes, node, 0);
+    a->reader = (uint32_t)nbcoll_node_place(nodes, r->rank);
+    a->shape.readers = (uint32_t)nbcoll_node_size(nodes, node);
+    a->shape.own = 2 * r->batch;
+    a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
+    a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
+    a->mine.fingerprint = nbcolli_relays_fingerprint(&r->config);
+    a->said = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof *a->said);
+    a->later = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *a->later);
+    a->after = nbcolli_arena_take(&r->arena, (size_t)a->shape.own * (size_t)r->ranks, sizeof *a->after);
+    r->sending = 1;
+    return a->said && a->later && a->after ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+}
+
+/* Whatever a leader lacks it says to all, once they have a communicator. */
+nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                         nbcoll_relays **out)
+{
+    static const nbcolli_relays_kind kind = {1, nbcolli_relays_store_move, nbcolli_relays_agents_pause,
+                                             nbcolli_relays_agents_are_over, nbcolli_relays_agents_free};
+    nbcoll_comm_config own = NBCOLL_COMM_DEFAULTS;
+    nbcoll_relays *r;
+    nbcoll_status s = nbcolli_relays_new(comm, config, host, &kind, &r);
+    if (s != NBCOLL_OK)
+        return s;
+    own.slots = own.schedules = 2;
+    own.cells = 1;
+    s = nbcolli_relays_agents_reserve(r);
+    if (s != NBCOLL_OK) {
+        nbcolli_relays_discard(r);
+        return s;
+    }
+    if (nbcolli_relays_leads(r))
+        r->agents->mine.status = nbcolli_relays_lead(r);
+    s = nbcoll_comm_idup_with(comm, &own, &r->agents->comm, &r->agents->opening);
+    if (s == NBCOLL_OK)
+        *out = r;
+    else
+        nbcolli_relays_agents_free(r);
+    return s;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays that agents move: what a rank knows of its node's store. */
+#ifndef NBCOLLI_RELAY_RELAYS_AGENTS_H
+#define NBCOLLI_RELAY_RELAYS_AGENTS_H
+
+#include "../offload/node_relays.h"
+#include "relays.h"
+
+/* A fragment as agents pass it on: all of it, and the bytes behind it, is one message. */
+typedef struct nbcolli_relays_letter {
+    uint32_t origin, fingerprint;
+    nbcolli_relays_fragment fragment;
+} nbcolli_relays_letter;
+
+/* What each rank says at the opening. */
+typedef struct nbcolli_relays_said {
+    uint64_t at; /* a leader's: where the node's store is, in memory that the node shares */
+    uint32_t status, fingerprint;
+} nbcolli_relays_said;
+
+typedef enum nbcolli_relays_stage {
+    NBCOLLI_RELAYS_DUPLICATES, /* the communicator */
+    NBCOLLI_RELAYS_PREPARES,   /* the barrier of the closing; the leader hands its relays over */
+    NBCOLLI_RELAYS_AWAITS,     /* the leader: its agent has opened its queue pairs */
+    NBCOLLI_RELAYS_SAYS,       /* all say how they are */
+    NBCOLLI_RELAYS_HEARS
+} nbcolli_relays_stage;
+
+/* Fragments of an operation that this rank has not started, in their order: 1 + the first and the last one; 0: none. */
+typedef struct nbcolli_relays_later {
+    uint32_t first, last;
+} nbcolli_relays_later;
+
+typedef struct nbcolli_relays_agents {
+    int leader; /* rank */
+    nbcolli_relays_stage stage;
+    nbcoll_comm *comm; /* their own */
+    nbcoll_request opening, saying, closing;
+    nbcolli_relays_said mine, *said; /* [ranks] */
+    int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */
+    int has_left;                    /* the store */
+    uint64_t looks;
+
+    /* The leader's. */
+    nbcolli_node_relays *standing;
+    int is_begun, is_reserved; /* handed to the agent; the store is shared memory */
+
+    nbcolli_node_store_shape shape;
+    nbcolli_node_store store; /* head null: it is not known yet */
+    uint32_t reader;
+    uint64_t read, handed, caught_up; /* arrivals; own buffers; operations whose earlier fragments are taken out */
+    nbcolli_relays_later *later;      /* [F] by operation, modulo F */
+    uint32_t *after;                  /* [buffers] 1 + the next one of the same operation, or 0 */
+} nbcolli_relays_agents;
+
+static inline int nbcolli_relays_leads(const nbcoll_relays *r)
+{
+    return r->agents->leader == r->rank;
+}
+
+/* relays_store.c: as relays move. */
+void nbcolli_relays_store_move(nbcoll_relays *r);
+
+/* relays_begin.c: goes on with the opening. */
+void nbcolli_relays_agents_open_on(nbcoll_relays *r);
+
+/* relays_lead.c: the leader takes the store, and what its agent needs; gives it back. */
+nbcoll_status nbcolli_relays_lead(nbcoll_relays *r);
+void nbcolli_relays_lead_no_more(nbcoll_relays *r);
+
+#endif

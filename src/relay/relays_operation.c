@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Operations over relays, whoever moves these: which have been started, and what of their blocks has come. */
+#include "../engine/6_progress/lock.h"
+#include "../host/sleep.h"
+#include "relays.h"
+
+#define NBCOLLI_RELAYS_MOST 1024u    /* operations, and fragments of a block */
+#define NBCOLLI_RELAYS_PLACES 32768u /* of a stream */
+#define NBCOLLI_RELAYS_FRAGMENT (1u << 30)
+
+/* ---- made ------------------------------------------------------------------------------------------------------ */
+
+static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
+{
+    if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
+        c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
+        c->fragment > NBCOLLI_RELAYS_FRAGMENT || c->carries > (size_t)c->fragments * c->fragment ||
+        NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES || c->by_agents > 1)
+        return NBCOLL_ERR_CONFIG;
+    return c->by_agents && c->carries ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
+}
+
+uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
+{
+    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries};
+    uint32_t sum = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sum = (sum ^ all[i]) * 0x9e3779b1u;
+    return sum;
+}
+
+nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host)
+{
+    *to = (nbcoll_relays_config)NBCOLL_RELAYS_DEFAULTS;
+    *host = (nbcoll_host){.size = sizeof *host};
+    if (from && nbcolli_copy_tagged(to, from, sizeof *to) != NBCOLL_OK)
+        return NBCOLL_ERR_CONFIG;
+    if (to->host && nbcolli_copy_tagged(host, to->host, sizeof *host))
+        return NBCOLL_ERR_CONFIG;
+    return nbcolli_relays_check(to);
+}
+
+/* The operations themselves. */
+static nbcoll_status nbcolli_relays_reserve_operations(nbcoll_relays *r)
+{
+    r->operation = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *r->operation);
+    if (!r->operation)
+        return NBCOLL_ERR_MEMORY;
+    for (uint32_t i = 0; i < r->config.at_once; i++)
+        if (!(r->operation[i].come = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof(uint32_t))))
+            return NBCOLL_ERR_MEMORY;
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
+                                 const nbcolli_relays_kind *kind, nbcoll_relays **out)
+{
+    nbcolli_arena arena = {.host = *host};
+    nbcoll_relays *r = nbcolli_arena_take(&arena, 1, sizeof *r);
+    if (!r)
+        return NBCOLL_ERR_MEMORY;
+    r->config = *config;
+    r->arena = arena;
+    r->kind = kind;
+    r->comm = comm;
+    r->context = comm->context;
+    r->rank = nbcoll_comm_rank(comm);
+    r->ranks = nbcoll_comm_size(comm);
+    r->batch = r->config.at_once * r->config.fragments;
+    r->status = NBCOLL_PENDING;
+    nbcoll_status s = nbcolli_relays_reserve_operations(r);
+    if (s == NBCOLL_OK)
+        *out = r;
+    else
+        nbcolli_relays_discard(r);
+    return s;
+}
+
+void nbcolli_relays_discard(nbcoll_relays *r)
+{
+    nbcolli_arena arena = r->arena;
+    nbcolli_arena_close(&arena);
+}
+
+/* ---- what comes ------------------------------------------------------------------------------------------------ */
+
+/* Fragments by which that rank's block comes, or by which it says that it has started the operation. */
+static uint32_t nbcolli_relays_need(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
+{
+    return nbcolli_relays_contributes(o, rank) ? o->need : r->kind->marks;
+}
+
+void nbcolli_relays_count(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank)
+{
+    if (++o->come[rank] < nbcolli_relays_need(r, o, rank))
+        return;
+    o->awaited--;
+    o->missing -= (uint32_t)nbcolli_relays_contributes(o, rank);
+}
+
+nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
+{
+    size_t offset = (size_t)o->come[rank] * r->config.fragment;
+    size_t rest = nbcolli_relays_contributes(o, rank) ? o->bytes - offset : 0;
+    size_t length = rest < r->config.fragment ? rest : r->config.fragment;
+    return (nbcolli_relays_fragment){o->number, o->bytes, offset, length};
+}
+
+int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
+{
+    return o->come[rank] == nbcolli_relays_need(r, o, rank);
+}
+
+void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f)
+{
+    nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, f->operation);
+    if (o->number != f->operation || o->bytes != f->bytes || nbcolli_relays_has_all(r, o, origin)) {
+        r->status = NBCOLL_ERR_MISMATCH;
+        return;
+    }
+    nbcolli_relays_fragment next = nbcolli_relays_next(r, o, origin);
+    if (next.offset != f->offset || next.length != f->length) {
+        r->status = NBCOLL_ERR_MISMATCH;
+        return;
+    }
+    char *block = o->recv + (o->root < 0 ? (size_t)origin * o->bytes : 0);
+    if (f->length)
+        memcpy(block + f->offset, f + 1, f->length);
+    nbcolli_relays_count(r, o, origin);
+}
+
+/* ---- started --------------------------------------------------------------------------------------------------- */
+
+nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
+                                             uint64_t *operation)
+{
+    nbcolli_relays_operation *at = nbcolli_relays_operation_at(r, r->last + 1);
+    if (r->status == NBCOLL_PENDING || (r->status == NBCOLL_OK && r->is_closing))
+        return NBCOLL_ERR_BUSY;
+    if (r->status != NBCOLL_OK)
+        return r->status;
+    if (o.bytes > (size_t)r->config.fragments * r->config.fragment)
+        return NBCOLL_ERR_COUNT;
+    if (at->awaited)
+        return NBCOLL_ERR_BUSY;
+    size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
+    if (own && o.bytes)
+        memcpy(o.recv + mine, own, o.bytes);
+    o.send = o.bytes ? o.recv + mine : NULL;
+    o.number = ++r->last;
+    o.need = o.bytes ? (uint32_t)((o.bytes + r->config.fragment - 1) / r->config.fragment) : 1;
+    o.missing = o.root < 0 ? (uint32_t)r->ranks : 1;
+    o.awaited = r->kind->marks ? (uint32_t)r->ranks : o.missing;
+    o.come = at->come;
+    memset(o.come, 0, (size_t)r->ranks * sizeof *o.come);
+    *at = o;
+    r->kind->move(r);
+    *operation = o.number;
+    return NBCOLL_OK;
+}
+
+int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks)
+{
+    if (!nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX))
+        return 0;
+    nbcolli_pause(r->context, looks);
+    return 1;
+}

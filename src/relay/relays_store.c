@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A rank at its node's store: it copies what has arrived, remembers what is of operations that it has not started, and
+ * hands over what it contributes. */
+#include "../engine/6_progress/lock.h"
+#include "relays_agents.h"
+
+/* ---- what has arrived ------------------------------------------------------------------------------------------ */
+
+static void nbcolli_relays_copy_out(nbcoll_relays *r, uint32_t buffer)
+{
+    const nbcolli_relays_letter *letter = nbcolli_node_store_message(&r->agents->store, buffer);
+    nbcolli_relays_take(r, (int)letter->origin, &letter->fragment);
+    nbcolli_node_store_release(&r->agents->store, buffer);
+}
+
+static void nbcolli_relays_remember(nbcoll_relays *r, uint64_t operation, uint32_t buffer)
+{
+    nbcolli_relays_agents *a = r->agents;
+    nbcolli_relays_later *later = &a->later[operation % r->config.at_once];
+    a->after[buffer] = 0;
+    if (later->first)
+        a->after[later->last - 1] = buffer + 1;
+    else
+        later->first = buffer + 1;
+    later->last = buffer + 1;
+}
+
+/* By the window nobody is more than F operations ahead. */
+static void nbcolli_relays_note(nbcoll_relays *r, uint32_t buffer)
+{
+    nbcolli_relays_agents *a = r->agents;
+    const nbcolli_relays_letter *letter = nbcolli_node_store_message(&a->store, buffer);
+    uint64_t operation = letter->fragment.operation;
+    if (buffer >= a->shape.received && (buffer - a->shape.received) / a->shape.own == a->reader)
+        nbcolli_node_store_release(&a->store, buffer); /* its own */
+    else if (letter->fingerprint != a->mine.fingerprint || letter->origin >= (uint32_t)r->ranks ||
+             operation > r->last + r->config.at_once)
+        r->status = NBCOLL_ERR_MISMATCH;
+    else if (operation <= r->last)
+        nbcolli_relays_copy_out(r, buffer);
+    else
+        nbcolli_relays_remember(r, operation, buffer);
+}
+
+/* What came before the rank started its operation is taken out first: of each origin, fragments stay in order. */
+static void nbcolli_relays_catch_up(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    while (a->caught_up < r->last) {
+        nbcolli_relays_later *later = &a->later[++a->caught_up % r->config.at_once];
+        for (uint32_t i = later->first, next; i && r->status == NBCOLL_OK; i = next) {
+            next = a->after[i - 1];
+            nbcolli_relays_copy_out(r, i - 1);
+        }
+        *later = (nbcolli_relays_later){0, 0};
+    }
+}
+
+static void nbcolli_relays_read(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    nbcolli_relays_catch_up(r);
+    for (uint64_t arrived = nbcolli_node_store_arrived(&a->store); a->read < arrived && r->status == NBCOLL_OK;
+         a->read++)
+        nbcolli_relays_note(r, nbcolli_node_store_arrival(&a->store, a->read));
+}
+
+/* ---- the own block --------------------------------------------------------------------------------------------- */
+
+static int nbcolli_relays_hand_block(nbcoll_relays *r, nbcolli_relays_operation *o)
+{
+    nbcolli_relays_agents *a = r->agents;
+    while (!nbcolli_relays_has_all(r, o, r->rank)) {
+        if (!nbcolli_node_store_has_room(&a->store, a->reader, a->handed))
+            return 0;
+        nbcolli_relays_letter *letter =
+            nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
+        letter->origin = (uint32_t)r->rank;
+        letter->fingerprint = a->mine.fingerprint;
+        letter->fragment = nbcolli_relays_next(r, o, r->rank);
+        if (letter->fragment.length)
+            memcpy(letter + 1, o->send + letter->fragment.offset, letter->fragment.length);
+        nbcolli_node_store_hand(&a->store, a->reader, a->handed++);
+        nbcolli_relays_count(r, o, r->rank);
+    }
+    return 1;
+}
+
+static void nbcolli_relays_hand(nbcoll_relays *r)
+{
+    while (r->sending <= r->last && nbcolli_relays_hand_block(r, nbcolli_relays_operation_at(r, r->sending)))
+        r->sending++;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------------------- */
+
+/* How the node's agent is, and the other ranks. */
+static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
+{
+    const nbcoll_comm *comm = r->agents->comm;
+    nbcoll_status s = nbcolli_node_store_status(&r->agents->store);
+    if (s == NBCOLL_OK)
+        s = nbcolli_broken(comm);
+    if (s == NBCOLL_OK && nbcolli_enter(r->context) == NBCOLL_OK)
+        s = nbcolli_leave(r->context, comm->departed ? NBCOLL_ERR_PEER_LOST : NBCOLL_OK);
+    return s;
+}
+
+void nbcolli_relays_store_move(nbcoll_relays *r)
+{
+    nbcoll_progress(r->context);
+    if (r->status == NBCOLL_PENDING)
+        nbcolli_relays_agents_open_on(r);
+    if (r->status != NBCOLL_OK || r->is_closing)
+        return;
+    nbcolli_relays_read(r);
+    if (r->status == NBCOLL_OK)
+        r->status = nbcolli_relays_health(r);
+    if (r->status == NBCOLL_OK)
+        nbcolli_relays_hand(r);
+    else
+        nbcolli_node_store_break(&r->agents->store,
+                                 r->status); /* the agent ends, and other nodes learn of it by that */
+}
