@@ -30,6 +30,8 @@ typedef struct simulation {
     const char *card_words;   /* of --card, or null */
     sim_card card;
     int has_json, has_card, fixed_cores; /* of --fixed-work, or 0 */
+    uint32_t progress; /* cores, instead of the model's; 0: the model's */
+    sim_arrivals told; /* of the case at work, where ranks may be late */
     json_t *results;          /* null unless --json */
     command_bar bar;
     double shown;             /* of the case at work, as much as the bar has */
@@ -92,30 +94,22 @@ static int take_seed(simulation *s, const char *value)
     return 0;
 }
 
-/* late:RANK:US, rising:US or scattered:US */
-static int take_arrival(simulation *s, const char *value)
+static int take_standing(simulation *s, const char *value)
 {
-    nbcoll_sim_arrival *a = &s->config.arrival;
-    char rank[16] = "";
-    unsigned long long number, us;
-    const char *colon = strrchr(value, ':');
-    size_t before = colon ? (size_t)(colon - value) : 0;
-    int is_right = colon && command_number(colon + 1, 0, MOST_US, &us);
-    if (is_right && before == 6 && strncmp(value, "rising", before) == 0)
-        a->pattern = NBCOLL_SIM_RISING;
-    else if (is_right && before == 9 && strncmp(value, "scattered", before) == 0)
-        a->pattern = NBCOLL_SIM_SCATTERED;
-    else if (is_right && before > 5 && before < 5 + sizeof rank && strncmp(value, "late:", 5) == 0) {
-        memcpy(rank, value + 5, before - 5);
-        is_right = command_number(rank, 0, MOST_RANKS, &number);
-        a->pattern = NBCOLL_SIM_ONE_LATE;
-        a->rank = is_right ? (int)number : 0;
-    } else
-        is_right = 0;
-    if (!is_right)
-        return command_refuse(s->self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
-    a->spread = us * 1000;
-    return 0;
+    unsigned long long operations;
+    int status = command_take_number(s->self, "standing", value, 1, UINT32_MAX, &operations);
+    if (!status)
+        s->config.standing = (uint32_t)operations;
+    return status;
+}
+
+static int take_progress(simulation *s, const char *value)
+{
+    unsigned long long cores;
+    int status = command_take_number(s->self, "progress", value, 1, 65536, &cores);
+    if (!status)
+        s->progress = (uint32_t)cores;
+    return status;
 }
 
 static int take_option(void *user, int option, const char *value)
@@ -137,7 +131,11 @@ static int take_option(void *user, int option, const char *value)
         return command_refuse(s->self, "--noise is daemon, pulses or tick, not '%s'", value);
     case 'a':
         s->arrival_name = value;
-        return take_arrival(s, value);
+        return sim_take_arrival(s->self, value, &s->config.arrival);
+    case 'S':
+        return take_standing(s, value);
+    case 'G':
+        return take_progress(s, value);
     case 'C':
         return take_us(s, "compute", value, &s->compute);
     case 'T':
@@ -172,6 +170,12 @@ static int take_option(void *user, int option, const char *value)
     }
 }
 
+/* Are the rows those of ranks that may be late? */
+static int is_about_late(const simulation *s)
+{
+    return s->arrival_name || s->config.standing;
+}
+
 /* What --card and others say together. */
 static int check_card(simulation *s)
 {
@@ -179,8 +183,10 @@ static int check_card(simulation *s)
         return command_refuse(s->self, "--test-bytes goes with --card, and without --test-every");
     if (!s->has_card)
         return 0;
-    if (s->has_program || s->compute || s->fixed_cores || s->noise_name || s->arrival_name || s->chrome || s->svg)
-        return command_refuse(s->self, "--card says what is computed, and knows no noise, arrivals or drawings");
+    if (s->has_program || s->compute || s->fixed_cores || s->noise_name || is_about_late(s) || s->progress ||
+        s->chrome || s->svg)
+        return command_refuse(s->self, "--card says what is computed, and knows no noise, arrivals, progress cores or "
+                                       "drawings");
     if (s->cases.placement.rooms > 1 || s->cases.placement.numbering != NBCOLL_NUMBERING_BLOCK)
         return command_refuse(s->self, "--card: all nodes have as many ranks, one after the other");
     s->card.self = s->self;
@@ -198,6 +204,8 @@ static int check(simulation *s)
         return command_refuse(s->self, "a timeline takes one algorithm and one number of elements");
     if (s->config.arrival.pattern == NBCOLL_SIM_ONE_LATE && s->config.arrival.rank >= s->cases.most)
         return command_refuse(s->self, "--arrival: there are %d ranks", s->cases.most);
+    if (s->progress)
+        s->model.progress = s->progress;
     if (s->model.cores && s->model.cores <= s->model.progress)
         return command_refuse(s->self, "--model: no core of a node is left to compute");
     if (s->has_program && (s->compute || s->test_every))
@@ -225,6 +233,8 @@ static int take_arguments(simulation *s, int argc, char *argv[])
         {"model", required_argument, NULL, 'm'},
         {"noise", required_argument, NULL, 'N'},
         {"arrival", required_argument, NULL, 'a'},
+        {"standing", required_argument, NULL, 'S'},
+        {"progress", required_argument, NULL, 'G'},
         {"compute", required_argument, NULL, 'C'},
         {"test-every", required_argument, NULL, 'T'},
         {"seed", required_argument, NULL, 's'},
@@ -269,6 +279,11 @@ static void see_event(void *user, const nbcoll_sim_event *event)
     timeline_add(&((simulation *)user)->timeline, event);
 }
 
+static void hear_event(void *user, const nbcoll_sim_event *event)
+{
+    sim_hear(&((simulation *)user)->told, event);
+}
+
 /* Each case is half building and half playing. */
 static void see_progress(void *user, nbcoll_sim_part part, uint64_t done, uint64_t total)
 {
@@ -305,21 +320,29 @@ static void entitle(simulation *s, size_t count, const nbcoll_sim_result *r)
     command_add(t->terms, sizeof t->terms, ". The last rank ends after %.4g us.", (double)r->last / 1e3);
 }
 
+static void print_row(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r, int is_first)
+{
+    if (is_first)
+        printf("%-*s %7s %8s %8s %8s %7s %9s %6s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "messages",
+               "fetches", "bytes", "rounds");
+    sim_print_name(algorithm->name);
+    printf(" %7zu", count);
+    sim_print_us(r->last, 8);
+    sim_print_us(r->waited, 8);
+    printf(" %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u\n", r->messages, r->fetches, r->bytes + r->fetched,
+           r->rounds);
+}
+
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
     char why[288];
     s->reported++;
     if (!s->results) {
         command_bar_clear(&s->bar);
-        if (s->reported == 1)
-            printf("%-*s %7s %8s %8s %8s %7s %9s %6s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "messages",
-                   "fetches", "bytes", "rounds");
-        sim_print_name(s->algorithm->name);
-        printf(" %7zu", count);
-        sim_print_us(r->last, 8);
-        sim_print_us(r->waited, 8);
-        printf(" %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %6u\n", r->messages, r->fetches, r->bytes + r->fetched,
-               r->rounds);
+        if (is_about_late(s))
+            sim_print_arrivals(s->algorithm, count, r, &s->told, s->reported == 1);
+        else
+            print_row(s->algorithm, count, r, s->reported == 1);
         if (s->cases.is_default)
             sim_print_below(command_chosen_text(&s->chosen, why));
         return;
@@ -334,6 +357,10 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
                              "links", (json_int_t)r->links, "shapes", (json_int_t)r->shapes, "memory",
                              (json_int_t)r->memory);
     json_object_update_new(row, more);
+    if (is_about_late(s))
+        json_object_update_new(row, json_pack("{s:I, s:I, s:i, s:I}", "after", (json_int_t)s->told.after, "mean",
+                                              (json_int_t)s->told.mean, "came", sim_came(&s->told), "stored",
+                                              (json_int_t)r->stored));
     if (s->cases.is_default)
         json_object_update_new(row, json_pack("{s:s, s:s}", "reason", nbcoll_reason_name(s->chosen.choice.reason),
                                               "why", s->chosen.why));
@@ -348,6 +375,8 @@ static int simulate(simulation *s, size_t count)
     s->shown = 0;
     if (s->has_card)
         status = sim_card_row(&s->card, s->algorithm, &s->at[0], &s->config, build, !s->reported, s->results);
+    else if (is_about_late(s))
+        status = sim_play_arrivals(&s->config, build, hear_event, &result, &s->told);
     else
         status = nbcoll_simulate(&s->config, build, s, &result);
     command_bar_add(&s->bar, 1 - s->shown, s->algorithm->name);
@@ -553,6 +582,25 @@ static int run(const command *self, int argc, char *argv[])
 
 /* What one string has no room for. */
 static const char sim_more[] =
+    "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later. The table then says how\n"
+    "                    long after the last rank's start all had ended (us after), how long a rank was in the\n"
+    "                    operation on average (us a rank), and how much of what is sent to the others was there when\n"
+    "                    the last one started (came)\n"
+    "  --standing F      operations stand, as relays do: what comes to a rank is passed on in up to F of them that\n"
+    "                    it has not started, by progress cores, or by itself when it is in the library for another\n"
+    "                    one. The same table; the JSON also has the most bytes that a rank stored meanwhile\n"
+    "  --progress N      so many cores of each node do nothing but communication, whatever the model says\n"
+    "  --compute US      each rank computes between start and wait\n"
+    "  --test-every US   and tests so often meanwhile\n"
+    "  --program P       what each rank does instead, with ; between: compute TIME [test TIME], the\n"
+    "                    second being how often it tests; start [OPERATION [ALGORITHM]], without words what the\n"
+    "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
+    "                    start, or all; wait started [N], for its start's own steps. It ends with a wait for all.\n"
+    "                    A TIME is a number and ns, us, ms or s\n"
+    "  --seed N          of all that is random (1)\n"
+    "  --json            one object with all figures; times in ns\n"
+    "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
+    "  --svg FILE        a timeline as a drawing\n"
     "  --fixed-work C    a table, of a tree that can be split: all ranks compute what C of them do while it blocks\n"
     "                    them; fewer, from C / 2 on, are on a core each, the other cores are the drivers'. Blocking,\n"
     "                    and with S = 0 to 3 levels the ranks' own, for which starts wait\n"
@@ -600,19 +648,7 @@ const command command_sim = {
     "                    with domains of ranks that are nearer in them: 4x8/2\n"
     "  --numbering N     of ranks: block (node after node), round-robin over nodes, or random[:SEED]\n"
     "  --lowered         nobody shares memory: what is exposed is sent\n"
-    "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n"
-    "  --arrival A       late:RANK:US, rising:US or scattered:US: ranks start so much later\n"
-    "  --compute US      each rank computes between start and wait\n"
-    "  --test-every US   and tests so often meanwhile\n"
-    "  --program P       what each rank does instead, with ; between: compute TIME [test TIME], the\n"
-    "                    second being how often it tests; start [OPERATION [ALGORITHM]], without words what the\n"
-    "                    command line says, and without algorithm the operation's first; wait [N], for the N-th\n"
-    "                    start, or all; wait started [N], for its start's own steps. It ends with a wait for all.\n"
-    "                    A TIME is a number and ns, us, ms or s\n"
-    "  --seed N          of all that is random (1)\n"
-    "  --json            one object with all figures; times in ns\n"
-    "  --chrome FILE     a timeline for chrome://tracing and Perfetto\n"
-    "  --svg FILE        a timeline as a drawing\n",
+    "  --noise N         daemon, pulses (100 ms, 20% of the time) or tick\n",
     run,
     ":",
     sim_more,

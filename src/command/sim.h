@@ -34,6 +34,32 @@ int sim_take_model(const command *self, const char *value, nbcoll_sim_model *out
 /* What selection is told of a machine, whose ranks lie on these nodes: what messages cost inside and between them. */
 void sim_price(const nbcoll_sim_model *model, const nbcoll_nodes *nodes, nbcoll_terms *terms);
 
+/* What the value of --arrival says. 0, or COMMAND_USAGE after naming what is wrong. */
+int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *out);
+
+/* What it costs that ranks are late, and what came before the last one, per operation. */
+typedef struct sim_arrivals {
+    uint64_t after; /* ns from the last rank's start to the end of all, of the operation where that is longest */
+    double mean;    /* ns from a rank's start to its end, of all ranks and operations */
+    uint64_t messages[2], bytes[2]; /* for ranks that started before the last one; those that were there when it did */
+    /* While it is found out: [operations][ranks], and when the last rank of each operation started. */
+    const nbcoll_sim_rank *rank;
+    uint64_t *last;
+    int ranks;
+} sim_arrivals;
+
+typedef void sim_event(void *user, const nbcoll_sim_event *event);
+
+/* nbcoll_simulate, which tells that, too: it plays twice, the second time with `hear`, which calls sim_hear. */
+nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_build *build, sim_event *hear,
+                                nbcoll_sim_result *out, sim_arrivals *told);
+void sim_hear(sim_arrivals *told, const nbcoll_sim_event *event);
+/* Percent of the bytes (of the messages, if these have none) that were there; -1: all ranks started at once. */
+int sim_came(const sim_arrivals *told);
+/* A row of the table; `is_first`: below the heads. */
+void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
+                        const sim_arrivals *told, int is_first);
+
 #define SIM_STARTS 64
 #define SIM_ACTIONS 256
 

@@ -39,6 +39,34 @@ succeeds sim bcast flat --ranks 3 --svg "$work/svg"
 grep -q '<path d="M183.3 76.0H430.7L.*rank 0 to rank 2, 4000 bytes, 489..1188 ns' "$work/svg" || fail "a message's line"
 grep -q '>SEND, step 3, 4000 bytes, 70..140 ns<' "$work/svg" || fail "the send does not end at 140 ns"
 
+# a late rank holds up who is behind it in a ring or a chain, but for operations that stand and progress cores which pass
+# on: then each of the other 15 gets what 14 of them give (15 x 14 of 15 x 15 blocks), and of a broadcast all
+came()
+{
+    percent=$1
+    shift
+    succeeds sim "$@" --ranks 16 --type byte --count 1000 --arrival late:5:1000
+    [ "$(awk 'NR == 2 { print $7 }' "$work/out")" = "$percent" ] || fail "$*: $(cat "$work/out")"
+    [ -z "$(awk 'length > 80' "$work/out")" ] || fail "the table of arrivals is wider than 80 columns"
+}
+came 46% allgather ring
+came 46% allgather ring --standing 1 # nobody passes on
+came 93% allgather ring --standing 1 --progress 16
+came 28% bcast chain_pipelined
+[ "$(awk 'NR == 2 { print ($6 > 500) }' "$work/out")" = 1 ] || fail "a chain does not wait for its late rank"
+came 100% bcast chain_pipelined --standing 1 --progress 16
+[ "$(awk 'NR == 2 { print ($6 < 10) }' "$work/out")" = 1 ] || fail "a chain that stands waits for its late rank"
+succeeds sim bcast flat --standing 1 # all start at once
+[ "$(awk 'NR == 2 { print $7 }' "$work/out")" = - ] || fail "what comes before nobody: $(cat "$work/out")"
+succeeds sim allgather ring --ranks 4 --type byte --count 1000 --arrival late:3:100 --standing 1 --progress 4 --json
+[ "$(sed -n 's/.*"stored": \([0-9]*\).*/\1/p' "$work/out")" = 3000 ] || fail "a late rank does not store three blocks"
+grep -q '"came": 66' "$work/out" || fail "two of three blocks as JSON"
+for bad in "--standing 0" "--standing x" "--progress 0" "--card --standing 1" "--card --progress 1"; do
+    # shellcheck disable=SC2086
+    run sim bcast binomial $bad
+    [ "$status" -eq 2 ] || fail "bcast binomial $bad: $status"
+done
+
 # a row for each algorithm and count, the same again
 succeeds sim allgather --ranks 9 --count 1,100 --noise pulses --arrival scattered:300 --compute 50 --test-every 7
 cp "$work/out" "$work/first"

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * `nbcoll sim --arrival, --standing`: ranks that come late, and what that costs the others. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define MOST_RANKS (1 << 24)
+#define MOST_US (NBCOLL_SIM_MOST_NS / 1000)
+
+/* late:RANK:US, rising:US or scattered:US */
+int sim_take_arrival(const command *self, const char *value, nbcoll_sim_arrival *a)
+{
+    char rank[16] = "";
+    unsigned long long number, us;
+    const char *colon = strrchr(value, ':');
+    size_t before = colon ? (size_t)(colon - value) : 0;
+    int is_right = colon && command_number(colon + 1, 0, MOST_US, &us);
+    if (is_right && before == 6 && strncmp(value, "rising", before) == 0)
+        a->pattern = NBCOLL_SIM_RISING;
+    else if (is_right && before == 9 && strncmp(value, "scattered", before) == 0)
+        a->pattern = NBCOLL_SIM_SCATTERED;
+    else if (is_right && before > 5 && before < 5 + sizeof rank && strncmp(value, "late:", 5) == 0) {
+        memcpy(rank, value + 5, before - 5);
+        is_right = command_number(rank, 0, MOST_RANKS, &number);
+        a->pattern = NBCOLL_SIM_ONE_LATE;
+        a->rank = is_right ? (int)number : 0;
+    } else
+        is_right = 0;
+    if (!is_right)
+        return command_refuse(self, "--arrival is late:RANK:US, rising:US or scattered:US, not '%s'", value);
+    a->spread = us * 1000;
+    return 0;
+}
+
+void sim_hear(sim_arrivals *told, const nbcoll_sim_event *e)
+{
+    if (e->what != NBCOLL_SIM_MESSAGE)
+        return;
+    const nbcoll_sim_rank *rank = told->rank + (size_t)e->operation * (size_t)told->ranks;
+    if (rank[e->peer].started == told->last[e->operation])
+        return;
+    for (int by_then = 0; by_then <= (e->end <= told->last[e->operation]); by_then++) {
+        told->messages[by_then]++;
+        told->bytes[by_then] += e->bytes;
+    }
+}
+
+/* From what all ranks did. */
+static void tell(sim_arrivals *told, uint32_t operations)
+{
+    for (uint32_t i = 0; i < operations; i++) {
+        const nbcoll_sim_rank *rank = told->rank + (size_t)i * (size_t)told->ranks;
+        uint64_t ended = 0;
+        for (int k = 0; k < told->ranks; k++) {
+            told->last[i] = told->last[i] > rank[k].started ? told->last[i] : rank[k].started;
+            ended = ended > rank[k].ended ? ended : rank[k].ended;
+            told->mean += (double)(rank[k].ended - rank[k].started) / told->ranks / operations;
+        }
+        uint64_t after = ended > told->last[i] ? ended - told->last[i] : 0;
+        told->after = told->after > after ? told->after : after;
+    }
+}
+
+nbcoll_status sim_play_arrivals(const nbcoll_sim_config *config, nbcoll_sim_build *build, sim_event *hear,
+                                nbcoll_sim_result *out, sim_arrivals *told)
+{
+    nbcoll_sim_config again = *config;
+    nbcoll_status status = NBCOLL_ERR_MEMORY;
+    *told = (sim_arrivals){.ranks = config->ranks};
+    told->rank = out->rank = calloc((size_t)config->ranks * config->operations, sizeof *out->rank);
+    told->last = calloc(config->operations, sizeof *told->last);
+    if (told->rank && told->last)
+        status = nbcoll_simulate(config, build, config->user, out);
+    if (status == NBCOLL_OK) {
+        nbcoll_sim_result same = {.size = sizeof same};
+        tell(told, config->operations);
+        again.event = hear;
+        again.progress = NULL;
+        status = nbcoll_simulate(&again, build, config->user, &same);
+    }
+    free(told->last);
+    free(out->rank);
+    told->last = NULL;
+    told->rank = out->rank = NULL;
+    return status;
+}
+
+int sim_came(const sim_arrivals *told)
+{
+    const uint64_t *of = told->bytes[0] ? told->bytes : told->messages;
+    return of[0] ? (int)(100 * (double)of[1] / (double)of[0]) : -1;
+}
+
+void sim_print_arrivals(const nbcoll_algorithm *algorithm, size_t count, const nbcoll_sim_result *r,
+                        const sim_arrivals *told, int is_first)
+{
+    if (is_first)
+        printf("%-*s %7s %8s %8s %8s %9s %5s %8s\n", SIM_NAME, "algorithm", "count", "us", "us wait", "us after",
+               "us a rank", "came", "messages");
+    sim_print_name(algorithm->name);
+    printf(" %7zu", count);
+    sim_print_us(r->last, 8);
+    sim_print_us(r->waited, 8);
+    sim_print_us(told->after, 8);
+    sim_print_us((uint64_t)told->mean, 9);
+    if (sim_came(told) < 0)
+        printf(" %5s", "-");
+    else
+        printf(" %4d%%", sim_came(told));
+    printf(" %8" PRIu64 "\n", r->messages);
+}
