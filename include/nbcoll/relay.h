@@ -215,8 +215,9 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * nobody else's. A fragment has `fragment` bytes on its way, however short what it carries, and 32 more that say of
  * which operation and where in the block it is.
  *
- * Memory of a rank: 3 F f fragments for each rank, and a request for each of them, and two communicators for each rank;
- * nothing is allocated after the opening. Connections: those of the wiring.
+ * Memory of a rank: 3 F f fragments for each rank, and an operation that stands ready for each of them (3 KiB at most,
+ * with all that belongs to it), and two communicators for each rank; nothing is allocated after the opening.
+ * Connections: those of the wiring.
  *
  * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
  * over what nbcoll_comm_shrink gives.

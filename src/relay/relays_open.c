@@ -117,17 +117,23 @@ static nbcoll_status nbcolli_relays_line_reserve(nbcoll_relays *r, nbcolli_relay
     return line->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
-/* Fragments lie on lines of their own. */
 static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, nbcolli_relays_stream *s)
 {
+    nbcoll_status status = nbcolli_relays_line_reserve(r, &s->fragments, NBCOLLI_RELAYS_BATCHES * r->batch);
+    return status == NBCOLL_OK ? nbcolli_relays_line_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES) : status;
+}
+
+/* Of all streams in one piece, and last, so that the arena takes no more than that. Fragments lie on lines of their
+ * own. */
+static nbcoll_status nbcolli_relays_store_reserve(nbcoll_relays *r)
+{
     size_t bytes = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
-    uint32_t places = NBCOLLI_RELAYS_BATCHES * r->batch;
-    char *store = nbcolli_arena_take(&r->arena, places, bytes);
-    if (!store || nbcolli_relays_line_reserve(r, &s->fragments, places) != NBCOLL_OK)
-        return NBCOLL_ERR_MEMORY;
-    for (uint32_t i = 0; i < places; i++)
-        s->fragments.standing[i].at = (nbcolli_relays_fragment *)(void *)(store + i * bytes);
-    return nbcolli_relays_line_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES);
+    size_t places = (size_t)NBCOLLI_RELAYS_BATCHES * r->batch;
+    char *store = nbcolli_arena_take(&r->arena, (size_t)r->ranks * places, bytes);
+    for (int origin = 0; store && origin < r->ranks; origin++)
+        for (uint32_t i = 0; i < places; i++, store += bytes)
+            r->stream[origin].fragments.standing[i].at = (nbcolli_relays_fragment *)(void *)store;
+    return store ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 /* Takes all memory. */
@@ -141,7 +147,7 @@ static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
         return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
         s = nbcolli_relays_stream_reserve(r, &r->stream[i]);
-    return s;
+    return s == NBCOLL_OK ? nbcolli_relays_store_reserve(r) : s;
 }
 
 void nbcolli_relays_free(nbcoll_relays *r)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The memory of relays is what relay.h says, so that it is known before they are opened; contexts that are freed have
+ * none of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/relay.h"
+#include "tally.h"
+#include "world.h"
+
+enum { LOOKS = 4000 };
+
+/* Bytes that `ranks` ranks have for their relays. */
+static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t fragment)
+{
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+    nbcoll_relays *relays[WORLD_MOST];
+    tally counted = {.used = 0};
+    nbcoll_host host = tally_host(&counted);
+    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    unsigned left = (1u << ranks) - 1;
+    world w = {.ranks = 0};
+    world_open(&w, ranks, &loopback, &context, NULL);
+    size_t before = counted.used;
+    config.host = &host;
+    config.wiring = NBCOLL_WIRING_RING;
+    config.at_once = at_once;
+    config.fragments = fragments;
+    config.fragment = fragment;
+    for (int r = 0; r < ranks; r++)
+        EXPECT(OK, nbcoll_relays_open(w.comm[r], &config, &relays[r]));
+    for (int looks = 0; looks < LOOKS; looks++)
+        for (int r = 0; r < ranks; r++)
+            nbcoll_relays_test(relays[r], 0);
+    for (int r = 0; r < ranks; r++)
+        EXPECT(OK, nbcoll_relays_test(relays[r], 0));
+    size_t used = counted.used - before;
+    for (int looks = 0; left; looks++) {
+        world_watchdog(&w, looks < LOOKS);
+        for (int r = 0; r < ranks; r++)
+            if (left >> r & 1 && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK)
+                left &= ~(1u << r);
+            else
+                nbcoll_progress(w.context[r]);
+    }
+    world_close(&w);
+    assert_int_equal(counted.used, 0);
+    return used;
+}
+
+/* Of one rank, of each fragment. */
+static double bytes_of_each(int ranks, uint32_t at_once, uint32_t fragments, size_t all)
+{
+    return (double)all / ranks / (3.0 * at_once * fragments * ranks);
+}
+
+static void a_store_is_3_F_f_fragments_of_each_rank(void **state)
+{
+    enum { MORE = 6400 }; /* lines of 64 bytes */
+    (void)state;
+    for (int ranks = 2; ranks <= 7; ranks++)
+        for (uint32_t f = 1; f <= 4; f += 3) {
+            size_t less = bytes_of(ranks, 8, f, 4064), more = bytes_of(ranks, 8, f, 4064 + MORE);
+            assert_true(bytes_of_each(ranks, 8, f, more - less) == MORE);
+        }
+}
+
+static void a_fragment_takes_three_kibibytes_more_at_most(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 7; ranks++) {
+        size_t few = bytes_of(ranks, 8, 1, 32), many = bytes_of(ranks, 16, 1, 32);
+        assert_true(bytes_of_each(ranks, 8, 1, many - few) < 3 * 1024);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_store_is_3_F_f_fragments_of_each_rank),
+        cmocka_unit_test(a_fragment_takes_three_kibibytes_more_at_most),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
