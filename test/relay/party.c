@@ -87,14 +87,16 @@ void party_open_relays(party *p, nbcoll_relays_config config)
 
 void party_close_relays(party *p)
 {
-    unsigned left = ((1u << p->w.ranks) - 1) & ~p->late;
+    unsigned left = 0;
+    for (int r = 0; r < p->w.ranks; r++)
+        left |= p->relays[r] && !(p->late >> r & 1) ? 1u << r : 0;
     for (int looks = 0; left; looks++) {
         world_watchdog(&p->w, looks < PARTY_LOOKS);
         for (int r = 0; r < p->w.ranks; r++)
             if (left >> r & 1 && nbcoll_relays_close(p->relays[r], 0) == NBCOLL_OK) {
                 left &= ~(1u << r);
                 p->relays[r] = NULL;
-            } else
+            } else if (!(p->late >> r & 1))
                 nbcoll_progress(p->w.context[r]);
         for (int n = 0; n < p->nodes; n++)
             nbcoll_agent_progress(p->agent[n]);
