@@ -46,6 +46,9 @@ nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **
 void engine_ends(play *p, uint64_t compute, double end[MOST]);
 outcome engine(play p);
 
+/* Null, or changes the cards of all plays. */
+extern void (*change_card)(nbcoll_card_model *card);
+
 void compile_all(const play *p, nbcoll_program *program[MOST]);
 void free_all(const play *p, nbcoll_program *program[MOST]);
 void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint64_t compute,
@@ -72,6 +75,11 @@ levels levels_of(const nbcoll_sim_model *m, int nodes, int leaders, const char *
 outcome hierarchical(const nbcoll_sim_model *m, int nodes, const char *algorithm, unsigned ports, size_t bytes,
                      int has_driver);
 
+/* ---- pipelined.c ----------------------------------------------------------------------------------------------- */
+
+/* Of one leader a node; `at_once` of them at a time. */
+outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned ports, size_t bytes, int at_once);
+
 /* ---- pieces.c -------------------------------------------------------------------------------------------------- */
 
 extern const nbcoll_algorithm *pieces_go_by;
@@ -97,5 +105,6 @@ void print_radix(void);
 void print_pipelined(void);
 void print_parallel(void);
 void print_noise(void);
+void print_reasons(void);
 
 #endif

@@ -15,7 +15,16 @@
 #include "cards.h"
 #include "nbcoll/relay.h"
 
-enum { NODES = 4, NODE = 4, ALL = NODES * NODE, SAMPLES = 200, SEEDS = 4, POST = 175 /* ns a task */, STANDING = 4 };
+enum {
+    NODES = 4,
+    NODE = 4,
+    ALL = NODES * NODE,
+    SAMPLES = 200,
+    SEEDS = 16,
+    FEW = 4,    /* seeds, where one thing is switched off */
+    POST = 175, /* ns a task */
+    STANDING = 4
+};
 
 typedef struct design {
     const char *name;
@@ -297,14 +306,19 @@ static double takes_after_barrier(const design *d, size_t bytes, uint32_t many, 
     return sum / many / ALL;
 }
 
-/* ms under pulses. */
-static double disturbed(const design *d, int size)
+/* ms under pulses. Shorter ones are hit by fewer, and so are many. */
+static double disturbed(const design *d, int size, uint64_t seed)
 {
-    static const uint32_t many[SMALL] = {0, 0, 0, 3000, 1000, 500, 150};
+    static const uint32_t many[SMALL] = {8000, 8000, 8000, 3000, 1000, 500, 150};
+    return takes_after_barrier(d, sizes[size], many[size], seed) / 1e6;
+}
+
+static double of_few(const design *d, int size)
+{
     double sum = 0;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        sum += takes_after_barrier(d, sizes[size], many[size], seed);
-    return sum / SEEDS / 1e6;
+    for (uint64_t seed = 1; seed <= FEW; seed++)
+        sum += disturbed(d, size, seed);
+    return sum / FEW;
 }
 
 static void print_switched(void)
@@ -313,7 +327,7 @@ static void print_switched(void)
     for (size_t k = 0; k < COUNT(switched); k++) {
         printf("| %s |", switched[k].name);
         for (int i = 4; i < SMALL; i += 2)
-            printf(" %.2f | %.1f |", disturbed(&switched[k], i), takes(&switched[k], sizes[i], NULL, 1) / 1e3);
+            printf(" %.2f | %.1f |", of_few(&switched[k], i), takes(&switched[k], sizes[i], NULL, 1) / 1e3);
         puts("");
         fflush(stdout);
     }
@@ -339,16 +353,54 @@ static void print_at_once(void)
         }
 }
 
+/* ---- all sizes ------------------------------------------------------------------------------------------------- */
+
+/* ms of each design, size and seed. */
+static double all[COUNT(designs)][SMALL][SEEDS];
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median and quartiles over the seeds. */
+static void print_spread(const double given[SEEDS], const char *format)
+{
+    double of[SEEDS];
+    memcpy(of, given, sizeof of);
+    qsort(of, SEEDS, sizeof *of, compare);
+    printf(format, (of[SEEDS / 2 - 1] + of[SEEDS / 2]) / 2, of[SEEDS / 4], of[SEEDS - 1 - SEEDS / 4]);
+    fflush(stdout);
+}
+
+/* By how many percent a design takes less than another one under the same seed, on average over sizes. */
+static void print_less(size_t which, size_t than)
+{
+    double less[SEEDS] = {0};
+    for (int seed = 0; seed < SEEDS; seed++)
+        for (int i = 0; i < SMALL; i++)
+            less[seed] += 100 * (1 - all[which][i][seed] / all[than][i][seed]) / SMALL;
+    print_spread(less, " %.0f (%.0f to %.0f) |");
+}
+
 void print_noise(void)
 {
     puts("| bytes | engine | Bruck | pipelined Bruck, 1 port | 3 ports | Cayley, 1 port | 3 ports | Bruck, one flag |\n"
          "|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for (int i = 3; i < SMALL; i++) {
+    for (int i = 0; i < SMALL; i++) {
         printf("| %zu |", sizes[i]);
         for (size_t k = 0; k < COUNT(designs); k++) {
-            printf(" %.2f |", disturbed(&designs[k], i));
-            fflush(stdout);
+            for (int seed = 0; seed < SEEDS; seed++)
+                all[k][i][seed] = disturbed(&designs[k], i, (uint64_t)seed + 1);
+            print_spread(all[k][i], " %.2f (%.2f to %.2f) |");
         }
+        puts("");
+    }
+    for (size_t than = 0; than < 2; than++) {
+        printf("| %% less than %s, of all sizes |", designs[than].name);
+        for (size_t k = 0; k < COUNT(designs); k++)
+            print_less(k, than);
         puts("");
     }
     print_switched();

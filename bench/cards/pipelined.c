@@ -4,8 +4,7 @@
 
 #include "cards.h"
 
-/* Of one leader a node; `at_once` of them at a time. */
-static outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned ports, size_t bytes, int at_once)
+outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned ports, size_t bytes, int at_once)
 {
     double with;
     levels l = levels_of(m, 4, 1, algorithm, ports, bytes * (size_t)at_once);

@@ -119,6 +119,8 @@ void free_all(const play *p, nbcoll_program *program[MOST])
         nbcoll_program_free(program[i]);
 }
 
+void (*change_card)(nbcoll_card_model *card);
+
 void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint64_t compute,
               nbcoll_card_rank rank[MOST])
 {
@@ -131,6 +133,8 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
     card.node = (uint32_t)p->node;
     card.cards = p->cards;
     card.ports = p->used ? p->used : card.ports;
+    if (change_card)
+        change_card(&card);
     for (int i = 0; i < p->ranks; i++) {
         starts[i] = start;
         computes[i] = compute;
