@@ -24,21 +24,23 @@
 
 enum { RANKS = 8, LATE = 1, ROUNDS = 9, MOST = 1 << 20 };
 
-/* By its name; NULL: relays, by their wiring. */
+/* By its name; NULL: relays, by their wiring, or by nodes: of four ranks, whose first ones lead them. */
 static const struct way {
     const char *algorithm;
     nbcoll_wiring_kind wiring;
-} ways[] = {{"slots", 0},
-            {"flat", 0},
-            {"ring", 0},
-            {"bruck", 0},
-            {"recursive_doubling", 0},
-            {"cayley", 0},
-            {NULL, NBCOLL_WIRING_DIRECT},
-            {NULL, NBCOLL_WIRING_RING},
-            {NULL, NBCOLL_WIRING_BRUCK},
-            {NULL, NBCOLL_WIRING_EXCHANGE},
-            {NULL, NBCOLL_WIRING_CAYLEY}};
+    uint32_t by_nodes;
+} ways[] = {{"slots", 0, 0},
+            {"flat", 0, 0},
+            {"ring", 0, 0},
+            {"bruck", 0, 0},
+            {"recursive_doubling", 0, 0},
+            {"cayley", 0, 0},
+            {NULL, NBCOLL_WIRING_DIRECT, 0},
+            {NULL, NBCOLL_WIRING_RING, 0},
+            {NULL, NBCOLL_WIRING_BRUCK, 0},
+            {NULL, NBCOLL_WIRING_EXCHANGE, 0},
+            {NULL, NBCOLL_WIRING_CAYLEY, 0},
+            {NULL, NBCOLL_WIRING_CAYLEY, 1}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 typedef struct shared {
@@ -127,6 +129,7 @@ static void make_way(rank *me, nbcoll_comm *all, const struct way *way)
     nbcoll_relays_config wired = NBCOLL_RELAYS_DEFAULTS;
     config.rules = &rule;
     config.rule_count = 1;
+    config.node = 1 + (uint64_t)me->number / 4;
     must(nbcoll_comm_dup_with(all, &config, &me->comm, NBCOLL_FOREVER));
     me->relays = NULL;
     if (way->algorithm)
@@ -134,7 +137,8 @@ static void make_way(rank *me, nbcoll_comm *all, const struct way *way)
     wired.wiring = way->wiring;
     wired.fragments = 1;
     wired.fragment = (uint32_t)me->s->bytes;
-    must(nbcoll_relays_open(all, &wired, &me->relays));
+    wired.by_nodes = way->by_nodes;
+    must(nbcoll_relays_open(me->comm, &wired, &me->relays));
     must(nbcoll_relays_wait(me->relays, 0, NBCOLL_FOREVER));
 }
 
@@ -166,7 +170,10 @@ static void run_rank(void *memory, int number)
         qsort(others, ROUNDS, sizeof *others, by_value);
         qsort(late, ROUNDS, sizeof *late, by_value);
         if (number == 0)
-            printf("%-10s %-20s %10.1f %6.0f%% %10.1f\n", ways[w].algorithm ? "allgather" : "relays",
+            printf("%-10s %-20s %10.1f %6.0f%% %10.1f\n",
+                   ways[w].algorithm  ? "allgather"
+                   : ways[w].by_nodes ? "by nodes"
+                                      : "relays",
                    ways[w].algorithm ? ways[w].algorithm : nbcoll_wiring_name(ways[w].wiring), others[ROUNDS / 2] / 1e3,
                    100 * others[ROUNDS / 2] / s->late_ns, late[ROUNDS / 2] / 1e3);
         if (me.relays)

@@ -207,6 +207,7 @@
 #include "relay/relays_carry.c"
 #include "relay/relays_close.c"
 #include "relay/relays_lead.c"
+#include "relay/relays_nodes.c"
 #include "relay/relays_open.c"
 #include "relay/relays_operation.c"
 #include "relay/relays_run.c"

@@ -219,6 +219,23 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * with all that belongs to it), and two communicators for each rank; nothing is allocated after the opening.
  * Connections: those of the wiring.
  *
+ * `by_nodes` joins the leaders of the communicator's nodes by the wiring, and each other rank of a node with its leader
+ * (nbcoll_wiring_make_nodes). The leader has the store of its node: what comes it shows the node's ranks where it lies,
+ * and a place is free when they have copied it, and it is sent on. Where ranks share memory the store lies there
+ * (nbcoll_mem_alloc), unless there is too little of it for that and the cells of all streams (nbcoll_cells_bytes, of
+ * 3 F f slots and one cell; a stream without cells goes by messages). Another rank copies fragment after fragment, when
+ * it comes. So a rank that leads no node holds up nobody, even if its context does not move at all, until its leader's
+ * store is full of a stream: that one is held back then, until it comes. What comes to a node, or leaves it, waits for
+ * the leader's context to move. Since little stands ready at another rank, it may learn only as it starts operations
+ * that the relays are broken; those whose blocks it has still end well. Where ranks of a node do not share memory,
+ * messages go in place of exposures: the store is the leader's likewise, and a few fragments more wait where messages
+ * do that nobody awaits.
+ *
+ *   fragments of a leader       3 F f P
+ *   of another rank             3 F f + 2 (P - 1)
+ *
+ * A fragment takes its `fragment` + 32 bytes in whole lines of 64. The communicator must outlive such relays.
+ *
  * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
  * over what nbcoll_comm_shrink gives.
  *
@@ -299,9 +316,11 @@ typedef struct nbcoll_relays_config {
                            their own only. Up to f * fragment */
     struct nbcoll_agent *agent; /* this rank's own, with `by_agents`. Only that of a node's first rank is read */
     uint32_t by_agents;         /* 1: agents move them, 0: the ranks' engines */
+    uint32_t by_nodes;          /* 1: they go by the nodes of the communicator, as by agents they do anyway. 0: as if
+                                   each rank were a node */
 } nbcoll_relays_config;
 /* clang-format off */
-#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0 }
+#define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank, by agents one

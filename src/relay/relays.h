@@ -4,6 +4,7 @@
 #define NBCOLLI_RELAY_RELAYS_H
 
 #include "../engine/6_progress/carried.h"
+#include "../engine/7_calls/wait.h"
 #include "../host/arena.h"
 #include "nbcoll/schedule.h"
 #include "relay.h"
@@ -25,6 +26,7 @@ typedef struct nbcolli_relays_place {
     nbcoll_request request;      /* persistent */
     nbcolli_relays_fragment *at; /* a credit: null */
     atomic_int is_out;           /* started, and its end has not been seen */
+    atomic_int has_come;         /* before that end, where ranks of the node hold it up */
     struct nbcoll_relays *of;
 } nbcolli_relays_place;
 
@@ -32,6 +34,7 @@ typedef struct nbcolli_relays_place {
 typedef struct nbcolli_relays_line {
     nbcoll_comm *comm;
     nbcoll_schedule *schedule;
+    nbcoll_schedule *lowered; /* in its place, should `comm` have no cells for it; null: it needs none */
     nbcoll_request opening;
     nbcoll_status opened; /* how that ended */
     atomic_int is_opening;
@@ -46,8 +49,9 @@ typedef struct nbcolli_relays_line {
 typedef struct nbcolli_relays_stream {
     nbcolli_relays_line fragments, credits;
     uint64_t next;        /* fragment: to be taken out; of the own stream: to be sent */
+    uint64_t freed;       /* of those taken out: the places of so many stand ready again */
+    uint64_t total;       /* fragments, when the first one of the last ones has come, or is sent; else UINT64_MAX */
     uint64_t given, seen; /* credits: started; of these, ended */
-    uint32_t ends;        /* last fragments that were taken out, or sent */
 } nbcolli_relays_stream;
 
 typedef struct nbcolli_relays_operation {
@@ -67,7 +71,7 @@ typedef struct nbcolli_relays_operation {
 typedef struct nbcolli_relays_kind {
     uint32_t marks;                 /* 1: a rank that does not contribute to an operation says that it has started it */
     void (*move)(nbcoll_relays *r); /* takes out what has come, and sends what can be sent */
-    int (*pause)(nbcoll_relays *r, uint64_t deadline); /* until something may have changed. 0: the deadline is over */
+    int (*pause)(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline); /* between two looks. 0: it is over */
     int (*are_over)(nbcoll_relays *r); /* they are closing, or broken: is nothing of them under way any more? */
     void (*free)(nbcoll_relays *r);    /* then */
 } nbcolli_relays_kind;
@@ -78,21 +82,25 @@ struct nbcoll_relays {
     const nbcolli_relays_kind *kind;
     struct nbcolli_relays_agents *agents; /* of those that agents move */
     nbcoll_comm *comm;
-    nbcoll_context *context;
+    nbcoll_context *context; /* its */
     int rank, ranks;
     uint32_t batch;       /* fragments: F f */
+    size_t stride;        /* bytes from one fragment in the store to the next */
+    void *shared;         /* that store, if it lies where the node's ranks read it; else null: it is in `arena` */
+    const nbcoll_nodes *nodes; /* the communicator's, by which relays go; null: they do not */
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
     int is_revoked, has_passed;
     atomic_int is_closing;
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
     nbcolli_relays_stream *stream;       /* [ranks] */
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
-    nbcoll_request *pending;             /* [2 ranks] for waits */
 
     /* Of those that carry out calls. They move when an operation ends that stands ready, and when a call is started: by
      * one thread at a time, which alone touches all above. Whoever finds another one moving leaves it to that. */
     nbcolli_carrier carrier;
     nbcoll_done *heeds;                      /* is told of the end of an operation that stands ready */
+    nbcoll_done *hears; /* likewise of what comes before such an end, by */
+    nbcoll_request notice; /* which ends again and again: relays_nodes.c. Of relays that carry out calls */
     nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
     atomic_uint wanted;                      /* moves: who counts from 0 makes them */
     atomic_uint inside;                      /* callbacks that have not returned */
@@ -110,6 +118,21 @@ static inline int nbcolli_relays_carry(const nbcoll_relays *r)
  * three batches. */
 #define NBCOLLI_RELAYS_BATCHES 3u
 
+/* Places of a rank that does not lead its node, for each other stream: its leader has the store. */
+#define NBCOLLI_RELAYS_NEAR 2u
+
+/* The most that stand ready in a stream, on any rank. */
+static inline uint32_t nbcolli_relays_most(const nbcoll_relays *r)
+{
+    return NBCOLLI_RELAYS_BATCHES * r->batch;
+}
+
+/* Is this rank one of those whose stores their leader has? */
+static inline int nbcolli_relays_is_led(const nbcoll_relays *r)
+{
+    return r->nodes && nbcoll_node_place(r->nodes, r->rank) > 0;
+}
+
 static inline nbcolli_relays_place *nbcolli_relays_place_at(const nbcolli_relays_line *line, uint64_t number)
 {
     return &line->standing[number % line->places];
@@ -125,6 +148,7 @@ static inline nbcolli_relays_line *nbcolli_relays_line_at(const nbcoll_relays *r
 static inline void nbcolli_relays_place_start(nbcoll_relays *r, nbcolli_relays_place *at)
 {
     /* relaxed: its callback, if it has one, is called after the start */
+    atomic_store_explicit(&at->has_come, 0, memory_order_relaxed); /* shown by the start */
     atomic_store_explicit(&at->is_out, 1, memory_order_relaxed);
     nbcoll_status s = nbcoll_start(&at->request);
     if (s == NBCOLL_OK)
@@ -177,6 +201,26 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
 nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                          nbcoll_relays **out);
 
+/* relays_nodes.c */
+
+/* Of the communicator of a line: see nbcolli_relays_line_at. */
+nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i);
+
+/* Reserves the store, and gives each place its own. */
+nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r);
+
+/* Builds what stands ready in a stream: of a hop from rank `from` (of the own one -1), and on by that relay. */
+nbcoll_status nbcolli_relays_build(nbcoll_relays *r, int origin, int from, const nbcoll_relay *relay);
+
+/* Of the schedules of a line the one that its communicator carries out is kept. */
+void nbcolli_relays_settle(nbcolli_relays_line *line);
+
+/* Where something comes before an operation ends, those that carry out calls are to move then. */
+nbcoll_status nbcolli_relays_heed(nbcoll_relays *r);
+
+/* A builder for these. */
+nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares, nbcoll_builder **out);
+
 /* relays_run.c: takes out what has come, and sends what can be sent. */
 void nbcolli_relays_move(nbcoll_relays *r);
 
@@ -194,8 +238,8 @@ int nbcolli_relays_are_drained(nbcoll_relays *r);
 int nbcolli_relays_are_revoked(nbcoll_relays *r);
 int nbcolli_relays_are_over(nbcoll_relays *r);
 
-/* Waits until something that was started ends, of each stream the next. 0: the deadline is over. */
-int nbcolli_relays_pause(nbcoll_relays *r, uint64_t deadline);
+/* Between two looks, as other waits pass time. 0: the deadline is over. */
+int nbcolli_relays_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline);
 
 /* Gives all memory back. Requests end with their communicators: none is active. */
 void nbcolli_relays_free(nbcoll_relays *r);

@@ -3,8 +3,9 @@
 #include "../host/sleep.h"
 #include "relays_agents.h"
 
-static int nbcolli_relays_agents_pause(nbcoll_relays *r, uint64_t deadline)
+static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 {
+    (void)w;
     return nbcolli_relays_rest(r, deadline, ++r->agents->looks);
 }
 

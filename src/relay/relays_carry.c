@@ -142,6 +142,13 @@ static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, 
     nbcolli_relays_told(r);
 }
 
+/* Something has come before its operation ends. Counted when that was said. */
+static void nbcolli_relays_noticed(nbcoll_request request, nbcoll_status s, void *user)
+{
+    (void)request, (void)s;
+    nbcolli_relays_told(user);
+}
+
 static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, void *user)
 {
     nbcolli_relays_line *line = user;
@@ -159,11 +166,11 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
     r->carrier.most = r->config.carries;
     r->carrier.go = nbcolli_relays_go;
     r->heeds = nbcolli_relays_place_ended;
+    r->hears = nbcolli_relays_noticed;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
     nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        line->of = r;
         atomic_store_explicit(&line->is_opening, line->opened == NBCOLL_OK, memory_order_relaxed); /* no callback yet */
     }
     for (int i = 0; i < 2 * r->ranks && s == NBCOLL_OK; i++)

@@ -40,10 +40,12 @@ nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
         if (r->operation[i].missing)
             return NBCOLL_ERR_BUSY;
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
+    nbcolli_waiter w = {0};
     r->is_closing = 1;
     while (!r->kind->are_over(r))
-        if (!r->kind->pause(r, deadline))
+        if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
+    nbcolli_waiter_end(&w);
     r->kind->free(r);
     return NBCOLL_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays are opened. A stream's schedule is one receive, then the sends of the relay by which the blocks of
- * its origin come to this rank; its credits go the other way. */
+ * Relays are opened. A stream's fragments go by the relays by which the blocks of its origin come to ranks, its credits
+ * the other way. */
 #include "relays.h"
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
@@ -15,6 +15,7 @@ typedef struct nbcolli_relays_hop {
 typedef struct nbcolli_relays_plan {
     nbcolli_arena arena;
     nbcoll_wiring **wiring;  /* [ranks] */
+    nbcolli_between between; /* by nodes: what these are made of */
     nbcolli_relays_hop *hop; /* [ranks] */
     int *reached;            /* [ranks] in this order */
 } nbcolli_relays_plan;
@@ -36,38 +37,6 @@ static void nbcolli_relays_trace(nbcolli_relays_plan *p, int origin)
     }
 }
 
-static nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_builder **out)
-{
-    const nbcoll_builder_config config = {
-        .size = sizeof config, .host = &r->arena.host, .rank = r->rank, .ranks = r->ranks};
-    nbcoll_status s = nbcoll_builder_open(&config, out);
-    if (s != NBCOLL_OK)
-        return s;
-    nbcoll_set_name(*out, "relay");
-    nbcoll_set_fingerprint(*out, nbcolli_relays_fingerprint(&r->config));
-    nbcoll_set_standing(*out);
-    return NBCOLL_OK;
-}
-
-/* What comes is sent on. */
-static nbcoll_status nbcolli_relays_build(nbcoll_relays *r, const nbcolli_relays_plan *p, int origin)
-{
-    const nbcolli_relays_hop *hop = &p->hop[r->rank];
-    const nbcoll_relay *relay = &p->wiring[r->rank]->relay[hop->relay];
-    const nbcoll_addr at = {NBCOLL_BUFFER_RECV, 0};
-    size_t bytes = sizeof(nbcolli_relays_fragment) + r->config.fragment;
-    nbcoll_step have = NBCOLL_START;
-    nbcoll_builder *b;
-    nbcoll_status s = nbcolli_relays_builder(r, &b);
-    if (s != NBCOLL_OK)
-        return s;
-    if (r->rank != origin)
-        have = nbcoll_add_recv(b, hop->from, at, bytes);
-    for (uint32_t i = 0; i < relay->destinations; i++)
-        nbcoll_after(b, nbcoll_add_send(b, relay->destination[i].rank, at, bytes), have);
-    return nbcoll_builder_finish(b, &r->stream[origin].fragments.schedule);
-}
-
 /* Credits of all who are sent to, then the own one, the other way. */
 static nbcoll_status nbcolli_relays_build_credit(nbcoll_relays *r, const nbcolli_relays_plan *p, int origin)
 {
@@ -75,7 +44,7 @@ static nbcoll_status nbcolli_relays_build_credit(nbcoll_relays *r, const nbcolli
     const nbcoll_relay *relay = &p->wiring[r->rank]->relay[hop->relay];
     const nbcoll_addr nothing = {NBCOLL_BUFFER_RECV, 0};
     nbcoll_builder *b;
-    nbcoll_status s = nbcolli_relays_builder(r, &b);
+    nbcoll_status s = nbcolli_relays_builder(r, NULL, &b);
     if (s != NBCOLL_OK)
         return s;
     nbcoll_step all = nbcoll_add_join(b);
@@ -86,20 +55,34 @@ static nbcoll_status nbcolli_relays_build_credit(nbcoll_relays *r, const nbcolli
     return nbcoll_builder_finish(b, &r->stream[origin].credits.schedule);
 }
 
+/* Of all ranks. */
+static nbcoll_status nbcolli_relays_wire(const nbcoll_relays *r, nbcolli_relays_plan *p)
+{
+    const nbcoll_relays_config *c = &r->config;
+    nbcoll_status s = NBCOLL_OK;
+    if (r->nodes)
+        s = nbcolli_between_open(&p->between, c->wiring, c->ports, r->nodes, &r->arena.host);
+    for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
+        s = r->nodes ? nbcolli_between_wire(&p->between, i, &p->wiring[i])
+                     : nbcoll_wiring_make(c->wiring, c->ports, r->ranks, i, &r->arena.host, &p->wiring[i]);
+    if (r->nodes)
+        nbcolli_between_close(&p->between);
+    return s;
+}
+
 static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
     size_t ranks = (size_t)r->ranks;
-    nbcoll_status s = NBCOLL_OK;
     p->wiring = nbcolli_arena_take(&p->arena, ranks, sizeof *p->wiring);
     p->hop = nbcolli_arena_take(&p->arena, ranks, sizeof *p->hop);
     p->reached = nbcolli_arena_take(&p->arena, ranks, sizeof *p->reached);
     if (!p->wiring || !p->hop || !p->reached)
         return NBCOLL_ERR_MEMORY;
-    for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
-        s = nbcoll_wiring_make(r->config.wiring, r->config.ports, r->ranks, i, &r->arena.host, &p->wiring[i]);
+    nbcoll_status s = nbcolli_relays_wire(r, p);
     for (int origin = 0; origin < r->ranks && s == NBCOLL_OK; origin++) {
         nbcolli_relays_trace(p, origin);
-        s = nbcolli_relays_build(r, p, origin);
+        const nbcolli_relays_hop *hop = &p->hop[r->rank];
+        s = nbcolli_relays_build(r, origin, hop->from, &p->wiring[r->rank]->relay[hop->relay]);
         if (s == NBCOLL_OK)
             s = nbcolli_relays_build_credit(r, p, origin);
     }
@@ -112,28 +95,19 @@ static nbcoll_status nbcolli_relays_plan_all(nbcoll_relays *r, nbcolli_relays_pl
 
 static nbcoll_status nbcolli_relays_line_reserve(nbcoll_relays *r, nbcolli_relays_line *line, uint32_t places)
 {
+    line->of = r;
     line->places = places;
     line->standing = nbcolli_arena_take(&r->arena, places, sizeof *line->standing);
     return line->standing ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
-static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, nbcolli_relays_stream *s)
+static nbcoll_status nbcolli_relays_stream_reserve(nbcoll_relays *r, int origin)
 {
-    nbcoll_status status = nbcolli_relays_line_reserve(r, &s->fragments, NBCOLLI_RELAYS_BATCHES * r->batch);
+    nbcolli_relays_stream *s = &r->stream[origin];
+    uint32_t places = nbcolli_relays_is_led(r) && origin != r->rank ? NBCOLLI_RELAYS_NEAR : nbcolli_relays_most(r);
+    s->total = UINT64_MAX;
+    nbcoll_status status = nbcolli_relays_line_reserve(r, &s->fragments, places);
     return status == NBCOLL_OK ? nbcolli_relays_line_reserve(r, &s->credits, NBCOLLI_RELAYS_BATCHES) : status;
-}
-
-/* Of all streams in one piece, and last, so that the arena takes no more than that. Fragments lie on lines of their
- * own. */
-static nbcoll_status nbcolli_relays_store_reserve(nbcoll_relays *r)
-{
-    size_t bytes = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
-    size_t places = (size_t)NBCOLLI_RELAYS_BATCHES * r->batch;
-    char *store = nbcolli_arena_take(&r->arena, (size_t)r->ranks * places, bytes);
-    for (int origin = 0; store && origin < r->ranks; origin++)
-        for (uint32_t i = 0; i < places; i++, store += bytes)
-            r->stream[origin].fragments.standing[i].at = (nbcolli_relays_fragment *)(void *)store;
-    return store ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 /* Takes all memory. */
@@ -142,12 +116,11 @@ static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
     size_t ranks = (size_t)r->ranks;
     nbcoll_status s = NBCOLL_OK;
     r->stream = nbcolli_arena_take(&r->arena, ranks, sizeof *r->stream);
-    r->pending = nbcolli_arena_take(&r->arena, 2 * ranks, sizeof *r->pending);
-    if (!r->stream || !r->pending)
+    if (!r->stream)
         return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
-        s = nbcolli_relays_stream_reserve(r, &r->stream[i]);
-    return s == NBCOLL_OK ? nbcolli_relays_store_reserve(r) : s;
+        s = nbcolli_relays_stream_reserve(r, i);
+    return s == NBCOLL_OK ? nbcolli_relays_lay_places(r) : s;
 }
 
 void nbcolli_relays_free(nbcoll_relays *r)
@@ -157,18 +130,12 @@ void nbcolli_relays_free(nbcoll_relays *r)
         nbcoll_comm_free(s->fragments.comm);
         nbcoll_comm_free(s->credits.comm);
         nbcoll_schedule_free(s->fragments.schedule);
+        nbcoll_schedule_free(s->fragments.lowered);
         nbcoll_schedule_free(s->credits.schedule);
     }
+    if (r->shared)
+        nbcoll_mem_free(r->comm, r->shared);
     nbcolli_relays_discard(r);
-}
-
-static nbcoll_status nbcolli_relays_line_begin(nbcoll_relays *r, nbcolli_relays_line *line)
-{
-    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    config.slots = line->places;
-    config.cells = config.schedules = 1;
-    config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
-    return nbcoll_comm_idup_with(r->comm, &config, &line->comm, &line->opening);
 }
 
 /* All lines are made at once, in the same order on all ranks. What goes wrong later than with the first is told when
@@ -178,8 +145,9 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r)
     nbcoll_status s = NBCOLL_OK;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        const nbcoll_comm_config config = nbcolli_relays_line_config(r, i);
         if (s == NBCOLL_OK)
-            s = nbcolli_relays_line_begin(r, line);
+            s = nbcoll_comm_idup_with(r->comm, &config, &line->comm, &line->opening);
         line->opened = s;
     }
     return nbcolli_relays_line_at(r, 0)->opened;
@@ -193,6 +161,8 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
     nbcoll_status s = nbcolli_relays_new(comm, config, host, kind, &r);
     if (s != NBCOLL_OK)
         return s;
+    r->stride = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
+    r->nodes = r->config.by_nodes ? nbcoll_comm_nodes(comm) : NULL;
     s = nbcolli_relays_reserve(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_plan_all(r, &plan);
@@ -211,8 +181,12 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
 /* Each stream but the own one waits for its first fragments. */
 static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
 {
+    nbcoll_status heeds = nbcolli_relays_heed(r);
+    if (heeds != NBCOLL_OK)
+        return heeds;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+        nbcolli_relays_settle(line);
         for (uint32_t k = 0; k < line->places; k++) {
             nbcolli_relays_place *at = &line->standing[k];
             at->of = r;

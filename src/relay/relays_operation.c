@@ -15,14 +15,16 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
     if ((unsigned)c->wiring >= NBCOLL_WIRING_COUNT || c->at_once < 1 || c->at_once > NBCOLLI_RELAYS_MOST ||
         c->fragments < 1 || c->fragments > NBCOLLI_RELAYS_MOST || c->fragment < 1 ||
         c->fragment > NBCOLLI_RELAYS_FRAGMENT || c->carries > (size_t)c->fragments * c->fragment ||
-        NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES || c->by_agents > 1)
+        NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES || c->by_agents > 1 ||
+        c->by_nodes > 1)
         return NBCOLL_ERR_CONFIG;
     return c->by_agents && c->carries ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
 }
 
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 {
-    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries};
+    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries,
+                            c->by_nodes};
     uint32_t sum = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sum = (sum ^ all[i]) * 0x9e3779b1u;

@@ -37,15 +37,35 @@ static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place
     return s == NBCOLL_OK || r->is_closing;
 }
 
+/* Has what stands ready come here? Where ranks of the node hold up its end a step has said so before. */
+static int nbcolli_relays_place_has_come(nbcoll_relays *r, nbcolli_relays_place *at)
+{
+    /* acquire, both: sees what has come. The second look is after a pass */
+    return atomic_load_explicit(&at->has_come, memory_order_acquire) || nbcolli_relays_place_has_ended(r, at) ||
+           atomic_load_explicit(&at->has_come, memory_order_acquire);
+}
+
 /* ---- what has come --------------------------------------------------------------------------------------------- */
+
+/* Those that have been taken out stand ready again, in order, when their operations have ended; not the last ones. */
+static void nbcolli_relays_free_places(nbcoll_relays *r, nbcolli_relays_stream *s)
+{
+    for (; r->status == NBCOLL_OK && s->freed < s->next && s->freed + s->fragments.places < s->total; s->freed++) {
+        nbcolli_relays_place *at = nbcolli_relays_place_at(&s->fragments, s->freed);
+        if (!nbcolli_relays_place_has_ended(r, at) || r->status != NBCOLL_OK)
+            return;
+        nbcolli_relays_place_start(r, at);
+    }
+}
 
 /* In order, until one has not come, or is of an operation that this rank has not started. */
 static void nbcolli_relays_drain(nbcoll_relays *r, int origin)
 {
     nbcolli_relays_stream *s = &r->stream[origin];
-    while (r->status == NBCOLL_OK && s->ends < s->fragments.places) {
+    nbcolli_relays_free_places(r, s);
+    while (r->status == NBCOLL_OK && s->next < s->total && s->next < s->freed + s->fragments.places) {
         nbcolli_relays_place *at = nbcolli_relays_place_at(&s->fragments, s->next);
-        if (!nbcolli_relays_place_has_ended(r, at) || r->status != NBCOLL_OK)
+        if (!nbcolli_relays_place_has_come(r, at) || r->status != NBCOLL_OK)
             return;
         if (at->at->operation == NBCOLLI_RELAYS_BROKEN) {
             r->status = (nbcoll_status)at->at->bytes; /* why */
@@ -56,10 +76,10 @@ static void nbcolli_relays_drain(nbcoll_relays *r, int origin)
             return;
         if (!is_end && at->at->operation <= r->last)
             nbcolli_relays_take(r, origin, at->at);
-        s->ends += (uint32_t)is_end;
+        if (is_end && s->total == UINT64_MAX)
+            s->total = s->next + nbcolli_relays_most(r);
         s->next++;
-        if (!is_end && r->status == NBCOLL_OK)
-            nbcolli_relays_place_start(r, at);
+        nbcolli_relays_free_places(r, s);
     }
 }
 
@@ -108,14 +128,15 @@ static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation 
     return 1;
 }
 
+/* As many as stand ready on any rank. */
 static void nbcolli_relays_send_ends(nbcoll_relays *r)
 {
     nbcolli_relays_stream *s = &r->stream[r->rank];
     nbcolli_relays_place *at;
-    while (s->ends < s->fragments.places && (at = nbcolli_relays_room(r))) {
+    if (s->total == UINT64_MAX)
+        s->total = s->next + nbcolli_relays_most(r);
+    while (s->next < s->total && (at = nbcolli_relays_room(r)))
         nbcolli_relays_send(r, at, (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_CLOSED}, NULL);
-        s->ends++;
-    }
 }
 
 void nbcolli_relays_move(nbcoll_relays *r)
@@ -152,7 +173,7 @@ int nbcolli_relays_are_drained(nbcoll_relays *r)
     nbcolli_relays_move(r);
     /* As many last fragments of each stream as operations stand ready in it, so that none is left. */
     for (int i = 0; i < r->ranks && r->status == NBCOLL_OK; i++)
-        if (r->stream[i].ends < r->stream[i].fragments.places || r->stream[i].given < r->stream[i].next / r->batch)
+        if (r->stream[i].next < r->stream[i].total || r->stream[i].given < r->stream[i].next / r->batch)
             return 0;
     for (int i = 0; i < 2 * r->ranks && r->status == NBCOLL_OK; i++)
         if (!nbcolli_relays_line_has_ended(r, nbcolli_relays_line_at(r, i)))
@@ -183,52 +204,11 @@ int nbcolli_relays_are_over(nbcoll_relays *r)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_relays_await(nbcoll_relays *r, size_t *n, const nbcolli_relays_place *at)
+int nbcolli_relays_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 {
-    if (at->is_out)
-        r->pending[(*n)++] = at->request;
-}
-
-/* Of other streams the next fragment, since they are taken out in order; of the own one the first that is out, and the
- * credit without which it cannot go on; of all, before they are closed. */
-static size_t nbcolli_relays_await_all(nbcoll_relays *r)
-{
-    size_t n = 0;
-    for (int i = 0; i < r->ranks; i++) {
-        const nbcolli_relays_stream *s = &r->stream[i];
-        const nbcolli_relays_place *at = nbcolli_relays_place_at(&s->fragments, s->next);
-        for (uint32_t k = 1; k < s->fragments.places && i == r->rank && !at->is_out; k++)
-            at = nbcolli_relays_place_at(&s->fragments, s->next + k);
-        nbcolli_relays_await(r, &n, at);
-        if (i == r->rank || r->is_closing)
-            nbcolli_relays_await(r, &n, nbcolli_relays_place_at(&s->credits, s->seen));
-    }
-    return n;
-}
-
-static void nbcolli_relays_pause_opening(nbcoll_relays *r, uint64_t left)
-{
-    int i = 0;
-    while (i + 1 < 2 * r->ranks && !nbcolli_relays_line_at(r, i)->opening.at)
-        i++;
-    nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-    nbcoll_status s = nbcoll_wait(&line->opening, left);
-    if (s != NBCOLL_OK && s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT)
-        line->opened = s;
-}
-
-int nbcolli_relays_pause(nbcoll_relays *r, uint64_t deadline)
-{
-    uint64_t left = nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX);
-    size_t index;
-    if (!left)
+    if (!nbcolli_waiter_pause(w, &r->context, 1, nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX)))
         return 0;
-    if (r->status == NBCOLL_PENDING) {
-        nbcolli_relays_pause_opening(r, left);
-        return 1;
-    }
-    nbcoll_status s = nbcoll_wait_any(nbcolli_relays_await_all(r), r->pending, &index, left);
-    if (s != NBCOLL_OK && s != NBCOLL_ERR_TIMEOUT && s != NBCOLL_ERR_NO_SLOT && r->status == NBCOLL_OK)
-        r->status = s; /* the end has been reported to this wait */
+    if (nbcolli_waiter_passes(w)) /* its driver leaves them to this wait */
+        nbcoll_progress(r->context);
     return 1;
 }

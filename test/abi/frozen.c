@@ -1179,6 +1179,7 @@ OFFSET(nbcoll_relays_config, fragment, 32);
 OFFSET(nbcoll_relays_config, carries, 40);
 OFFSET(nbcoll_relays_config, agent, 48);
 OFFSET(nbcoll_relays_config, by_agents, 56);
+OFFSET(nbcoll_relays_config, by_nodes, 60);
 
 /* ---- loopback.h -------------------------------------------------------------------------------------------------- */
 VALUE(NBCOLL_LOOPBACK_NO_BULK, 1);

@@ -8,4 +8,5 @@ program=$NBCOLL_BINARY/bench/late
 }
 out=$("$program" 64 1000) || exit 1
 echo "$out"
-[ "$(echo "$out" | grep -c '^allgather ')" -eq 6 ] && [ "$(echo "$out" | grep -c '^relays ')" -eq 5 ]
+[ "$(echo "$out" | grep -c '^allgather ')" -eq 6 ] && [ "$(echo "$out" | grep -c '^relays ')" -eq 5 ] &&
+    [ "$(echo "$out" | grep -c '^by nodes ')" -eq 1 ]

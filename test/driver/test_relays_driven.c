@@ -108,6 +108,9 @@ typedef struct group {
     nbcoll_shm_id id;
     atomic_int have; /* ranks that have the broadcast, or are there */
     int carries;     /* their relays carry out the communicator's calls */
+    size_t quota;    /* of shared memory; 0: the default */
+    int by_nodes;    /* ranks of a node; 1: two nodes, of which rank 1 leads one; 0: not by nodes */
+    atomic_int stopped; /* the process that stops */
 } group;
 
 /* A rank with a context in a driver, and relays on a ring. */
@@ -125,10 +128,16 @@ static void member_open(member *me, const group *all, int rank)
     nbcoll_context_config config = {.size = sizeof config, .flags = NBCOLL_ANY_THREAD};
     nbcoll_relays_config wired = ring();
     nbcoll_endpoint *ep;
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     wired.carries = all->carries ? BIG : 0;
+    wired.by_nodes = all->by_nodes != 0;
+    shm.quota = all->quota;
+    comm.node = all->by_nodes == 1  ? 1 + (uint64_t)(rank % 2)
+                : all->by_nodes > 1 ? 1 + (uint64_t)(rank / all->by_nodes)
+                                    : 0;
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &ep));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &me->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, NULL, &me->comm, deadline));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, &comm, &me->comm, deadline));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_create(NULL, &me->driver));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_add(me->driver, me->context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_start(me->driver));
@@ -161,13 +170,68 @@ static void late_or_not(int rank, void *user)
     member_close(&me);
 }
 
-static void the_same_of_processes(void **state)
+static group *group_make(int carries, int by_nodes, size_t quota)
 {
     group *all = shared_memory(sizeof *all);
+    all->carries = carries;
+    all->by_nodes = by_nodes;
+    all->quota = quota;
+    EXPECT(OK, nbcoll_shm_id_make(&all->id));
+    return all;
+}
+
+static void the_same_of_processes(void **state)
+{
     crew c = CREW(1, 1, 1, 1);
     (void)state;
-    EXPECT(OK, nbcoll_shm_id_make(&all->id));
-    crew_succeeds(&c, late_or_not, all);
+    crew_succeeds(&c, late_or_not, group_make(0, 0, 0));
+}
+
+/* With the store in shared memory; with cells, but no room for that; with cells for some of the streams, or none. */
+static void the_same_by_nodes_however_little_memory_they_share(void **state)
+{
+    static const size_t quotas[] = {8 << 20, 0, 400 << 10, 150 << 10, 120 << 10, 4096};
+    crew c = CREW(1, 1, 1, 1);
+    (void)state;
+    for (int by_nodes = 2; by_nodes <= RANKS; by_nodes += 2)
+        for (size_t i = 0; i < sizeof quotas / sizeof *quotas; i++)
+            crew_succeeds(&c, late_or_not, group_make(0, by_nodes, quotas[i]));
+}
+
+/* Of the ranks of a node one process stops, driver and all, unless it leads that: all others go on. */
+static void stops_or_not(int rank, void *user)
+{
+    group *all = user;
+    static member me;
+    nbcoll_request q;
+    member_open(&me, all, rank);
+    if (rank == LATE) {
+        atomic_store(&all->stopped, getpid());
+        kill(getpid(), SIGSTOP);
+    }
+    while (!atomic_load(&all->stopped) || (!atomic_load(&all->have) && !process_is_stopped(atomic_load(&all->stopped))))
+        sched_yield();
+    if (all->carries)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(me.buffer, BIG, NBCOLL_BYTE, 0, me.comm, &q));
+    uint64_t number;
+    CHECK_STATUS(NBCOLL_OK, all->carries ? nbcoll_wait(&q, deadline)
+                                         : nbcoll_relays_bcast(me.relays, me.buffer, BIG, 0, &number));
+    if (!all->carries)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(me.relays, number, deadline));
+    for (int i = 0; i < BIG; i++)
+        CHECK(me.buffer[i] == 5);
+    if (atomic_fetch_add(&all->have, 1) + 1 == RANKS - 1)
+        kill(atomic_load(&all->stopped), SIGCONT);
+    member_close(&me);
+}
+
+static void a_process_that_leads_no_node_may_be_stopped(void **state)
+{
+    crew c = CREW(1, 1, 1, 1);
+    (void)state;
+    for (int carries = 0; carries < 2; carries++)
+        for (int by_nodes = 2; by_nodes <= RANKS; by_nodes += 2)
+            crew_succeeds(&c, stops_or_not, group_make(carries, by_nodes, 8 << 20));
 }
 
 /* Whoever waits is told; all that stands ready ends; nothing is written to what the program has got back. */
@@ -211,17 +275,16 @@ static void dies_or_calls(int rank, void *user)
 
 static void one_dies(void (*main)(int rank, void *user), int carries)
 {
-    group *all = shared_memory(sizeof *all);
     crew c = CREW(1, 1, 1, 1);
     int status[RANKS];
-    all->carries = carries;
-    EXPECT(OK, nbcoll_shm_id_make(&all->id));
-    assert_true(crew_run(&c, main, all, status));
-    for (int r = 0; r < RANKS; r++)
-        if (r == LATE)
-            assert_int_equal(WTERMSIG(status[r]), SIGKILL);
-        else
-            assert_int_equal(status[r], 0);
+    for (int by_nodes = 0; by_nodes <= RANKS; by_nodes += by_nodes < 2 ? 1 : 2) {
+        assert_true(crew_run(&c, main, group_make(carries, by_nodes, 0), status));
+        for (int r = 0; r < RANKS; r++)
+            if (r == LATE)
+                assert_int_equal(WTERMSIG(status[r]), SIGKILL);
+            else
+                assert_int_equal(status[r], 0);
+    }
 }
 
 static void a_rank_that_dies_ends_the_operations_of_all(void **state)
@@ -241,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_driver_of_a_rank_that_computes_passes_on),
                                        cmocka_unit_test(the_driver_passes_on_what_calls_contribute),
                                        cmocka_unit_test(the_same_of_processes),
+                                       cmocka_unit_test(the_same_by_nodes_however_little_memory_they_share),
+                                       cmocka_unit_test(a_process_that_leads_no_node_may_be_stopped),
                                        cmocka_unit_test(a_rank_that_dies_ends_the_operations_of_all),
                                        cmocka_unit_test(a_rank_that_dies_ends_the_calls_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
