@@ -312,6 +312,7 @@
 #include "../transports/verbs/pairs.c"
 #include "../transports/verbs/programs.c"
 #include "../transports/verbs/progress.c"
+#include "../transports/verbs/receives.c"
 #include "../transports/verbs/shared.c"
 #include "../transports/verbs/trial.c"
 #include "../transports/verbs/verbs.c"

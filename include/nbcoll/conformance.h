@@ -50,6 +50,7 @@ extern "C" {
 #define NBCOLL_CONFORMANCE_REFUSES 16u /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
 #define NBCOLL_CONFORMANCE_SHARED 32u  /* it has the shared group */
 #define NBCOLL_CONFORMANCE_QUEUES 64u  /* it has the group of queue pairs; asked of where ranks live in one process */
+#define NBCOLL_CONFORMANCE_RECEIVES 128u /* its queue pairs may share receives; likewise */
 
 typedef enum nbcoll_conformance_verdict {
     NBCOLL_CONFORMANCE_PASSED,

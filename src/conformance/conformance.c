@@ -24,6 +24,7 @@
 #include "lines.c"
 #include "signals.c"
 #include "shared.c"
+#include "shared_receives.c"
 #include "wakeup.c"
 #include "room.c"
 #include "queues.c"
@@ -33,7 +34,8 @@
 enum { DEADLINE_MS = 60000, SEED = 20261121 };
 #define PROMISES                                                                                                       \
     (NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP | NBCOLL_CONFORMANCE_LENDS |     \
-     NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED | NBCOLL_CONFORMANCE_QUEUES)
+     NBCOLL_CONFORMANCE_REFUSES | NBCOLL_CONFORMANCE_SHARED | NBCOLL_CONFORMANCE_QUEUES |                              \
+     NBCOLL_CONFORMANCE_RECEIVES)
 
 struct conformance_case {
     const char *name;

@@ -175,6 +175,14 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(a_full_queue_and_a_second_pair_are_refused)                                                                      \
     X(a_message_that_does_not_fit_its_receive_is_an_error)                                                             \
     X(a_closed_queue_pair_is_news_to_its_peer)                                                                         \
+    X(a_message_takes_the_shared_receive_that_was_posted_first)                                                        \
+    X(a_send_waits_for_a_shared_receive)                                                                               \
+    X(messages_of_pairs_that_share_receives_come_once_and_in_order)                                                    \
+    X(a_pair_with_shared_receives_sends_to_one_without)                                                                \
+    X(no_more_shared_receives_are_posted_than_there_is_room_for)                                                       \
+    X(a_message_too_long_for_a_shared_receive_ends_its_pair_alone)                                                     \
+    X(a_lost_pair_leaves_shared_receives_to_the_others)                                                                \
+    X(who_watches_shared_receives_is_woken_when_few_are_left)                                                          \
     CONCURRENT(X)
 /* Those whose ranks may be processes. */
 #define CONCURRENT(X)                                                                                                  \

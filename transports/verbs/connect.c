@@ -43,14 +43,14 @@ struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_rail *rail, const nbcol
     return way;
 }
 
-bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs)
+bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs, uint8_t again)
 {
     uint32_t i = nbcolli_verbs_rail_to(e, rank);
-    return nbcolli_verbs_join(e, &e->rail[i], &e->place[rank].port[i], qp, theirs);
+    return nbcolli_verbs_join(e, &e->rail[i], &e->place[rank].port[i], qp, theirs, again);
 }
 
 bool nbcolli_verbs_join(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *port,
-                        struct ibv_qp *qp, uint32_t theirs)
+                        struct ibv_qp *qp, uint32_t theirs, uint8_t again)
 {
     uint32_t mtu = port->mtu, own = (uint32_t)rail->port_attr.active_mtu;
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_RTR,
@@ -63,8 +63,11 @@ bool nbcolli_verbs_join(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *ra
                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
         return false;
-    to = (struct ibv_qp_attr){
-        .qp_state = IBV_QPS_RTS, .timeout = (uint8_t)e->timeout, .retry_cnt = (uint8_t)e->retries, .max_rd_atomic = 8};
+    to = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+                              .timeout = (uint8_t)e->timeout,
+                              .retry_cnt = (uint8_t)e->retries,
+                              .rnr_retry = again,
+                              .max_rd_atomic = 8};
     return ibv_modify_qp(qp, &to,
                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                              IBV_QP_MAX_QP_RD_ATOMIC) == 0;
@@ -217,8 +220,8 @@ static void nbcolli_verbs_learn(nbcolli_verbs_end *e, nbcolli_verbs_peer *p, con
 {
     if (p->knows_its)
         return;
-    if (!nbcolli_verbs_join_rank(e, p->rank, p->messages, d->messages) ||
-        (!p->is_given_up && !nbcolli_verbs_join_rank(e, p->rank, p->bulk, d->bulk))) {
+    if (!nbcolli_verbs_join_rank(e, p->rank, p->messages, d->messages, 0) ||
+        (!p->is_given_up && !nbcolli_verbs_join_rank(e, p->rank, p->bulk, d->bulk, 0))) {
         e->error = errno;
         nbcolli_verbs_over(e, p, NBCOLLI_VERBS_LOST);
         return;

@@ -64,7 +64,8 @@ static void nbcolli_verbs_offer_pair(nbcolli_verbs_end *e, const nbcoll_queue_pa
                              .rkey = pair->mr->rkey,
                              .word = (uint16_t)word,
                              .knows_yours = pair->knows_its,
-                             .knows_done = pair->may_send};
+                             .knows_done = pair->may_send,
+                             .shares = pair->shared != NULL};
 
     if (!route)
         return;
@@ -153,7 +154,8 @@ static void nbcolli_verbs_heard_offer(nbcolli_verbs_end *e, const nbcolli_verbs_
             nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
         return;
     }
-    if (!pair->knows_its && !nbcolli_verbs_join_rank(e, pair->peer, pair->qp, o->qpn)) {
+    uint8_t again = o->shares ? NBCOLLI_VERBS_FOR_EVER : 0;
+    if (!pair->knows_its && !nbcolli_verbs_join_rank(e, pair->peer, pair->qp, o->qpn, again)) {
         nbcolli_verbs_pair_lose(pair, NBCOLL_ERR_TRANSPORT);
         return;
     }
@@ -223,6 +225,8 @@ static size_t nbcolli_verbs_pair_bytes(uint32_t depth)
 
 static void nbcolli_verbs_pair_free(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
 {
+    if (pair->qp && pair->shared)
+        nbcolli_verbs_unshare_pair(e, pair);
     if (pair->qp)
         ibv_destroy_qp(pair->qp);
     if (pair->cq)
@@ -251,7 +255,12 @@ static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbc
         .told = (nbcolli_verbs_told *)(void *)block,
         .wait_ns = nbcolli_verbs_first_offer,
         .send = {.place = place, .is_held = (c->held & 1) != 0, .completions = c->sent},
-        .receive = {.place = place + c->depth, .is_held = (c->held & 2) != 0, .completions = c->received}};
+        .receive = {.place = place + c->depth, .is_held = (c->held & 2) != 0, .completions = c->received},
+        .shared = c->shared};
+    if (c->shared) {
+        pair->receive.completions = c->shared->completions;
+        pair->receive.gone = UINT64_MAX; /* so many may be sent, as the peer is told once */
+    }
     return pair;
 }
 
@@ -265,9 +274,14 @@ static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
         .qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
     pair->cq = ibv_create_cq(rail->device, (int)(sends + pair->depth), NULL, NULL, 0);
-    struct ibv_qp_init_attr how = {
-        .send_cq = pair->cq, .recv_cq = pair->cq, .qp_type = IBV_QPT_RC, .cap = {sends, pair->depth, 1, 1, 0}};
+    struct ibv_qp_init_attr how = {.send_cq = pair->cq,
+                                   .recv_cq = pair->shared ? pair->shared->cq : pair->cq,
+                                   .srq = pair->shared ? pair->shared->srq : NULL,
+                                   .qp_type = IBV_QPT_RC,
+                                   .cap = {sends, pair->shared ? 0 : pair->depth, 1, 1, 0}};
     pair->qp = pair->cq ? ibv_create_qp(rail->pd, &how) : NULL;
+    if (pair->qp && pair->shared)
+        nbcolli_verbs_share_pair(pair);
     pair->mr = pair->qp ? ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access) : NULL;
     return pair->mr &&
            ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
@@ -276,19 +290,23 @@ static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
 nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+    nbcoll_queue_config c = {0};
+    nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
 
     *out = NULL;
-    if (config->peer < 0 || config->peer >= ep->ranks || config->peer == ep->rank)
+    if (status != NBCOLL_OK)
+        return status;
+    if (c.peer < 0 || c.peer >= ep->ranks || c.peer == ep->rank)
         return NBCOLL_ERR_RANK;
-    if (!e->place || !config->depth)
+    if (!e->place || !c.depth)
         return NBCOLL_ERR_TRANSPORT;
-    if (nbcolli_verbs_pair_of(e, config->peer, config->number))
+    if (nbcolli_verbs_pair_of(e, c.peer, c.number))
         return NBCOLL_ERR_DUPLICATE;
-    nbcoll_queue_pair *pair = nbcolli_verbs_pair_new(e, config);
+    nbcoll_queue_pair *pair = nbcolli_verbs_pair_new(e, &c);
     if (!pair)
         return NBCOLL_ERR_MEMORY;
     if (!nbcolli_verbs_pair_equip(e, pair)) {
-        nbcoll_status status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
+        status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
         nbcolli_verbs_pair_free(e, pair);
         return status;
     }
@@ -328,6 +346,7 @@ void nbcolli_verbs_unprepare(nbcolli_verbs_end *e)
         g->pairs = pair->next;
         nbcolli_verbs_pair_free(e, pair);
     }
+    nbcolli_verbs_receives_end(e);
     while (g->closed)
         nbcolli_verbs_forget_closed(e, g->closed->peer, g->closed->number);
     for (uint64_t until = nbcolli_now(&e->host) + 1000000000; g->saying && nbcolli_now(&e->host) < until;)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What is posted to queue pairs for programs. What a card would do by itself the calling thread does here: a send goes
- * to the device when it is enabled, the waits before it are over, and the peer has told of a receive for it, so that no
- * receiver is ever not ready. Data is sent into the receive that is posted; a message of no bytes, as a clear-to-send
- * is, is a write of no bytes with an immediate. All completions of a pair come into a queue of its own. See verbs.h. */
+ * to the device when it is enabled, the waits before it are over, and the peer has told of a receive for it, so that
+ * no receiver is ever not ready; a peer that shares receives tells once of more than there ever can be. Data is sent
+ * into the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an
+ * immediate. All completions of a pair come into a queue of its own. See verbs.h. */
 #include "verbs.h"
 
 #define NBCOLLI_VERBS_TELLS 8u /* beside one for each receive: probes */
@@ -118,7 +119,7 @@ void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why)
 }
 
 /* A message that is longer than its receive is refused by the receiver's device, which tells both. */
-static nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
+nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
 {
     switch (status) {
     case IBV_WC_LOC_LEN_ERR:
@@ -139,6 +140,13 @@ static void nbcolli_verbs_count(nbcolli_verbs_line *q, bool is_entry)
         q->completions->entries++;
 }
 
+/* Who sends knows that its peer can. */
+void nbcolli_verbs_pair_hears(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+{
+    pair->heard = nbcolli_now(&e->host);
+    pair->may_send = true;
+}
+
 static void nbcolli_verbs_pair_ended(nbcolli_verbs_end *e, nbcoll_queue_pair *pair, const struct ibv_wc *wc)
 {
     unsigned of = wc->wr_id & 7;
@@ -151,7 +159,7 @@ static void nbcolli_verbs_pair_ended(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
     }
     pair->heard = nbcolli_now(&e->host);
     if (of == NBCOLLI_VERBS_OF_RECEIVE) {
-        pair->may_send = true; /* who sends knows that its peer can */
+        nbcolli_verbs_pair_hears(e, pair);
         nbcolli_verbs_count(&pair->receive, true);
     } else if (of != NBCOLLI_VERBS_OF_QUIET)
         nbcolli_verbs_count(&pair->send, of == NBCOLLI_VERBS_OF_SIGNALLED);
@@ -167,6 +175,8 @@ void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
         for (int i = 0; i < n; i++)
             nbcolli_verbs_pair_ended(e, pair, &wc[i]);
     } while (n == NBCOLLI_VERBS_BATCH);
+    if (pair->shared)
+        nbcolli_verbs_shared_poll(e, pair->shared);
 }
 
 /* A peer that says nothing is probed: told once more what it knows. */
@@ -180,7 +190,7 @@ static void nbcolli_verbs_pair_probe(const nbcolli_verbs_end *e, nbcoll_queue_pa
     nbcolli_verbs_tell_receives(pair);
 }
 
-static void nbcolli_verbs_run(nbcolli_verbs_end *e)
+void nbcolli_verbs_run(nbcolli_verbs_end *e)
 {
     uint64_t now = nbcolli_now(&e->host);
 
@@ -212,6 +222,8 @@ static nbcoll_status nbcolli_verbs_post_to(nbcoll_endpoint *ep, nbcoll_queue_pai
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     nbcolli_verbs_line *q = p->kind == NBCOLL_POSTING_RECEIVE ? &pair->receive : &pair->send;
 
+    if (p->kind == NBCOLL_POSTING_RECEIVE && pair->shared)
+        return NBCOLL_ERR_ARGUMENT;
     if (p->bytes > e->piece)
         return NBCOLL_ERR_LIMIT;
     if (q->posted - q->ended == pair->depth)
@@ -248,4 +260,9 @@ const nbcoll_offload nbcolli_verbs_offload = {.size = sizeof nbcolli_verbs_offlo
                                               .post = nbcolli_verbs_post_to,
                                               .enable = nbcolli_verbs_enable,
                                               .wait = nbcolli_verbs_wait,
-                                              .close = nbcolli_verbs_close_queue};
+                                              .close = nbcolli_verbs_close_queue,
+                                              .open_shared = nbcolli_verbs_open_shared,
+                                              .post_shared = nbcolli_verbs_post_shared,
+                                              .take = nbcolli_verbs_take,
+                                              .watch_shared = nbcolli_verbs_watch_shared,
+                                              .close_shared = nbcolli_verbs_close_shared};

@@ -28,7 +28,7 @@ static bool nbcolli_verbs_trial_join(const nbcolli_verbs_end *e, const nbcolli_v
                                  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
 
     return ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0 &&
-           nbcolli_verbs_join(e, t->rail, t->port, qp, other->qp_num);
+           nbcolli_verbs_join(e, t->rail, t->port, qp, other->qp_num, 0);
 }
 
 static bool nbcolli_verbs_trial_make(nbcolli_verbs_end *e, nbcolli_verbs_trial *t)

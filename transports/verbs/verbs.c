@@ -120,7 +120,11 @@ static nbcoll_status nbcolli_verbs_settle(nbcolli_verbs_end *e, const nbcoll_ver
 nbcoll_status nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll_verbs_address *mine, nbcoll_endpoint **out)
 {
     nbcoll_verbs_config c = {0};
-    nbcolli_verbs_end draft = {.base = {.transport = &nbcolli_verbs_table}, .epoll = -1, .timer = -1}, *e;
+    nbcolli_verbs_end draft = {.base = {.transport = &nbcolli_verbs_table},
+                               .epoll = -1,
+                               .timer = -1,
+                               .programs = {.watched = -1, .bell = -1}},
+                      *e;
     nbcolli_verbs_place place;
 
     if (!config || !mine || !out)

@@ -12,6 +12,7 @@
  *     trial.c       what a device takes, measured
  *     pairs.c       queue pairs for programs, and how they are connected
  *     programs.c    what is posted to them
+ *     receives.c    receives that several of them share
  *     verbs.c       opening, the table, closing
  */
 #ifndef NBCOLLI_VERBS_H
@@ -25,7 +26,7 @@
 #include "names.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_VERBS_MAGIC 0x6e627602u /* raised with every change of addresses, datagrams or immediates */
+#define NBCOLLI_VERBS_MAGIC 0x6e627603u /* raised with every change of addresses, datagrams or immediates */
 #define NBCOLLI_VERBS_RAILS 4u
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
 #define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
@@ -111,7 +112,7 @@ typedef struct nbcolli_verbs_offer {
     uint32_t rank, number, qpn, rkey;
     uint16_t word; /* nbcolli_verbs_word */
     uint8_t knows_yours, knows_done; /* as in nbcolli_verbs_datagram */
-    uint32_t unused;
+    uint32_t shares;                 /* 1: its receives are shared */
 } nbcolli_verbs_offer;
 
 /* What the devices write and read of a pair, in registered memory: how many receives there have been. */
@@ -135,8 +136,9 @@ typedef struct nbcolli_verbs_line {
 } nbcolli_verbs_line;
 
 struct nbcoll_completion_queue {
-    uint64_t entries;     /* not consumed */
-    nbcoll_status status; /* why there will not be more */
+    uint64_t entries;               /* not consumed */
+    nbcoll_status status;           /* why there will not be more */
+    nbcoll_shared_receives *shared; /* whose entries these are, instead of being counted; or null */
 };
 
 struct nbcoll_queue_pair {
@@ -155,6 +157,37 @@ struct nbcoll_queue_pair {
     uint32_t telling;                  /* writes of told->ours under way */
     uint64_t asked_at, wait_ns, heard; /* as of nbcolli_verbs_peer */
     nbcolli_verbs_line send, receive;
+    nbcoll_shared_receives *shared; /* or null */
+    struct nbcoll_queue_pair *next_sharer;
+};
+
+/* A receive that may be posted, and a message that has come into one. */
+typedef struct nbcolli_verbs_slot {
+    void *memory;
+    uint32_t bytes, lkey;
+    uint32_t next; /* free one */
+} nbcolli_verbs_slot;
+
+typedef struct nbcolli_verbs_came {
+    nbcoll_queue_pair *pair;
+    uint32_t slot;
+} nbcolli_verbs_came;
+
+struct nbcoll_shared_receives {
+    struct nbcoll_shared_receives *next; /* of the endpoint */
+    size_t size;
+    nbcoll_completion_queue *completions;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    nbcoll_queue_pair *pairs; /* that have them */
+    uint32_t sharers;         /* how many */
+    uint32_t depth, spare;    /* spare: the first free slot; depth: none */
+    uint32_t left;            /* posted, and not in a completion that was polled */
+    uint64_t came, taken;     /* [taken, came) of the ring */
+    nbcolli_verbs_came *arrival; /* [depth], as the next ones */
+    nbcolli_verbs_slot *slot;
+    int bell;            /* the endpoint's */
+    atomic_bool is_low;  /* said, and not yet heard */
 };
 
 /* News of a pair that its peer has closed before this rank opened it. */
@@ -177,6 +210,9 @@ typedef struct nbcolli_verbs_programs {
     nbcoll_queue_pair *pairs;
     nbcolli_verbs_closed *closed;
     uint64_t serial;
+    nbcoll_shared_receives *shared;
+    struct ibv_comp_channel *channel; /* theirs; null: there were none */
+    int watched, bell; /* polls readable when one of them is low; rung for those that others hear of */
 } nbcolli_verbs_programs;
 
 /* What a completion is of: the lowest bits of its wr_id, the rest is an address. */
@@ -421,12 +457,14 @@ void nbcolli_verbs_disconnect(nbcolli_verbs_end *e, nbcolli_verbs_peer *p);
 /* From a rail to a port. */
 struct ibv_ah_attr nbcolli_verbs_way(const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to);
 
-/* Joins a queue pair to the one of that number at a port: it can receive, and send. */
+/* Joins a queue pair to the one of that number at a port: it can receive, and send; `again`: so often to a receiver
+ * that is not ready. */
+#define NBCOLLI_VERBS_FOR_EVER 7
 bool nbcolli_verbs_join(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail, const nbcolli_verbs_port *to,
-                        struct ibv_qp *qp, uint32_t theirs);
+                        struct ibv_qp *qp, uint32_t theirs, uint8_t again);
 
 /* The same for the rail and port that join this rank to another one. */
-bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs);
+bool nbcolli_verbs_join_rank(const nbcolli_verbs_end *e, int rank, struct ibv_qp *qp, uint32_t theirs, uint8_t again);
 
 /* ---- trial.c -------------------------------------------------------------------------------------------------------
  */
@@ -520,7 +558,35 @@ void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
 /* Gives the device what may go, and tells the peer of new receives. */
 void nbcolli_verbs_pair_advance(nbcoll_queue_pair *pair);
 
-/* Nothing will come any more, for that reason. */
+/* Nothing will come any more, for that reason; and which one a completion says. */
 void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why);
+nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status);
+
+/* Something has come by it. */
+void nbcolli_verbs_pair_hears(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
+
+/* Moves all pairs on. */
+void nbcolli_verbs_run(nbcolli_verbs_end *e);
+
+/* ---- receives.c ----------------------------------------------------------------------------------------------------
+ */
+
+/* What has come. */
+void nbcolli_verbs_shared_poll(nbcolli_verbs_end *e, nbcoll_shared_receives *r);
+
+/* A pair with shared receives, made or about to end. */
+void nbcolli_verbs_share_pair(nbcoll_queue_pair *pair);
+void nbcolli_verbs_unshare_pair(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
+
+/* At the end of the endpoint, after its pairs. */
+void nbcolli_verbs_receives_end(nbcolli_verbs_end *e);
+
+/* The group's. */
+nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
+                                        nbcoll_shared_receives **out);
+nbcoll_status nbcolli_verbs_post_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *r, const nbcoll_posting *p);
+nbcoll_status nbcolli_verbs_take(nbcoll_endpoint *ep, nbcoll_completion_queue *received, nbcoll_shared_arrival *out);
+nbcoll_status nbcolli_verbs_watch_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *r, uint32_t least, int *fd);
+void nbcolli_verbs_close_shared(nbcoll_endpoint *ep, nbcoll_shared_receives *r);
 
 #endif
