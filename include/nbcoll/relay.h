@@ -237,12 +237,14 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * A fragment takes its `fragment` + 32 bytes in whole lines of 64. The communicator must outlive such relays.
  *
  * A rank that is lost ends all operations that are under way with ERR_PEER_LOST, and all later ones: make other relays
- * over what nbcoll_comm_shrink gives.
+ * over what nbcoll_comm_shrink gives. Whatever breaks the relays of one rank breaks those of all: it tells the others
+ * when its next test, wait or closing finds it, and they end with the same status or with ERR_CANCELLED.
  *
  * With `carries` the calls are those of the communicator, and these relays carry out its short ones: from the opening
  * to the closing every allgather and bcast, nonblocking, persistent or blocking, of which a rank (or the root)
- * contributes no more bytes than that. The length alone decides, so that all ranks do alike; they open and close them
- * at the same place in the order of the communicator's calls.
+ * contributes no more bytes than that, unless a rule of the communicator names another algorithm (select.h). Length and
+ * rules are what all ranks know, so that all do alike; they open and close relays at the same place in the order of the
+ * communicator's calls.
  *
  *     config.carries = 4096;
  *     nbcoll_relays_open(comm, &config, &relays);
@@ -253,7 +255,8 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * Requests are like others, and move by any pass over the context: a wait for one of them, nbcoll_progress, a driver.
  * With F under way the next ones wait, in their order; there may be any number of them. The first F of them that a rank
  * has not started reach it, and by it others, while it makes passes or has a driver. Where any thread may call the
- * context, any may call these. Nothing is known of which rank a deadline waits for. What differs:
+ * context, any may call these. After a deadline nbcoll_comm_failure names the first rank whose block has not come (-1:
+ * the call waits for room), though not where that rank is. What differs:
  *
  *   - cancelling one, also by the deadline of a blocking call, ends these relays on all ranks: all that are under way,
  *     and all later ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out

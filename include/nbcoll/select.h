@@ -6,11 +6,18 @@
  *
  *   RULE       the first rule of the communicator that fits, and whose algorithm may serve the call. Rules come from
  *              the host: written in code, read from a file (tuning.h), or both, the stronger ones first
+ *   RELAYS     none does, and relays that are open over the communicator carry out calls so short
  *   COST       the algorithm that the cost model finds cheapest, with the parameters that make it so where the call
  *              names none; of equal ones, the first in the table. Only where the communicator has no limit (`large`)
  *   SHARED     no cost is known, and all ranks share memory: the operation's algorithm for that
  *   SIZE       the algorithm for small or for large data: on either side of the limit, or of 65536 bytes
  *   ONLY       that one may not serve the call: the first that may
+ *
+ * Relays that carry out a communicator's calls (relay.h) are the algorithm "relays" of allgather and bcast, which
+ * nbcoll_algorithm_find knows by that name. Rules give them a range of bytes, or name another algorithm in their place.
+ * They may serve calls as long as they are open, and up to the length for which they are: else a rule that names them
+ * does not fit, and the next one is asked. They tolerate late arrivals. They have no schedule, so that
+ * nbcoll_algorithm_at does not list them, nbcoll_build_schedule returns ERR_UNSUPPORTED, and so does nbcoll_predict.
  *
  * An algorithm may serve a call if it needs no counts that are bound, combines in an order that the reduction allows,
  * and keeps the tree of NBCOLL_REPRODUCIBLE, and is ARRIVAL_TOLERANT, where that was asked for. But for rules, one that
@@ -124,10 +131,12 @@ typedef struct nbcoll_terms {
     uint32_t progress_cores;   /* of drivers, beside the ranks' own (nbcoll_comm_config); 0: none are known */
     uint32_t table_ns;         /* of finding a part of a cell in which each reader has another one; 0: five posts. A
                                   communicator's is 0: no transport has a price for it */
+    size_t carries;            /* 1 + the bytes of a rank's block (of the root's) up to which relays carry out calls; 0:
+                                  none are open */
 } nbcoll_terms;
 
-/* The terms of a communicator, as agreed. The rules are its own, and stay as long as it. Any thread. Errors: ERR_NULL,
- * ERR_CONFIG (size). */
+/* The terms of a communicator, as agreed, and with `carries` as it is now. The rules are its own, and stay as long as
+ * it. Any thread. Errors: ERR_NULL, ERR_CONFIG (size). */
 NBCOLL_API nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out);
 
 /* Append-only. */
@@ -136,7 +145,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms
     X(SHARED, "all ranks share memory")                                                                                \
     X(COST, "the cost model finds it cheapest")                                                                        \
     X(SIZE, "so many bytes are on its side of the limit")                                                              \
-    X(ONLY, "the one that the size asks for may not serve this call")
+    X(ONLY, "the one that the size asks for may not serve this call")                                                  \
+    X(RELAYS, "relays carry out calls so short")
 typedef enum nbcoll_reason {
 #define NBCOLLI_REASON_ENUM(name, text) NBCOLL_REASON_##name,
     NBCOLL_REASON_LIST(NBCOLLI_REASON_ENUM)

@@ -233,7 +233,7 @@ static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request
 }
 
 /* By the communicator's carrier: no schedule is needed. Elements that travel packed it does not take: all ranks decide
- * by the length alone, and would differ otherwise. */
+ * by what all know, and would differ otherwise. */
 static nbcoll_status nbcolli_call_carry(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
                                         nbcoll_request *request)
 {
@@ -256,7 +256,7 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     nbcoll_schedule *schedule;
     nbcoll_status s = nbcolli_check(c, comm);
 
-    if (s == NBCOLL_OK && nbcolli_carried_block(comm, &c->args) != SIZE_MAX)
+    if (s == NBCOLL_OK && nbcolli_is_to_be_carried(comm, &c->args))
         return nbcolli_call_carry(c, comm, persistent, request);
     if (s == NBCOLL_OK)
         s = nbcolli_comm_schedule(comm, &c->args, &schedule);

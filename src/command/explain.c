@@ -15,7 +15,7 @@
 
 /* The options that are numbers of the terms, in this order. */
 enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLAIN_GET, EXPLAIN_CREDITS,
-       EXPLAIN_PROGRESS, EXPLAIN_EAGER, EXPLAIN_LARGE, EXPLAIN_END };
+       EXPLAIN_PROGRESS, EXPLAIN_EAGER, EXPLAIN_LARGE, EXPLAIN_CARRIES, EXPLAIN_END };
 #define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
 
 /* Those of who is to run a program. */
@@ -36,7 +36,7 @@ typedef struct question {
 static int take_number(question *q, int option, const char *value)
 {
     static const char *const names[] = {"alpha",          "beta",  "overhead", "gamma", "get", "credits",
-                                        "progress-cores", "eager", "large"};
+                                        "progress-cores", "eager", "large", "relays"};
     unsigned long long number;
 
     if (!command_number(value, 0, option < EXPLAIN_EAGER ? UINT32_MAX : SIZE_MAX - 1, &number))
@@ -70,7 +70,7 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
     nbcoll_terms t = command_terms(&q->rules, at);
     uint32_t *const word[] = {&t.alpha_ns, &t.beta_ps, &t.overhead_ns, &t.gamma_ps, &t.get_ns, &t.credits,
                               &t.progress_cores};
-    size_t *const bytes[] = {&t.eager, &t.large};
+    size_t *const bytes[] = {&t.eager, &t.large, &t.carries};
 
     t.flags = q->flags;
     for (int i = 0; i < EXPLAIN_NUMBERS; i++) {
@@ -82,6 +82,8 @@ static nbcoll_terms terms_of(const question *q, const nbcoll_case *at)
         else
             *bytes[i - (EXPLAIN_EAGER - EXPLAIN_ALPHA)] = (size_t)number;
     }
+    if (q->given[EXPLAIN_CARRIES - EXPLAIN_ALPHA])
+        t.carries++;
     if (!t.eager)
         t.eager = 1; /* 0 stands for the usual limit */
     return t;
@@ -129,6 +131,7 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"progress-cores", required_argument, NULL, EXPLAIN_PROGRESS},
         {"eager", required_argument, NULL, EXPLAIN_EAGER},
         {"large", required_argument, NULL, EXPLAIN_LARGE},
+        {"relays", required_argument, NULL, EXPLAIN_CARRIES},
         {"json", no_argument, NULL, 'j'},
         {"program", no_argument, NULL, 'P'},
         {"tasks", required_argument, NULL, EXPLAIN_TASKS},
@@ -350,6 +353,7 @@ const command command_explain = {
     "                    where the ranks are, as in nbcoll verify: these prices are those between nodes then; inside,\n"
     "                    where ranks share memory, they are those of --native\n"
     "  --large BYTES     the limit between small and large data, instead of the cost model\n"
+    "  --relays BYTES    relays are open that carry out calls whose blocks are not longer\n"
     "  --progress-cores N\n"
     "                    drivers have so many cores beside the ranks': binomial trees are split by them\n"
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"

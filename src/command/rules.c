@@ -123,7 +123,9 @@ int command_rules_read(const command *self, command_rules *rules, nbcoll_operati
     if (!rules->algorithm && command_rules_have_parameters(rules))
         return command_refuse(self, "--segment, --arity, --ports, --split and --leaders go with an algorithm");
     if (rules->algorithm) {
-        status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
+        rule.algorithm = nbcoll_algorithm_find(operation, rules->algorithm); /* relays, too, which no list has */
+        if (!rule.algorithm)
+            status = command_find_algorithm(self, operation, rules->algorithm, &rule.algorithm);
         if (!status)
             status = refuse_unread(self, &rule);
         if (!status)

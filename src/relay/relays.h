@@ -64,6 +64,7 @@ typedef struct nbcolli_relays_operation {
     uint32_t missing;         /* blocks */
     uint32_t awaited;         /* ranks of which not all has come that comes */
     uint32_t *come;           /* [ranks] fragments; of the own block: sent */
+    int first;                /* of an allgather: the blocks of all ranks before it have come, but for the own one */
     nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
 
@@ -233,10 +234,15 @@ nbcoll_status nbcolli_relays_look(nbcoll_relays *r);
 /* Waits a little: something may have ended. 0: the deadline is over. */
 int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks);
 
-/* Has all ended that stood ready? They are closing. Of broken ones: what has not is cancelled. */
+/* Has all ended that stood ready? They are closing. */
 int nbcolli_relays_are_drained(nbcoll_relays *r);
-int nbcolli_relays_are_revoked(nbcoll_relays *r);
 int nbcolli_relays_are_over(nbcoll_relays *r);
+
+/* Moves those that have calls of their own, too: all ranks are told what has broken them. */
+void nbcolli_relays_move_on(nbcoll_relays *r);
+
+/* Of broken ones: all ranks are told, and what stands ready is cancelled. Has all of that ended? */
+int nbcolli_relays_break(nbcoll_relays *r);
 
 /* Between two looks, as other waits pass time. 0: the deadline is over. */
 int nbcolli_relays_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline);

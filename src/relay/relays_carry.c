@@ -49,14 +49,30 @@ static int nbcolli_relays_begin_call(nbcoll_relays *r)
     return 1;
 }
 
+/* Whose block has not come: what a deadline says. Ranks, once passed over, are not looked at again. */
+static void nbcolli_relays_await_block(nbcoll_relays *r, nbcolli_relays_operation *o)
+{
+    int rank = o->root < 0 ? o->first : o->root;
+    while (o->root < 0 && rank < r->ranks && (rank == r->rank || o->come[rank] == o->need))
+        rank++;
+    o->first = rank;
+    if (rank == r->ranks || rank == r->rank) /* its own is held back: others have no room */
+        rank = -1;
+    atomic_store_explicit(&o->request->awaited, rank, memory_order_relaxed); /* for itself */
+}
+
 /* Those that have ended are told, and make room. */
 static int nbcolli_relays_end_calls(nbcoll_relays *r)
 {
     int ended = 0;
     for (uint32_t i = 0; i < r->config.at_once; i++) {
         nbcolli_relays_operation *o = &r->operation[i];
-        if (!o->request || (o->missing && r->status == NBCOLL_OK))
+        if (!o->request)
             continue;
+        if (o->missing && r->status == NBCOLL_OK) {
+            nbcolli_relays_await_block(r, o);
+            continue;
+        }
         nbcoll_status s = o->missing ? r->status : NBCOLL_OK;
         nbcolli_request *q = o->request;
         o->missing = o->awaited = 0;
@@ -68,23 +84,6 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
 }
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
-
-/* Tells all ranks, also those that wait for what this one would have contributed: what stands ready is cancelled, and
- * what does not, of the own stream, comes to them as a last word. */
-static int nbcolli_relays_break(nbcoll_relays *r)
-{
-    nbcolli_relays_line *line = &r->stream[r->rank].fragments;
-    for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
-        nbcolli_relays_place *at = &line->standing[i];
-        if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
-            continue;
-        *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
-        atomic_store_explicit(&at->is_out, 1, memory_order_relaxed); /* its callback is called after the start */
-        if (nbcoll_start(&at->request) != NBCOLL_OK)
-            atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
-    }
-    return nbcolli_relays_are_revoked(r);
-}
 
 static void nbcolli_relays_turn(nbcoll_relays *r)
 {

@@ -182,7 +182,7 @@ int nbcolli_relays_are_drained(nbcoll_relays *r)
 }
 
 /* Cancelling once is enough. */
-int nbcolli_relays_are_revoked(nbcoll_relays *r)
+static int nbcolli_relays_are_revoked(nbcoll_relays *r)
 {
     int are_over = 1;
     r->has_passed = 0;
@@ -197,9 +197,35 @@ int nbcolli_relays_are_revoked(nbcoll_relays *r)
     return are_over;
 }
 
+/* Tells all ranks, also those that wait for what this one would have contributed: what stands ready is cancelled, and
+ * what does not, of the own stream, comes to them as a last word. */
+int nbcolli_relays_break(nbcoll_relays *r)
+{
+    nbcolli_relays_line *line = &r->stream[r->rank].fragments;
+    for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
+        nbcolli_relays_place *at = &line->standing[i];
+        if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
+            continue;
+        *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
+        atomic_store_explicit(&at->is_out, 1, memory_order_relaxed); /* its callback is called after the start */
+        if (nbcoll_start(&at->request) != NBCOLL_OK)
+            atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
+    }
+    return nbcolli_relays_are_revoked(r);
+}
+
 int nbcolli_relays_are_over(nbcoll_relays *r)
 {
-    return nbcolli_relays_are_drained(r) && (r->status == NBCOLL_OK || nbcolli_relays_are_revoked(r));
+    return nbcolli_relays_are_drained(r) && (r->status == NBCOLL_OK || nbcolli_relays_break(r));
+}
+
+void nbcolli_relays_move_on(nbcoll_relays *r)
+{
+    nbcolli_relays_move(r);
+    if (nbcolli_relays_carry(r) || r->status == NBCOLL_OK || r->status == NBCOLL_PENDING)
+        return;
+    nbcolli_relays_break(r);
+    nbcoll_progress(r->context); /* others may wait for what is left, though nothing here does */
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */

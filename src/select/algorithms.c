@@ -177,8 +177,31 @@ const nbcoll_algorithm *nbcoll_algorithm_at(nbcoll_operation operation, unsigned
     return NULL;
 }
 
+/* Relays work without a schedule. */
+static void nbcolli_relays_no_schedule(nbcoll_builder *b, const nbcoll_args *a)
+{
+    (void)a;
+    nbcoll_builder_fail(b, NBCOLL_ERR_UNSUPPORTED);
+}
+
+#define NBCOLLI_RELAYS_ENTRY(OPERATION)                                                                                \
+    {sizeof(nbcoll_algorithm), "relays", NBCOLL_OPERATION_##OPERATION, nbcolli_relays_no_schedule,                     \
+     NBCOLL_ALGORITHM_ARRIVAL_TOLERANT, NULL}
+static const nbcoll_algorithm nbcolli_relays_table[] = {NBCOLLI_RELAYS_ENTRY(ALLGATHER), NBCOLLI_RELAYS_ENTRY(BCAST)};
+
+const nbcoll_algorithm *nbcolli_algorithm_relays(nbcoll_operation operation)
+{
+    for (size_t i = 0; i < sizeof nbcolli_relays_table / sizeof *nbcolli_relays_table; i++)
+        if (nbcolli_relays_table[i].operation == operation)
+            return &nbcolli_relays_table[i];
+    return NULL;
+}
+
 const nbcoll_algorithm *nbcoll_algorithm_find(nbcoll_operation operation, const char *name)
 {
+    const nbcoll_algorithm *relays = nbcolli_algorithm_relays(operation);
+    if (name && relays && !strcmp(relays->name, name))
+        return relays;
     for (const nbcoll_algorithm *entry = nbcolli_algorithm_table; name && entry < nbcolli_algorithm_end; entry++)
         if (entry->operation == operation && !strcmp(entry->name, name))
             return entry;
@@ -190,6 +213,8 @@ nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const n
     const nbcolli_kind *kind = nbcolli_kind_of(a->operation);
     int has_all_counts = a->counts && kind->blocks != NBCOLLI_OWN;
 
+    if (algorithm == nbcolli_algorithm_relays(a->operation))
+        return NBCOLL_ERR_UNSUPPORTED; /* not by a schedule */
     if (kind->reduces && (algorithm->flags & NBCOLL_ALGORITHM_REORDERS) && !nbcolli_commutes(a->reduction.op))
         return NBCOLL_ERR_OP;
     return (algorithm->flags & NBCOLL_ALGORITHM_COUNTS) && !has_all_counts ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;

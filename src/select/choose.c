@@ -103,12 +103,20 @@ static int nbcolli_choose_by_cost(const nbcoll_terms *terms, const nbcoll_args *
     return least != 0;
 }
 
+/* Do relays carry out the call? The length decides, and what all ranks have opened alike. */
+static int nbcolli_choose_are_relays_open(const nbcoll_terms *terms, const nbcoll_args *a)
+{
+    return nbcolli_algorithm_relays(a->operation) && a->bytes < terms->carries;
+}
+
 static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *a, nbcoll_choice *c)
 {
     for (c->rule = 0; c->rule < terms->rule_count; c->rule++) {
         const nbcoll_rule *rule = &terms->rules[c->rule];
+        int by_relays = rule->algorithm == nbcolli_algorithm_relays(a->operation);
         if (!nbcolli_rule_fits(rule, terms, a->operation, c->bytes) ||
-            !nbcolli_choose_suits(rule->algorithm, a, terms->flags))
+            !(by_relays ? nbcolli_choose_are_relays_open(terms, a)
+                        : nbcolli_choose_suits(rule->algorithm, a, terms->flags)))
             continue;
         c->algorithm = rule->algorithm;
         c->segment = rule->segment;
@@ -137,6 +145,10 @@ static void nbcolli_choose(const nbcoll_terms *terms, const nbcoll_args *a, nbco
 {
     c->reason = NBCOLL_REASON_RULE;
     if (nbcolli_choose_by_rule(terms, a, c))
+        return;
+    c->reason = NBCOLL_REASON_RELAYS;
+    c->algorithm = nbcolli_choose_are_relays_open(terms, a) ? nbcolli_algorithm_relays(a->operation) : NULL;
+    if (c->algorithm)
         return;
     c->reason = NBCOLL_REASON_COST;
     if (terms->large == NBCOLL_BY_COST && nbcolli_choose_by_cost(terms, a, c))

@@ -20,6 +20,9 @@ uint64_t nbcolli_cost(const nbcoll_terms *terms, nbcoll_choice *choice);
  * bound. */
 nbcoll_status nbcolli_algorithm_suits(const nbcoll_algorithm *algorithm, const nbcoll_args *a);
 
+/* That of relays, which carry out calls of the operation; null: of another they do not. */
+const nbcoll_algorithm *nbcolli_algorithm_relays(nbcoll_operation operation);
+
 /* Has the algorithm build between packing and unpacking, for a type that packs. */
 void nbcolli_build_packed(nbcoll_builder *b, const nbcoll_algorithm *algorithm, const nbcoll_args *a);
 

@@ -438,6 +438,7 @@ VALUE(NBCOLL_REASON_SHARED, 1);
 VALUE(NBCOLL_REASON_COST, 2);
 VALUE(NBCOLL_REASON_SIZE, 3);
 VALUE(NBCOLL_REASON_ONLY, 4);
+VALUE(NBCOLL_REASON_RELAYS, 5);
 
 SIZE(nbcoll_rule, 72);
 OFFSET(nbcoll_rule, algorithm, 0);
@@ -455,7 +456,7 @@ OFFSET(nbcoll_rule, leaders, 60);
 OFFSET(nbcoll_rule, fewest_nodes, 64);
 OFFSET(nbcoll_rule, most_nodes, 68);
 
-SIZE(nbcoll_terms, 208);
+SIZE(nbcoll_terms, 216);
 OFFSET(nbcoll_terms, size, 0);
 OFFSET(nbcoll_terms, ranks, 8);
 OFFSET(nbcoll_terms, shared, 12);
@@ -482,6 +483,7 @@ OFFSET(nbcoll_terms, copy_ps, 152);
 OFFSET(nbcoll_terms, domain, 160);
 OFFSET(nbcoll_terms, progress_cores, 200);
 OFFSET(nbcoll_terms, table_ns, 204);
+OFFSET(nbcoll_terms, carries, 208);
 
 SIZE(nbcoll_level, 40);
 OFFSET(nbcoll_level, alpha_ns, 0);

@@ -45,6 +45,17 @@ says binomial 'SIZE .*' bcast --ranks 8 --large 4001
 says binomial 'ONLY .*' reduce --ranks 8 --large 0 --reproducible
 says ring 'ONLY .*' allgather --ranks 8 --large 1000000 --tolerant
 
+# by relays, as long as the call is short; a rule that names them falls to the next one where they are not open
+says relays 'RELAYS  .*' allgather --ranks 8 --count 16 --relays 64
+says relays 'RELAYS  .*' bcast --ranks 8 --count 16 --relays 64 --tolerant
+says flat 'COST .*' allgather --ranks 8 --count 17 --relays 64
+says flat 'COST .*' scatter --ranks 8 --count 16 --relays 64
+says relays 'RULE    --algorithm' bcast --ranks 8 --count 16 --relays 64 --algorithm relays
+says binomial 'RULE    --algorithm' bcast --ranks 8 --count 16 --relays 64 --algorithm binomial
+printf '[allgather]\nrelays = bytes ..513\nring = bytes ..513\n' >"$work/relays"
+says relays "RULE    $work/relays:2" allgather --ranks 8 --count 16 --relays 64 --tuning "$work/relays"
+says ring "RULE    $work/relays:3" allgather --ranks 8 --count 16 --tuning "$work/relays"
+
 # by rules: the argument is stronger than the file, and an earlier line than a later one
 cat >"$work/rules" <<'END'
 ; for a test

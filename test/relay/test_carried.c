@@ -35,15 +35,16 @@ static nbcoll_relays_config carrying(nbcoll_wiring_kind kind)
     return c;
 }
 
-/* Schedules would broadcast along a chain, which a late rank breaks. */
+/* Schedules broadcast along a chain, which a late rank breaks. */
 static void open_all(party *p, int ranks, nbcoll_relays_config config, const nbcoll_context_config *context)
 {
-    nbcoll_rule chain = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "chain_pipelined")};
+    nbcoll_rule rules[] = {{.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "relays")},
+                           {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "chain_pipelined")}};
     nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     nbcoll_loopback_config loopback = world_variant(0, 1);
     memset(p, 0, sizeof *p);
-    comm.rules = &chain;
-    comm.rule_count = 1;
+    comm.rules = rules;
+    comm.rule_count = 2;
     world_open(&p->w, ranks, &loopback, context, &comm);
     for (int r = 0; r < ranks; r++)
         EXPECT(OK, nbcoll_relays_open(p->w.comm[r], &config, &p->relays[r]));
@@ -334,18 +335,64 @@ static void a_call_is_cancelled_before_the_relays_are_there(void **state)
     close_all(&p);
 }
 
-/* It says so at the deadline, and takes back what it has started. */
+/* It says so at the deadline, with the first rank whose block has not come, and takes back what it has started. */
 static void a_blocking_call_ends_at_its_deadline(void **state)
 {
     static party p;
+    nbcoll_failure failure = {0};
     (void)state;
     open_all(&p, 2, carrying(NBCOLL_WIRING_DIRECT), NULL);
     open_wide(&p);
     EXPECT(ERR_TIMEOUT, nbcoll_allgather(p.send[0][0], p.recv[0][0], BYTES, NBCOLL_BYTE, p.w.comm[0], 1000000));
+    EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
+    EXPECT(ERR_TIMEOUT, failure.status);
+    assert_int_equal(failure.rank, 1);
     for (int looks = 0; nbcoll_comm_active(p.w.comm[0]); looks++) {
         world_watchdog(&p.w, looks < LOOKS);
         world_step(&p.w);
     }
+    close_all(&p);
+}
+
+/* Of several that are late the first; of a broadcast the root, though others are late, too. */
+static void a_wait_names_whose_block_has_not_come(void **state)
+{
+    static party p;
+    const int late[] = {1, 3};
+    nbcoll_failure failure = {0};
+    nbcoll_request q[RANKS];
+    (void)state;
+    open_all(&p, RANKS, carrying(NBCOLL_WIRING_RING), NULL);
+    open_wide(&p);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int r = 0; r < RANKS; r++)
+            if (r != late[0] && r != late[1])
+                gather(&p, r, turn);
+        for (int looks = 0; looks < LOOKS; looks++)
+            world_step(&p.w);
+        for (int r = 0; r < RANKS; r += 2) {
+            EXPECT(ERR_TIMEOUT, nbcoll_wait(&p.request[r][turn], 1000000));
+            EXPECT(OK, nbcoll_comm_failure(p.w.comm[r], &failure));
+            assert_int_equal(failure.rank, late[0]);
+        }
+        gather(&p, late[0], turn);
+        for (int looks = 0; looks < LOOKS; looks++)
+            world_step(&p.w);
+        EXPECT(ERR_TIMEOUT, nbcoll_wait(&p.request[0][turn], 1000000));
+        EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
+        assert_int_equal(failure.rank, late[1]);
+        gather(&p, late[1], turn);
+        finish(&p, turn);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        EXPECT(OK, nbcoll_ibcast(p.recv[r][2], BYTES, NBCOLL_BYTE, 3, p.w.comm[r], &q[r]));
+        if (!r)
+            EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], 1000000));
+        if (!r)
+            EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
+    }
+    assert_int_equal(failure.rank, 3);
+    world_finish(&p.w, RANKS, q);
     close_all(&p);
 }
 
@@ -461,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_call_ends_all_of_them),
         cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),
         cmocka_unit_test(a_blocking_call_ends_at_its_deadline),
+        cmocka_unit_test(a_wait_names_whose_block_has_not_come),
         cmocka_unit_test(a_lost_rank_ends_the_calls),
         cmocka_unit_test(ranks_that_differ_in_what_is_carried_are_told),
         cmocka_unit_test(bad_calls_are_refused),

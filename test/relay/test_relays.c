@@ -372,6 +372,25 @@ static void ranks_that_differ_are_told(void **state)
     }
 }
 
+/* Of two ranks that differ one sees it; the others, of which one has started nothing, hear of it, and all can close. */
+static void who_finds_them_broken_tells_all_ranks(void **state)
+{
+    static party p;
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+        open_all(&p, 4, plain((nbcoll_wiring_kind)kind));
+        for (int r = 0; r < 3; r++)
+            EXPECT(OK, nbcoll_relays_bcast(p.relays[r], p.recv[r][0], r ? 6 : 5, r ? 2 : 0, &p.number[r][0]));
+        for (int looks = 0; looks < LOOKS; looks++)
+            step(&p);
+        for (int r = 0; r < 4; r++) {
+            nbcoll_status s = nbcoll_relays_test(p.relays[r], 0);
+            assert_true(s == NBCOLL_ERR_MISMATCH || s == NBCOLL_ERR_CANCELLED);
+        }
+        close_all(&p);
+    }
+}
+
 static void a_lost_rank_ends_what_is_under_way_and_they_can_be_closed(void **state)
 {
     static party p;
@@ -403,6 +422,7 @@ int main(void)
         cmocka_unit_test(without_memory_nothing_is_opened_and_nothing_kept),
         cmocka_unit_test(operations_take_no_memory),
         cmocka_unit_test(ranks_that_differ_are_told),
+        cmocka_unit_test(who_finds_them_broken_tells_all_ranks),
         cmocka_unit_test(a_lost_rank_ends_what_is_under_way_and_they_can_be_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

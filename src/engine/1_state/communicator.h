@@ -214,6 +214,7 @@ struct nbcoll_comm {
     nbcolli_request *persistent;
     nbcolli_cache cache;
     nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
+    atomic_size_t carries;    /* as in terms, which any thread reads, for itself */
 
     /* Progress, when it takes over what starts have handed to it. */
     uint64_t taken; /* tags below it have been taken */

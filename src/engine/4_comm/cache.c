@@ -138,6 +138,7 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
             return offloaded == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : offloaded;
     }
     nbcoll_comm_terms(comm, &terms);
+    terms.carries = 0; /* those relays do not come here */
     nbcoll_status s = nbcoll_select(&terms, &args, &choice);
     if (s != NBCOLL_OK)
         return s;

@@ -69,6 +69,7 @@ static nbcoll_status nbcolli_programs_choose(nbcoll_comm *comm, const nbcoll_arg
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_comm_terms(comm, &terms);
     terms.shared = 0;
+    terms.carries = 0;
     return nbcoll_select(&terms, args, choice);
 }
 

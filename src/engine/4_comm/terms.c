@@ -91,7 +91,8 @@ nbcoll_status nbcoll_comm_terms(const nbcoll_comm *comm, nbcoll_terms *out)
                           .nodes = &comm->nodes,
                           .inside = nbcolli_terms_inside(&comm->agreed),
                           .nodes_share = comm->nodes_share,
-                          .progress_cores = comm->agreed.progress_cores};
+                          .progress_cores = comm->agreed.progress_cores,
+                          .carries = atomic_load_explicit(&comm->carries, memory_order_relaxed)}; /* for itself */
     if (size < sizeof size)
         return NBCOLL_ERR_CONFIG;
     memcpy(out, &terms, size < sizeof terms ? size : sizeof terms);

@@ -6,6 +6,7 @@
 #include "../1_state/failure.h"
 #include "../3_run/queue.h"
 #include "../4_comm/requests.h"
+#include "../../select/select.h"
 
 nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
 {
@@ -16,21 +17,26 @@ nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
     nbcolli_caller_lock(c);
     if (carrier && comm->carrier)
         s = NBCOLL_ERR_BUSY;
-    else
+    else {
         comm->carrier = carrier;
+        atomic_store_explicit(&comm->carries, carrier ? carrier->most + 1 : 0, memory_order_relaxed); /* for itself */
+    }
     for (uint32_t i = 0; s == NBCOLL_OK && i < NBCOLLI_NOTES; i++) /* those lead to schedules */
         comm->cache.memo[i] = (nbcolli_call_note){0};
     nbcolli_caller_unlock(c);
     return nbcolli_leave(c, s);
 }
 
-size_t nbcolli_carried_block(const nbcoll_comm *comm, const nbcoll_args *a)
+/* Without rules the length alone decides. */
+int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *a)
 {
-    size_t bytes = SIZE_MAX;
-    if (!comm->carrier || (a->operation != NBCOLL_OPERATION_ALLGATHER && a->operation != NBCOLL_OPERATION_BCAST) ||
-        __builtin_mul_overflow(a->count, nbcolli_packed_size(a->reduction.type), &bytes))
-        return SIZE_MAX;
-    return bytes <= comm->carrier->most ? bytes : SIZE_MAX;
+    nbcoll_terms terms = {.size = sizeof terms};
+    nbcoll_choice choice = {.size = sizeof choice};
+    const nbcoll_algorithm *relays = comm->carrier ? nbcolli_algorithm_relays(a->operation) : NULL;
+    if (!relays || a->bytes > comm->carrier->most || !comm->config.rule_count)
+        return relays && a->bytes <= comm->carrier->most;
+    nbcoll_comm_terms(comm, &terms);
+    return nbcoll_select(&terms, a, &choice) == NBCOLL_OK && choice.algorithm == relays;
 }
 
 nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, const void *send, void *recv,
@@ -39,7 +45,7 @@ nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, c
     nbcolli_request *r = nbcolli_request_open(comm, NULL, send, recv, extent);
     if (!r)
         return NULL;
-    r->block = nbcolli_carried_block(comm, a);
+    r->block = a->bytes;
     r->root = a->operation == NBCOLL_OPERATION_BCAST ? a->root : -1;
     return r;
 }
@@ -50,6 +56,7 @@ nbcoll_status nbcolli_carried_start(nbcolli_request *r)
     if (!carrier || r->block > carrier->most)
         return NBCOLL_ERR_REQUEST;
     r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->awaited, -1, memory_order_relaxed); /* shown with the request */
     atomic_fetch_add_explicit(&carrier->under_way, 1, memory_order_relaxed); /* shown by the next */
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed);
     r->next = atomic_load_explicit(&carrier->started, memory_order_relaxed);
@@ -84,7 +91,7 @@ void nbcolli_carried_end(nbcolli_carrier *carrier, nbcolli_request *r, nbcoll_st
     nbcoll_context *c = comm->context;
     if (nbcolli_enter(c) != NBCOLL_OK)
         return;
-    if (status != NBCOLL_OK)
+    if (status != NBCOLL_OK && !r->detached) /* of that one its deadline has been noted */
         nbcolli_note_failure(comm, status, -1, comm->taken);
     comm->active--;
     c->active--;

@@ -9,9 +9,9 @@
 /* Sets the communicator's carrier, or with null takes it away. ERR_BUSY: it has another one. */
 nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier);
 
-/* Bytes of a block that the communicator's carrier takes; SIZE_MAX: schedules carry out such a call. On the caller's
+/* Does the communicator's carrier carry out a call of these complete arguments? Else a schedule does. On the caller's
  * side, as the next two are. */
-size_t nbcolli_carried_block(const nbcoll_comm *comm, const nbcoll_args *args);
+int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *args);
 
 /* A request for such a call; null: there is no memory for one. */
 nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *args, const void *send, void *recv,
