@@ -90,7 +90,8 @@ struct nbcoll_relays {
     void *shared;         /* that store, if it lies where the node's ranks read it; else null: it is in `arena` */
     const nbcoll_nodes *nodes; /* the communicator's, by which relays go; null: they do not */
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
-    int is_revoked, has_passed;
+    int is_revoked; /* 1: but for the own stream */
+    int is_cancelled, has_passed;
     atomic_int is_closing;
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
     nbcolli_relays_stream *stream;       /* [ranks] */

@@ -53,8 +53,8 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
     return r->shared;
 }
 
-/* Of all streams in one piece, and last, so that the arena takes no more than that. Fragments lie on lines of their own.
- */
+/* Of all streams in one piece, and last, so that the arena takes no more than that. Fragments lie on lines of their
+ * own. */
 nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r)
 {
     size_t places = 0;

@@ -126,8 +126,8 @@ void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_frag
         return;
     }
     char *block = o->recv + (o->root < 0 ? (size_t)origin * o->bytes : 0);
-    if (f->length)
-        memcpy(block + f->offset, f + 1, f->length);
+    if (next.length)
+        memcpy(block + next.offset, f + 1, next.length);
     nbcolli_relays_count(r, o, origin);
 }
 

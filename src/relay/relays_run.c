@@ -32,7 +32,9 @@ static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place
     if (s == NBCOLL_PENDING)
         return 0;
     atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* of one thread */
-    if (s != NBCOLL_OK && r->status == NBCOLL_OK)
+    if (s == NBCOLL_ERR_CANCELLED)
+        r->is_cancelled = 1; /* by who broke: what that has said, or sent, is taken out first */
+    else if (s != NBCOLL_OK && r->status == NBCOLL_OK)
         r->status = s;
     return s == NBCOLL_OK || r->is_closing;
 }
@@ -156,6 +158,8 @@ void nbcolli_relays_move(nbcoll_relays *r)
             nbcolli_relays_drain(r, i);
         nbcolli_relays_give(r, &r->stream[i]);
     }
+    if (r->is_cancelled && r->status == NBCOLL_OK)
+        r->status = NBCOLL_ERR_CANCELLED;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
@@ -181,19 +185,20 @@ int nbcolli_relays_are_drained(nbcoll_relays *r)
     return 1;
 }
 
-/* Cancelling once is enough. */
+/* Cancelling once is enough. What is on its way in the own stream says why, or shows it, unless they are closing. */
 static int nbcolli_relays_are_revoked(nbcoll_relays *r)
 {
-    int are_over = 1;
+    int are_over = 1, revoked = 1 + !!r->is_closing;
     r->has_passed = 0;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        for (uint32_t k = 0; k < line->places && !r->is_revoked; k++)
+        int is_spared = i == r->rank && !r->is_closing;
+        for (uint32_t k = 0; k < line->places && r->is_revoked < revoked && !is_spared; k++)
             if (line->standing[k].is_out)
                 nbcoll_cancel(line->standing[k].request);
         are_over &= nbcolli_relays_line_has_ended(r, line);
     }
-    r->is_revoked = 1;
+    r->is_revoked = revoked;
     return are_over;
 }
 
