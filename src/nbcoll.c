@@ -175,6 +175,7 @@
 #include "host/word.c"
 #include "offload/agent.c"
 #include "offload/agent_compile.c"
+#include "offload/agent_drive.c"
 #include "offload/agent_line.c"
 #include "offload/agent_run.c"
 #include "offload/attached.c"

@@ -83,6 +83,20 @@ NBCOLL_API nbcoll_status nbcoll_driver_add(nbcoll_driver *driver, nbcoll_context
  * not in this driver), ERR_BUSY, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_remove(nbcoll_driver *driver, nbcoll_context *context);
 
+/* Puts an agent into the driver (offload.h), which stays the caller's: to be closed after it was taken out, ERR_BUSY
+ * before. Its programs and relays then go on without calls of their ranks, and nobody else calls
+ * nbcoll_agent_progress. Also while programs are under way. Starts, cancelling and relays that are opened wake the
+ * driver; nothing tells it that what is under way can go on, so then it looks: after it has found nothing for spin_ns,
+ * it sleeps 20 us between looks, and longer, up to a millisecond, the longer nothing has moved. An agent with nothing
+ * under way costs nothing. It takes one descriptor, until the agent is closed. Errors: ERR_NULL, ERR_CONFIG (another
+ * process executes: nbcoll_agent_attach), ERR_BUSY (it is in a driver, this or another), ERR_MEMORY, ERR_TRANSPORT (no
+ * descriptor), ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *driver, struct nbcoll_agent *agent);
+
+/* Takes an agent out, when the driver is not inside. What is under way waits for calls of nbcoll_agent_progress, or for
+ * the next driver. Errors: ERR_NULL, ERR_ARGUMENT (it is not in this driver), ERR_BUSY, ERR_FORKED. */
+NBCOLL_API nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *driver, struct nbcoll_agent *agent);
+
 /* Has a thread made that runs the driver until nbcoll_driver_free. Errors: ERR_NULL, ERR_BUSY (it has a thread, or is
  * running), what `spawn` returns, ERR_MEMORY (the system makes no thread), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_start(nbcoll_driver *driver);
@@ -96,7 +110,7 @@ NBCOLL_API nbcoll_status nbcoll_driver_run(nbcoll_driver *driver, uint64_t timeo
 NBCOLL_API nbcoll_status nbcoll_driver_stop(nbcoll_driver *driver);
 
 /* Stops the thread of nbcoll_driver_start and waits until it is through (one that the library made itself has ended
- * then, so that a fork may follow); takes all contexts out, as nbcoll_driver_remove does; and frees the driver. No
+ * then, so that a fork may follow); takes all contexts and agents out; and frees the driver. No
  * other call on it may be under way. Null is accepted. Errors:
  * ERR_BUSY (a call of nbcoll_driver_run has not returned: stop it first; or this is inside a callback), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_driver_free(nbcoll_driver *driver);
@@ -104,10 +118,11 @@ NBCOLL_API nbcoll_status nbcoll_driver_free(nbcoll_driver *driver);
 /* What a driver has done since it was made. */
 typedef struct nbcoll_driver_counts {
     size_t size;
-    uint64_t passes; /* over one context, each */
+    uint64_t passes; /* over one context or agent, each */
     uint64_t sleeps; /* times that it gave its processor away */
-    uint64_t rings;  /* of these, ended by a call on one of the contexts, or on the driver */
-    uint64_t looks;  /* of these, ended by the time: ten a second, at most, while operations are outstanding */
+    uint64_t rings;  /* of these, ended by a call on one of the contexts or agents, or on the driver */
+    uint64_t looks;  /* of these, ended by the time: ten a second, at most, while operations are outstanding; more where
+                        agents have something under way */
     uint64_t left;   /* steps of the lane START that were not done when the start returned */
 } nbcoll_driver_counts;
 /* Set out->size before. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_FORKED. */

@@ -266,7 +266,8 @@ NBCOLL_API nbcoll_status nbcoll_verify_programs(const nbcoll_schedule *const sch
 /* An agent executes the programs of one rank over the optional group of a transport's that has queue pairs
  * (nbcoll_offload in transport.h): it is told where the wait of a program's management queue has come to, and does what
  * stands behind it; of what arrives it looks at nothing, so it may combine, and never decides. It is a thing to be
- * called: by a thread of the host's own, so that the rank may do what it likes, or by the rank itself. */
+ * called: by a driver (nbcoll_driver_add_agent in driver.h) or a thread of the host's own, so that the rank may do what
+ * it likes, or by the rank itself. */
 typedef struct nbcoll_agent nbcoll_agent;
 typedef struct nbcoll_program_run nbcoll_program_run;
 
@@ -286,7 +287,7 @@ typedef struct nbcoll_agent_config {
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
 /* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
- * not been reported). */
+ * not been reported, or it is in a driver). */
 NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
 
 /* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in
@@ -389,8 +390,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
 /* Where nbcoll_comm_config.agent names an agent, collectives of the communicator become programs, which are compiled at
  * the first call, as all ranks do, and kept with its schedules; a start hands the program to the agent. It ends without
  * this rank, which sees it in test, wait or progress. What is refused runs on the host's engine, on all ranks alike; so
- * does what the program builds itself. The host has a thread that calls nbcoll_agent_progress, which wakes a rank that
- * sleeps in a wait or on nbcoll_fd.
+ * does what the program builds itself. A driver or a thread of the host calls nbcoll_agent_progress, which wakes a rank
+ * that sleeps in a wait or on nbcoll_fd.
  *
  *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order, and serves no other one
  *     (what is made of the communicator has none); it stays open until that is freed. The context is of one thread.

@@ -10,6 +10,7 @@
 #include "../host/alive.h"
 #include "../host/host.h"
 #include "../host/word.h"
+#include "../offload/offload.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -64,7 +65,8 @@ static void nbcolli_driver_close(nbcoll_driver *d)
         close(d->bell);
     if (d->poller >= 0)
         close(d->poller);
-    nbcolli_free(&host, d->context, d->room * sizeof(nbcoll_context *));
+    nbcolli_free(&host, d->contexts.at, d->contexts.room * sizeof(void *));
+    nbcolli_free(&host, d->agents.at, d->agents.room * sizeof(void *));
     nbcolli_free(&host, d, sizeof *d);
 }
 
@@ -96,21 +98,21 @@ nbcoll_status nbcoll_driver_create(const nbcoll_driver_config *config, nbcoll_dr
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
-static nbcoll_status nbcolli_driver_grow(nbcoll_driver *d)
+static nbcoll_status nbcolli_driver_grow(nbcoll_driver *d, nbcolli_driver_list *l)
 {
-    size_t room = d->room ? 2 * d->room : 4;
-    nbcoll_context **context;
+    size_t room = l->room ? 2 * l->room : 4;
+    void **at;
 
-    if (d->count < d->room)
+    if (l->count < l->room)
         return NBCOLL_OK;
-    context = nbcolli_alloc(&d->host, room * sizeof(nbcoll_context *), 64);
-    if (!context)
+    at = nbcolli_alloc(&d->host, room * sizeof(void *), 64);
+    if (!at)
         return NBCOLL_ERR_MEMORY;
-    if (d->count)
-        memcpy(context, d->context, d->count * sizeof(nbcoll_context *));
-    nbcolli_free(&d->host, d->context, d->room * sizeof(nbcoll_context *));
-    d->context = context;
-    d->room = room;
+    if (l->count)
+        memcpy(at, l->at, l->count * sizeof(void *));
+    nbcolli_free(&d->host, l->at, l->room * sizeof(void *));
+    l->at = at;
+    l->room = room;
     return NBCOLL_OK;
 }
 
@@ -119,11 +121,11 @@ nbcoll_status nbcoll_driver_add(nbcoll_driver *d, nbcoll_context *context)
     nbcoll_status s = context ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_driver_grow(d);
+    s = nbcolli_driver_grow(d, &d->contexts);
     if (s == NBCOLL_OK)
         s = nbcolli_drive_own(context, d);
     if (s == NBCOLL_OK)
-        d->context[d->count++] = context;
+        d->contexts.at[d->contexts.count++] = context;
     nbcolli_driver_unlock(d);
     if (s == NBCOLL_OK)
         nbcolli_bell_ring(d->bell);
@@ -133,12 +135,12 @@ nbcoll_status nbcoll_driver_add(nbcoll_driver *d, nbcoll_context *context)
 /* The i-th: what is under way goes back to its callers. */
 static void nbcolli_driver_drop(nbcoll_driver *d, size_t i)
 {
-    nbcoll_context *c = d->context[i];
+    nbcoll_context *c = d->contexts.at[i];
 
     d->left += nbcolli_drive_left(c);
     nbcolli_drive_end(c, d->poller);
     nbcolli_drive_disown(c);
-    d->context[i] = d->context[--d->count];
+    d->contexts.at[i] = d->contexts.at[--d->contexts.count];
 }
 
 nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
@@ -147,9 +149,48 @@ nbcoll_status nbcoll_driver_remove(nbcoll_driver *d, nbcoll_context *context)
     if (s != NBCOLL_OK)
         return s;
     s = NBCOLL_ERR_ARGUMENT;
-    for (size_t i = 0; i < d->count && s != NBCOLL_OK; i++)
-        if (d->context[i] == context) {
+    for (size_t i = 0; i < d->contexts.count && s != NBCOLL_OK; i++)
+        if (d->contexts.at[i] == context) {
             nbcolli_driver_drop(d, i);
+            s = NBCOLL_OK;
+        }
+    nbcolli_driver_unlock(d);
+    return s;
+}
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+nbcoll_status nbcoll_driver_add_agent(nbcoll_driver *d, nbcoll_agent *agent)
+{
+    nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_driver_grow(d, &d->agents);
+    if (s == NBCOLL_OK)
+        s = nbcolli_agent_own(agent, d, d->poller);
+    if (s == NBCOLL_OK)
+        d->agents.at[d->agents.count++] = agent;
+    nbcolli_driver_unlock(d);
+    if (s == NBCOLL_OK)
+        nbcolli_bell_ring(d->bell);
+    return s;
+}
+
+static void nbcolli_driver_drop_agent(nbcoll_driver *d, size_t i)
+{
+    nbcolli_agent_disown(d->agents.at[i], d->poller);
+    d->agents.at[i] = d->agents.at[--d->agents.count];
+}
+
+nbcoll_status nbcoll_driver_remove_agent(nbcoll_driver *d, nbcoll_agent *agent)
+{
+    nbcoll_status s = agent ? nbcolli_driver_enter(d) : NBCOLL_ERR_NULL;
+    if (s != NBCOLL_OK)
+        return s;
+    s = NBCOLL_ERR_ARGUMENT;
+    for (size_t i = 0; i < d->agents.count && s != NBCOLL_OK; i++)
+        if (d->agents.at[i] == agent) {
+            nbcolli_driver_drop_agent(d, i);
             s = NBCOLL_OK;
         }
     nbcolli_driver_unlock(d);
@@ -183,8 +224,10 @@ nbcoll_status nbcoll_driver_free(nbcoll_driver *d)
         nbcoll_driver_stop(d);
         nbcolli_driver_join(d);
     }
-    while (d->count)
-        nbcolli_driver_drop(d, d->count - 1);
+    while (d->contexts.count)
+        nbcolli_driver_drop(d, d->contexts.count - 1);
+    while (d->agents.count)
+        nbcolli_driver_drop_agent(d, d->agents.count - 1);
     nbcolli_alive_close(d->alive);
     nbcolli_driver_close(d);
     return NBCOLL_OK;
@@ -207,8 +250,8 @@ nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll_driver_cou
     now.looks = atomic_load_explicit(&d->looks, memory_order_relaxed);
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
         now.left = d->left;
-        for (size_t i = 0; i < d->count; i++)
-            now.left += nbcolli_drive_left(d->context[i]);
+        for (size_t i = 0; i < d->contexts.count; i++)
+            now.left += nbcolli_drive_left(d->contexts.at[i]);
         nbcolli_driver_unlock(d);
     }
     now.size = out->size < sizeof now ? out->size : sizeof now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Drivers: what their parts share. A driver has a list of contexts and one thread at most that runs it. `lock` covers
- * the list; the one who runs it holds it while it works, and not while it sleeps. */
+ * Drivers: what their parts share. A driver has lists of contexts and agents, and one thread at most that runs it.
+ * `lock` covers the lists; the one who runs it holds it while it works, and not while it sleeps. */
 #ifndef NBCOLLI_DRIVER_DRIVER_H
 #define NBCOLLI_DRIVER_DRIVER_H
 
@@ -16,6 +16,11 @@
 /* Of the thread that nbcoll_driver_start had made. */
 typedef enum nbcolli_driver_thread { NBCOLLI_DRIVER_ALONE, NBCOLLI_DRIVER_THREAD, NBCOLLI_DRIVER_ENDED }
     nbcolli_driver_thread;
+
+typedef struct nbcolli_driver_list {
+    void **at; /* [count] */
+    size_t count, room;
+} nbcolli_driver_list;
 
 struct nbcoll_driver {
     /* Made. */
@@ -34,8 +39,7 @@ struct nbcoll_driver {
     _Atomic uint32_t thread; /* nbcolli_driver_thread */
 
     /* Under the lock. */
-    nbcoll_context **context; /* [count] */
-    size_t count, room;
+    nbcolli_driver_list contexts, agents;
     pthread_t own; /* of the C library, not the host's, where is_own: to be joined */
     int is_own;
     uint64_t left; /* of contexts that are not in it any more */

@@ -10,10 +10,12 @@
 #include "../host/host.h"
 #include "../host/sleep.h"
 #include "../host/word.h"
+#include "../offload/offload.h"
 
 #define NBCOLLI_DRIVER_LOOK 100000000u /* ns: so long it sleeps, at most, while operations are outstanding */
 #define NBCOLLI_DRIVER_LOOKS 8u  /* in vain, then it yields between them */
 #define NBCOLLI_DRIVER_DEAF 1000000u   /* ns: the same where nothing wakes it */
+#define NBCOLLI_DRIVER_AGENT 20000u    /* ns: so long it sleeps first while agents have something under way */
 #define NBCOLLI_DRIVER_SLICE 1000000u  /* ns: who has the core for so long computes there */
 #define NBCOLLI_DRIVER_KEEPS 1000000000u /* ns: so long it then does not yield again */
 #define NBCOLLI_DRIVER_SHORT 10000u      /* ns: and spins no longer before it sleeps */
@@ -26,18 +28,20 @@ static void nbcolli_driver_add_to(_Atomic uint64_t *n, uint64_t more)
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
 }
 
-/* One pass over each context, so that a busy one holds up no other. Has something moved? */
+/* One pass over each context and agent, so that a busy one holds up no other. Has something moved? */
 static int nbcolli_driver_work(nbcoll_driver *d)
 {
     int moved = 0;
 
     if (nbcolli_driver_lock(d) != NBCOLL_OK)
         return 0;
-    for (size_t i = 0; i < d->count; i++) {
-        nbcolli_drive_begin(d->context[i], d->bell);
-        moved |= nbcolli_drive_pass(d->context[i]);
+    for (size_t i = 0; i < d->contexts.count; i++) {
+        nbcolli_drive_begin(d->contexts.at[i], d->bell);
+        moved |= nbcolli_drive_pass(d->contexts.at[i]);
     }
-    nbcolli_driver_add_to(&d->passes, d->count);
+    for (size_t i = 0; i < d->agents.count; i++)
+        moved |= nbcoll_agent_progress(d->agents.at[i]);
+    nbcolli_driver_add_to(&d->passes, d->contexts.count + d->agents.count);
     nbcolli_driver_unlock(d);
     for (uint64_t looks = 1; atomic_load_explicit(&d->wanted, memory_order_relaxed); looks++) /* a wish */
         nbcolli_driver_pause(d, looks);
@@ -46,25 +50,52 @@ static int nbcolli_driver_work(nbcoll_driver *d)
 
 /* ---- sleeping ---------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_driver_wake_all(nbcoll_driver *d)
+/* 1: an agent had been rung. */
+static int nbcolli_driver_wake_all(nbcoll_driver *d)
 {
-    for (size_t i = 0; i < d->count; i++)
-        nbcolli_drive_wake(d->context[i]);
+    int is_rung = 0;
+
+    for (size_t i = 0; i < d->contexts.count; i++)
+        nbcolli_drive_wake(d->contexts.at[i]);
+    for (size_t i = 0; i < d->agents.count; i++)
+        is_rung |= nbcolli_agent_wake(d->agents.at[i]);
+    return is_rung;
 }
 
-/* How long it may sleep, in nanoseconds; 0: there is something to do. */
-static uint64_t nbcolli_driver_arm(nbcoll_driver *d)
+static uint64_t nbcolli_driver_arm_context(nbcoll_driver *d, nbcoll_context *c)
 {
-    uint64_t longest = UINT64_MAX;
+    nbcolli_drive_rest rest = nbcolli_drive_arm(c, d->poller);
+
+    return rest == NBCOLLI_REST_NOT     ? 0
+           : rest == NBCOLLI_REST_SHORT ? NBCOLLI_DRIVER_DEAF
+           : rest == NBCOLLI_REST_LOOKS ? NBCOLLI_DRIVER_LOOK
+                                        : UINT64_MAX;
+}
+
+/* What agents have under way is looked at after as long again as nothing has moved, within bounds: so a look comes
+ * late by no more than what the wait has taken, and relays that stand idle cost little. */
+static uint64_t nbcolli_driver_arm_agent(nbcoll_agent *a, uint64_t idle)
+{
+    nbcolli_agent_rest rest = nbcolli_agent_arm(a);
+
+    if (rest != NBCOLLI_AGENT_LOOKS)
+        return rest == NBCOLLI_AGENT_NO_REST ? 0 : UINT64_MAX;
+    return idle < NBCOLLI_DRIVER_AGENT ? NBCOLLI_DRIVER_AGENT : idle < NBCOLLI_DRIVER_DEAF ? idle : NBCOLLI_DRIVER_DEAF;
+}
+
+/* How long it may sleep, in nanoseconds; 0: there is something to do. `idle`: so long nothing has moved. */
+static uint64_t nbcolli_driver_arm(nbcoll_driver *d, uint64_t idle)
+{
+    uint64_t longest = UINT64_MAX, here;
 
     if (nbcolli_driver_lock(d) != NBCOLL_OK)
         return 0;
-    for (size_t i = 0; i < d->count && longest; i++) {
-        nbcolli_drive_rest rest = nbcolli_drive_arm(d->context[i], d->poller);
-        uint64_t here = rest == NBCOLLI_REST_NOT     ? 0
-                        : rest == NBCOLLI_REST_SHORT ? NBCOLLI_DRIVER_DEAF
-                        : rest == NBCOLLI_REST_LOOKS ? NBCOLLI_DRIVER_LOOK
-                                                     : UINT64_MAX;
+    for (size_t i = 0; i < d->contexts.count && longest; i++) {
+        here = nbcolli_driver_arm_context(d, d->contexts.at[i]);
+        longest = here < longest ? here : longest;
+    }
+    for (size_t i = 0; i < d->agents.count && longest; i++) {
+        here = nbcolli_driver_arm_agent(d->agents.at[i], idle);
         longest = here < longest ? here : longest;
     }
     if (!longest)
@@ -74,22 +105,22 @@ static uint64_t nbcolli_driver_arm(nbcoll_driver *d)
 }
 
 /* Has something come? */
-static int nbcolli_driver_sleep(nbcoll_driver *d, uint64_t deadline)
+static int nbcolli_driver_sleep(nbcoll_driver *d, uint64_t deadline, uint64_t idle)
 {
     struct pollfd fd = {.fd = d->poller, .events = POLLIN};
-    uint64_t longest = nbcolli_driver_arm(d);
+    uint64_t longest = nbcolli_driver_arm(d, idle);
 
     if (!longest)
         return 1;
     nbcoll_status s = nbcolli_sleep(&d->host, &fd, 1, nbcolli_time_left(&d->host, deadline, longest), NULL);
     int is_rung = nbcolli_bell_hush(d->bell);
     nbcolli_driver_add_to(&d->sleeps, 1);
-    nbcolli_driver_add_to(&d->rings, is_rung);
-    nbcolli_driver_add_to(&d->looks, s == NBCOLL_PENDING);
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
-        nbcolli_driver_wake_all(d);
+        is_rung |= nbcolli_driver_wake_all(d);
         nbcolli_driver_unlock(d);
     }
+    nbcolli_driver_add_to(&d->rings, is_rung);
+    nbcolli_driver_add_to(&d->looks, s == NBCOLL_PENDING);
     return s == NBCOLL_OK;
 }
 
@@ -152,7 +183,7 @@ static nbcoll_status nbcolli_driver_loop(nbcoll_driver *d, uint64_t deadline)
             continue;
         if (d->host.pause)
             d->host.pause(d->host.user, v.looks);
-        else if (!nbcolli_driver_looks_on(d, &v) && nbcolli_driver_sleep(d, deadline))
+        else if (!nbcolli_driver_looks_on(d, &v) && nbcolli_driver_sleep(d, deadline, v.now - v.worked))
             v.worked = v.now = nbcolli_now(&d->host);
     }
     return s;
@@ -170,8 +201,8 @@ static nbcoll_status nbcolli_driver_go(nbcoll_driver *d, uint64_t timeout)
     nbcolli_bell_hush(d->bell); /* what was said before is seen in any case */
     nbcoll_status s = nbcolli_driver_loop(d, nbcolli_deadline(&d->host, timeout));
     if (nbcolli_driver_lock(d) == NBCOLL_OK) {
-        for (size_t i = 0; i < d->count; i++)
-            nbcolli_drive_end(d->context[i], d->poller);
+        for (size_t i = 0; i < d->contexts.count; i++)
+            nbcolli_drive_end(d->contexts.at[i], d->poller);
         nbcolli_driver_unlock(d);
     }
     atomic_store_explicit(&d->runner, 0, memory_order_release); /* shows all that to the next */

@@ -54,6 +54,9 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     a->bell = nbcolli_bell_open();
     a->poller = -1;
     atomic_init(&a->sleeps, 0);
+    a->driver_bell = -1;
+    atomic_init(&a->driver, 0);
+    atomic_init(&a->driver_sleeps, 0);
     atomic_init(&a->begun, NULL);
     *out = a;
     return NBCOLL_OK;
@@ -222,9 +225,10 @@ nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
     r->next = atomic_load_explicit(&a->handed, memory_order_relaxed); /* compared below */
-    /* release: whoever takes it sees all of it */
-    while (!atomic_compare_exchange_weak_explicit(&a->handed, &r->next, r, memory_order_release, memory_order_relaxed))
+    /* seq_cst: whoever takes it sees all of it, and a driver that sleeps is seen below, or sees it */
+    while (!atomic_compare_exchange_weak(&a->handed, &r->next, r))
         ;
+    nbcolli_agent_rouse(a);
     return NBCOLL_OK;
 }
 
@@ -358,7 +362,8 @@ nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
     for (uint32_t i = 0; i < r->p->info.copies && status == NBCOLL_OK; i++)
         nbcolli_agent_calc(r, &r->p->copy[i]);
     nbcoll_agent *a = r->agent;
-    atomic_store_explicit(&r->state, NBCOLLI_AGENT_REPORTED, memory_order_release); /* the copies are made; r is gone */
+    atomic_store(&r->state, NBCOLLI_AGENT_REPORTED); /* seq_cst: the copies are made, before the look who sleeps */
+    nbcolli_agent_rouse(a);                          /* r is gone: it takes up its receives again */
     atomic_fetch_sub_explicit(&a->open, 1, memory_order_release);
     return status;
 }
@@ -406,8 +411,10 @@ nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
         return NBCOLL_ERR_NULL;
     if (a->attached)
         nbcolli_attached_cancel(a);
-    else
-        atomic_store_explicit(&a->is_cancelled, 1, memory_order_relaxed); /* a wish */
+    else {
+        atomic_store(&a->is_cancelled, 1); /* seq_cst: before the look who sleeps */
+        nbcolli_agent_rouse(a);
+    }
     return NBCOLL_OK;
 }
 
@@ -434,6 +441,8 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
         nbcolli_attached_close(a);
         return NBCOLL_OK;
     }
+    if (atomic_load_explicit(&a->driver, memory_order_acquire)) /* sees what the driver did, if it is out */
+        return NBCOLL_ERR_BUSY;
     nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
     nbcolli_agent_lines_close(a);
     for (int i = 0; i < 2; i++)
@@ -444,6 +453,8 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     nbcolli_agent_runs_free(a);
     if (a->bell >= 0)
         close(a->bell);
+    if (a->driver_bell >= 0)
+        close(a->driver_bell);
     nbcoll_host host = a->host;
     nbcolli_free(&host, a, sizeof *a);
     return NBCOLL_OK;

@@ -104,6 +104,9 @@ struct nbcoll_agent {
     nbcoll_program_run *spare;           /* the same, the starter's */
     int bell;                            /* rung when a run ends while the rank sleeps; -1: there is none */
     _Atomic uint32_t sleeps;             /* it is about to sleep, or does */
+    atomic_uintptr_t driver;             /* that it is in, or 0 */
+    int driver_bell;                     /* -1: it was never in one */
+    _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */
     _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
     struct nbcolli_node_relays *standing;        /* that it has */
 };
@@ -135,6 +138,9 @@ nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *m
 /* Takes up its receives again. */
 nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r);
 void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
+
+/* agent_drive.c: something has been published, seq_cst, that progress has to see: a driver that sleeps is woken. */
+void nbcolli_agent_rouse(nbcoll_agent *a);
 
 /* attached.c: what the functions of offload.h do where another process executes. */
 /* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */

@@ -83,9 +83,10 @@ void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set)
     nbcoll_agent *a = s->agent;
     s->first_number = (NBCOLLI_NODE_RELAYS_SETS + set % NBCOLLI_NODE_RELAYS_SETS) * NBCOLLI_NODE_RELAYS_NUMBERS;
     s->next = atomic_load_explicit(&a->begun, memory_order_relaxed); /* compared below */
-    /* release: the agent sees all of it */
-    while (!atomic_compare_exchange_weak_explicit(&a->begun, &s->next, s, memory_order_release, memory_order_relaxed))
+    /* seq_cst: the agent sees all of it, and a driver that sleeps is seen below, or sees it */
+    while (!atomic_compare_exchange_weak(&a->begun, &s->next, s))
         ;
+    nbcolli_agent_rouse(a);
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------------------------- */

@@ -113,6 +113,20 @@ int nbcolli_agent_has_ended(const nbcoll_program_run *r);
 /* It is awake. */
 void nbcolli_agent_unwatch(nbcoll_agent *a);
 
+/* agent_drive.c: for drivers. In this one from now on, whose epoll descriptor has a bell of the agent's; and out of it,
+ * while it makes no progress. ERR_CONFIG (another process executes), ERR_BUSY, ERR_TRANSPORT (no descriptor). */
+nbcoll_status nbcolli_agent_own(nbcoll_agent *a, const void *driver, int poller);
+void nbcolli_agent_disown(nbcoll_agent *a, int poller);
+
+typedef enum nbcolli_agent_rest {
+    NBCOLLI_AGENT_NO_REST, /* there is something to do */
+    NBCOLLI_AGENT_LOOKS,   /* programs or relays are under way, and nothing tells that they can go on */
+    NBCOLLI_AGENT_RESTS    /* until it is rung */
+} nbcolli_agent_rest;
+/* Lets the driver sleep. Then, also instead: it is awake. 1: the agent had been rung. */
+nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a);
+int nbcolli_agent_wake(nbcoll_agent *a);
+
 /* place.c */
 /* The longest beginning of a region that lies together, and where. */
 nbcoll_task_bytes nbcolli_offload_find(const nbcolli_offload_map *map, nbcoll_region region);
