@@ -181,6 +181,7 @@
 #include "offload/attached.c"
 #include "offload/bound.c"
 #include "offload/branch.c"
+#include "offload/cut.c"
 #include "offload/desk.c"
 #include "offload/dot.c"
 #include "offload/emit.c"

@@ -61,6 +61,8 @@ typedef struct nbcoll_program_config {
     uint64_t tasks;          /* that a rank may post for a program, */
     uint64_t queue_pairs;    /* that a rank may have for all operations in flight, those of connections, */
     uint64_t buffers;        /* and eager buffers, likewise. 0: any number */
+    int keeps_scratch;       /* 1: what is left in scratch memory lies there at the end, as what is left in the receive
+                                buffer: for somebody who reads it there. 0: it may lie anywhere */
 } nbcoll_program_config;
 
 /* Append-only: why an operation is not offloaded. */

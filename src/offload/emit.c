@@ -242,21 +242,31 @@ nbcoll_status nbcolli_plan_emit(nbcolli_plan *p, const nbcolli_plan_event *e)
     return nbcolli_emit_wait(p, nbcolli_plan_management(p, m->step), m->step, &p->queue[m->queue].send_cq, 1);
 }
 
+/* What of a buffer lies elsewhere is copied to its place at the end. */
+static nbcoll_status nbcolli_emit_bring(nbcolli_plan *p, nbcoll_buffer buffer)
+{
+    const nbcolli_offload_map *map = nbcolli_emit_map(p, buffer);
+    nbcoll_status status = NBCOLL_OK;
+    for (size_t i = 0; i < map->used && status == NBCOLL_OK; i++) {
+        const nbcolli_offload_piece *piece = &map->piece[i];
+        nbcoll_task t = nbcolli_emit_new(NBCOLL_TASK_CALC, NBCOLL_END);
+        size_t bytes = piece->end - piece->begin;
+        t.write.region = (nbcoll_region){{buffer, piece->begin}, bytes};
+        t.read[0] = (nbcoll_task_bytes){piece->eager, {{NBCOLL_BUFFER_SCRATCH, piece->from}, bytes}};
+        status = nbcolli_emit_post(p, 3 * p->connections + p->c->config.management, 0, t);
+        p->copies++;
+    }
+    return status;
+}
+
 nbcoll_status nbcolli_plan_emit_end(nbcolli_plan *p)
 {
     uint32_t queues = 3 * p->connections + p->c->config.management;
-    nbcoll_status status = NBCOLL_OK;
     for (uint32_t queue = 0; queue < queues; queue++)
         if (p->last[queue])
             p->draft[p->last[queue] - 1].task.signal = 1;
-    for (size_t i = 0; i < p->map[0].used && status == NBCOLL_OK; i++) {
-        const nbcolli_offload_piece *piece = &p->map[0].piece[i];
-        nbcoll_task t = nbcolli_emit_new(NBCOLL_TASK_CALC, NBCOLL_END);
-        size_t bytes = piece->end - piece->begin;
-        t.write.region = (nbcoll_region){{NBCOLL_BUFFER_RECV, piece->begin}, bytes};
-        t.read[0] = (nbcoll_task_bytes){piece->eager, {{NBCOLL_BUFFER_SCRATCH, piece->from}, bytes}};
-        status = nbcolli_emit_post(p, queues, 0, t);
-        p->copies++;
-    }
+    nbcoll_status status = nbcolli_emit_bring(p, NBCOLL_BUFFER_RECV);
+    if (status == NBCOLL_OK && p->c->config.keeps_scratch)
+        status = nbcolli_emit_bring(p, NBCOLL_BUFFER_SCRATCH);
     return status;
 }

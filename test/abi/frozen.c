@@ -987,7 +987,7 @@ VALUE(NBCOLL_BOTH_WAYS, 0);
 VALUE(NBCOLL_OUTWARD, 1);
 VALUE(NBCOLL_INWARD, 2);
 
-SIZE(nbcoll_program_config, 64);
+SIZE(nbcoll_program_config, 72);
 OFFSET(nbcoll_program_config, size, 0);
 OFFSET(nbcoll_program_config, host, 8);
 OFFSET(nbcoll_program_config, threshold, 16);
@@ -997,6 +997,7 @@ OFFSET(nbcoll_program_config, management, 36);
 OFFSET(nbcoll_program_config, tasks, 40);
 OFFSET(nbcoll_program_config, queue_pairs, 48);
 OFFSET(nbcoll_program_config, buffers, 56);
+OFFSET(nbcoll_program_config, keeps_scratch, 64);
 
 SIZE(nbcoll_refusal, 280);
 OFFSET(nbcoll_refusal, size, 0);

@@ -15,10 +15,10 @@
 enum { MOST = 17, CONFIGS = 4 };
 
 static const nbcoll_program_config configs[CONFIGS] = {
-    {.size = sizeof configs[0]},                                                /* whole eager messages */
-    {.size = sizeof configs[0], .eager = 10, .threshold = 4096},                /* elements cut in two */
-    {.size = sizeof configs[0], .threshold = 1},                                /* rendezvous */
-    {.size = sizeof configs[0], .eager = 16, .threshold = 64, .management = 2}, /* both */
+    {.size = sizeof configs[0]},                                                     /* whole eager messages */
+    {.size = sizeof configs[0], .eager = 10, .threshold = 4096, .keeps_scratch = 1}, /* elements cut in two */
+    {.size = sizeof configs[0], .threshold = 1},                                     /* rendezvous */
+    {.size = sizeof configs[0], .eager = 16, .threshold = 64, .management = 2},      /* both */
 };
 
 static int is_full;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A schedule in two parts: its *middle*, messages and the steps on paths between them, of which a program can be made,
+ * and what is around it, where ranks share memory. Private to this folder. */
+#ifndef NBCOLLI_OFFLOAD_CUT_H
+#define NBCOLLI_OFFLOAD_CUT_H
+
+#include "../host/arena.h"
+#include "../schedule/schedule.h"
+
+#define NBCOLLI_CUT_AHEAD 1u  /* a message, or a message waits for it */
+#define NBCOLLI_CUT_BEHIND 2u /* a message, or it waits for one */
+
+typedef struct nbcolli_cut {
+    const nbcoll_schedule *s;
+    uint8_t *side; /* [s->steps], of START and END 0: NBCOLLI_CUT_*; those of the middle have both */
+} nbcolli_cut;
+
+static inline int nbcolli_cut_is_middle(const nbcolli_cut *c, nbcoll_step step)
+{
+    return c->side[step] == (NBCOLLI_CUT_AHEAD | NBCOLLI_CUT_BEHIND);
+}
+
+/* Cuts the schedule of one rank, which must outlive *out, as must the arena. ERR_UNSUPPORTED: step *exposes stands
+ * between messages and exposes or fetches, or exposes memory piece by piece. ERR_MEMORY. */
+nbcoll_status nbcolli_cut_make(nbcolli_arena *arena, const nbcoll_schedule *s, nbcolli_cut *out, nbcoll_step *exposes);
+
+/* The middle as a schedule. Its scratch memory is that of all of it. ERR_MEMORY, ERR_LIMIT. */
+nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out);
+
+/* What is around the middle, and in its place `inner`, which begins as a whole when all that the middle waits for has
+ * ended, and ends as a whole: what the cut schedule does when a program carries out its middle. The first `common`
+ * bytes of scratch memory of `inner` are those of the cut schedule. ERR_MEMORY, ERR_LIMIT. */
+nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inner, size_t common, nbcolli_arena *arena,
+                               nbcoll_schedule **out);
+
+#endif
