@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <infiniband/verbs.h>
 
 #include <nbcoll/offload.h>
 #include <nbcoll/shm.h>
@@ -133,6 +134,35 @@ static nbcoll_case case_of(nbcoll_operation operation, size_t count)
                          .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
 }
 
+/* ---- what this process sends ------------------------------------------------------------------------------------- */
+
+static atomic_int sends, inline_sends; /* of data, to queue pairs that are connected */
+static int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+static int count_sends(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    for (const struct ibv_send_wr *w = wr; w; w = w->next) {
+        bool is_data = qp->qp_type == IBV_QPT_RC && w->opcode == IBV_WR_SEND;
+        atomic_fetch_add(&sends, is_data);
+        atomic_fetch_add(&inline_sends, is_data && w->send_flags & IBV_SEND_INLINE);
+    }
+    return post_send(qp, wr, bad);
+}
+
+/* The linker brings the transport here first. */
+struct ibv_context *__real_ibv_open_device(struct ibv_device *device);
+struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device);
+
+struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
+{
+    struct ibv_context *opened = __real_ibv_open_device(device);
+    if (opened) {
+        post_send = opened->ops.post_send;
+        opened->ops.post_send = count_sends;
+    }
+    return opened;
+}
+
 /* ---- what they do ------------------------------------------------------------------------------------------------ */
 
 /* Rank 3 comes late each time, which nobody leaves before. */
@@ -190,6 +220,21 @@ static void allgathers_have_their_values_eager_and_long(void **state)
     (void)state;
     run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 30), .algorithm = "bruck", .threshold = 2048}, gather_all);
     run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 5000), .algorithm = "ring", .threshold = 100}, gather_all);
+}
+
+/* A message in each of two rounds, of one integer and of two. */
+static void gather_short_ones(int rank, void *user)
+{
+    gather_all(rank, user);
+    CHECK(atomic_load(&sends) == 2 * TIMES);
+    CHECK(atomic_load(&inline_sends) == 0);
+}
+
+static void short_messages_are_sent_from_where_they_are_and_never_inline(void **state)
+{
+    (void)state;
+    run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 1), .algorithm = "bruck", .threshold = 2048},
+        gather_short_ones);
 }
 
 /* The root starts all at once, many more than its peers have receives for, before they start any. */
@@ -597,6 +642,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_barrier_of_the_table_holds_back_every_rank),
         cmocka_unit_test(allgathers_have_their_values_eager_and_long),
+        cmocka_unit_test(short_messages_are_sent_from_where_they_are_and_never_inline),
         cmocka_unit_test(a_root_that_is_far_ahead_waits_for_receives),
         cmocka_unit_test(a_rank_that_is_killed_ends_the_programs_that_need_it),
         cmocka_unit_test(others_end_over_the_device_while_a_rank_is_stopped),
