@@ -330,7 +330,8 @@ typedef struct nbcoll_relays_config {
  * in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the
  * opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others
  * carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of nbcoll_comm_idup:
- * others then wait for this rank until their deadlines. */
+ * then nothing has begun here, and others wait until this rank calls again. What a rank lacks later ends the opening on
+ * all ranks, with ERR_MEMORY or ERR_CANCELLED; when these relays are closed others can be opened. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 

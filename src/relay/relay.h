@@ -6,6 +6,8 @@
 #include "nbcoll/relay.h"
 #include "../host/arena.h"
 
+#define NBCOLLI_WIRING_PORTS 2 /* where 0 is asked for */
+
 /* A wiring being written, twice: first it is counted, then filled in. Of a relay, all sources come first. */
 typedef struct nbcolli_wirer {
     int rank, ranks;

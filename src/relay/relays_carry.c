@@ -168,14 +168,12 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
     r->hears = nbcolli_relays_noticed;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
     nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
-    for (int i = 0; i < 2 * r->ranks; i++) {
+    for (int i = 0; i < 2 * r->ranks; i++) /* relaxed: no callback yet */
+        atomic_store_explicit(&nbcolli_relays_line_at(r, i)->is_opening, 1, memory_order_relaxed);
+    for (int i = 0; i < 2 * r->ranks && s == NBCOLL_OK; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        atomic_store_explicit(&line->is_opening, line->opened == NBCOLL_OK, memory_order_relaxed); /* no callback yet */
+        s = nbcoll_on_done(line->opening, nbcolli_relays_line_opened, line);
     }
-    for (int i = 0; i < 2 * r->ranks && s == NBCOLL_OK; i++)
-        if (nbcolli_relays_line_at(r, i)->opened == NBCOLL_OK)
-            s = nbcoll_on_done(nbcolli_relays_line_at(r, i)->opening, nbcolli_relays_line_opened,
-                               nbcolli_relays_line_at(r, i));
     return s;
 }
 

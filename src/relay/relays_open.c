@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays are opened. A stream's fragments go by the relays by which the blocks of its origin come to ranks, its credits
  * the other way. */
+#include "../engine/3_run/fail.h"
+#include "../engine/6_progress/lock.h"
+#include "../engine/7_calls/create.h"
 #include "relays.h"
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
@@ -138,19 +141,19 @@ void nbcolli_relays_free(nbcoll_relays *r)
     nbcolli_relays_discard(r);
 }
 
-/* All lines are made at once, in the same order on all ranks. What goes wrong later than with the first is told when
- * that has ended. */
-static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r)
+/* All lines are made at once, in the same order on all ranks. */
+static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
-    nbcoll_status s = NBCOLL_OK;
+    nbcolli_twin *twin = nbcolli_arena_take(&p->arena, 2 * (size_t)r->ranks, sizeof *twin);
+    if (!twin)
+        return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
-        const nbcoll_comm_config config = nbcolli_relays_line_config(r, i);
-        if (s == NBCOLL_OK)
-            s = nbcoll_comm_idup_with(r->comm, &config, &line->comm, &line->opening);
-        line->opened = s;
+        twin[i].config = nbcolli_relays_line_config(r, i);
+        twin[i].out = &line->comm;
+        twin[i].request = &line->opening;
     }
-    return nbcolli_relays_line_at(r, 0)->opened;
+    return nbcolli_comm_idups(r->comm, 2 * r->ranks, twin);
 }
 
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -166,11 +169,11 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
     s = nbcolli_relays_reserve(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_plan_all(r, &plan);
-    nbcolli_arena_close(&plan.arena);
     if (s == NBCOLL_OK && r->config.carries && comm->carrier)
         s = NBCOLL_ERR_BUSY;
     if (s == NBCOLL_OK)
-        s = nbcolli_relays_begin(r);
+        s = nbcolli_relays_begin(r, &plan);
+    nbcolli_arena_close(&plan.arena);
     if (s != NBCOLL_OK)
         nbcolli_relays_free(r);
     else
@@ -202,6 +205,19 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
     return r->status == NBCOLL_PENDING ? NBCOLL_OK : r->status;
 }
 
+/* What this rank lacks is told to all, whatever they wait for: it takes no memory. Else they know. */
+static void nbcolli_relays_give_up(nbcoll_relays *r, nbcoll_status why)
+{
+    int is_lacking = why == NBCOLL_ERR_MEMORY || why == NBCOLL_ERR_LIMIT;
+    for (int i = 0; i < 2 * r->ranks && is_lacking; i++) {
+        nbcoll_comm *comm = nbcolli_relays_line_at(r, i)->comm;
+        if (nbcolli_enter(r->context) != NBCOLL_OK)
+            return;
+        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_CANCELLED, comm->taken);
+        nbcolli_leave(r->context, NBCOLL_OK);
+    }
+}
+
 void nbcolli_relays_open_on(nbcoll_relays *r)
 {
     nbcoll_status first = NBCOLL_OK;
@@ -218,5 +234,7 @@ void nbcolli_relays_open_on(nbcoll_relays *r)
             line->opened = s;
         first = first == NBCOLL_OK ? line->opened : first;
     }
-    r->status = first == NBCOLL_OK ? nbcolli_relays_stand(r) : first;
+    if (first == NBCOLL_OK && (first = nbcolli_relays_stand(r)) != NBCOLL_OK)
+        nbcolli_relays_give_up(r, first);
+    r->status = first;
 }

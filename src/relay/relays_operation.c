@@ -39,6 +39,7 @@ nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcol
         return NBCOLL_ERR_CONFIG;
     if (to->host && nbcolli_copy_tagged(host, to->host, sizeof *host))
         return NBCOLL_ERR_CONFIG;
+    to->ports = to->ports ? to->ports : NBCOLLI_WIRING_PORTS; /* ranks that mean the same do not differ */
     return nbcolli_relays_check(to);
 }
 

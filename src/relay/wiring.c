@@ -3,8 +3,6 @@
 #include "../show/print.h"
 #include "relay.h"
 
-#define NBCOLLI_WIRING_PORTS 2
-
 const char *nbcoll_wiring_name(nbcoll_wiring_kind kind)
 {
     static const char *const names[] = {

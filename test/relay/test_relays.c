@@ -346,6 +346,29 @@ static void operations_take_no_memory(void **state)
     close_all(&p);
 }
 
+static void ranks_that_mean_the_same_ports_do_not_differ(void **state)
+{
+    static party p;
+    nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK);
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    (void)state;
+    memset(&p, 0, sizeof p);
+    world_open(&p.w, 2, &loopback, NULL, NULL);
+    for (int r = 0; r < 2; r++) {
+        config.ports = r ? 2 : 0;
+        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+    }
+    for (int looks = 0; looks < LOOKS; looks++)
+        step(&p);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_relays_allgather(p.relays[r], p.send[r][0], p.recv[r][0], 8, &p.number[r][0]));
+    for (int looks = 0; looks < LOOKS; looks++)
+        step(&p);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_relays_test(p.relays[r], 1));
+    close_all(&p);
+}
+
 static void ranks_that_differ_are_told(void **state)
 {
     static party p;
@@ -421,6 +444,7 @@ int main(void)
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(without_memory_nothing_is_opened_and_nothing_kept),
         cmocka_unit_test(operations_take_no_memory),
+        cmocka_unit_test(ranks_that_mean_the_same_ports_do_not_differ),
         cmocka_unit_test(ranks_that_differ_are_told),
         cmocka_unit_test(who_finds_them_broken_tells_all_ranks),
         cmocka_unit_test(a_lost_rank_ends_what_is_under_way_and_they_can_be_closed),

@@ -3,6 +3,7 @@
  * allgather (an operation of the parent, or of the new communicator itself when it is the first) shows all votes to
  * all, and each rank computes the same from them. All memory is taken before the vote, so that no rank can fail alone
  * afterwards. The id is the first rank's address and a serial number of that rank's: unique without a server. */
+#include "create.h"
 #include "link.h"
 #include "request.h"
 #include "start.h"
@@ -40,9 +41,9 @@ typedef struct nbcolli_create_wish {
     int colour, key;
 } nbcolli_create_wish;
 
-/* Casts this rank's vote, as an operation of `over`. */
-static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_create_wish mine,
-                                         nbcoll_comm **out, nbcoll_request *request)
+/* The operation of `over` that casts this rank's vote: it is still to be started. */
+static nbcoll_status nbcolli_create_prepare(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_create_wish mine,
+                                            nbcoll_comm **out, nbcolli_request **vote)
 {
     nbcoll_context *c = comm->context;
     nbcoll_schedule *schedule;
@@ -56,9 +57,10 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     nbcolli_caller_lock(c);
     void *votes = comm->ballot ? (void *)comm->ballot : comm->votes;
     nbcolli_request *r = nbcolli_request_open(over, schedule, NULL, votes, 0);
-    if (!r) {
+    if (!r)
         s = nbcolli_request_refused(c);
-        nbcolli_caller_unlock(c);
+    nbcolli_caller_unlock(c);
+    if (!r) {
         nbcolli_schedule_delete(schedule);
         return s;
     }
@@ -71,17 +73,41 @@ static nbcoll_status nbcolli_create_vote(nbcoll_comm *comm, nbcoll_comm *over, n
     comm->link->creating++;
     if (over == comm) /* until the ranks have agreed */
         comm->config.slots = 1;
-    nbcoll_request handle = nbcolli_request_handle(r);
-    s = nbcolli_request_start(r);
-    if (s != NBCOLL_OK) {
-        comm->link->creating--;
-        nbcolli_request_discard(c, r);
-    }
+    *vote = r;
+    return NBCOLL_OK;
+}
+
+/* It is not to be started. */
+static void nbcolli_create_undo(nbcoll_comm *comm, nbcolli_request *vote)
+{
+    nbcoll_context *c = comm->context;
+
+    comm->link->creating--;
+    nbcolli_caller_lock(c);
+    nbcolli_request_discard(c, vote);
     nbcolli_caller_unlock(c);
-    if (s == NBCOLL_OK) {
-        *request = handle;
+}
+
+/* The votes of all, in order. What is refused is the first one. */
+static nbcoll_status nbcolli_create_start(nbcoll_comm *over, int n, const nbcolli_twin twin[])
+{
+    nbcoll_context *c = over->context;
+    nbcoll_status s = NBCOLL_OK;
+
+    for (int i = 0; i < n && s == NBCOLL_OK; i++) {
+        nbcoll_request handle = nbcolli_request_handle(twin[i].vote);
+        nbcolli_caller_lock(c);
+        if (i == 0)
+            s = nbcolli_request_start(twin[i].vote);
+        else
+            nbcolli_request_start_surely(twin[i].vote);
+        nbcolli_caller_unlock(c);
+        if (s != NBCOLL_OK)
+            break;
+        *twin[i].request = handle;
         nbcolli_take_handed(c);
-    } else if (s == nbcolli_broken(over))
+    }
+    if (s != NBCOLL_OK && s == nbcolli_broken(over))
         nbcolli_start_refused(over);
     return s;
 }
@@ -149,7 +175,10 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
         nbcolli_links_drop(home);
         return s;
     }
-    s = nbcolli_create_vote(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, request);
+    nbcolli_twin first = {.request = request};
+    s = nbcolli_create_prepare(comm, comm, (nbcolli_create_wish){NBCOLLI_CREATE, 0, comm->rank}, out, &first.vote);
+    if (s == NBCOLL_OK && (s = nbcolli_create_start(comm, 1, &first)) != NBCOLL_OK)
+        nbcolli_create_undo(comm, first.vote);
     if (s != NBCOLL_OK) {
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
@@ -193,23 +222,44 @@ nbcoll_status nbcoll_comm_create(nbcoll_context *context, nbcoll_endpoint *endpo
     return nbcoll_comm_create_over(context, 1, &endpoint, config, out, timeout);
 }
 
-static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, const nbcoll_comm_config *config,
-                                           nbcolli_create_wish mine, nbcoll_comm **out, nbcoll_request *request)
+static nbcoll_status nbcolli_twin_prepare(nbcoll_comm *parent, nbcolli_create_wish mine, nbcolli_twin *twin)
 {
-    nbcoll_comm *comm;
-
     if (parent->link->serial == UINT32_MAX)
         return NBCOLL_ERR_LIMIT;
-    nbcoll_status s = nbcolli_comm_open(parent->link, config, parent->size, &comm);
+    nbcoll_status s = nbcolli_comm_open(parent->link, &twin->config, parent->size, &twin->made);
     if (s != NBCOLL_OK)
         return s;
-    comm->parent = parent;
-    s = nbcolli_create_vote(comm, parent, mine, out, request);
-    if (s != NBCOLL_OK) {
-        nbcolli_area_return(comm);
-        nbcolli_comm_destroy(comm);
-    } else
+    twin->made->parent = parent;
+    s = nbcolli_create_prepare(twin->made, parent, mine, twin->out, &twin->vote);
+    if (s == NBCOLL_OK)
         parent->link->serial++;
+    else {
+        nbcolli_area_return(twin->made);
+        nbcolli_comm_destroy(twin->made);
+    }
+    return s;
+}
+
+static void nbcolli_twin_undo(nbcoll_comm *parent, nbcolli_twin *twin)
+{
+    parent->link->serial--; /* nobody has seen it */
+    nbcolli_create_undo(twin->made, twin->vote);
+    nbcolli_area_return(twin->made);
+    nbcolli_comm_destroy(twin->made);
+}
+
+/* All or, refused, none. */
+static nbcoll_status nbcolli_create_derive(nbcoll_comm *parent, nbcolli_create_wish mine, int n, nbcolli_twin twin[])
+{
+    nbcoll_status s = NBCOLL_OK;
+    int prepared = 0;
+
+    while (prepared < n && (s = nbcolli_twin_prepare(parent, mine, &twin[prepared])) == NBCOLL_OK)
+        prepared++;
+    if (s == NBCOLL_OK)
+        s = nbcolli_create_start(parent, n, twin);
+    while (s != NBCOLL_OK && prepared > 0)
+        nbcolli_twin_undo(parent, &twin[--prepared]);
     return s;
 }
 
@@ -222,9 +272,9 @@ static nbcoll_status nbcolli_create_inherit(nbcoll_comm *parent, nbcolli_create_
     nbcoll_status s = nbcolli_enter(parent->context);
     if (s != NBCOLL_OK)
         return s;
-    nbcoll_comm_config config = parent->config;
-    config.agent = NULL;
-    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, &config, mine, out, request));
+    nbcolli_twin one = {.config = parent->config, .out = out, .request = request};
+    one.config.agent = NULL;
+    return nbcolli_leave(parent->context, nbcolli_create_derive(parent, mine, 1, &one));
 }
 
 static nbcoll_status nbcolli_inherit_now(nbcoll_comm *parent, nbcolli_create_wish mine, nbcoll_comm **out,
@@ -286,21 +336,28 @@ nbcoll_status nbcoll_comm_dup(nbcoll_comm *comm, nbcoll_comm **out, uint64_t tim
 nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config *given, nbcoll_comm **out,
                                     nbcoll_request *request)
 {
-    nbcoll_comm_config config;
+    nbcolli_twin one = {.out = out, .request = request};
 
     if (!comm || !out || !request)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(comm->context);
     if (s != NBCOLL_OK)
         return s;
-    s = nbcolli_comm_config_read(given, &config);
-    if (s == NBCOLL_OK && config.agent)
+    s = nbcolli_comm_config_read(given, &one.config);
+    if (s == NBCOLL_OK && one.config.agent)
         s = nbcolli_has_ranks_of_endpoint(comm)
-                ? nbcolli_agent_suits(comm->context, config.agent, comm->link->endpoint)
+                ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
                 : NBCOLL_ERR_UNSUPPORTED;
     return nbcolli_leave(comm->context,
-                         s == NBCOLL_OK ? nbcolli_create_derive(comm, &config, nbcolli_as_parent(comm), out, request)
-                                        : s);
+                         s == NBCOLL_OK ? nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one) : s);
+}
+
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int n, nbcolli_twin twin[])
+{
+    nbcoll_status s = nbcolli_enter(comm->context);
+    if (s != NBCOLL_OK)
+        return s;
+    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, nbcolli_as_parent(comm), n, twin));
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

@@ -25,24 +25,41 @@ static nbcoll_status nbcolli_comm_can_start(const nbcoll_comm *comm)
     return comm->next_tag >> 48 >= comm->config.slots ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
-/* With fewer operations under way than slots it arms a run, since it may get its slot at once. Else progress will find
- * it one, or end it on all ranks. */
-nbcoll_status nbcolli_request_start(nbcolli_request *r)
+/* The next tag is its own. With fewer operations under way than slots it arms a run, since it may get its slot at once;
+ * 0: there is no memory for that. Else progress will find it one, or end it on all ranks. */
+static int nbcolli_request_arm(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_status s = nbcolli_comm_can_start(comm);
+
+    r->tag = comm->next_tag;
+    /* relaxed: an older number is a smaller one */
+    return r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) >= comm->config.slots ||
+           (r->armed = nbcolli_run_arm(r)) != NULL;
+}
+
+static void nbcolli_request_hand(nbcolli_request *r)
+{
+    r->comm->next_tag++;
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+    nbcolli_hand(r->comm->context, r);
+}
+
+nbcoll_status nbcolli_request_start(nbcolli_request *r)
+{
+    nbcoll_status s = nbcolli_comm_can_start(r->comm);
 
     if (s != NBCOLL_OK)
         return s;
-    r->tag = comm->next_tag;
-    /* relaxed: an older number is a smaller one */
-    if (r->tag - atomic_load_explicit(&comm->ended, memory_order_relaxed) < comm->config.slots &&
-        !(r->armed = nbcolli_run_arm(r)))
+    if (!nbcolli_request_arm(r))
         return NBCOLL_ERR_MEMORY;
-    comm->next_tag++;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
-    nbcolli_hand(comm->context, r);
+    nbcolli_request_hand(r);
     return NBCOLL_OK;
+}
+
+void nbcolli_request_start_surely(nbcolli_request *r)
+{
+    (void)nbcolli_request_arm(r); /* who takes it over tries again, and tells */
+    nbcolli_request_hand(r);
 }
 
 void nbcolli_start_refused(nbcoll_comm *comm)

@@ -9,6 +9,9 @@
  * held. */
 nbcoll_status nbcolli_request_start(nbcolli_request *r);
 
+/* The same, and never refused: without memory, or if the communicator is broken, it ends so. */
+void nbcolli_request_start_surely(nbcolli_request *r);
+
 /* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
 static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators that are made together. */
+#ifndef NBCOLLI_ENGINE_CALLS_CREATE_H
+#define NBCOLLI_ENGINE_CALLS_CREATE_H
+
+#include "../1_state/context.h"
+
+typedef struct nbcolli_twin {
+    nbcoll_comm_config config; /* without an agent */
+    nbcoll_comm **out;         /* as of nbcoll_comm_idup_with, */
+    nbcoll_request *request;   /* also */
+    nbcoll_comm *made;         /* the call's own: until it is started, */
+    nbcolli_request *vote;     /* also */
+} nbcolli_twin;
+
+/* As so many calls of nbcoll_comm_idup_with: all of them, or, when it is refused, none. */
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int n, nbcolli_twin twin[]);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One rank has no memory for one allocation, or a few, while relays are opened: the call is refused and changes
+ * nothing, or all ranks have them, or all are told that they have not. Then relays can be closed, and opened again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nbcoll/relay.h"
+#include "tally.h"
+#include "world.h"
+
+enum { RANKS = 3, BYTES = 12, IN_TIME = 3000, STARVED = 40, MOST = 2000 };
+
+static struct memory {
+    int caller, victim;        /* ranks: who is inside a call; who has none */
+    long taken, first, failed; /* allocations of the victim's; the first that fails; how many did, */
+    long most;                 /* and how many do */
+} memory;
+
+static int lacks(void)
+{
+    struct memory *m = &memory;
+    int is_lacking = m->caller == m->victim && m->taken++ >= m->first && m->failed < m->most;
+    m->failed += is_lacking;
+    return is_lacking;
+}
+
+static tally counted = {0, lacks};
+
+/* A call of rank r. */
+#define BY(r, call) (memory.caller = (r), (call))
+
+typedef struct scene {
+    world w;
+    nbcoll_relays_config config;
+    nbcoll_relays *relays[RANKS];
+    int refused, told, well;
+} scene;
+
+static void step(scene *s)
+{
+    for (int r = 0; r < RANKS; r++)
+        if (s->relays[r])
+            BY(r, nbcoll_relays_test(s->relays[r], 0));
+}
+
+/* How it has ended at that rank. */
+static nbcoll_status outcome(scene *s, int rank, uint64_t number)
+{
+    nbcoll_status status;
+    for (int looks = 0; (status = BY(rank, nbcoll_relays_test(s->relays[rank], number))) == NBCOLL_PENDING; looks++) {
+        world_watchdog(&s->w, looks < IN_TIME);
+        step(s);
+    }
+    return status;
+}
+
+/* What a call that was refused has changed is seen by calling again. */
+static nbcoll_status open_all(scene *s)
+{
+    nbcoll_status opened[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        for (nbcoll_status status = NBCOLL_ERR_MEMORY; status == NBCOLL_ERR_MEMORY;) {
+            status = BY(r, nbcoll_relays_open(s->w.comm[r], &s->config, &s->relays[r]));
+            assert_true(status == NBCOLL_OK || status == NBCOLL_ERR_MEMORY);
+            s->refused += status != NBCOLL_OK;
+        }
+    for (int looks = 0; looks < STARVED; looks++)
+        step(s);
+    memory.most = 0;
+    for (int r = 0; r < RANKS; r++)
+        opened[r] = outcome(s, r, 0);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(opened[r] == NBCOLL_OK, opened[0] == NBCOLL_OK);
+        if (opened[r] == NBCOLL_ERR_CANCELLED)
+            assert_int_not_equal(r, memory.victim);
+        else
+            assert_true(opened[r] == NBCOLL_OK || opened[r] == NBCOLL_ERR_MEMORY);
+    }
+    return opened[0];
+}
+
+static void use(scene *s)
+{
+    static unsigned char all[RANKS][RANKS * BYTES];
+    uint64_t number[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        memset(&all[r][r * BYTES], r + 1, BYTES);
+        EXPECT(OK, BY(r, nbcoll_relays_allgather(s->relays[r], NULL, all[r], BYTES, &number[r])));
+    }
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(outcome(s, r, number[r]), NBCOLL_OK);
+        for (int of = 0; of < RANKS; of++)
+            assert_int_equal(all[r][of * BYTES + BYTES - 1], of + 1);
+    }
+}
+
+/* All ranks can, and go on. */
+static void close_all(scene *s)
+{
+    nbcoll_request q[RANKS];
+    for (int left = RANKS, looks = 0; left; looks++) {
+        world_watchdog(&s->w, looks < IN_TIME);
+        for (int r = 0; r < RANKS; r++) {
+            if (s->relays[r] && BY(r, nbcoll_relays_close(s->relays[r], 0)) == NBCOLL_OK) {
+                s->relays[r] = NULL;
+                left--;
+            }
+            nbcoll_progress(s->w.context[r]);
+        }
+    }
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_ibarrier(s->w.comm[r], &q[r]));
+    world_finish(&s->w, RANKS, q);
+}
+
+static void open_close(scene *s)
+{
+    nbcoll_status opened = open_all(s);
+    if (opened == NBCOLL_OK && !s->config.carries)
+        use(s);
+    close_all(s);
+    s->told += opened != NBCOLL_OK;
+    s->well += opened == NBCOLL_OK && !memory.failed;
+}
+
+static void lack(const nbcoll_relays_config *config)
+{
+    static const long bursts[] = {1, 4};
+    static scene s;
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED, .seed = 1};
+    nbcoll_host host = tally_host(&counted);
+    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    memset(&s, 0, sizeof s);
+    s.config = *config;
+    s.config.host = &host;
+    for (int i = 0; i < 2 * RANKS; i++)
+        for (long first = s.well = 0; !s.well; first += 1 + first / 64) {
+            memory = (struct memory){.caller = -1, .victim = i / 2};
+            world_open(&s.w, RANKS, &loopback, &context, NULL);
+            memory = (struct memory){.caller = -1, .victim = i / 2, .first = first, .most = bursts[i % 2]};
+            open_close(&s);
+            memory.most = 0;
+            assert_int_equal(open_all(&s), NBCOLL_OK);
+            close_all(&s);
+            world_close(&s.w);
+            assert_int_equal(counted.used, 0);
+            assert_in_range(first, 0, MOST);
+        }
+    print_message("%d refused, %d told\n", s.refused, s.told);
+    assert_true(s.refused > 20 && s.told > 20);
+}
+
+static nbcoll_relays_config small(void)
+{
+    nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+    config.at_once = 2;
+    config.fragments = 2;
+    config.fragment = 8;
+    return config;
+}
+
+static void what_a_rank_lacks_is_told_to_all(void **state)
+{
+    nbcoll_relays_config config = small();
+    (void)state;
+    lack(&config);
+}
+
+static void what_a_rank_of_a_node_lacks_is_told_to_all(void **state)
+{
+    nbcoll_relays_config config = small();
+    (void)state;
+    config.by_nodes = 1;
+    lack(&config);
+}
+
+static void what_a_rank_lacks_whose_calls_they_carry_is_told_to_all(void **state)
+{
+    nbcoll_relays_config config = small();
+    (void)state;
+    config.carries = 16;
+    lack(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_rank_lacks_is_told_to_all),
+        cmocka_unit_test(what_a_rank_of_a_node_lacks_is_told_to_all),
+        cmocka_unit_test(what_a_rank_lacks_whose_calls_they_carry_is_told_to_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
