@@ -178,7 +178,7 @@ NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_contex
 /* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
  * a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, a message is not yet handed to its
  * transport: progress, then call again; a `done` is still to be called, or one, or a `pause`, has not returned, on
- * whatever thread), ERR_FORKED. */
+ * whatever thread; relays over one of its communicators are not closed: relay.h), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
 /* A start, test or progress takes no long, however large the data: the library copies, combines and sends in pieces
@@ -495,8 +495,8 @@ NBCOLL_API nbcoll_status nbcoll_comm_split_shared(nbcoll_comm *comm, int key, nb
 
 /* Frees a communicator here; not collective: others may still work there, and what was made of it lives on. Null is
  * accepted. Its schedules and persistent requests end with it (the requests' handles become stale). Allowed inside the
- * `done` of its last operation. Errors: ERR_BUSY (an operation is active, or the `done` of a persistent request is
- * still to be called), ERR_FORKED. */
+ * `done` of its last operation. Errors: ERR_BUSY (an operation is active; the `done` of a persistent request is still
+ * to be called; relays need it, which are not closed: relay.h), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_free(nbcoll_comm *comm);
 
 /* Declares `rank` (of `comm`) lost: one that hangs, or is stopped, and will not go on. Transports find the dead; of

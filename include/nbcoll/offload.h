@@ -289,7 +289,7 @@ typedef struct nbcoll_agent_config {
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
 /* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
- * not been reported, or it is in a driver). */
+ * not been reported; it is in a driver; or relays that it is to move are still being opened). */
 NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
 
 /* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in

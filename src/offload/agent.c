@@ -443,6 +443,8 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     }
     if (atomic_load_explicit(&a->driver, memory_order_acquire)) /* sees what the driver did, if it is out */
         return NBCOLL_ERR_BUSY;
+    if (atomic_load_explicit(&a->promised, memory_order_acquire)) /* else it has all, or will get none */
+        return NBCOLL_ERR_BUSY;
     nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
     nbcolli_agent_lines_close(a);
     for (int i = 0; i < 2; i++)

@@ -63,17 +63,31 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
     nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_lay_out(s, config);
-    if (status == NBCOLL_OK)
-        *out = s;
-    else
+    if (status != NBCOLL_OK) {
         nbcolli_node_relays_free(s);
-    return status;
+        return status;
+    }
+    s->is_promised = 1;
+    atomic_fetch_add_explicit(&agent->promised, 1, memory_order_relaxed); /* it is open for the caller anyway */
+    *out = s;
+    return NBCOLL_OK;
+}
+
+/* The agent may be closed from now on. */
+static void nbcolli_node_relays_keep_promise(nbcolli_node_relays *s)
+{
+    nbcoll_agent *a = s->agent;
+    if (s->is_promised) {
+        s->is_promised = 0;
+        atomic_fetch_sub_explicit(&a->promised, 1, memory_order_release); /* after all that was done with it */
+    }
 }
 
 void nbcolli_node_relays_free(nbcolli_node_relays *s)
 {
     if (!s)
         return;
+    nbcolli_node_relays_keep_promise(s);
     nbcolli_arena arena = s->arena;
     nbcolli_arena_close(&arena);
 }
@@ -87,6 +101,7 @@ void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set)
     while (!atomic_compare_exchange_weak(&a->begun, &s->next, s))
         ;
     nbcolli_agent_rouse(a);
+    nbcolli_node_relays_keep_promise(s);
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------------------------- */

@@ -43,6 +43,7 @@ struct nbcolli_node_relays {
     uint32_t first_number; /* of the queue pairs, with each peer */
     nbcoll_registration registered;
     int is_registered;
+    int is_promised; /* the agent waits for it */
     uint32_t relays, ins, outs;
     nbcolli_node_relays_instance *relay; /* [relays] */
     nbcolli_node_relays_in *in;          /* [ins], relay by relay, as are */

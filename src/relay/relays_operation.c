@@ -55,6 +55,19 @@ static nbcoll_status nbcolli_relays_reserve_operations(nbcoll_relays *r)
     return NBCOLL_OK;
 }
 
+/* Neither the context is freed before relays are closed, nor the communicator where they need it that long. */
+static nbcoll_status nbcolli_relays_hold(nbcoll_relays *r, uint32_t by)
+{
+    const nbcoll_relays_config *c = &r->config;
+    nbcoll_status s = nbcolli_enter(r->context);
+    if (s != NBCOLL_OK)
+        return s;
+    r->context->holders += by;
+    if (c->by_agents || c->by_nodes || c->carries)
+        r->comm->holders += by;
+    return nbcolli_leave(r->context, NBCOLL_OK);
+}
+
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                  const nbcolli_relays_kind *kind, nbcoll_relays **out)
 {
@@ -71,7 +84,13 @@ nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *
     r->ranks = nbcoll_comm_size(comm);
     r->batch = r->config.at_once * r->config.fragments;
     r->status = NBCOLL_PENDING;
-    nbcoll_status s = nbcolli_relays_reserve_operations(r);
+    nbcoll_status s = nbcolli_relays_hold(r, 1);
+    if (s != NBCOLL_OK) {
+        arena = r->arena;
+        nbcolli_arena_close(&arena);
+        return s;
+    }
+    s = nbcolli_relays_reserve_operations(r);
     if (s == NBCOLL_OK)
         *out = r;
     else
@@ -81,6 +100,7 @@ nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *
 
 void nbcolli_relays_discard(nbcoll_relays *r)
 {
+    nbcolli_relays_hold(r, UINT32_MAX); /* one less */
     nbcolli_arena arena = r->arena;
     nbcolli_arena_close(&arena);
 }

@@ -186,6 +186,7 @@ struct nbcoll_comm {
     uint64_t vote_comm, vote_tag; /* the operation that made it; of the first of a link its own first one */
     size_t memory;
     int rank, size;
+    uint32_t holders;     /* relays that need it until they are closed */
     int listed;           /* known to its link, under its id */
     nbcolli_tombstone *tombstone;   /* its own, empty */
     nbcolli_slot *slot; /* [config.slots]; who writes in them, and in the next two, is said there */

@@ -72,6 +72,7 @@ struct nbcoll_context {
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_link *links;
     nbcoll_comm *comms;
+    uint32_t holders; /* relays, which are to be closed first */
     int poller;       /* epoll descriptor over the wakeups; -1: there is none */
     int silent_links; /* endpoints without a wakeup */
     int crowded;      /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */

@@ -15,7 +15,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    int busy = comm->active > 0;
+    int busy = comm->active > 0 || comm->holders;
     nbcolli_caller_lock(c);
     for (nbcolli_request *r = comm->persistent; r; r = r->next_persistent)
         busy |= r->calling; /* its callback is still to be told */

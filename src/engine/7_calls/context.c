@@ -149,7 +149,7 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    if (c->driven.driver || c->ticks.are_on)
+    if (c->driven.driver || c->ticks.are_on || c->holders)
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)
