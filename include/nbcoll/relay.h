@@ -291,7 +291,7 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *   - what a leader lacks is told to all ranks at the end of the opening: ERR_UNSUPPORTED (its agent is null, is not of
  *     this rank of the communicator's last endpoint, or another process; the transport has no shared receives; ranks of
  *     its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another), ERR_DUPLICATE,
- *     ERR_TRANSPORT. Configurations that differ are ERR_MISMATCH there;
+ *     ERR_TRANSPORT;
  *   - `carries` is ERR_UNSUPPORTED;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
  *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
@@ -308,7 +308,8 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * transport's memory, unless all other ranks of the node have closed theirs before. */
 typedef struct nbcoll_relays nbcoll_relays;
 
-/* The same on all ranks, but for host and agent: operations of ranks that differ end with ERR_MISMATCH. */
+/* The same on all ranks, but for host and agent. Of ranks that differ the opening ends with ERR_MISMATCH, and their
+ * communicator is out of step; the log says which ranks. */
 typedef struct nbcoll_relays_config {
     size_t size;
     const nbcoll_host *host; /* for memory and time; may be null; copied */

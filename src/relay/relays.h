@@ -4,6 +4,7 @@
 #define NBCOLLI_RELAY_RELAYS_H
 
 #include "../engine/6_progress/carried.h"
+#include "../engine/7_calls/create.h"
 #include "../engine/7_calls/wait.h"
 #include "../host/arena.h"
 #include "nbcoll/schedule.h"
@@ -177,6 +178,11 @@ nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcol
 
 /* Ranks whose configurations differ do not understand each other's fragments. */
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c);
+
+/* Makes their communicators, where all ranks have the same configuration; else that is ERR_MISMATCH. Then some ranks
+ * may have started other operations than others: all are told that they are out of step. */
+nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin twin[]);
+void nbcolli_relays_out_of_step(nbcoll_relays *r);
 
 /* Relays with their operations, and nothing else; gives that back. ERR_MEMORY. */
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,

@@ -81,7 +81,7 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     a->shape.own = 2 * r->batch;
     a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
     a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
-    a->mine.fingerprint = nbcolli_relays_fingerprint(&r->config);
+    a->fingerprint = nbcolli_relays_fingerprint(&r->config);
     a->said = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof *a->said);
     a->later = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *a->later);
     a->after = nbcolli_arena_take(&r->arena, (size_t)a->shape.own * (size_t)r->ranks, sizeof *a->after);
@@ -95,13 +95,13 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
 {
     static const nbcolli_relays_kind kind = {1, nbcolli_relays_store_move, nbcolli_relays_agents_pause,
                                              nbcolli_relays_agents_are_over, nbcolli_relays_agents_free};
-    nbcoll_comm_config own = NBCOLL_COMM_DEFAULTS;
+    nbcolli_twin own = {.config = NBCOLL_COMM_DEFAULTS};
     nbcoll_relays *r;
     nbcoll_status s = nbcolli_relays_new(comm, config, host, &kind, &r);
     if (s != NBCOLL_OK)
         return s;
-    own.slots = own.schedules = 2;
-    own.cells = 1;
+    own.config.slots = own.config.schedules = 2;
+    own.config.cells = 1;
     s = nbcolli_relays_agents_reserve(r);
     if (s != NBCOLL_OK) {
         nbcolli_relays_discard(r);
@@ -109,7 +109,9 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
     }
     if (nbcolli_relays_leads(r))
         r->agents->mine.status = nbcolli_relays_lead(r);
-    s = nbcoll_comm_idup_with(comm, &own, &r->agents->comm, &r->agents->opening);
+    own.out = &r->agents->comm;
+    own.request = &r->agents->opening;
+    s = nbcolli_relays_make_comms(r, 1, &own);
     if (s == NBCOLL_OK)
         *out = r;
     else

@@ -15,7 +15,7 @@ typedef struct nbcolli_relays_letter {
 /* What each rank says at the opening. */
 typedef struct nbcolli_relays_said {
     uint64_t at; /* a leader's: where the node's store is, in memory that the node shares */
-    uint32_t status, fingerprint;
+    uint32_t status;
 } nbcolli_relays_said;
 
 typedef enum nbcolli_relays_stage {
@@ -37,6 +37,7 @@ typedef struct nbcolli_relays_agents {
     nbcoll_comm *comm; /* their own */
     nbcoll_request opening, saying, closing;
     nbcolli_relays_said mine, *said; /* [ranks] */
+    uint32_t fingerprint;
     int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */
     int has_left;                    /* the store */
     uint64_t looks;

@@ -47,9 +47,6 @@ static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
     nbcolli_relays_agents *a = r->agents;
     nbcoll_status s = nbcoll_test(&a->saying);
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
-        if (a->said[i].fingerprint != a->said[0].fingerprint)
-            s = NBCOLL_ERR_MISMATCH;
-    for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
         s = (nbcoll_status)a->said[i].status;
     if (s != NBCOLL_OK || a->store.head)
         return s;
@@ -67,6 +64,8 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
     nbcoll_status s = NBCOLL_OK;
     if (a->stage == NBCOLLI_RELAYS_DUPLICATES && (s = nbcoll_test(&a->opening)) == NBCOLL_OK)
         a->stage = NBCOLLI_RELAYS_PREPARES;
+    else if (a->stage == NBCOLLI_RELAYS_DUPLICATES && s == NBCOLL_ERR_MISMATCH)
+        nbcolli_relays_out_of_step(r);
     if (a->stage == NBCOLLI_RELAYS_PREPARES && (s = nbcolli_relays_prepare(r)) == NBCOLL_OK)
         a->stage = NBCOLLI_RELAYS_AWAITS;
     if (a->stage == NBCOLLI_RELAYS_AWAITS && (s = nbcolli_relays_await_agent(a)) == NBCOLL_OK)

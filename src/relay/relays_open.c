@@ -3,7 +3,6 @@
  * the other way. */
 #include "../engine/3_run/fail.h"
 #include "../engine/6_progress/lock.h"
-#include "../engine/7_calls/create.h"
 #include "relays.h"
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
@@ -153,7 +152,7 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan 
         twin[i].out = &line->comm;
         twin[i].request = &line->opening;
     }
-    return nbcolli_comm_idups(r->comm, 2 * r->ranks, twin);
+    return nbcolli_relays_make_comms(r, 2 * r->ranks, twin);
 }
 
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -232,6 +231,8 @@ void nbcolli_relays_open_on(nbcoll_relays *r)
             return;
         if (s != NBCOLL_OK)
             line->opened = s;
+        if (line->opened == NBCOLL_ERR_MISMATCH)
+            nbcolli_relays_out_of_step(r);
         first = first == NBCOLL_OK ? line->opened : first;
     }
     if (first == NBCOLL_OK && (first = nbcolli_relays_stand(r)) != NBCOLL_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Operations over relays, whoever moves these: which have been started, and what of their blocks has come. */
+#include "../engine/3_run/fail.h"
 #include "../engine/6_progress/lock.h"
 #include "../host/sleep.h"
 #include "relays.h"
@@ -24,11 +25,24 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 {
     const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries,
-                            c->by_nodes};
+                            c->by_nodes, c->by_agents};
     uint32_t sum = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sum = (sum ^ all[i]) * 0x9e3779b1u;
     return sum;
+}
+
+nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin twin[])
+{
+    return nbcolli_comm_idups(r->comm, (int)(nbcolli_relays_fingerprint(&r->config) >> 1 | 1), n, twin);
+}
+
+void nbcolli_relays_out_of_step(nbcoll_relays *r)
+{
+    if (nbcolli_enter(r->context) != NBCOLL_OK)
+        return;
+    nbcolli_comm_break(r->comm, -1, NBCOLL_ERR_MISMATCH, r->comm->taken);
+    nbcolli_leave(r->context, NBCOLL_OK);
 }
 
 nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host)

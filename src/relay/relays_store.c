@@ -33,7 +33,7 @@ static void nbcolli_relays_note(nbcoll_relays *r, uint32_t buffer)
     uint64_t operation = letter->fragment.operation;
     if (buffer >= a->shape.received && (buffer - a->shape.received) / a->shape.own == a->reader)
         nbcolli_node_store_release(&a->store, buffer); /* its own */
-    else if (letter->fingerprint != a->mine.fingerprint || letter->origin >= (uint32_t)r->ranks ||
+    else if (letter->fingerprint != a->fingerprint || letter->origin >= (uint32_t)r->ranks ||
              operation > r->last + r->config.at_once)
         r->status = NBCOLL_ERR_MISMATCH;
     else if (operation <= r->last)
@@ -76,7 +76,7 @@ static int nbcolli_relays_hand_block(nbcoll_relays *r, nbcolli_relays_operation 
         nbcolli_relays_letter *letter =
             nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
         letter->origin = (uint32_t)r->rank;
-        letter->fingerprint = a->mine.fingerprint;
+        letter->fingerprint = a->fingerprint;
         letter->fragment = nbcolli_relays_next(r, o, r->rank);
         if (letter->fragment.length)
             memcpy(letter + 1, o->send + letter->fragment.offset, letter->fragment.length);

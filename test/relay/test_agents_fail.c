@@ -109,18 +109,19 @@ static void ranks_that_differ_are_told(void **state)
     static const int two[] = {2, 1, 0};
     static party p;
     (void)state;
-    for (int how = 0; how < 3; how++) { /* in the configuration; the bytes of a block; the operation */
+    for (int how = 0; how < 4; how++) { /* in the configuration; the bytes of a block; the operation; who moves them */
         party_open(&p, two, NULL);
         int mismatches = 0;
         nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
         for (int r = 0; r < 3; r++) {
             config.agent = r == 0 ? p.agent[0] : r == 2 ? p.agent[1] : NULL;
             config.fragment = r == 1 && how == 0 ? 9 : 8;
+            config.by_agents = r != 1 || how != 3;
             EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
         }
         look(&p);
         for (int r = 0; r < 3; r++)
-            if (how == 0)
+            if (how == 0 || how == 3)
                 EXPECT(ERR_MISMATCH, nbcoll_relays_test(p.relays[r], 0));
             else if (how == 2 && r == 1)
                 EXPECT(OK, nbcoll_relays_bcast(p.relays[r], p.recv[r][0], 8, 1, &p.number[r][0]));

@@ -125,6 +125,12 @@ static void nbcolli_made_adopt(nbcolli_link *link)
     }
 }
 
+/* Duplicates have one. */
+static int nbcolli_votes_differ_in_purpose(const nbcolli_vote *a, const nbcolli_vote *b)
+{
+    return a->creation == NBCOLLI_DUP && a->colour != b->colour;
+}
+
 static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbcolli_vote *v, const nbcolli_vote *first)
 {
     const nbcoll_host *host = &comm->context->host;
@@ -132,7 +138,9 @@ static void nbcolli_log_difference(const nbcoll_comm *comm, int rank, const nbco
 
     if (!host->log)
         return;
-    if (v->creation != first->creation)
+    if (v->creation == first->creation && nbcolli_votes_differ_in_purpose(v, first) && v->colour && first->colour)
+        snprintf(text, sizeof text, "no communicator is made: rank %d opens other relays than rank 0", rank);
+    else if (v->creation != first->creation || nbcolli_votes_differ_in_purpose(v, first))
         snprintf(text, sizeof text, "no communicator is made: rank %d calls for another one than rank 0", rank);
     else if (!v->node != !first->node)
         snprintf(text, sizeof text, "no communicator is made: of ranks %d and 0 only one says what its node is", rank);
@@ -157,8 +165,9 @@ static nbcoll_status nbcolli_votes_compare(const nbcoll_comm *comm, int voters)
         const nbcolli_vote *v = &comm->votes[i];
         if (v->abi != NBCOLL_ABI)
             return NBCOLL_ERR_ABI;
-        if (v->creation != first->creation || v->rules != first->rules || v->credits != first->credits ||
-            !v->node != !first->node || !v->domain != !first->domain) {
+        if (v->creation != first->creation || nbcolli_votes_differ_in_purpose(v, first) ||
+            v->rules != first->rules || v->credits != first->credits || !v->node != !first->node ||
+            !v->domain != !first->domain) {
             nbcolli_log_difference(comm, i, v, first);
             return NBCOLL_ERR_MISMATCH;
         }

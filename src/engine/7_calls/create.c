@@ -38,7 +38,7 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
 /* What a rank passes. */
 typedef struct nbcolli_create_wish {
     nbcolli_creation creation;
-    int colour, key;
+    int colour, key; /* the colour of a duplicate: its purpose, or 0 */
 } nbcolli_create_wish;
 
 /* The operation of `over` that casts this rank's vote: it is still to be started. */
@@ -352,12 +352,13 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
                          s == NBCOLL_OK ? nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one) : s);
 }
 
-nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int n, nbcolli_twin twin[])
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[])
 {
+    const nbcolli_create_wish mine = {NBCOLLI_DUP, purpose, comm->rank};
     nbcoll_status s = nbcolli_enter(comm->context);
     if (s != NBCOLL_OK)
         return s;
-    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, nbcolli_as_parent(comm), n, twin));
+    return nbcolli_leave(comm->context, nbcolli_create_derive(comm, mine, n, twin));
 }
 
 nbcoll_status nbcoll_comm_dup_with(nbcoll_comm *comm, const nbcoll_comm_config *config, nbcoll_comm **out,

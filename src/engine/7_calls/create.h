@@ -13,7 +13,8 @@ typedef struct nbcolli_twin {
     nbcolli_request *vote;     /* also */
 } nbcolli_twin;
 
-/* As so many calls of nbcoll_comm_idup_with: all of them, or, when it is refused, none. */
-nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int n, nbcolli_twin twin[]);
+/* As so many calls of nbcoll_comm_idup_with: all of them, or, when it is refused, none. `purpose`: what all ranks want
+ * them for, above 0; else none is made, and all get ERR_MISMATCH. */
+nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[]);
 
 #endif
