@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Relays by agents over verbs, of ranks that are processes, each with an agent that is a thread; two of them share a
+ * node, and its store, by shm. A rank that has not started, or is stopped, is passed by; a store that is full holds
+ * back who sends there, and all goes on when it is emptied; and the others are told of a rank that is killed, and their
+ * queue pairs are gone. Runs in a guest.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <nbcoll/offload.h>
+#include <nbcoll/relay.h>
+#include <nbcoll/shm.h>
+
+#include "board.h"
+#include "crew.h"
+
+enum {
+    RANKS = 4,
+    NODES = 3,
+    AT_ONCE = 2,
+    FRAGMENT = 300,
+    BYTES = 500,
+    SLOTS = AT_ONCE + 1,
+    TIMES = 20,
+    TOLD_MS = 3000,
+    ROOT = 0
+};
+
+/* Of each rank, and its place there. */
+static const int node_of[RANKS] = {0, 0, 1, 2}, place_of[RANKS] = {0, 1, 0, 0}, size_of[NODES] = {2, 1, 1};
+
+typedef struct plan {
+    board board;
+    nbcoll_shm_id id[NODES];
+    nbcoll_wiring_kind wiring;
+    int late;
+    pid_t pid;            /* of the late one, if it stops */
+    atomic_int is_ready;  /* it has relays, and begins to stop */
+    atomic_int have_come; /* ranks that have all blocks but those of the late one */
+} plan;
+
+typedef struct member {
+    int rank;
+    plan *p;
+    nbcoll_agent *agent;
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+    nbcoll_relays *relays;
+    pthread_t thread;
+    atomic_bool is_over;
+    uint64_t number;
+    unsigned char send[SLOTS][BYTES], recv[SLOTS][RANKS * BYTES]; /* of operation n at n modulo SLOTS */
+} member;
+
+static void *be_agent(void *user)
+{
+    member *m = user;
+    while (!atomic_load(&m->is_over))
+        if (!nbcoll_agent_progress(m->agent))
+            sched_yield();
+    return NULL;
+}
+
+/* ---- queue pairs that agents have in this process ---------------------------------------------------------------- */
+
+static const nbcoll_offload *verbs;
+static nbcoll_offload counting;
+static nbcoll_transport table;
+static atomic_int pairs;
+
+static nbcoll_status count_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
+{
+    nbcoll_status status = verbs->open_queue(ep, config, out);
+    atomic_fetch_add(&pairs, status == NBCOLL_OK);
+    return status;
+}
+
+static void uncount_pair(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions)
+{
+    verbs->close(ep, pair, completions);
+    atomic_fetch_sub(&pairs, pair != NULL);
+}
+
+static void count_pairs(nbcoll_endpoint *ep)
+{
+    memcpy(&table, ep->transport, sizeof table);
+    verbs = table.offload;
+    memcpy(&counting, verbs, sizeof counting);
+    counting.open_queue = count_pair;
+    counting.close = uncount_pair;
+    table.offload = &counting;
+    ep->transport = &table;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+static void join(member *m, int rank, plan *p)
+{
+    int node = node_of[rank];
+    const nbcoll_verbs_config config = {
+        .size = sizeof config, .rank = rank, .ranks = RANKS, .timeout = 15, .probe_ms = 200};
+    const nbcoll_shm_config near = {
+        .size = sizeof near, .id = p->id[node], .rank = place_of[rank], .ranks = size_of[node], .quota = 1 << 20};
+    const nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_endpoint *end[2];
+
+    memset(m, 0, sizeof *m);
+    m->rank = rank;
+    m->p = p;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&near, &end[0]));
+    end[1] = board_open(&p->board, &config);
+    CHECK(end[1]);
+    count_pairs(end[1]);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
+    comm.node = 1 + (uint64_t)node;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(m->context, 2, end, &comm, &m->comm, 60 * SECOND));
+    if (place_of[rank] == 0) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end[1], &agent, &m->agent));
+        CHECK(pthread_create(&m->thread, NULL, be_agent, m) == 0);
+    }
+}
+
+static void open_relays(member *m)
+{
+    nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+
+    config.wiring = m->p->wiring;
+    config.ports = 1;
+    config.at_once = AT_ONCE;
+    config.fragments = 2;
+    config.fragment = FRAGMENT;
+    config.by_agents = 1;
+    config.agent = m->agent;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(m->comm, &config, &m->relays));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(m->relays, 0, 60 * SECOND));
+    CHECK((atomic_load(&pairs) > 0) == (m->agent != NULL));
+}
+
+static void leave(member *m)
+{
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m->relays, 60 * SECOND));
+    CHECK(atomic_load(&pairs) == 0);
+    if (m->agent) {
+        atomic_store(&m->is_over, true);
+        pthread_join(m->thread, NULL);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    }
+    nbcoll_status status;
+    for (uint64_t since = clock_ns(); (status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY;) {
+        CHECK(clock_ns() - since < 60 * SECOND);
+        nbcoll_progress(m->context);
+    }
+    CHECK_STATUS(NBCOLL_OK, status);
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+static unsigned char value_of(int rank, uint64_t operation, size_t i)
+{
+    return (unsigned char)((size_t)rank * 37 + operation * 11 + i * 3 + i / 256);
+}
+
+static nbcoll_status start_gather(member *m)
+{
+    uint64_t next = m->number + 1, number;
+    unsigned char *mine = m->send[next % SLOTS], *all = m->recv[next % SLOTS];
+
+    for (size_t i = 0; i < BYTES; i++)
+        mine[i] = value_of(m->rank, next, i);
+    memset(all, 0, RANKS * BYTES);
+    nbcoll_status status = nbcoll_relays_allgather(m->relays, mine, all, BYTES, &number);
+    if (status == NBCOLL_OK)
+        CHECK(number == next);
+    m->number += status == NBCOLL_OK;
+    return status;
+}
+
+static void check_block(const member *m, uint64_t operation, int of)
+{
+    for (size_t i = 0; i < BYTES; i++)
+        CHECK(m->recv[operation % SLOTS][(size_t)of * BYTES + i] == value_of(of, operation, i));
+}
+
+static void finish_gather(member *m, uint64_t operation)
+{
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(m->relays, operation, 60 * SECOND));
+    for (int of = 0; of < RANKS; of++)
+        check_block(m, operation, of);
+}
+
+/* The blocks of all but the late one come. */
+static void await_the_others(member *m, uint64_t operation)
+{
+    uint64_t since = clock_ns();
+
+    for (int of = 0; of < RANKS; of++) {
+        while (of != m->p->late && nbcoll_relays_arrived(m->relays, operation, of) != NBCOLL_OK) {
+            CHECK(clock_ns() - since < 60 * SECOND);
+            CHECK_STATUS(NBCOLL_PENDING, nbcoll_relays_test(m->relays, operation));
+        }
+        if (of != m->p->late)
+            check_block(m, operation, of);
+    }
+    CHECK(nbcoll_relays_arrived(m->relays, operation, m->p->late) == NBCOLL_PENDING);
+}
+
+static void await_count(const atomic_int *count, int wanted)
+{
+    for (uint64_t since = clock_ns(); atomic_load(count) < wanted; sched_yield())
+        CHECK(clock_ns() - since < 60 * SECOND);
+}
+
+/* ---- who is late ------------------------------------------------------------------------------------------------- */
+
+static void continue_the_late_one(plan *p)
+{
+    await_count(&p->have_come, RANKS - 1);
+    kill(p->pid, SIGCONT);
+}
+
+/* A broadcast has ended at all others, and an allgather has come as far as it can. */
+static void go_ahead(member *m)
+{
+    unsigned char given[BYTES] = {0};
+
+    for (size_t i = 0; i < BYTES && m->rank == ROOT; i++)
+        given[i] = value_of(ROOT, 0, i);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_bcast(m->relays, given, BYTES, ROOT, &m->number));
+    bool is_late = m->rank == m->p->late;
+    if (!is_late)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(m->relays, m->number, 60 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, start_gather(m));
+    if (!is_late) {
+        await_the_others(m, m->number);
+        CHECK_STATUS(NBCOLL_ERR_BUSY, start_gather(m)); /* the late one has not even started the first */
+        atomic_fetch_add(&m->p->have_come, 1);
+    }
+    if (m->rank == ROOT && m->p->pid)
+        continue_the_late_one(m->p);
+    finish_gather(m, m->number);
+    for (size_t i = 0; i < BYTES; i++)
+        CHECK(given[i] == value_of(ROOT, 0, i));
+}
+
+static void stop_until_the_others_have_all(plan *p)
+{
+    p->pid = getpid();
+    atomic_store(&p->is_ready, 1);
+    kill(p->pid, SIGSTOP);
+    CHECK(atomic_load(&p->have_come) == RANKS - 1);
+}
+
+/* Of a leader only the agent goes on; a rank that leads none is stopped. */
+static void one_is_late(int rank, void *user)
+{
+    plan *p = user;
+    bool stops = place_of[p->late] > 0;
+    member m;
+
+    join(&m, rank, p);
+    open_relays(&m);
+    if (rank == p->late && stops)
+        stop_until_the_others_have_all(p);
+    else if (rank == p->late)
+        await_count(&p->have_come, RANKS - 1);
+    else if (stops) {
+        await_count(&p->is_ready, 1);
+        while (!process_is_stopped(p->pid))
+            sched_yield();
+    }
+    go_ahead(&m);
+    leave(&m);
+}
+
+/* `ends`: how the late one does. */
+static void run(rank_main *main, nbcoll_wiring_kind wiring, int late, int ends)
+{
+    const crew c = CREW(1, 1, 1, 1);
+    plan *p = shared_memory(sizeof *p);
+    int status[RANKS];
+
+    p->wiring = wiring;
+    p->late = late;
+    for (int n = 0; n < NODES; n++)
+        assert_int_equal(nbcoll_shm_id_make(&p->id[n]), NBCOLL_OK);
+    assert_true(crew_run(&c, main, p, status));
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(status[i], i == late ? ends : 0);
+    assert_false(a_queue_pair_is_left());
+}
+
+static void a_leader_that_has_not_started_is_passed_by(void **state)
+{
+    (void)state;
+    run(one_is_late, NBCOLL_WIRING_RING, 2, 0);
+    run(one_is_late, NBCOLL_WIRING_BRUCK, 2, 0);
+    run(one_is_late, NBCOLL_WIRING_CAYLEY, 2, 0);
+}
+
+static void a_rank_that_is_stopped_is_passed_by(void **state)
+{
+    (void)state;
+    run(one_is_late, NBCOLL_WIRING_RING, 1, 0);
+}
+
+/* It has started what may be under way, and does not look until its store is full of that and of what comes next. */
+static void one_does_not_look(int rank, void *user)
+{
+    plan *p = user;
+    member m;
+
+    join(&m, rank, p);
+    open_relays(&m);
+    for (int i = 0; i < AT_ONCE; i++)
+        CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    if (rank == p->late)
+        await_count(&p->have_come, RANKS - 1);
+    else {
+        for (uint64_t i = 1; i <= AT_ONCE; i++) {
+            finish_gather(&m, i);
+            CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+        }
+        for (uint64_t i = 1; i <= AT_ONCE; i++)
+            await_the_others(&m, AT_ONCE + i);
+        CHECK_STATUS(NBCOLL_ERR_BUSY, start_gather(&m));
+        atomic_fetch_add(&p->have_come, 1);
+    }
+    while (m.number < TIMES) {
+        finish_gather(&m, m.number - AT_ONCE + 1);
+        CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    }
+    for (uint64_t i = AT_ONCE; i > 0; i--)
+        finish_gather(&m, TIMES + 1 - i);
+    leave(&m);
+}
+
+static void all_goes_on_after_a_rank_whose_store_is_full(void **state)
+{
+    (void)state;
+    run(one_does_not_look, NBCOLL_WIRING_RING, 2, 0);
+    run(one_does_not_look, NBCOLL_WIRING_CAYLEY, 0, 0);
+}
+
+/* ---- who ends ---------------------------------------------------------------------------------------------------- */
+
+static void one_is_killed(int rank, void *user)
+{
+    plan *p = user;
+    member m;
+
+    join(&m, rank, p);
+    open_relays(&m);
+    CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    finish_gather(&m, 1);
+    if (rank == p->late) {
+        await_count(&p->have_come, RANKS - 1);
+        raise(SIGKILL);
+    }
+    CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    await_the_others(&m, 2);
+    atomic_fetch_add(&p->have_come, 1);
+    uint64_t since = clock_ns();
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_relays_wait(m.relays, 2, 60 * SECOND));
+    printf("rank %d: told after %u ms\n", rank, (unsigned)((clock_ns() - since) / 1000000));
+    CHECK((clock_ns() - since) / 1000000 < TOLD_MS);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, start_gather(&m));
+    leave(&m);
+}
+
+static void the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs(void **state)
+{
+    (void)state;
+    run(one_is_killed, NBCOLL_WIRING_RING, 2, SIGKILL);
+    run(one_is_killed, NBCOLL_WIRING_CAYLEY, 1, SIGKILL); /* which leads no node */
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_leader_that_has_not_started_is_passed_by),
+        cmocka_unit_test(a_rank_that_is_stopped_is_passed_by),
+        cmocka_unit_test(all_goes_on_after_a_rank_whose_store_is_full),
+        cmocka_unit_test(the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
