@@ -178,7 +178,9 @@ NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_contex
 /* Frees the context's communicators, closes its endpoints and frees it. No other thread is inside a call on it, but for
  * a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, a message is not yet handed to its
  * transport: progress, then call again; a `done` is still to be called, or one, or a `pause`, has not returned, on
- * whatever thread; relays over one of its communicators are not closed: relay.h), ERR_FORKED. */
+ * whatever thread; relays over one of its communicators are not closed: relay.h; nor is an agent over one of its
+ * endpoints that a communicator of it, or relays, were given: offload.h; it is in a driver, or has ticks),
+ * ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
 /* A start, test or progress takes no long, however large the data: the library copies, combines and sends in pieces
@@ -194,7 +196,8 @@ NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
  * as they are, for good. `lent` may be null: then that may be any buffer of an operation that was active. Of its own
  * memory the library keeps what may still be touched, and never frees it. To the others this rank is lost, unless
  * nothing was under way: then it has left. No other call on the context may be under way. Null is accepted. Errors:
- * ERR_BUSY (inside a host function), ERR_FORKED. */
+ * ERR_BUSY (inside a host function; or what this rank can end by itself is not ended: relays, an agent, its programs, a
+ * driver, ticks), ERR_FORKED. */
 typedef void nbcoll_lent(void *user, void *buffer, size_t bytes);
 NBCOLL_API nbcoll_status nbcoll_context_abandon(nbcoll_context *context, nbcoll_lent *lent, void *user);
 

@@ -283,9 +283,10 @@ typedef struct nbcoll_agent_config {
     uint32_t in_flight;      /* programs at a time; others wait in order; 0: 1 */
 } nbcoll_agent_config;
 
-/* Opens an agent over an endpoint, which must outlive it; others may use that, too, and a context own it. It takes
- * queue pairs as programs first need them, with receives posted in eager buffers, and keeps them. Errors: ERR_NULL,
- * ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs), ERR_MEMORY. */
+/* Opens an agent over an endpoint, which must outlive it; others may use that, too, and a context own it, which is then
+ * freed after the agent is closed (before, it is ERR_BUSY, if it has made a communicator or relays with the agent). It
+ * takes queue pairs as programs first need them, with receives posted in eager buffers, and keeps them. Errors:
+ * ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
 /* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has

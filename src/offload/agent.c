@@ -458,6 +458,9 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     if (a->driver_bell >= 0)
         close(a->driver_bell);
     nbcoll_host host = a->host;
+    atomic_uint *count = a->count;
     nbcolli_free(&host, a, sizeof *a);
+    if (count)
+        atomic_fetch_sub_explicit(count, 1, memory_order_release); /* after all that was done with the endpoint */
     return NBCOLL_OK;
 }

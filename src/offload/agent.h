@@ -108,6 +108,7 @@ struct nbcoll_agent {
     int driver_bell;                     /* -1: it was never in one */
     _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */
     atomic_int promised; /* standing relays that are still to be handed over */
+    atomic_uint *count;  /* of agents, it among them; null: none */
     _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
     struct nbcolli_node_relays *standing;        /* that it has */
 };

@@ -10,6 +10,14 @@ const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a)
     return a->ep;
 }
 
+void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count)
+{
+    if (a->attached || a->count)
+        return;
+    a->count = count;
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed); /* it is open for the caller anyway */
+}
+
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
 {
     uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^

@@ -3,6 +3,8 @@
 #ifndef NBCOLLI_OFFLOAD_OFFLOAD_H
 #define NBCOLLI_OFFLOAD_OFFLOAD_H
 
+#include <stdatomic.h>
+
 #include "../host/arena.h"
 #include "../schedule/schedule.h"
 #include "nbcoll/offload.h"
@@ -103,6 +105,9 @@ nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
                                     int rank, nbcoll_program **out, nbcoll_refusal *why);
 const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
+/* While it is open it counts as one there, from the first call on; not if another process executes, which does without
+ * the endpoint. */
+void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count);
 /* Of what agents must have in common; never 0. */
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
 

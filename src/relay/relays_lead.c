@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the leader of a node does for relays that agents move: it takes the store, and joins its agent with others by
  * the wiring of the nodes. */
+#include "../engine/4_comm/programs.h"
 #include "../engine/6_progress/lock.h"
 #include "../offload/offload.h"
 #include "relays_agents.h"
@@ -122,6 +123,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     void *memory = NULL;
     if (!nbcolli_relays_agent_suits(r))
         return NBCOLL_ERR_UNSUPPORTED;
+    nbcolli_agent_given(r->context, r->config.agent);
     nbcoll_status s = nbcolli_relays_reserve_store(r, nodes, &memory);
     if (s != NBCOLL_OK)
         return s;

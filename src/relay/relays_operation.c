@@ -24,8 +24,10 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
 
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
 {
-    const uint32_t all[] = {(uint32_t)c->wiring, c->ports, c->at_once, c->fragments, c->fragment, (uint32_t)c->carries,
-                            c->by_nodes, c->by_agents};
+    const uint64_t carries = c->carries; /* up to 2^40 */
+    const uint32_t low = (uint32_t)carries, high = (uint32_t)(carries >> 32), wiring = (uint32_t)c->wiring;
+    const uint32_t all[] = {wiring, c->ports, c->at_once, c->fragments, c->fragment,
+                            low,    high,     c->by_nodes, c->by_agents};
     uint32_t sum = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sum = (sum ^ all[i]) * 0x9e3779b1u;

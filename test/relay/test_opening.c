@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * One rank has no memory for one allocation, or a few, while relays are opened: the call is refused and changes
- * nothing, or all ranks have them, or all are told that they have not. Then relays can be closed, and opened again. */
+ * nothing, or all ranks have them, or all are told that they have not. Then relays can be closed, and opened again.
+ * And what ranks compare of their configurations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/relay.h"
+#include "../../src/relay/relays.h"
 #include "tally.h"
 #include "world.h"
 
@@ -187,10 +188,31 @@ static void what_a_rank_lacks_whose_calls_they_carry_is_told_to_all(void **state
     lack(&config);
 }
 
+/* Ranks agree on all bits of what their configurations say. */
+static void configurations_that_differ_in_a_bit_have_other_fingerprints(void **state)
+{
+    const nbcoll_relays_config first = NBCOLL_RELAYS_DEFAULTS;
+    const uint32_t own = nbcolli_relays_fingerprint(&first);
+    (void)state;
+    for (int bit = 0; bit < 64; bit++) {
+        nbcoll_relays_config other[6] = {first, first, first, first, first, first};
+        other[0].carries ^= (size_t)1 << bit;
+        other[1].ports ^= 1u << bit % 32;
+        other[2].at_once ^= 1u << bit % 32;
+        other[3].fragments ^= 1u << bit % 32;
+        other[4].fragment ^= 1u << bit % 32;
+        other[5].by_agents ^= bit % 32 ? 0u : 1u;
+        other[5].by_nodes ^= bit % 32 ? 1u : 0u;
+        for (int i = 0; i < 6; i++)
+            assert_int_not_equal(nbcolli_relays_fingerprint(&other[i]), own);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_rank_lacks_is_told_to_all),
+        cmocka_unit_test(configurations_that_differ_in_a_bit_have_other_fingerprints),
         cmocka_unit_test(what_a_rank_of_a_node_lacks_is_told_to_all),
         cmocka_unit_test(what_a_rank_lacks_whose_calls_they_carry_is_told_to_all),
     };

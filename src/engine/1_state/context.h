@@ -68,6 +68,7 @@ struct nbcoll_context {
     atomic_uintptr_t caller; /* the same of the caller's side, where any may come: see caller.h */
     _Atomic(nbcolli_request *) handed; /* the last operation that a start has handed over; null: all are taken */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
+    atomic_uint agents;    /* that are open over its endpoints, as far as it was given them */
 
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_link *links;

@@ -14,6 +14,12 @@ nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *a
     return c->flags & NBCOLL_ANY_THREAD || nbcolli_agent_endpoint(agent) != ep ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
 }
 
+void nbcolli_agent_given(nbcoll_context *c, nbcoll_agent *agent)
+{
+    if (agent && nbcolli_agent_endpoint(agent)->owner == c)
+        nbcolli_agent_count(agent, &c->agents);
+}
+
 int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm)
 {
     int is_all = comm->size == comm->link->endpoint->ranks;

@@ -108,8 +108,7 @@ nbcoll_status nbcoll_context_abandon(nbcoll_context *c, nbcoll_lent *lent, void 
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    if (c->driven.driver || c->ticks.are_on ||
-        atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
+    if (nbcolli_is_held(c) || atomic_load_explicit(&c->outside, memory_order_acquire) > 0) /* after all that they did */
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c); /* what can end by itself does */
     if (c->offloaded)

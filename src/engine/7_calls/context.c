@@ -142,6 +142,12 @@ int nbcolli_context_busy(const nbcoll_context *c)
     return busy;
 }
 
+int nbcolli_is_held(const nbcoll_context *c)
+{
+    /* acquire: an agent that is closed has touched its endpoint for the last time */
+    return c->driven.driver || c->ticks.are_on || c->holders || atomic_load_explicit(&c->agents, memory_order_acquire);
+}
+
 nbcoll_status nbcoll_context_free(nbcoll_context *c)
 {
     if (!c)
@@ -149,7 +155,7 @@ nbcoll_status nbcoll_context_free(nbcoll_context *c)
     nbcoll_status s = nbcolli_enter(c);
     if (s != NBCOLL_OK)
         return s;
-    if (c->driven.driver || c->ticks.are_on || c->holders)
+    if (nbcolli_is_held(c))
         return nbcolli_leave(c, NBCOLL_ERR_BUSY);
     nbcolli_pass(c);
     for (nbcolli_link *link = c->links; link; link = link->next)

@@ -11,6 +11,9 @@ void nbcolli_context_end(nbcoll_context *c, int abandons);
 /* Is an operation active, or something still to be sent? */
 int nbcolli_context_busy(const nbcoll_context *c);
 
+/* Is it in use by what must be ended first: a driver, ticks, relays, an agent? */
+int nbcolli_is_held(const nbcoll_context *c);
+
 /* Announces that this rank is about to sleep on its poller: as nbcoll_arm, for one who is inside. */
 nbcoll_status nbcolli_arm_all(nbcoll_context *c);
 

@@ -183,8 +183,10 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
         nbcolli_area_return(comm);
         nbcolli_comm_destroy(comm);
         nbcolli_links_drop(home);
+        return s;
     }
-    return s;
+    nbcolli_agent_given(c, config->agent);
+    return NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *context, int n, nbcoll_endpoint *const endpoints[],
@@ -348,8 +350,11 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
         s = nbcolli_has_ranks_of_endpoint(comm)
                 ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
                 : NBCOLL_ERR_UNSUPPORTED;
-    return nbcolli_leave(comm->context,
-                         s == NBCOLL_OK ? nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one) : s);
+    if (s == NBCOLL_OK)
+        s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one);
+    if (s == NBCOLL_OK)
+        nbcolli_agent_given(comm->context, one.config.agent);
+    return nbcolli_leave(comm->context, s);
 }
 
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[])

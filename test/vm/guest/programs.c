@@ -44,9 +44,12 @@ typedef struct member {
     atomic_bool is_over;
 } member;
 
+static _Thread_local bool is_agent; /* this thread: the queue pairs that it opens are those of programs */
+
 static void *be_agent(void *user)
 {
     member *m = user;
+    is_agent = true;
     while (!atomic_load(&m->is_over))
         if (!nbcoll_agent_progress(m->agent))
             sched_yield();
@@ -137,6 +140,7 @@ static nbcoll_case case_of(nbcoll_operation operation, size_t count)
 /* ---- what this process sends ------------------------------------------------------------------------------------- */
 
 static atomic_int sends, inline_sends; /* of data, to queue pairs that are connected */
+static atomic_int pairs, inline_pairs; /* of programs; of these, with room for bytes in entries of the queue */
 static int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
 static int count_sends(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -161,6 +165,16 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
         opened->ops.post_send = count_sends;
     }
     return opened;
+}
+
+struct ibv_qp *__real_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how);
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how);
+
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
+{
+    atomic_fetch_add(&pairs, is_agent);
+    atomic_fetch_add(&inline_pairs, is_agent && how->cap.max_inline_data > 0);
+    return __real_ibv_create_qp(pd, how);
 }
 
 /* ---- what they do ------------------------------------------------------------------------------------------------ */
@@ -228,9 +242,11 @@ static void gather_short_ones(int rank, void *user)
     gather_all(rank, user);
     CHECK(atomic_load(&sends) == 2 * TIMES);
     CHECK(atomic_load(&inline_sends) == 0);
+    CHECK(atomic_load(&pairs) > 0);
+    CHECK(atomic_load(&inline_pairs) == 0);
 }
 
-static void short_messages_are_sent_from_where_they_are_and_never_inline(void **state)
+static void short_messages_are_sent_from_where_they_are_and_nothing_is_inline(void **state)
 {
     (void)state;
     run((plan){.what = case_of(NBCOLL_OPERATION_ALLGATHER, 1), .algorithm = "bruck", .threshold = 2048},
@@ -642,7 +658,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_barrier_of_the_table_holds_back_every_rank),
         cmocka_unit_test(allgathers_have_their_values_eager_and_long),
-        cmocka_unit_test(short_messages_are_sent_from_where_they_are_and_never_inline),
+        cmocka_unit_test(short_messages_are_sent_from_where_they_are_and_nothing_is_inline),
         cmocka_unit_test(a_root_that_is_far_ahead_waits_for_receives),
         cmocka_unit_test(a_rank_that_is_killed_ends_the_programs_that_need_it),
         cmocka_unit_test(others_end_over_the_device_while_a_rank_is_stopped),
