@@ -159,8 +159,10 @@ static inline nbcoll_status nbcoll_launch_join_or_alone(nbcoll_context **context
 }
 
 /* The end of what the two above began: when all requests have ended, hands over the messages that are still under way
- * and frees the context. After an error (`status`) nobody waits for them: what is busy then is abandoned, as by
- * nbcoll_context_abandon. A null context is accepted. */
+ * and frees the context. Relays and agents of the context are closed before, and it is out of its driver and has no
+ * ticks: for these this waits, for ever if nobody ends them. After an error (`status`) nobody waits: what is busy then
+ * is abandoned, as by nbcoll_context_abandon, or, where that is refused, left as it is, since the program ends. A null
+ * context is accepted. */
 static inline void nbcoll_launch_leave(nbcoll_context *context, nbcoll_status status)
 {
     nbcoll_status freed;

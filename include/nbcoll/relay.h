@@ -362,8 +362,10 @@ NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t oper
 NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint64_t operation, int rank);
 
 /* Ends them, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
- * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do.
- * Errors: ERR_NULL, ERR_BUSY (an operation is under way, or they are being opened). */
+ * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do. So do
+ * those of which this rank still awaits the opening, which is thereby given up for all: that of others ends, or what
+ * they have opened breaks, with ERR_CANCELLED, and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is
+ * under way). */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 
 #ifdef __cplusplus

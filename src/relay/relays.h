@@ -73,6 +73,7 @@ typedef struct nbcolli_relays_operation {
 typedef struct nbcolli_relays_kind {
     uint32_t marks;                 /* 1: a rank that does not contribute to an operation says that it has started it */
     void (*move)(nbcoll_relays *r); /* takes out what has come, and sends what can be sent */
+    void (*give_up)(nbcoll_relays *r); /* the opening, for all ranks; more than once, too */
     int (*pause)(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline); /* between two looks. 0: it is over */
     int (*are_over)(nbcoll_relays *r); /* they are closing, or broken: is nothing of them under way any more? */
     void (*free)(nbcoll_relays *r);    /* then */
@@ -257,7 +258,8 @@ int nbcolli_relays_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 /* Gives all memory back. Requests end with their communicators: none is active. */
 void nbcolli_relays_free(nbcoll_relays *r);
 
-/* Have all streams been made? Then what stands ready is started. */
+/* Have all streams been made? Then what stands ready is started. Or no further one is to be. */
 void nbcolli_relays_open_on(nbcoll_relays *r);
+void nbcolli_relays_open_no_more(nbcoll_relays *r);
 
 #endif

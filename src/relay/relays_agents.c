@@ -93,8 +93,12 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
 nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                          nbcoll_relays **out)
 {
-    static const nbcolli_relays_kind kind = {1, nbcolli_relays_store_move, nbcolli_relays_agents_pause,
-                                             nbcolli_relays_agents_are_over, nbcolli_relays_agents_free};
+    static const nbcolli_relays_kind kind = {1,
+                                             nbcolli_relays_store_move,
+                                             nbcolli_relays_agents_open_no_more,
+                                             nbcolli_relays_agents_pause,
+                                             nbcolli_relays_agents_are_over,
+                                             nbcolli_relays_agents_free};
     nbcolli_twin own = {.config = NBCOLL_COMM_DEFAULTS};
     nbcoll_relays *r;
     nbcoll_status s = nbcolli_relays_new(comm, config, host, &kind, &r);

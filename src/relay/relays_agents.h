@@ -40,6 +40,7 @@ typedef struct nbcolli_relays_agents {
     uint32_t fingerprint;
     int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */
     int has_left;                    /* the store */
+    int gives_up;                    /* the opening */
     uint64_t looks;
 
     /* The leader's. */
@@ -62,8 +63,9 @@ static inline int nbcolli_relays_leads(const nbcoll_relays *r)
 /* relays_store.c: as relays move. */
 void nbcolli_relays_store_move(nbcoll_relays *r);
 
-/* relays_begin.c: goes on with the opening. */
+/* relays_begin.c: goes on with the opening, or gives it up. */
 void nbcolli_relays_agents_open_on(nbcoll_relays *r);
+void nbcolli_relays_agents_open_no_more(nbcoll_relays *r);
 
 /* relays_lead.c: the leader takes the store, and what its agent needs; gives it back. */
 nbcoll_status nbcolli_relays_lead(nbcoll_relays *r);

@@ -72,7 +72,20 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
         a->stage = NBCOLLI_RELAYS_SAYS;
     if (a->stage == NBCOLLI_RELAYS_SAYS && (s = nbcolli_relays_say(r)) == NBCOLL_OK)
         a->stage = NBCOLLI_RELAYS_HEARS;
+    if (s == NBCOLL_OK && a->gives_up)
+        nbcoll_cancel(a->saying);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_hear(r);
     r->status = s;
+}
+
+/* What all are to hear is revoked, as soon as there is something to revoke. */
+void nbcolli_relays_agents_open_no_more(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    a->gives_up = 1;
+    if (a->stage == NBCOLLI_RELAYS_DUPLICATES)
+        nbcoll_cancel(a->opening);
+    else if (a->stage == NBCOLLI_RELAYS_HEARS)
+        nbcoll_cancel(a->saying);
 }

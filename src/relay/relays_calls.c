@@ -5,8 +5,9 @@
 
 nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
 {
-    static const nbcolli_relays_kind by_engines = {0, nbcolli_relays_move_on, nbcolli_relays_pause,
-                                                   nbcolli_relays_are_over, nbcolli_relays_free};
+    static const nbcolli_relays_kind by_engines = {
+        0, nbcolli_relays_move_on, nbcolli_relays_open_no_more, nbcolli_relays_pause, nbcolli_relays_are_over,
+        nbcolli_relays_free};
     nbcoll_relays_config own;
     nbcoll_host host;
     if (!comm || !out)

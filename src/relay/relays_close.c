@@ -7,11 +7,16 @@
  * them, is the last one. */
 static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeout)
 {
+    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcoll_status s = nbcolli_relays_look(r);
     /* relaxed: of calls that have ended this thread knows */
-    if (s == NBCOLL_PENDING || atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
+    if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
         return NBCOLL_ERR_BUSY;
-    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
+    if (s == NBCOLL_PENDING)
+        nbcolli_relays_open_no_more(r);
+    for (uint64_t looks = 1; s == NBCOLL_PENDING; looks++, s = nbcolli_relays_look(r))
+        if (!nbcolli_relays_rest(r, deadline, looks))
+            return NBCOLL_ERR_TIMEOUT;
     if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
         return s;
     r->is_closing = 1;
@@ -34,13 +39,17 @@ nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
         return NBCOLL_ERR_NULL;
     if (nbcolli_relays_carry(r))
         return nbcolli_relays_close_calls(r, timeout);
-    if (r->status == NBCOLL_PENDING)
-        return NBCOLL_ERR_BUSY;
     for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK; i++)
         if (r->operation[i].missing)
             return NBCOLL_ERR_BUSY;
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcolli_waiter w = {0};
+    while (r->status == NBCOLL_PENDING) {
+        r->kind->give_up(r);
+        r->kind->move(r);
+        if (r->status == NBCOLL_PENDING && !r->kind->pause(r, &w, deadline))
+            return NBCOLL_ERR_TIMEOUT;
+    }
     r->is_closing = 1;
     while (!r->kind->are_over(r))
         if (!r->kind->pause(r, &w, deadline))

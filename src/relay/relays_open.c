@@ -239,3 +239,10 @@ void nbcolli_relays_open_on(nbcoll_relays *r)
         nbcolli_relays_give_up(r, first);
     r->status = first;
 }
+
+void nbcolli_relays_open_no_more(nbcoll_relays *r)
+{
+    for (int i = 0; i < 2 * r->ranks; i++)
+        if (nbcolli_relays_line_at(r, i)->opening.at)
+            nbcoll_cancel(nbcolli_relays_line_at(r, i)->opening);
+}
