@@ -512,7 +512,6 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         w->identity[1] = (uint64_t)getpid();
     }
     w->config = c;
-    w->pairs = NULL;
     atomic_init(&w->pairs_locked, 0);
     w->memory = memory;
     w->config.host = &w->memory;
@@ -523,6 +522,7 @@ nbcoll_status nbcoll_loopback_create(const nbcoll_loopback_config *config, nbcol
         nbcolli_loopback_ring_init(nbcolli_loopback_ring_common(w, i), NULL, 1);
         atomic_init(&w->port[i].rings, nbcolli_loopback_ring_common(w, i));
         w->port[i].areas = NULL;
+        w->port[i].pairs = NULL;
         w->port[i].is_abandoned = false;
         atomic_init(&w->port[i].state, NBCOLLI_LOOPBACK_UNOPENED);
         atomic_init(&w->port[i].armed, 0);
@@ -599,10 +599,10 @@ nbcoll_status nbcoll_loopback_free(nbcoll_loopback *w)
                 nbcolli_free(&memory, r, nbcolli_loopback_ring_bytes(w, r->depth));
         }
         nbcolli_loopback_areas_free(w, i);
+        nbcolli_loopback_pairs_free(w, i);
         if (w->port[i].fd >= 0)
             close(w->port[i].fd);
     }
-    nbcolli_loopback_pairs_free(w);
     nbcolli_free(&memory, w, nbcolli_loopback_bytes(w->config.ranks, w->stride));
     return NBCOLL_OK;
 }

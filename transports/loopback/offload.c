@@ -154,7 +154,7 @@ static void nbcolli_loopback_pair_free(nbcoll_loopback *w, struct nbcolli_loopba
 
 static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, struct nbcolli_loopback_pair *pair)
 {
-    struct nbcolli_loopback_pair **at = &w->pairs;
+    struct nbcolli_loopback_pair **at = &w->port[pair->rank].pairs;
     while (*at != pair)
         at = &(*at)->next;
     *at = pair->next;
@@ -162,13 +162,13 @@ static void nbcolli_loopback_pair_leave(nbcoll_loopback *w, struct nbcolli_loopb
 
 static struct nbcolli_loopback_pair *nbcolli_loopback_pair_find(nbcoll_loopback *w, int rank, int peer, uint32_t number)
 {
-    struct nbcolli_loopback_pair *p = w->pairs;
-    while (p && (p->number != number || p->rank != rank || p->peer != peer))
+    struct nbcolli_loopback_pair *p = w->port[rank].pairs;
+    while (p && (p->number != number || p->peer != peer))
         p = p->next;
     return p;
 }
 
-/* Enters a pair into the world's list. False: the rank has it already. */
+/* Enters a pair into its rank's list. False: the rank has it already. */
 static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopback_pair *pair)
 {
     struct nbcolli_loopback_pair *old = nbcolli_loopback_pair_find(w, pair->rank, pair->peer, pair->number);
@@ -188,8 +188,8 @@ static bool nbcolli_loopback_pair_enter(nbcoll_loopback *w, struct nbcolli_loopb
         mate->mate = pair;
         pair->has_met = mate->has_met = 1;
     }
-    pair->next = w->pairs;
-    w->pairs = pair;
+    pair->next = w->port[pair->rank].pairs;
+    w->port[pair->rank].pairs = pair;
     return true;
 }
 
@@ -324,17 +324,18 @@ static void nbcolli_loopback_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair 
 void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank)
 {
     nbcolli_loopback_offload_lock(w);
-    for (const struct nbcolli_loopback_pair *pair = w->pairs; pair; pair = pair->next)
-        if (pair->peer == rank && !pair->mate && !pair->is_closed)
-            nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
+    for (int other = 0; other < w->config.ranks; other++)
+        for (const struct nbcolli_loopback_pair *pair = w->port[other].pairs; pair; pair = pair->next)
+            if (pair->peer == rank && !pair->mate && !pair->is_closed)
+                nbcolli_loopback_pair_lose(pair, NBCOLL_ERR_PEER_LOST);
     nbcolli_loopback_offload_unlock(w);
 }
 
-void nbcolli_loopback_pairs_free(nbcoll_loopback *w)
+void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank)
 {
-    while (w->pairs) {
-        struct nbcolli_loopback_pair *pair = w->pairs;
-        w->pairs = pair->next;
+    while (w->port[rank].pairs) {
+        struct nbcolli_loopback_pair *pair = w->port[rank].pairs;
+        w->port[rank].pairs = pair->next;
         nbcolli_loopback_pair_free(w, pair);
     }
 }

@@ -55,6 +55,7 @@ struct nbcolli_loopback_port {
     int fd; /* the world's: whoever took `armed` may still write to it after the endpoint was closed */
     bool is_abandoned;           /* it has not left, but is lost; shown by `state` */
     struct nbcolli_loopback_area *areas; /* the rank's; others may use them until the world is freed */
+    struct nbcolli_loopback_pair *pairs; /* the rank's; under the world's lock */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic uint32_t armed; /* the rank is about to sleep (wakeup.h) */
 };
 
@@ -63,7 +64,6 @@ struct nbcoll_loopback {
     nbcoll_host memory;
     size_t stride; /* bytes of a place */
     uint64_t identity[2];  /* random */
-    struct nbcolli_loopback_pair *pairs; /* of all ranks; under the lock */
     _Atomic int pairs_locked;
     unsigned char *common; /* [ranks]: a ring to each rank of those that have none; behind the ports */
     _Alignas(NBCOLLI_LOOPBACK_LINE) _Atomic int departed; /* ranks that have closed their ends */
@@ -165,8 +165,8 @@ nbcoll_posted nbcolli_loopback_copy(struct nbcolli_loopback_end *e, nbcoll_work 
 extern const nbcoll_offload nbcolli_loopback_offload;
 /* The rank has left: pairs with it that it has not opened are lost. */
 void nbcolli_loopback_pairs_miss(nbcoll_loopback *w, int rank);
-/* Frees all that have stayed, with the world. */
-void nbcolli_loopback_pairs_free(nbcoll_loopback *w);
+/* Frees those of a rank that have stayed, with the world. */
+void nbcolli_loopback_pairs_free(nbcoll_loopback *w, int rank);
 
 /* shared.c */
 extern const nbcoll_shared nbcolli_loopback_shared;
