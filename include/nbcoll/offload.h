@@ -294,11 +294,12 @@ NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_age
 NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
 
 /* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in
- * the same order. Program and buffers stay as they are until the run has ended. Another thread may be in
- * nbcoll_agent_progress, none in another start. Errors: ERR_NULL, ERR_RANK (it is not for this rank of so many),
- * ERR_BUFFER (null, and the program touches it), ERR_CONFIG (other eager buffers), ERR_LIMIT (more messages on a queue
- * pair than `depth`), ERR_PEER_LOST, ERR_CANCELLED, ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any
- * of them nothing is posted. */
+ * the same order. Program and buffers stay as they are until the run has ended. Other threads may be in
+ * nbcoll_agent_progress and nbcoll_agent_test, none in another start: so while a communicator has the agent whose
+ * context any thread may enter, no other thread may be in a call that starts or makes an operation there. Errors:
+ * ERR_NULL, ERR_RANK (it is not for this rank of so many), ERR_BUFFER (null, and the program touches it), ERR_CONFIG
+ * (other eager buffers), ERR_LIMIT (more messages on a queue pair than `depth`), ERR_PEER_LOST, ERR_CANCELLED,
+ * ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any of them nothing is posted. */
 NBCOLL_API nbcoll_status nbcoll_agent_start(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             void *recv, nbcoll_program_run **out);
 
@@ -377,9 +378,10 @@ typedef struct nbcoll_attach_config {
 /* An agent whose programs that process executes, for the endpoint's rank. nbcoll_agent_progress has nothing to do
  * there. nbcoll_agent_close tells the process that the rank has gone; the endpoint may be closed before. Differences:
  * nbcoll_agent_start is refused with ERR_BUFFER for buffers that cannot be named, and with ERR_LIMIT while `programs`
- * have not been reported; ERR_PEER_LOST is also said of the process: if it ends, each program and each start ends so.
- * One thread at a time. Errors: ERR_NULL, ERR_CONFIG, ERR_RANK (it serves another rank there, or one of so many),
- * ERR_ABI (another version), ERR_TIMEOUT, ERR_PEER_LOST (it has ended), ERR_TRANSPORT, ERR_MEMORY. */
+ * have not been reported; ERR_PEER_LOST is also said of the process: if it ends, each program and each start ends so;
+ * one thread at a time may be in nbcoll_agent_test, whatever the run, beside one that starts. Errors: ERR_NULL,
+ * ERR_CONFIG, ERR_RANK (it serves another rank there, or one of so many), ERR_ABI (another version), ERR_TIMEOUT,
+ * ERR_PEER_LOST (it has ended), ERR_TRANSPORT, ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_config *config,
                                              nbcoll_agent **out);
 
@@ -397,8 +399,11 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  * that sleeps in a wait or on nbcoll_fd.
  *
  *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order, and serves no other one
- *     (what is made of the communicator has none); it stays open until that is freed. The context is of one thread.
- *     Else the communicator's creation is refused: ERR_UNSUPPORTED.
+ *     (what is made of the communicator has none); it stays open until that is freed. Else the communicator's creation
+ *     is refused: ERR_UNSUPPORTED.
+ *   - Programs come to the agent in the order of their starts, which is the same on all ranks; in a context made with
+ *     NBCOLL_ANY_THREAD threads that share the communicator see to that, as for all operations. A driver of the context
+ *     wakes those that wait when a program has ended; it need not be the driver that has the agent.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
  *     place on all, where all may.
  *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for

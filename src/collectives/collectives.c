@@ -289,7 +289,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what
     nbcolli_collective_call c = {.args = nbcolli_word_args(what, count), .send = send, .recv = recv};
     nbcoll_status s = nbcolli_call_begin(&c, comm, 0, request);
 
-    if (s == NBCOLL_OK && !nbcolli_entry_of(*request)->program)
+    if (s == NBCOLL_OK && !nbcolli_is_offloaded(nbcolli_entry_of(*request)))
         nbcolli_memorise(comm, what, count, c.extent);
     return s;
 }

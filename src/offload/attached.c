@@ -234,7 +234,8 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
     uint32_t at = (uint32_t)(m->started % m->shape.programs);
     nbcolli_desk_slot *slot = &m->desk->slot[at];
     nbcoll_program_run *r = &m->run[at];
-    if (atomic_load_explicit(&slot->state, memory_order_relaxed) != NBCOLLI_DESK_FREE) /* stored by this rank */
+    /* acquire: stored by this rank, by whichever thread has taken the end of the last one there */
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) != NBCOLLI_DESK_FREE)
         return NBCOLL_ERR_LIMIT;
     r->agent = a;
     r->p = p;
@@ -291,7 +292,8 @@ nbcoll_status nbcolli_attached_test(nbcoll_program_run *r)
     }
     if (status != NBCOLL_OK)
         atomic_store_explicit(&a->failed, status, memory_order_relaxed);
-    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_relaxed); /* the process awaits HANDED */
+    /* release: for the next start there; the process awaits HANDED */
+    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_release);
     atomic_fetch_sub_explicit(&a->open, 1, memory_order_release);
     return status;
 }

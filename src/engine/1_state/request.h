@@ -53,6 +53,8 @@ struct nbcolli_request {
     /* Progress. */
     nbcoll_status status;
     nbcolli_run *run; /* while active and not waiting for its slot */
+
+    /* The start, then progress. */
     struct nbcoll_program_run *program; /* while the communicator's agent has it, which then takes no tag; else null */
 
     /* The call that opens it. */

@@ -7,11 +7,9 @@
 #include "../../host/host.h"
 #include "../../offload/offload.h"
 
-nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *agent, const nbcoll_endpoint *ep)
+nbcoll_status nbcolli_agent_suits(const nbcoll_agent *agent, const nbcoll_endpoint *ep)
 {
-    if (!agent)
-        return NBCOLL_OK;
-    return c->flags & NBCOLL_ANY_THREAD || nbcolli_agent_endpoint(agent) != ep ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
+    return !agent || nbcolli_agent_endpoint(agent) == ep ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
 }
 
 void nbcolli_agent_given(nbcoll_context *c, nbcoll_agent *agent)

@@ -12,7 +12,7 @@ nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, n
                                    nbcoll_refusal *why);
 
 /* May it serve a communicator of this endpoint's ranks? Null may. */
-nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *agent, const nbcoll_endpoint *ep);
+nbcoll_status nbcolli_agent_suits(const nbcoll_agent *agent, const nbcoll_endpoint *ep);
 
 /* The context was given that agent, which may be null: where it is over one of the context's endpoints, the context is
  * not freed before the agent is closed. */

@@ -3,7 +3,7 @@
  * what comes wakes it; a call that leaves something which nothing will wake it for rings for it, on its way out:
  *
  *   steps of the lane PROGRESS, data for which there was no time, callbacks of ended requests;
- *   operations, when a pass of the call's own has disarmed the transports;
+ *   operations, when a pass of the call's own has disarmed the transports, or a look at programs the agents;
  *   work requests, or messages that were refused, of operations that it has started
  *
  * A wait that makes passes is a helper: while there is one the driver leaves the context to it, and is not rung for.

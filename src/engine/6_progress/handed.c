@@ -2,6 +2,7 @@
  * Operations that starts have handed over: see handed.h. */
 #include "handed.h"
 
+#include "offloaded.h"
 #include "progress.h"
 #include "../1_state/failure.h"
 #include "../3_run/lanes.h"
@@ -93,7 +94,7 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (!s || !s->starting || !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
+    if (!s || !s->starting || s->program || !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
         return 0; /* relaxed: the lock orders it */
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
@@ -134,6 +135,10 @@ void nbcolli_take_handed(nbcoll_context *c)
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
+        if (r->program) {
+            nbcolli_offloaded_take(r);
+            continue;
+        }
         if (c->serves == NBCOLLI_SERVES_CALLER)
             c->bytes_left = nbcolli_bytes_of_start(r);
         nbcolli_take_over(r);

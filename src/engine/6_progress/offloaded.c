@@ -5,7 +5,6 @@
 #include "../1_state/failure.h"
 #include "../3_run/queue.h"
 #include "../4_comm/programs.h"
-#include "../4_comm/requests.h"
 #include "../../offload/offload.h"
 
 /* Where a block of the call lies: nbcoll_bind. */
@@ -18,36 +17,27 @@ static nbcoll_region nbcolli_offloaded_block(void *user, int is_recv, int index)
     return nbcoll_span(nbcoll_at(at, (uintptr_t)block.at - (uintptr_t)base), block.bytes);
 }
 
-nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
+nbcoll_status nbcolli_offloaded_give(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_context *c = comm->context;
     nbcoll_status s = nbcolli_broken(comm);
 
-    if (s == NBCOLL_OK)
-        s = nbcolli_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv, nbcolli_offloaded_block, r,
-                                &c->host, &r->program);
-    if (s != NBCOLL_OK)
-        return s;
-    comm->active++;
+    return s == NBCOLL_OK ? nbcolli_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv,
+                                                nbcolli_offloaded_block, r, &comm->context->host, &r->program)
+                          : s;
+}
+
+void nbcolli_offloaded_take(nbcolli_request *r)
+{
+    nbcoll_context *c = r->context;
+
+    r->comm->active++;
     c->active++;
     r->status = NBCOLL_PENDING;
-    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
+    atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     r->next = c->offloaded;
     c->offloaded = r;
     c->news = 1;
-    return NBCOLL_OK;
-}
-
-nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request)
-{
-    nbcoll_status s = nbcolli_offloaded_start(r);
-    if (s != NBCOLL_OK) {
-        nbcolli_request_discard(r->context, r);
-        return s;
-    }
-    *request = nbcolli_request_handle(r);
-    return NBCOLL_OK;
 }
 
 static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
@@ -55,7 +45,7 @@ static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
     nbcoll_comm *comm = r->comm;
 
     if (status != NBCOLL_OK)
-        nbcolli_note_failure(comm, status, -1, comm->next_tag);
+        nbcolli_note_failure(comm, status, -1, comm->taken);
     comm->active--;
     comm->context->active--;
     r->program = NULL;
@@ -73,6 +63,7 @@ int nbcolli_offloaded_arm(nbcoll_context *c)
 
 void nbcolli_offloaded_look(nbcoll_context *c)
 {
+    c->driven.looked = 1; /* no program wakes a driver that sleeps: no new one and, from here on, no other */
     for (const nbcolli_request *r = c->offloaded; r; r = r->next)
         nbcolli_agent_unwatch(r->comm->config.agent);
     for (nbcolli_request **at = &c->offloaded; *at;) {

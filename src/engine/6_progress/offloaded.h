@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Operations that a communicator's agent carries out. They take no tag and no slot, and know no messages of the core's:
- * the agents' queue pairs keep their order, and tell of a rank that is lost. Contexts of one thread only: who starts is
- * inside. */
+ * the agents' queue pairs keep their order, and tell of a rank that is lost. A start gives the program to the agent on
+ * the caller's side, so programs come there in the order in which tags are given; the request goes to progress as all
+ * others do, which alone watches the agent and learns of the end. */
 #ifndef NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 #define NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 
@@ -13,11 +14,11 @@ static inline int nbcolli_is_offloaded(const nbcolli_request *r)
     return r->schedule && r->schedule->program;
 }
 
-/* Starts it. Nothing has happened on an error. */
-nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
+/* Gives its program to the agent, on the caller's side. Nothing has happened on an error. */
+nbcoll_status nbcolli_offloaded_give(nbcolli_request *r);
 
-/* The same for a request that was just opened, whose handle goes out; on an error it is gone. */
-nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
+/* From now on it is progress's. */
+void nbcolli_offloaded_take(nbcolli_request *r);
 
 /* This rank is about to sleep on its poller: their ends wake it. 0: they may not, or one has ended. */
 int nbcolli_offloaded_arm(nbcoll_context *c);

@@ -220,11 +220,11 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     const nbcolli_run *run = r->run, *holder = run;
 
     if (nbcolli_is_shrink(r))
-        nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->next_tag);
+        nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
     else if (nbcolli_is_carried(r)) /* relaxed: for itself */
-        nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->awaited, memory_order_relaxed), r->comm->next_tag);
-    else if (r->program)
-        nbcolli_note_failure(r->comm, s, -1, r->comm->next_tag);
+        nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->awaited, memory_order_relaxed), r->comm->taken);
+    else if (nbcolli_is_active(r) && r->program)
+        nbcolli_note_failure(r->comm, s, -1, r->comm->taken);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
     if (holder) {

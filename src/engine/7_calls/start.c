@@ -10,8 +10,8 @@
 #include "../5_match/ask.h"
 #include "../5_match/match.h"
 #include "../6_progress/lock.h"
+#include "../6_progress/offloaded.h"
 #include "../6_progress/progress.h"
-
 
 /* The start block of a request is all that a start reads and writes: of the request its state, tag and armed run; of
  * the communicator `broken` and `ended`, which progress writes, `next_tag` and the number of slots; the pool of its
@@ -62,6 +62,21 @@ void nbcolli_request_start_surely(nbcolli_request *r)
     nbcolli_request_hand(r);
 }
 
+nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
+{
+    nbcoll_context *c = r->context;
+    nbcoll_status s = nbcolli_offloaded_give(r);
+
+    if (s != NBCOLL_OK)
+        return s;
+    if (c->flags & NBCOLL_ANY_THREAD) {
+        atomic_store_explicit(&r->state, NBCOLLI_REQUEST_HANDED, memory_order_relaxed); /* its handle is not out yet */
+        nbcolli_hand(c, r);
+    } else
+        nbcolli_offloaded_take(r);
+    return NBCOLL_OK;
+}
+
 void nbcolli_start_refused(nbcoll_comm *comm)
 {
     comm->context->failure = comm->failure;
@@ -94,6 +109,17 @@ nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persisten
     }
     *request = nbcolli_request_handle(r); /* whoever takes it over while the caller's side is held cannot release it */
     return s;
+}
+
+nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request)
+{
+    nbcoll_status s = nbcolli_offloaded_start(r);
+    if (s != NBCOLL_OK) {
+        nbcolli_request_discard(r->context, r);
+        return s;
+    }
+    *request = nbcolli_request_handle(r); /* as above */
+    return NBCOLL_OK;
 }
 
 static int nbcolli_shares_all(const nbcoll_schedule *s, nbcoll_comm *comm)

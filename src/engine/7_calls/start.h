@@ -12,6 +12,9 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r);
 /* The same, and never refused: without memory, or if the communicator is broken, it ends so. */
 void nbcolli_request_start_surely(nbcolli_request *r);
 
+/* The same by a program, of a request whose schedule has one. */
+nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
+
 /* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s);
 static inline nbcoll_status nbcolli_start_over(nbcoll_comm *comm, nbcoll_status s)
@@ -26,5 +29,8 @@ void nbcolli_start_refused(nbcoll_comm *comm);
 /* On the caller's side: a request that was just opened, for a schedule that suits the communicator, is started, or
  * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
 nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
+
+/* The same of a request that is to be started by a program. */
+nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
 
 #endif
