@@ -635,6 +635,7 @@
 #define nbcolli_node_relays_close_pairs NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_close_pairs)
 #define nbcolli_node_relays_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_free)
 #define nbcolli_node_relays_make NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_make)
+#define nbcolli_node_relays_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_meet)
 #define nbcolli_node_relays_open_pairs NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_open_pairs)
 #define nbcolli_node_relays_post_credit NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_post_credit)
 #define nbcolli_node_relays_post_free NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_node_relays_post_free)

@@ -288,10 +288,11 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     come, but the F-th one behind it cannot be started (ERR_BUSY);
  *   - what is opened is one communicator. The host goes on to move the agents until relays have been opened, and until
  *     they are closed; who moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
- *   - what a leader lacks is told to all ranks at the end of the opening: ERR_UNSUPPORTED (its agent is null, is not of
- *     this rank of the communicator's last endpoint, or another process; the transport has no shared receives; ranks of
- *     its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another), ERR_DUPLICATE,
- *     ERR_TRANSPORT;
+ *   - what a leader lacks is told to all ranks before any agent opens anything: ERR_UNSUPPORTED (its agent is null, is
+ *     not of this rank of the communicator's last endpoint, or another process; the transport has no shared receives;
+ *     ranks of its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another); then what
+ *     an agent comes to as it opens its queue pairs, also ERR_TRANSPORT, and ERR_DUPLICATE (relays are still open that
+ *     the same rank led 2^20 openings ago);
  *   - `carries` is ERR_UNSUPPORTED;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
  *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
@@ -334,7 +335,8 @@ typedef struct nbcoll_relays_config {
  * opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others
  * carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of nbcoll_comm_idup:
  * then nothing has begun here, and others wait until this rank calls again. What a rank lacks later ends the opening on
- * all ranks, with ERR_MEMORY or ERR_CANCELLED; when these relays are closed others can be opened. */
+ * all ranks, with ERR_MEMORY, elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST; when these relays are closed
+ * others can be opened. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 

@@ -58,8 +58,12 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
     nbcolli_node_relays *s = nbcolli_arena_take(&arena, 1, sizeof *s);
     if (!s)
         return NBCOLL_ERR_MEMORY;
-    *s = (nbcolli_node_relays){
-        .arena = arena, .agent = agent, .store = config->store, .memory = config->memory, .bytes = config->bytes};
+    *s = (nbcolli_node_relays){.arena = arena,
+                               .agent = agent,
+                               .store = config->store,
+                               .memory = config->memory,
+                               .bytes = config->bytes,
+                               .set = config->set};
     nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_lay_out(s, config);
@@ -92,10 +96,19 @@ void nbcolli_node_relays_free(nbcolli_node_relays *s)
     nbcolli_arena_close(&arena);
 }
 
-void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set)
+void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set)
+{
+    uint32_t lower = s->agent->rank < peer ? s->set : set;
+    uint32_t first = (NBCOLLI_NODE_RELAYS_SETS + lower) * NBCOLLI_NODE_RELAYS_NUMBERS; /* above those of programs */
+    for (uint32_t i = 0; i < s->ins; i++)
+        s->in[i].end.number += s->in[i].end.peer == peer ? first : 0;
+    for (uint32_t i = 0; i < s->outs; i++)
+        s->out[i].end.number += s->out[i].end.peer == peer ? first : 0;
+}
+
+void nbcolli_node_relays_begin(nbcolli_node_relays *s)
 {
     nbcoll_agent *a = s->agent;
-    s->first_number = (NBCOLLI_NODE_RELAYS_SETS + set % NBCOLLI_NODE_RELAYS_SETS) * NBCOLLI_NODE_RELAYS_NUMBERS;
     s->next = atomic_load_explicit(&a->begun, memory_order_relaxed); /* compared below */
     /* seq_cst: the agent sees all of it, and a driver that sleeps is seen below, or sees it */
     while (!atomic_compare_exchange_weak(&a->begun, &s->next, s))
@@ -126,7 +139,7 @@ static nbcoll_status nbcolli_node_relays_open_in(nbcolli_node_relays *s, nbcolli
 {
     const nbcoll_queue_config config = {.size = sizeof config,
                                         .peer = in->end.peer,
-                                        .number = s->first_number + in->end.number,
+                                        .number = in->end.number,
                                         .depth = in->end.credits,
                                         .received = in->relay->arrived,
                                         .shared = in->relay->shared};
@@ -155,7 +168,7 @@ static nbcoll_status nbcolli_node_relays_open_out(nbcolli_node_relays *s, nbcoll
     const nbcoll_offload *call = &s->agent->call;
     nbcoll_endpoint *ep = s->agent->ep;
     nbcoll_queue_config config = {
-        .size = sizeof config, .peer = o->end.peer, .number = s->first_number + o->end.number, .depth = o->end.credits};
+        .size = sizeof config, .peer = o->end.peer, .number = o->end.number, .depth = o->end.credits};
     nbcoll_status status = call->open_cq(ep, config.depth, &o->sent);
     if (status == NBCOLL_OK)
         status = call->open_cq(ep, config.depth, &o->returned);

@@ -28,6 +28,7 @@ typedef struct nbcolli_node_relays_relay {
 
 typedef struct nbcolli_node_relays_config {
     const nbcoll_host *host; /* for memory; copied */
+    uint32_t set;            /* which of those of the agent's endpoint they are; below NBCOLLI_NODE_RELAYS_SETS */
     uint32_t relays;
     const nbcolli_node_relays_relay *relay; /* read during the call; relay 0 has no sources */
     nbcolli_node_store store;               /* as much is received there as the credits of all sources are */
@@ -42,10 +43,13 @@ typedef struct nbcolli_node_relays nbcolli_node_relays;
 nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
                                        nbcolli_node_relays **out);
 
+/* The agent on that rank has these as its `set`. To be said once of each peer, before they begin: the queue pairs
+ * between two ranks are numbered by what they are to the lower one, so that no two sets have the same there. */
+void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set);
+
 /* Hands them to the agent, which opens their queue pairs, tells by the store's state that it has, and closes them when
- * the store is to end, has broken, or the agent is cancelled or closed. `set`: all agents that are joined name the same
- * one; below NBCOLLI_NODE_RELAYS_SETS. */
-void nbcolli_node_relays_begin(nbcolli_node_relays *s, uint32_t set);
+ * the store is to end, has broken, or the agent is cancelled or closed. */
+void nbcolli_node_relays_begin(nbcolli_node_relays *s);
 
 /* They were not begun, or the store's state is OVER. Null is accepted. */
 void nbcolli_node_relays_free(nbcolli_node_relays *s);

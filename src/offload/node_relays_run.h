@@ -40,7 +40,7 @@ struct nbcolli_node_relays {
     nbcolli_node_store store;
     void *memory;
     size_t bytes;
-    uint32_t first_number; /* of the queue pairs, with each peer */
+    uint32_t set;
     nbcoll_registration registered;
     int is_registered;
     int is_promised; /* the agent waits for it */

@@ -12,19 +12,12 @@ typedef struct nbcolli_relays_letter {
     nbcolli_relays_fragment fragment;
 } nbcolli_relays_letter;
 
-/* What each rank says at the opening. */
+/* What each rank says at the opening, twice. */
 typedef struct nbcolli_relays_said {
     uint64_t at; /* a leader's: where the node's store is, in memory that the node shares */
     uint32_t status;
+    uint32_t set; /* a leader's: which of the relays that it has led these are, modulo NBCOLLI_NODE_RELAYS_SETS */
 } nbcolli_relays_said;
-
-typedef enum nbcolli_relays_stage {
-    NBCOLLI_RELAYS_DUPLICATES, /* the communicator */
-    NBCOLLI_RELAYS_PREPARES,   /* the barrier of the closing; the leader hands its relays over */
-    NBCOLLI_RELAYS_AWAITS,     /* the leader: its agent has opened its queue pairs */
-    NBCOLLI_RELAYS_SAYS,       /* all say how they are */
-    NBCOLLI_RELAYS_HEARS
-} nbcolli_relays_stage;
 
 /* Fragments of an operation that this rank has not started, in their order: 1 + the first and the last one; 0: none. */
 typedef struct nbcolli_relays_later {
@@ -33,7 +26,7 @@ typedef struct nbcolli_relays_later {
 
 typedef struct nbcolli_relays_agents {
     int leader; /* rank */
-    nbcolli_relays_stage stage;
+    uint32_t stage;    /* of the opening */
     nbcoll_comm *comm; /* their own */
     nbcoll_request opening, saying, closing;
     nbcolli_relays_said mine, *said; /* [ranks] */

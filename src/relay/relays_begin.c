@@ -1,43 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays that agents move are opened: over a communicator of their own all ranks say how they are, a leader once its
- * agent has opened all that it needs. Where there is no memory for a step, that is tried again. */
+ * Relays that agents move are opened: over a communicator of their own all ranks say how they are, and, if all are
+ * well, once more when the leaders' agents have opened what they need. Where there is no memory for a step, that is
+ * tried again. */
 #include "../engine/6_progress/lock.h"
 #include "relays_agents.h"
 
-/* Of two sets of relays that exist at a time, which have agents in common. */
-static uint32_t nbcolli_relays_set(const nbcoll_comm *comm)
+static nbcoll_status nbcolli_relays_duplicate(nbcoll_relays *r)
 {
-    return (uint32_t)comm->id + (uint32_t)(comm->id >> 32) * 0x9e3779b1u;
+    nbcoll_status s = nbcoll_test(&r->agents->opening);
+    if (s == NBCOLL_ERR_MISMATCH)
+        nbcolli_relays_out_of_step(r);
+    return s;
 }
 
+/* All that is started later. */
 static nbcoll_status nbcolli_relays_prepare(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcoll_status s = nbcoll_barrier_init(a->comm, &a->closing);
-    if (s != NBCOLL_OK)
-        return s == NBCOLL_ERR_MEMORY ? NBCOLL_PENDING : s;
-    a->is_begun = a->standing != NULL;
-    if (a->is_begun)
-        nbcolli_node_relays_begin(a->standing, nbcolli_relays_set(a->comm));
-    return NBCOLL_OK;
-}
-
-/* Is the agent ready? Or why not. */
-static nbcoll_status nbcolli_relays_await_agent(nbcolli_relays_agents *a)
-{
-    /* acquire: after all that it has posted, or its last touch */
-    unsigned state = a->is_begun ? atomic_load_explicit(&a->store.head->state, memory_order_acquire) : 0;
-    if (a->is_begun && state == NBCOLLI_NODE_STORE_OPENING)
-        return NBCOLL_PENDING;
-    if (a->is_begun && state == NBCOLLI_NODE_STORE_OVER)
-        a->mine.status = nbcolli_node_store_status(&a->store);
-    return NBCOLL_OK;
+    nbcoll_status s = a->closing.at ? NBCOLL_OK : nbcoll_barrier_init(a->comm, &a->closing);
+    if (s == NBCOLL_OK)
+        s = nbcoll_allgather_init(&a->mine, a->said, sizeof a->mine, NBCOLL_UINT8, a->comm, &a->saying);
+    return s == NBCOLL_ERR_MEMORY ? NBCOLL_PENDING : s;
 }
 
 static nbcoll_status nbcolli_relays_say(nbcoll_relays *r)
 {
-    nbcolli_relays_agents *a = r->agents;
-    nbcoll_status s = nbcoll_iallgather(&a->mine, a->said, sizeof a->mine, NBCOLL_UINT8, a->comm, &a->saying);
+    nbcoll_status s = nbcoll_start(&r->agents->saying);
     return s == NBCOLL_ERR_MEMORY ? NBCOLL_PENDING : s;
 }
 
@@ -45,12 +33,53 @@ static nbcoll_status nbcolli_relays_say(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
+    if (a->gives_up)
+        nbcoll_cancel(a->saying);
     nbcoll_status s = nbcoll_test(&a->saying);
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
         s = (nbcoll_status)a->said[i].status;
-    if (s != NBCOLL_OK || a->store.head)
-        return s;
+    return s;
+}
+
+/* A leader: its agent gets the relays. */
+static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
+{
+    const nbcoll_nodes *nodes = nbcoll_comm_nodes(r->comm);
+    nbcolli_relays_agents *a = r->agents;
+    if (!a->standing)
+        return NBCOLL_OK;
+    for (int node = 0; node < nodes->count; node++) {
+        int leader = nbcoll_node_rank(nodes, node, 0);
+        if (leader != r->rank)
+            nbcolli_node_relays_meet(a->standing, r->comm->peer[leader].home, a->said[leader].set);
+    }
+    a->is_begun = 1;
+    nbcolli_node_relays_begin(a->standing);
+    return NBCOLL_OK;
+}
+
+/* Has the agent opened its queue pairs? Or why not. */
+static nbcoll_status nbcolli_relays_await_agent(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    if (!a->is_begun)
+        return NBCOLL_OK;
+    /* acquire: after all that it has posted, or its last touch */
+    unsigned state = atomic_load_explicit(&a->store.head->state, memory_order_acquire);
+    if (state == NBCOLLI_NODE_STORE_OPENING)
+        return NBCOLL_PENDING;
+    if (state == NBCOLLI_NODE_STORE_OVER)
+        a->mine.status = nbcolli_node_store_status(&a->store);
+    return NBCOLL_OK;
+}
+
+/* Another rank of the node: finds the store. */
+static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
     const nbcolli_link *link = r->comm->link->first;
+    if (a->store.head)
+        return NBCOLL_OK;
     void *memory = link->shared.map(link->endpoint, a->said[a->leader].at, nbcolli_node_store_bytes(&a->shape));
     if (!memory)
         return NBCOLL_ERR_MEMORY;
@@ -60,22 +89,18 @@ static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
 
 void nbcolli_relays_agents_open_on(nbcoll_relays *r)
 {
+    static nbcoll_status (*const stage[])(nbcoll_relays *) = {
+        nbcolli_relays_duplicate, nbcolli_relays_prepare,   nbcolli_relays_say,
+        nbcolli_relays_hear,      nbcolli_relays_hand_over, nbcolli_relays_await_agent,
+        nbcolli_relays_say,       nbcolli_relays_hear,      nbcolli_relays_map};
     nbcolli_relays_agents *a = r->agents;
     nbcoll_status s = NBCOLL_OK;
-    if (a->stage == NBCOLLI_RELAYS_DUPLICATES && (s = nbcoll_test(&a->opening)) == NBCOLL_OK)
-        a->stage = NBCOLLI_RELAYS_PREPARES;
-    else if (a->stage == NBCOLLI_RELAYS_DUPLICATES && s == NBCOLL_ERR_MISMATCH)
-        nbcolli_relays_out_of_step(r);
-    if (a->stage == NBCOLLI_RELAYS_PREPARES && (s = nbcolli_relays_prepare(r)) == NBCOLL_OK)
-        a->stage = NBCOLLI_RELAYS_AWAITS;
-    if (a->stage == NBCOLLI_RELAYS_AWAITS && (s = nbcolli_relays_await_agent(a)) == NBCOLL_OK)
-        a->stage = NBCOLLI_RELAYS_SAYS;
-    if (a->stage == NBCOLLI_RELAYS_SAYS && (s = nbcolli_relays_say(r)) == NBCOLL_OK)
-        a->stage = NBCOLLI_RELAYS_HEARS;
-    if (s == NBCOLL_OK && a->gives_up)
-        nbcoll_cancel(a->saying);
-    if (s == NBCOLL_OK)
-        s = nbcolli_relays_hear(r);
+    while (a->stage < sizeof stage / sizeof *stage && (s = stage[a->stage](r)) == NBCOLL_OK)
+        a->stage++;
+    if (s != NBCOLL_OK && s != NBCOLL_PENDING && !a->is_begun) {
+        nbcolli_node_relays_free(a->standing); /* the agent gets nothing */
+        a->standing = NULL;
+    }
     r->status = s;
 }
 
@@ -84,8 +109,6 @@ void nbcolli_relays_agents_open_no_more(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
     a->gives_up = 1;
-    if (a->stage == NBCOLLI_RELAYS_DUPLICATES)
+    if (!a->stage)
         nbcoll_cancel(a->opening);
-    else if (a->stage == NBCOLLI_RELAYS_HEARS)
-        nbcoll_cancel(a->saying);
 }

@@ -95,6 +95,16 @@ static nbcoll_status nbcolli_relays_reserve_store(nbcoll_relays *r, const nbcoll
     return nbcolli_leave(r->context, s);
 }
 
+/* By these numbers agents tell apart sets of relays that they have in common. */
+static nbcoll_status nbcolli_relays_number_set(nbcoll_relays *r)
+{
+    nbcoll_status s = nbcolli_enter(r->context);
+    if (s != NBCOLL_OK)
+        return s;
+    r->agents->mine.set = r->comm->link->relays++ % NBCOLLI_NODE_RELAYS_SETS;
+    return nbcolli_leave(r->context, NBCOLL_OK);
+}
+
 static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_between *p, void *memory)
 {
     nbcolli_relays_agents *a = r->agents;
@@ -103,8 +113,10 @@ static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_betw
     if (!relay)
         return NBCOLL_ERR_MEMORY;
     nbcoll_status s = nbcolli_relays_join(r, p, relay);
-    const nbcolli_node_relays_config config = {&r->arena.host, relays, relay,
-                                               a->store,       memory, nbcolli_node_store_bytes(&a->shape)};
+    if (s == NBCOLL_OK)
+        s = nbcolli_relays_number_set(r);
+    const nbcolli_node_relays_config config = {
+        &r->arena.host, a->mine.set, relays, relay, a->store, memory, nbcolli_node_store_bytes(&a->shape)};
     return s == NBCOLL_OK ? nbcolli_node_relays_make(r->config.agent, &config, &a->standing) : s;
 }
 

@@ -45,9 +45,13 @@ static void line_open(line *l)
         l->store[n] = nbcolli_node_store_at(l->memory[n], &shape);
         EXPECT(OK, nbcoll_loopback_open(l->loopback, n, &l->endpoint[n]));
         EXPECT(OK, nbcoll_agent_open(l->endpoint[n], &agent, &l->agent[n]));
-        const nbcolli_node_relays_config c = {&host, n ? 2 : 1, relay[n], l->store[n], l->memory[n], bytes};
+        const nbcolli_node_relays_config c = {&host,       7u + (uint32_t)n, n ? 2 : 1, relay[n],
+                                              l->store[n], l->memory[n],     bytes};
         EXPECT(OK, nbcolli_node_relays_make(l->agent[n], &c, &l->relays[n]));
-        nbcolli_node_relays_begin(l->relays[n], 7);
+        for (int peer = 0; peer < NODES; peer++)
+            if (peer != n)
+                nbcolli_node_relays_meet(l->relays[n], peer, 7u + (uint32_t)peer);
+        nbcolli_node_relays_begin(l->relays[n]);
     }
 }
 

@@ -102,7 +102,7 @@ static void try_all(nbcoll_relays_config config)
 {
     int early = 0, late = 0;
     for (int rank = 0; rank < 3; rank++)
-        for (int steps = 0; steps < 40; steps++) {
+        for (int steps = 0; steps < 60; steps++) {
             assert_int_equal(open_and_give_up(config, rank, 1, steps), 1);
             if (open_and_give_up(config, rank, 0, steps))
                 early++;

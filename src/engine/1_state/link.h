@@ -88,6 +88,7 @@ struct nbcolli_link {
     /* A call begins to make a communicator; progress ends it. */
     uint32_t creating; /* communicators that are being made */
     uint32_t serial; /* last one given to a communicator */
+    uint32_t relays; /* that this rank has led over it, whose agents number them */
     nbcolli_shrink *shrinks; /* under way, or over and not known by all */
     int unmade;        /* the making of one has failed: other ranks may have it */
     nbcolli_unexpected *orphans; /* messages of communicators that are being made */

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Relays that agents move are opened: sets that agents have in common have queue pairs of other numbers, whichever is
+ * opened first where; and what one leader lacks is known to all before any agent opens a queue pair. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "party.h"
+
+enum { RANKS = 4, SETS = 4, BYTES = 8 };
+
+static const int apart[] = {1, 1, 1, 1, 0};
+
+/* ---- what agents open -------------------------------------------------------------------------------------------- */
+
+static const nbcoll_offload *loopbacks;
+static nbcoll_offload watched;
+static nbcoll_transport table;
+
+static struct opened {
+    int rank, peer;
+    uint32_t number;
+} opened[200];
+static int count;
+
+static nbcoll_status note_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
+{
+    assert_in_range(count, 0, sizeof opened / sizeof *opened - 1);
+    opened[count++] = (struct opened){ep->rank, config->peer, config->number};
+    return loopbacks->open_queue(ep, config, out);
+}
+
+/* All agents open their queue pairs so. */
+static void watch_pairs(party *p)
+{
+    count = 0;
+    memcpy(&table, p->w.endpoint[0]->transport, sizeof table);
+    loopbacks = table.offload;
+    memcpy(&watched, loopbacks, sizeof watched);
+    watched.open_queue = note_pair;
+    table.offload = &watched;
+    for (int n = 0; n < p->nodes; n++) {
+        const nbcoll_agent_config agent = {.size = sizeof agent};
+        nbcoll_endpoint *ep = p->w.endpoint[p->leader[n]];
+        EXPECT(OK, nbcoll_agent_close(p->agent[n]));
+        ep->transport = &table;
+        EXPECT(OK, nbcoll_agent_open(ep, &agent, &p->agent[n]));
+    }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* Communicators: of all ranks; of all but rank 0; of those but rank 1; of all. */
+typedef struct scene {
+    party p;
+    nbcoll_comm *comm[SETS][RANKS];
+    nbcoll_relays *relays[SETS][RANKS]; /* null: the rank has no part there */
+    uint64_t number;
+    unsigned char all[SETS][RANKS][RANKS * BYTES];
+} scene;
+
+static void make_comms(scene *s)
+{
+    nbcoll_request q[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        s->comm[0][r] = s->p.w.comm[r];
+    for (int set = 1; set < SETS; set++) {
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_comm_isplit(s->p.w.comm[r], set == 3 || r >= set ? 1 : -1, 0, &s->comm[set][r], &q[r]));
+        world_finish(&s->p.w, RANKS, q);
+    }
+}
+
+/* Each rank in an order of its own. */
+static void open_all(scene *s)
+{
+    nbcoll_relays_config config = party_config(NBCOLL_WIRING_BRUCK);
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < SETS; i++) {
+            int set = (i + r) % SETS;
+            config.agent = s->p.agent[r];
+            if (s->comm[set][r])
+                EXPECT(OK, nbcoll_relays_open(s->comm[set][r], &config, &s->relays[set][r]));
+        }
+}
+
+static void step(scene *s)
+{
+    for (int n = 0; n < RANKS; n++)
+        nbcoll_agent_progress(s->p.agent[n]);
+}
+
+/* All sets have come so far. */
+static void await(scene *s, uint64_t operation)
+{
+    for (int set = 0; set < SETS; set++)
+        for (int r = 0; r < RANKS; r++) {
+            nbcoll_status status = NBCOLL_OK;
+            for (int looks = 0; s->relays[set][r]; looks++) {
+                world_watchdog(&s->p.w, looks < PARTY_LOOKS);
+                step(s);
+                for (int i = 0; i < SETS * RANKS; i++)
+                    if (s->relays[i / RANKS][i % RANKS])
+                        nbcoll_relays_test(s->relays[i / RANKS][i % RANKS], 0);
+                if ((status = nbcoll_relays_test(s->relays[set][r], operation)) != NBCOLL_PENDING)
+                    break;
+            }
+            assert_int_equal(status, NBCOLL_OK);
+        }
+}
+
+static void use_all(scene *s)
+{
+    unsigned char mine[BYTES];
+    for (int i = 0; i < SETS * RANKS; i++) {
+        nbcoll_relays *relays = s->relays[i / RANKS][i % RANKS];
+        memset(mine, i + 1, BYTES);
+        if (relays)
+            EXPECT(OK, nbcoll_relays_allgather(relays, mine, s->all[i / RANKS][i % RANKS], BYTES, &s->number));
+    }
+    await(s, 1);
+    for (int set = 0; set < SETS; set++)
+        for (int r = 0; r < RANKS; r++)
+            for (int of = 0; s->relays[set][r] && of < nbcoll_comm_size(s->comm[set][r]); of++) {
+                int from = RANKS - nbcoll_comm_size(s->comm[set][r]) + of;
+                assert_int_equal(s->all[set][r][of * BYTES + BYTES - 1], set * RANKS + from + 1);
+            }
+}
+
+static void close_all(scene *s)
+{
+    for (int left = 1, looks = 0; left; looks++) {
+        world_watchdog(&s->p.w, looks < PARTY_LOOKS);
+        left = 0;
+        for (int i = 0; i < SETS * RANKS; i++) {
+            nbcoll_relays **relays = &s->relays[i / RANKS][i % RANKS];
+            if (*relays && nbcoll_relays_close(*relays, 0) == NBCOLL_OK)
+                *relays = NULL;
+            left += *relays != NULL;
+        }
+        step(s);
+    }
+}
+
+static int ends_of(const struct opened *o, int rank, int peer)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        found += opened[i].rank == rank && opened[i].peer == peer && opened[i].number == o->number;
+    return found;
+}
+
+static void sets_in_common_have_queue_pairs_of_other_numbers(void **state)
+{
+    static scene s;
+    (void)state;
+    party_open(&s.p, apart, NULL);
+    watch_pairs(&s.p);
+    make_comms(&s);
+    open_all(&s);
+    await(&s, 0);
+    use_all(&s);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(ends_of(&opened[i], opened[i].rank, opened[i].peer), 1);
+        assert_int_equal(ends_of(&opened[i], opened[i].peer, opened[i].rank), 1);
+    }
+    assert_true(count > SETS * RANKS);
+    close_all(&s);
+    party_close(&s.p);
+}
+
+/* ---- what is lacking --------------------------------------------------------------------------------------------- */
+
+static void no_agent_opens_queue_pairs_where_one_leader_has_none(void **state)
+{
+    static party p;
+    nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
+    (void)state;
+    party_open(&p, apart, NULL);
+    watch_pairs(&p);
+    for (int r = 0; r < RANKS; r++) {
+        config.agent = r == 2 ? NULL : p.agent[r];
+        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+    }
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_status status;
+        for (int looks = 0; (status = nbcoll_relays_test(p.relays[r], 0)) == NBCOLL_PENDING; looks++) {
+            world_watchdog(&p.w, looks < PARTY_LOOKS);
+            party_step(&p);
+        }
+        assert_int_equal(status, NBCOLL_ERR_UNSUPPORTED);
+    }
+    assert_int_equal(count, 0);
+    for (int r = 0; r < RANKS; r++) { /* before the relays, which do not need it */
+        EXPECT(OK, nbcoll_agent_close(p.agent[r]));
+        p.agent[r] = NULL;
+    }
+    party_close_relays(&p);
+    party_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_in_common_have_queue_pairs_of_other_numbers),
+        cmocka_unit_test(no_agent_opens_queue_pairs_where_one_leader_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
