@@ -151,7 +151,8 @@ NBCOLL_API nbcoll_status nbcoll_driver_count(const nbcoll_driver *driver, nbcoll
  * or progress what is not safe in a signal handler: CALL steps, the host's types that pack and operations, callbacks,
  * and what needs memory (a message that comes before its operation has begun here, when there is no room for it; an
  * operation that waits for a slot) or concerns failures, cancelling and the making of communicators. After the first
- * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. */
+ * such thing that a message brings, ticks do nothing until that call. They take no part in deadlines, either. What an
+ * agent carries out (offload.h) moves without them; that call sees its end. */
 
 #define NBCOLL_TICK_LEAST 10000u /* ns: the shortest period. A signal costs the program one to some microseconds, in a
                                     virtual machine tens: with a period of less than that it would do nothing else */

@@ -19,8 +19,10 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/driver.h"
 #include "nbcoll/loopback.h"
 #include "nbcoll/offload.h"
+#include "ended.h"
 #include "operation.h"
 #include "ranks.h"
 
@@ -227,6 +229,50 @@ static void buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memo
     }
 }
 
+/* ---- ticks ----------------------------------------------------------------------------------------------------- */
+
+/* The last rank starts nothing before the others have. */
+static void tick_beside_a_program(int rank, void *user)
+{
+    actor *a = user;
+    const int is_last = rank == RANKS - 1;
+    size_t counts[RANKS], displs[RANKS];
+    nbcoll_request program, runs;
+    int32_t got[RANKS];
+    for (int i = 0; i < RANKS; i++) {
+        got[i] = rank;
+        counts[i] = 1;
+        displs[i] = (size_t)i;
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(a->m.context, 0, 0));
+    if (is_last)
+        await(&a->s->started, RANKS - 1);
+    else
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(a->m.comm, &program));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, got, counts, displs, NBCOLL_INT32, a->m.comm,
+                                              &runs)); /* the engine's */
+    atomic_fetch_add(&a->s->started, 1);
+    for (uint64_t begin = clock_ns(); !has_ended(runs); sched_yield()) {
+        nbcoll_status s = nbcoll_tick(a->m.context);
+        CHECK(s == NBCOLL_OK || s == NBCOLL_PENDING);
+        CHECK(clock_ns() - begin < 30 * SECOND);
+    }
+    for (int i = 0; i < RANKS; i++)
+        CHECK(got[i] == i);
+    CHECK(is_last || !has_ended(program));
+    if (is_last)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(a->m.comm, &program));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&runs, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&program, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_tick_stop(a->m.context));
+}
+
+static void ticks_end_operations_of_the_engine_while_a_program_is_under_way(void **state)
+{
+    (void)state;
+    succeeds(tick_beside_a_program);
+}
+
 /* ---- a rank that is stopped ------------------------------------------------------------------------------------ */
 
 /* Rank 0 starts, and is stopped, before anybody else starts; it is continued when all others have their results. */
@@ -392,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_of_an_agents_process_have_the_values_of_serial_c),
         cmocka_unit_test(buffer_that_is_not_shared_is_refused_with_the_reason_and_shared_memory_is_named),
+        cmocka_unit_test(ticks_end_operations_of_the_engine_while_a_program_is_under_way),
         cmocka_unit_test(others_finish_while_a_rank_is_stopped_after_its_start),
         cmocka_unit_test(rank_that_dies_ends_what_needs_it),
         cmocka_unit_test(agent_that_dies_ends_what_it_has),

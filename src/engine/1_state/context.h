@@ -35,6 +35,9 @@ typedef struct nbcolli_ends {
     nbcolli_request *request[NBCOLLI_ENDS_MOST]; /* the last ones of those noted. They never move */
 } nbcolli_ends;
 
+#define NBCOLLI_NEWS 1
+#define NBCOLLI_NEWS_OF_PROGRAMS 2 /* programs are under way, which ticks leave alone */
+
 /* Ticks of a timer that interrupts the program (6_progress/tick.h): calls write this, ticks the last three. */
 typedef struct nbcolli_ticks {
     int are_on, has_timer;
@@ -92,13 +95,14 @@ struct nbcoll_context {
     uint64_t reports;            /* of these, so far */
     nbcolli_request *made;       /* ended communicator creations */
     nbcolli_op *short_sends;     /* without a credit: they stall unless one has come meanwhile */
-    int news; /* something to drain: in those above, or a link has losses, shrinks, or something unsaid */
+    int news; /* what a drain has to look at: NBCOLLI_NEWS, something in those above, or a link has losses, shrinks, or
+                 something unsaid; NBCOLLI_NEWS_OF_PROGRAMS, whose ends come without news */
 
     /* Progress. */
     nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
                                      first list was the second one */
     int carried; /* one that a carrier has ended is to be looked at before a sleep */
-    nbcolli_request *offloaded; /* that agents carry out. While there is one `news` stays */
+    nbcolli_request *offloaded; /* that agents carry out */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_run *unserved;               /* runs with steps that are another thread's to end */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (3_run/lanes.h) */

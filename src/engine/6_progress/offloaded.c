@@ -37,7 +37,7 @@ void nbcolli_offloaded_take(nbcolli_request *r)
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
     r->next = c->offloaded;
     c->offloaded = r;
-    c->news = 1;
+    c->news |= NBCOLLI_NEWS_OF_PROGRAMS;
 }
 
 static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)

@@ -160,11 +160,11 @@ static void nbcolli_losses_everywhere(nbcoll_context *c)
 /* Says what this rank has still to say to others, and notes whether there is news for later drains. */
 static void nbcolli_news_left(nbcoll_context *c)
 {
-    c->news = c->offloaded != NULL;
+    c->news = c->offloaded ? NBCOLLI_NEWS_OF_PROGRAMS : 0;
     for (nbcolli_link *link = c->links; link; link = link->next) {
         if (link->unsaid)
             nbcolli_say_starved(link);
-        c->news |= link->losses || link->shrinks || link->unsaid;
+        c->news |= link->losses || link->shrinks || link->unsaid ? NBCOLLI_NEWS : 0;
     }
 }
 

@@ -57,9 +57,15 @@ static int nbcolli_tick_has_posts(const nbcoll_context *c, uint32_t wanted)
     return post != NULL;
 }
 
+/* What is to be drained is left to a call, but for programs, which their agent moves. */
+static int nbcolli_tick_has_news(const nbcoll_context *c)
+{
+    return c->news & NBCOLLI_NEWS;
+}
+
 int nbcolli_tick_may_pass(const nbcoll_context *c)
 {
-    int is_left = c->news != 0;
+    int is_left = nbcolli_tick_has_news(c);
     for (const nbcolli_link *link = c->links; link; link = link->next)
         is_left |= link->untold || link->transport.progress != link->endpoint->transport->progress;
     return !is_left && c->active && !c->replaying;
@@ -104,7 +110,9 @@ static void nbcolli_tick_hold(nbcolli_link *link, const nbcoll_completions *rest
 /* Takes the next thing out of the report, and does it. 0: there is none that it may do. */
 static int nbcolli_tick_take(nbcolli_link *link, nbcoll_completions *rest)
 {
-    if (link->context->news || !nbcolli_tick_has_posts(link->context, nbcolli_tick_posts(link->context)))
+    nbcoll_context *c = link->context;
+
+    if (nbcolli_tick_has_news(c) || !nbcolli_tick_has_posts(c, nbcolli_tick_posts(c)))
         return 0;
     if (rest->lines) {
         const nbcoll_line_arrival *line = rest->lines;
@@ -137,7 +145,7 @@ static void nbcolli_tick_look(nbcolli_link *link)
         ;
     if (rest.lines || rest.arrived || rest.completed || rest.lost >= 0 || rest.departed >= 0)
         nbcolli_tick_hold(link, &rest);
-    else if (link->backlog && !link->context->news)
+    else if (link->backlog && !nbcolli_tick_has_news(link->context))
         nbcolli_backlog_retry(link);
 }
 
@@ -149,9 +157,9 @@ void nbcolli_tick_pass(nbcoll_context *c)
     c->bytes_left = NBCOLL_PASS_BYTES;
     for (nbcolli_link *link = c->links; link; link = link->next)
         nbcolli_tick_look(link);
-    if ((c->watched || c->looked) && !c->news)
+    if ((c->watched || c->looked) && !nbcolli_tick_has_news(c))
         nbcolli_look_again(c, NBCOLLI_LOOKS);
-    if (c->delayed && !c->news)
+    if (c->delayed && !nbcolli_tick_has_news(c))
         nbcolli_go_on(c);
     c->ticks.is_under_way = 0;
 }
