@@ -208,6 +208,7 @@
 #include "relay/relays_calls.c"
 #include "relay/relays_carry.c"
 #include "relay/relays_close.c"
+#include "relay/relays_end.c"
 #include "relay/relays_lead.c"
 #include "relay/relays_nodes.c"
 #include "relay/relays_open.c"

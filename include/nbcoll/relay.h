@@ -218,8 +218,8 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * which operation and where in the block it is.
  *
  * Memory of a rank: 3 F f fragments for each rank, and an operation that stands ready for each of them (3 KiB at most,
- * with all that belongs to it), and two communicators for each rank; nothing is allocated after the opening.
- * Connections: those of the wiring.
+ * with all that belongs to it), two communicators for each rank, and one for the closing; nothing is allocated after
+ * the opening. Connections: those of the wiring.
  *
  * `by_nodes` joins the leaders of the communicator's nodes by the wiring, and each other rank of a node with its leader
  * (nbcoll_wiring_make_nodes). The leader has the store of its node: what comes it shows the node's ranks where it lies,
@@ -330,13 +330,13 @@ typedef struct nbcoll_relays_config {
 #define NBCOLL_RELAYS_DEFAULTS { sizeof(nbcoll_relays_config), 0, NBCOLL_WIRING_CAYLEY, 2, 4, 4, 4064, 0, 0, 0, 0 }
 /* clang-format on */
 
-/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank, by agents one
- * in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must outlive the
- * opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range), ERR_BUSY (others
- * carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of nbcoll_comm_idup:
- * then nothing has begun here, and others wait until this rank calls again. What a rank lacks later ends the opening on
- * all ranks, with ERR_MEMORY, elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST; when these relays are closed
- * others can be opened. */
+/* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank and one more, by
+ * agents one in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must
+ * outlive the opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range),
+ * ERR_BUSY (others carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of
+ * nbcoll_comm_idup: then nothing has begun here, and others wait until this rank calls again. What a rank lacks later
+ * ends the opening on all ranks, with ERR_MEMORY, elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST;
+ * when these relays are closed others can be opened. */
 NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config,
                                             nbcoll_relays **out);
 

@@ -10,9 +10,7 @@
 #include "nbcoll/schedule.h"
 #include "relay.h"
 
-#define NBCOLLI_RELAYS_CLOSED UINT64_MAX /* in the place of an operation: the stream's last fragments */
-
-#define NBCOLLI_RELAYS_BROKEN (UINT64_MAX - 1) /* likewise: the origin's relays are; `bytes` is the status */
+#define NBCOLLI_RELAYS_BROKEN UINT64_MAX /* in the place of an operation: the origin's are; `bytes` is the status */
 
 /* What each fragment begins with. */
 typedef struct nbcolli_relays_fragment {
@@ -50,10 +48,19 @@ typedef struct nbcolli_relays_line {
 typedef struct nbcolli_relays_stream {
     nbcolli_relays_line fragments, credits;
     uint64_t next;        /* fragment: to be taken out; of the own stream: to be sent */
-    uint64_t freed;       /* of those taken out: the places of so many stand ready again */
-    uint64_t total;       /* fragments, when the first one of the last ones has come, or is sent; else UINT64_MAX */
+    uint64_t freed;       /* of those taken out: so many have ended, and stand ready again unless no more come */
+    uint64_t total;       /* fragments, once all ranks are closing; before that UINT64_MAX */
     uint64_t given, seen; /* credits: started; of these, ended */
 } nbcolli_relays_stream;
+
+/* How far this rank has come with its closing. Each begins when the one before is over. */
+typedef enum nbcolli_relays_step {
+    NBCOLLI_RELAYS_COUNTS,    /* all ranks say how many fragments they have sent, once they are closing */
+    NBCOLLI_RELAYS_EMPTIES,   /* all of these come here, and go on; so do the credits for them */
+    NBCOLLI_RELAYS_MEETS,     /* all ranks have come so far: nothing is on its way any more */
+    NBCOLLI_RELAYS_WITHDRAWS, /* what stands ready is given up, which concerns nobody else */
+    NBCOLLI_RELAYS_OVER
+} nbcolli_relays_step;
 
 typedef struct nbcolli_relays_operation {
     uint64_t number;
@@ -98,6 +105,10 @@ struct nbcoll_relays {
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
     nbcolli_relays_stream *stream;       /* [ranks] */
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
+    nbcolli_relays_line closing;         /* two collectives: of the steps COUNTS and MEETS */
+    atomic_uint step;                    /* nbcolli_relays_step */
+    int begun, given_up;                 /* of these collectives; lines that have ended since they were withdrawn */
+    uint64_t *totals;                    /* [ranks] fragments that each has sent */
 
     /* Of those that carry out calls. They move when an operation ends that stands ready, and when a call is started: by
      * one thread at a time, which alone touches all above. Whoever finds another one moving leaves it to that. */
@@ -148,6 +159,17 @@ static inline nbcolli_relays_line *nbcolli_relays_line_at(const nbcoll_relays *r
     return i < r->ranks ? &r->stream[i].fragments : &r->stream[i - r->ranks].credits;
 }
 
+/* Each has a communicator: those of all streams, then that of the closing. */
+static inline int nbcolli_relays_lines(const nbcoll_relays *r)
+{
+    return 2 * r->ranks + 1;
+}
+
+static inline nbcolli_relays_line *nbcolli_relays_any_line(nbcoll_relays *r, int i)
+{
+    return i < 2 * r->ranks ? nbcolli_relays_line_at(r, i) : &r->closing;
+}
+
 /* The next operation of this place. */
 static inline void nbcolli_relays_place_start(nbcoll_relays *r, nbcolli_relays_place *at)
 {
@@ -184,6 +206,9 @@ uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c);
  * may have started other operations than others: all are told that they are out of step. */
 nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin twin[]);
 void nbcolli_relays_out_of_step(nbcoll_relays *r);
+
+/* All ranks are told that nothing goes on over a line. It takes no memory. */
+void nbcolli_relays_break_line(nbcoll_relays *r, const nbcolli_relays_line *line);
 
 /* Relays with their operations, and nothing else; gives that back. ERR_MEMORY. */
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -242,8 +267,21 @@ nbcoll_status nbcolli_relays_look(nbcoll_relays *r);
 /* Waits a little: something may have ended. 0: the deadline is over. */
 int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks);
 
-/* Has all ended that stood ready? They are closing. */
-int nbcolli_relays_are_drained(nbcoll_relays *r);
+/* Does it matter how that ended? What is withdrawn, here or by others, does not. */
+static inline int nbcolli_relays_heeds_end(const nbcoll_relays *r, const nbcolli_relays_place *at)
+{
+    unsigned step = atomic_load_explicit(&r->step, memory_order_relaxed); /* set before anything is withdrawn */
+    int is_closing = at >= r->closing.standing && at < r->closing.standing + r->closing.places;
+    return step < NBCOLLI_RELAYS_MEETS || (step == NBCOLLI_RELAYS_MEETS && is_closing);
+}
+
+/* relays_run.c: as far as passes have brought it, or callbacks: has what was started there ended? 0 also where that
+ * broke the relays. All of the line? */
+int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at);
+int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line);
+
+/* relays_end.c: goes on with the closing. Is nothing of them under way any more? */
+int nbcolli_relays_close_on(nbcoll_relays *r);
 int nbcolli_relays_are_over(nbcoll_relays *r);
 
 /* Moves those that have calls of their own, too: all ranks are told what has broken them. */

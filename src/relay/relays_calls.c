@@ -69,8 +69,8 @@ nbcoll_status nbcoll_relays_wait(nbcoll_relays *r, uint64_t operation, uint64_t 
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcolli_waiter w = {0};
     nbcoll_status s;
-    for (uint64_t looks = 1; (s = nbcoll_relays_test(r, operation)) == NBCOLL_PENDING; looks++)
-        if (!(nbcolli_relays_carry(r) ? nbcolli_relays_rest(r, deadline, looks) : r->kind->pause(r, &w, deadline)))
+    while ((s = nbcoll_relays_test(r, operation)) == NBCOLL_PENDING)
+        if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
     nbcolli_waiter_end(&w);
     return s;

@@ -85,7 +85,8 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_relays_turn(nbcoll_relays *r)
+/* 1: who waits for the opening, or for the closing, is to look again. */
+static int nbcolli_relays_turn(nbcoll_relays *r)
 {
     nbcolli_relays_take_started(r);
     nbcolli_relays_move(r);
@@ -101,25 +102,30 @@ static void nbcolli_relays_turn(nbcoll_relays *r)
         while (nbcolli_relays_begin_call(r))
             moved = 1;
     }
-    int is_broken = r->status != NBCOLL_OK && r->status != NBCOLL_PENDING;
-    int is_over = is_broken ? nbcolli_relays_break(r) : r->is_closing && nbcolli_relays_are_drained(r);
-    is_over &= r->is_closing && (is_broken || r->status == NBCOLL_OK);
-    atomic_store_explicit(&r->shown, r->status, memory_order_relaxed); /* for itself */
+    int is_over = r->is_closing && r->status == NBCOLL_OK && nbcolli_relays_close_on(r);
+    if (r->status != NBCOLL_OK && r->status != NBCOLL_PENDING)
+        is_over = nbcolli_relays_break(r) && r->is_closing;
+    unsigned was = atomic_exchange_explicit(&r->shown, r->status, memory_order_relaxed); /* for itself */
     if (is_over)
         atomic_store_explicit(&r->is_over, 1, memory_order_release); /* nothing starts any more */
+    return is_over || (was == NBCOLL_PENDING && r->status != NBCOLL_PENDING);
 }
 
 static void nbcolli_relays_go(nbcolli_carrier *carrier)
 {
     nbcoll_relays *r = (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
+    nbcoll_context *context = r->context;
     uint32_t wanted = 1;
+    int is_news = 0;
     /* acq_rel, both: each who moves sees what the one before did, and what whoever wants it to move did */
     if (atomic_fetch_add_explicit(&r->wanted, 1, memory_order_acq_rel))
         return;
     do
-        nbcolli_relays_turn(r);
+        is_news |= nbcolli_relays_turn(r);
     while (
         !atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 0, memory_order_acq_rel, memory_order_acquire));
+    if (is_news) /* the relays may have been freed */
+        nbcolli_driven_tell(context);
 }
 
 /* In a callback, whose last touch of the relays it is. */
@@ -135,7 +141,7 @@ static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, 
     nbcoll_relays *r = at->of;
     (void)request;
     atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* shown by the next two */
-    if (s != NBCOLL_OK)
+    if (s != NBCOLL_OK && nbcolli_relays_heeds_end(r, at))
         atomic_store_explicit(&r->ended, s, memory_order_relaxed);
     atomic_store_explicit(&at->is_out, 0, memory_order_release); /* shows what has come */
     nbcolli_relays_told(r);
@@ -168,10 +174,10 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
     r->hears = nbcolli_relays_noticed;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
     nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
-    for (int i = 0; i < 2 * r->ranks; i++) /* relaxed: no callback yet */
-        atomic_store_explicit(&nbcolli_relays_line_at(r, i)->is_opening, 1, memory_order_relaxed);
-    for (int i = 0; i < 2 * r->ranks && s == NBCOLL_OK; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+    for (int i = 0; i < nbcolli_relays_lines(r); i++) /* relaxed: no callback yet */
+        atomic_store_explicit(&nbcolli_relays_any_line(r, i)->is_opening, 1, memory_order_relaxed);
+    for (int i = 0; i < nbcolli_relays_lines(r) && s == NBCOLL_OK; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
         s = nbcoll_on_done(line->opening, nbcolli_relays_line_opened, line);
     }
     return s;

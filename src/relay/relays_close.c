@@ -19,16 +19,20 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
             return NBCOLL_ERR_TIMEOUT;
     if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
         return s;
+    nbcolli_waiter w = {0};
+    uint64_t looks = 0;
     r->is_closing = 1;
-    for (uint64_t looks = 1;; looks++) {
+    for (;;) {
         nbcolli_relays_look(r);
-        if (atomic_load_explicit(&r->is_over, memory_order_acquire) && /* sees the last move, then the last callback */
-            !atomic_load_explicit(&r->inside, memory_order_acquire) &&
+        int is_over = atomic_load_explicit(&r->is_over, memory_order_acquire); /* sees the last move, */
+        if (is_over && !atomic_load_explicit(&r->inside, memory_order_acquire) && /* then the last callback */
             !atomic_load_explicit(&r->wanted, memory_order_acquire))
             break;
-        if (!nbcolli_relays_rest(r, deadline, looks))
+        /* Of these the last touch tells nobody: they are about to leave. */
+        if (!(is_over ? nbcolli_relays_rest(r, deadline, ++looks) : r->kind->pause(r, &w, deadline)))
             return NBCOLL_ERR_TIMEOUT;
     }
+    nbcolli_waiter_end(&w);
     nbcolli_relays_free(r);
     return NBCOLL_OK;
 }

@@ -27,8 +27,14 @@ static int nbcolli_relays_shares(const nbcoll_relays *r, nbcoll_comm *comm)
 nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    config.slots = i < r->ranks ? nbcolli_relays_most(r) : NBCOLLI_RELAYS_BATCHES;
     config.cells = config.schedules = 1;
+    config.slots = NBCOLLI_RELAYS_BATCHES;
+    if (i == 2 * r->ranks) { /* that of the closing */
+        config.schedules = config.slots;
+        return config;
+    }
+    if (i < r->ranks)
+        config.slots = nbcolli_relays_most(r);
     config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
     return config;
 }
@@ -43,7 +49,7 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
     if (nbcolli_relays_is_led(r) || !nbcolli_relays_shares(r, r->comm) ||
         __builtin_mul_overflow(places, r->stride, &bytes))
         return NULL;
-    for (int i = 0; i < 2 * r->ranks; i++) {
+    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
         const nbcoll_comm_config config = nbcolli_relays_line_config(r, i);
         cells += nbcoll_cells_bytes(&config, r->ranks);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays are opened. A stream's fragments go by the relays by which the blocks of its origin come to ranks, its credits
  * the other way. */
-#include "../engine/3_run/fail.h"
-#include "../engine/6_progress/lock.h"
 #include "relays.h"
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */
@@ -122,6 +120,9 @@ static nbcoll_status nbcolli_relays_reserve(nbcoll_relays *r)
         return NBCOLL_ERR_MEMORY;
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
         s = nbcolli_relays_stream_reserve(r, i);
+    r->totals = nbcolli_arena_take(&r->arena, ranks, sizeof *r->totals);
+    if (s == NBCOLL_OK)
+        s = r->totals ? nbcolli_relays_line_reserve(r, &r->closing, 2) : NBCOLL_ERR_MEMORY;
     return s == NBCOLL_OK ? nbcolli_relays_lay_places(r) : s;
 }
 
@@ -135,6 +136,7 @@ void nbcolli_relays_free(nbcoll_relays *r)
         nbcoll_schedule_free(s->fragments.lowered);
         nbcoll_schedule_free(s->credits.schedule);
     }
+    nbcoll_comm_free(r->closing.comm);
     if (r->shared)
         nbcoll_mem_free(r->comm, r->shared);
     nbcolli_relays_discard(r);
@@ -143,16 +145,17 @@ void nbcolli_relays_free(nbcoll_relays *r)
 /* All lines are made at once, in the same order on all ranks. */
 static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan *p)
 {
-    nbcolli_twin *twin = nbcolli_arena_take(&p->arena, 2 * (size_t)r->ranks, sizeof *twin);
+    int lines = nbcolli_relays_lines(r);
+    nbcolli_twin *twin = nbcolli_arena_take(&p->arena, (size_t)lines, sizeof *twin);
     if (!twin)
         return NBCOLL_ERR_MEMORY;
-    for (int i = 0; i < 2 * r->ranks; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+    for (int i = 0; i < lines; i++) {
+        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
         twin[i].config = nbcolli_relays_line_config(r, i);
         twin[i].out = &line->comm;
         twin[i].request = &line->opening;
     }
-    return nbcolli_relays_make_comms(r, 2 * r->ranks, twin);
+    return nbcolli_relays_make_comms(r, lines, twin);
 }
 
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -180,12 +183,30 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
     return s;
 }
 
+/* The collectives of the closing stand ready, so that it needs no memory. */
+static nbcoll_status nbcolli_relays_prepare_closing(nbcoll_relays *r)
+{
+    nbcolli_relays_line *line = &r->closing;
+    nbcoll_status s = nbcoll_allgather_init(&r->stream[r->rank].next, r->totals, sizeof *r->totals, NBCOLL_BYTE,
+                                            line->comm, &line->standing[0].request);
+    if (s == NBCOLL_OK)
+        s = nbcoll_barrier_init(line->comm, &line->standing[1].request);
+    for (uint32_t i = 0; i < line->places && s == NBCOLL_OK; i++) {
+        line->standing[i].of = r;
+        if (nbcolli_relays_carry(r))
+            s = nbcoll_on_done(line->standing[i].request, r->heeds, &line->standing[i]);
+    }
+    return s;
+}
+
 /* Each stream but the own one waits for its first fragments. */
 static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
 {
-    nbcoll_status heeds = nbcolli_relays_heed(r);
-    if (heeds != NBCOLL_OK)
-        return heeds;
+    nbcoll_status ready = nbcolli_relays_heed(r);
+    if (ready == NBCOLL_OK)
+        ready = nbcolli_relays_prepare_closing(r);
+    if (ready != NBCOLL_OK)
+        return ready;
     for (int i = 0; i < 2 * r->ranks; i++) {
         nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
         nbcolli_relays_settle(line);
@@ -208,20 +229,15 @@ static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
 static void nbcolli_relays_give_up(nbcoll_relays *r, nbcoll_status why)
 {
     int is_lacking = why == NBCOLL_ERR_MEMORY || why == NBCOLL_ERR_LIMIT;
-    for (int i = 0; i < 2 * r->ranks && is_lacking; i++) {
-        nbcoll_comm *comm = nbcolli_relays_line_at(r, i)->comm;
-        if (nbcolli_enter(r->context) != NBCOLL_OK)
-            return;
-        nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_CANCELLED, comm->taken);
-        nbcolli_leave(r->context, NBCOLL_OK);
-    }
+    for (int i = 0; i < nbcolli_relays_lines(r) && is_lacking; i++)
+        nbcolli_relays_break_line(r, nbcolli_relays_any_line(r, i));
 }
 
 void nbcolli_relays_open_on(nbcoll_relays *r)
 {
     nbcoll_status first = NBCOLL_OK;
-    for (int i = 0; i < 2 * r->ranks; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
+        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
         nbcoll_status s = NBCOLL_OK;
         if (!nbcolli_relays_carry(r))
             s = nbcoll_test(&line->opening);

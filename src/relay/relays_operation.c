@@ -39,12 +39,23 @@ nbcoll_status nbcolli_relays_make_comms(nbcoll_relays *r, int n, nbcolli_twin tw
     return nbcolli_comm_idups(r->comm, (int)(nbcolli_relays_fingerprint(&r->config) >> 1 | 1), n, twin);
 }
 
-void nbcolli_relays_out_of_step(nbcoll_relays *r)
+static void nbcolli_relays_break_comm(nbcoll_relays *r, nbcoll_comm *comm, int rank, nbcoll_status why)
 {
     if (nbcolli_enter(r->context) != NBCOLL_OK)
         return;
-    nbcolli_comm_break(r->comm, -1, NBCOLL_ERR_MISMATCH, r->comm->taken);
+    nbcolli_comm_break(comm, rank, why, comm->taken);
     nbcolli_leave(r->context, NBCOLL_OK);
+}
+
+void nbcolli_relays_out_of_step(nbcoll_relays *r)
+{
+    nbcolli_relays_break_comm(r, r->comm, -1, NBCOLL_ERR_MISMATCH);
+}
+
+void nbcolli_relays_break_line(nbcoll_relays *r, const nbcolli_relays_line *line)
+{
+    if (line->comm)
+        nbcolli_relays_break_comm(r, line->comm, r->rank, NBCOLL_ERR_CANCELLED);
 }
 
 nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host)

@@ -14,7 +14,7 @@ static int nbcolli_relays_is_under_way(const nbcoll_request *q)
 }
 
 /* Has it ended? 0 also where that broke the relays. Only the first look of a move makes a pass over the context. */
-static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
+int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
 {
     /* acquire: sees what has come, and how it ended */
     if (!atomic_load_explicit(&at->is_out, memory_order_acquire)) {
@@ -32,6 +32,8 @@ static int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place
     if (s == NBCOLL_PENDING)
         return 0;
     atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* of one thread */
+    if (!nbcolli_relays_heeds_end(r, at))
+        return 1;
     if (s == NBCOLL_ERR_CANCELLED)
         r->is_cancelled = 1; /* by who broke: what that has said, or sent, is taken out first */
     else if (s != NBCOLL_OK && r->status == NBCOLL_OK)
@@ -49,14 +51,15 @@ static int nbcolli_relays_place_has_come(nbcoll_relays *r, nbcolli_relays_place 
 
 /* ---- what has come --------------------------------------------------------------------------------------------- */
 
-/* Those that have been taken out stand ready again, in order, when their operations have ended; not the last ones. */
+/* Those that have been taken out stand ready again, in order, when their operations have ended, if more come. */
 static void nbcolli_relays_free_places(nbcoll_relays *r, nbcolli_relays_stream *s)
 {
-    for (; r->status == NBCOLL_OK && s->freed < s->next && s->freed + s->fragments.places < s->total; s->freed++) {
+    for (; r->status == NBCOLL_OK && s->freed < s->next; s->freed++) {
         nbcolli_relays_place *at = nbcolli_relays_place_at(&s->fragments, s->freed);
         if (!nbcolli_relays_place_has_ended(r, at) || r->status != NBCOLL_OK)
             return;
-        nbcolli_relays_place_start(r, at);
+        if (s->freed + s->fragments.places < s->total)
+            nbcolli_relays_place_start(r, at);
     }
 }
 
@@ -73,13 +76,10 @@ static void nbcolli_relays_drain(nbcoll_relays *r, int origin)
             r->status = (nbcoll_status)at->at->bytes; /* why */
             return;
         }
-        int is_end = at->at->operation == NBCOLLI_RELAYS_CLOSED;
-        if (is_end ? !r->is_closing : at->at->operation > r->last && !r->is_closing)
-            return;
-        if (!is_end && at->at->operation <= r->last)
+        if (at->at->operation <= r->last)
             nbcolli_relays_take(r, origin, at->at);
-        if (is_end && s->total == UINT64_MAX)
-            s->total = s->next + nbcolli_relays_most(r);
+        else if (!r->is_closing)
+            return;
         s->next++;
         nbcolli_relays_free_places(r, s);
     }
@@ -130,17 +130,6 @@ static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation 
     return 1;
 }
 
-/* As many as stand ready on any rank. */
-static void nbcolli_relays_send_ends(nbcoll_relays *r)
-{
-    nbcolli_relays_stream *s = &r->stream[r->rank];
-    nbcolli_relays_place *at;
-    if (s->total == UINT64_MAX)
-        s->total = s->next + nbcolli_relays_most(r);
-    while (s->next < s->total && (at = nbcolli_relays_room(r)))
-        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_CLOSED}, NULL);
-}
-
 void nbcolli_relays_move(nbcoll_relays *r)
 {
     r->has_passed = 0;
@@ -151,9 +140,7 @@ void nbcolli_relays_move(nbcoll_relays *r)
         if (o->number == r->sending && nbcolli_relays_contributes(o, r->rank) && !nbcolli_relays_send_block(r, o))
             break;
     }
-    if (r->is_closing && r->status == NBCOLL_OK)
-        nbcolli_relays_send_ends(r);
-    for (int i = 0; i < r->ranks && r->status != NBCOLL_PENDING; i++) {
+    for (int i = 0; i < r->ranks && r->status != NBCOLL_PENDING && r->step < NBCOLLI_RELAYS_MEETS; i++) {
         if (i != r->rank)
             nbcolli_relays_drain(r, i);
         nbcolli_relays_give(r, &r->stream[i]);
@@ -164,7 +151,7 @@ void nbcolli_relays_move(nbcoll_relays *r)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
 
-static int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line)
+int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_line *line)
 {
     uint32_t i = 0;
     while (i < line->places && nbcolli_relays_place_has_ended(r, &line->standing[i]))
@@ -172,26 +159,13 @@ static int nbcolli_relays_line_has_ended(nbcoll_relays *r, const nbcolli_relays_
     return i == line->places;
 }
 
-int nbcolli_relays_are_drained(nbcoll_relays *r)
-{
-    nbcolli_relays_move(r);
-    /* As many last fragments of each stream as operations stand ready in it, so that none is left. */
-    for (int i = 0; i < r->ranks && r->status == NBCOLL_OK; i++)
-        if (r->stream[i].next < r->stream[i].total || r->stream[i].given < r->stream[i].next / r->batch)
-            return 0;
-    for (int i = 0; i < 2 * r->ranks && r->status == NBCOLL_OK; i++)
-        if (!nbcolli_relays_line_has_ended(r, nbcolli_relays_line_at(r, i)))
-            return 0;
-    return 1;
-}
-
 /* Cancelling once is enough. What is on its way in the own stream says why, or shows it, unless they are closing. */
 static int nbcolli_relays_are_revoked(nbcoll_relays *r)
 {
     int are_over = 1, revoked = 1 + !!r->is_closing;
     r->has_passed = 0;
-    for (int i = 0; i < 2 * r->ranks; i++) {
-        nbcolli_relays_line *line = nbcolli_relays_line_at(r, i);
+    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
+        nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
         int is_spared = i == r->rank && !r->is_closing;
         for (uint32_t k = 0; k < line->places && r->is_revoked < revoked && !is_spared; k++)
             if (line->standing[k].is_out)
@@ -202,11 +176,13 @@ static int nbcolli_relays_are_revoked(nbcoll_relays *r)
     return are_over;
 }
 
-/* Tells all ranks, also those that wait for what this one would have contributed: what stands ready is cancelled, and
- * what does not, of the own stream, comes to them as a last word. */
+/* Tells all ranks, also those that wait for what this one would have contributed, or for it to close: what stands ready
+ * is cancelled, and what does not, of the own stream, comes to them as a last word. */
 int nbcolli_relays_break(nbcoll_relays *r)
 {
     nbcolli_relays_line *line = &r->stream[r->rank].fragments;
+    if (!r->is_revoked)
+        nbcolli_relays_break_line(r, &r->closing);
     for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
         nbcolli_relays_place *at = &line->standing[i];
         if (!at->request.at || atomic_load_explicit(&at->is_out, memory_order_acquire)) /* then it is read no more */
@@ -217,11 +193,6 @@ int nbcolli_relays_break(nbcoll_relays *r)
             atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
     }
     return nbcolli_relays_are_revoked(r);
-}
-
-int nbcolli_relays_are_over(nbcoll_relays *r)
-{
-    return nbcolli_relays_are_drained(r) && (r->status == NBCOLL_OK || nbcolli_relays_break(r));
 }
 
 void nbcolli_relays_move_on(nbcoll_relays *r)

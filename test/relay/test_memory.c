@@ -15,6 +15,30 @@
 
 enum { LOOKS = 4000 };
 
+static void open_relays(world *w, const nbcoll_relays_config *config, nbcoll_relays *relays[])
+{
+    for (int r = 0; r < w->ranks; r++)
+        EXPECT(OK, nbcoll_relays_open(w->comm[r], config, &relays[r]));
+    for (int looks = 0; looks < LOOKS; looks++)
+        for (int r = 0; r < w->ranks; r++)
+            nbcoll_relays_test(relays[r], 0);
+    for (int r = 0; r < w->ranks; r++)
+        EXPECT(OK, nbcoll_relays_test(relays[r], 0));
+}
+
+static void close_relays(world *w, nbcoll_relays *relays[])
+{
+    unsigned left = (1u << w->ranks) - 1;
+    for (int looks = 0; left; looks++) {
+        world_watchdog(w, looks < LOOKS);
+        for (int r = 0; r < w->ranks; r++)
+            if (left >> r & 1 && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK)
+                left &= ~(1u << r);
+            else
+                nbcoll_progress(w->context[r]);
+    }
+}
+
 /* Bytes that `ranks` ranks have for their relays. */
 static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t fragment)
 {
@@ -24,7 +48,6 @@ static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t
     tally counted = {.used = 0};
     nbcoll_host host = tally_host(&counted);
     nbcoll_context_config context = {.size = sizeof context, .host = host};
-    unsigned left = (1u << ranks) - 1;
     world w = {.ranks = 0};
     world_open(&w, ranks, &loopback, &context, NULL);
     size_t before = counted.used;
@@ -33,22 +56,9 @@ static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t
     config.at_once = at_once;
     config.fragments = fragments;
     config.fragment = fragment;
-    for (int r = 0; r < ranks; r++)
-        EXPECT(OK, nbcoll_relays_open(w.comm[r], &config, &relays[r]));
-    for (int looks = 0; looks < LOOKS; looks++)
-        for (int r = 0; r < ranks; r++)
-            nbcoll_relays_test(relays[r], 0);
-    for (int r = 0; r < ranks; r++)
-        EXPECT(OK, nbcoll_relays_test(relays[r], 0));
+    open_relays(&w, &config, relays);
     size_t used = counted.used - before;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(&w, looks < LOOKS);
-        for (int r = 0; r < ranks; r++)
-            if (left >> r & 1 && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(w.context[r]);
-    }
+    close_relays(&w, relays);
     world_close(&w);
     assert_int_equal(counted.used, 0);
     return used;
@@ -80,11 +90,41 @@ static void a_fragment_takes_three_kibibytes_more_at_most(void **state)
     }
 }
 
+/* Nothing is left that would grow with each time that relays are opened and closed. */
+static void closed_relays_leave_nothing_behind(void **state)
+{
+    enum { RANKS = 4 };
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED};
+    tally counted = {.used = 0};
+    nbcoll_host host = tally_host(&counted);
+    nbcoll_context_config context = {.size = sizeof context, .host = host};
+    (void)state;
+    for (uint32_t by_nodes = 0; by_nodes < 2; by_nodes++)
+        for (size_t carries = 0; carries < 32; carries += 16) {
+            nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+            nbcoll_relays *relays[RANKS];
+            world w = {.ranks = 0};
+            size_t left = 0;
+            config.by_nodes = by_nodes;
+            config.carries = carries;
+            world_open(&w, RANKS, &loopback, &context, NULL);
+            for (int times = 0; times < 3; times++) {
+                open_relays(&w, &config, relays);
+                close_relays(&w, relays);
+                if (times)
+                    assert_int_equal(counted.used, left);
+                left = counted.used;
+            }
+            world_close(&w);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_store_is_3_F_f_fragments_of_each_rank),
         cmocka_unit_test(a_fragment_takes_three_kibibytes_more_at_most),
+        cmocka_unit_test(closed_relays_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays with nothing to do cost little: their operations stand ready for long, and nobody is asked where it is; a look
- * makes one pass over the context, however many streams there are. */
+ * makes one pass over the context, however many streams there are; they are closed by a few messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void step(party *p)
         nbcoll_relays_test(p->relays[r], 0);
 }
 
-static void open_all(party *p)
+static void open_all(party *p, uint32_t at_once)
 {
     nbcoll_trace_config trace = {.size = sizeof trace, .user = p, .event = count};
     nbcoll_loopback_config loopback = {.size = sizeof loopback};
@@ -46,6 +46,7 @@ static void open_all(party *p)
                                                                       .now = clock_of}};
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
     nbcoll_request q[RANKS];
+    config.at_once = at_once;
 
     memset(p, 0, sizeof *p);
     p->clock = 1;
@@ -82,7 +83,7 @@ static void relays_that_stand_ready_ask_nobody(void **state)
 {
     static party p;
     (void)state;
-    open_all(&p);
+    open_all(&p, 4);
     for (int looks = 0; looks < LOOKS; looks++) { /* four seconds: who waits would ask after some tens of ms */
         p.clock += MILLISECOND;
         step(&p);
@@ -96,7 +97,7 @@ static void a_look_makes_one_pass(void **state)
 {
     static party p;
     (void)state;
-    open_all(&p);
+    open_all(&p, 4);
     nbcoll_progress(p.w.context[0]);
     uint64_t one = p.calls[NBCOLL_TRACE_PROGRESS];
     assert_true(one > 0);
@@ -105,11 +106,42 @@ static void a_look_makes_one_pass(void **state)
     close_all(&p);
 }
 
+/* Messages by which relays are closed that have carried one operation. */
+static uint64_t messages_of_a_closing(uint32_t at_once)
+{
+    static party p;
+    static char all[RANKS][RANKS];
+    open_all(&p, at_once);
+    for (int r = 0; r < RANKS; r++) {
+        uint64_t number;
+        EXPECT(OK, nbcoll_relays_allgather(p.relays[r], NULL, all[r], 1, &number));
+    }
+    for (int looks = 0; looks < LOOKS; looks++)
+        step(&p);
+    memset(p.calls, 0, sizeof p.calls);
+    close_all(&p);
+    return p.calls[NBCOLL_TRACE_POST] + p.calls[NBCOLL_TRACE_LINE];
+}
+
+static void closing_takes_as_many_messages_however_much_stands_ready(void **state)
+{
+    enum { TURNS = 4 }; /* worlds take turns in what their contexts have */
+    uint64_t few[TURNS];
+    (void)state;
+    for (int turn = 0; turn < TURNS; turn++) {
+        few[turn] = messages_of_a_closing(1);
+        assert_in_range(few[turn], RANKS, 4 * RANKS * RANKS); /* two short collectives */
+    }
+    for (int turn = 0; turn < TURNS; turn++)
+        assert_int_equal(messages_of_a_closing(16), few[turn]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(relays_that_stand_ready_ask_nobody),
         cmocka_unit_test(a_look_makes_one_pass),
+        cmocka_unit_test(closing_takes_as_many_messages_however_much_stands_ready),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include "../3_run/fail.h"
 #include "../4_comm/comm.h"
 #include "../6_progress/lock.h"
+#include "../6_progress/progress.h"
+#include "create.h"
 
 nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
 {
@@ -27,6 +29,22 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     if (awaits)
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
     nbcolli_comm_destroy(comm);
+    return nbcolli_leave(c, NBCOLL_OK);
+}
+
+nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    uint64_t floor = comm->failed_floor;
+    nbcoll_failure last = c->failure, failure = comm->failure;
+    nbcolli_runs_fail(comm, 0, NBCOLL_ERR_CANCELLED, comm->rank);
+    nbcolli_drain(c);
+    comm->failed_floor = floor;
+    comm->failure = failure;
+    c->failure = last;
     return nbcolli_leave(c, NBCOLL_OK);
 }
 

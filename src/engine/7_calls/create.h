@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Communicators that are made together. */
+ * Communicators of the library's own: made together, and given up. */
 #ifndef NBCOLLI_ENGINE_CALLS_CREATE_H
 #define NBCOLLI_ENGINE_CALLS_CREATE_H
 
@@ -16,5 +16,9 @@ typedef struct nbcolli_twin {
 /* As so many calls of nbcoll_comm_idup_with: all of them, or, when it is refused, none. `purpose`: what all ranks want
  * them for, above 0; else none is made, and all get ERR_MISMATCH. */
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[]);
+
+/* Ends all that runs there, as cancelled. Nobody else has anything to do with that: nobody is told, no failure is
+ * noted, and it is freed like one on which all has ended well. */
+nbcoll_status nbcolli_comm_withdraw(nbcoll_comm *comm);
 
 #endif
