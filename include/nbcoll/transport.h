@@ -177,7 +177,7 @@ typedef struct nbcoll_shared {
     /* Where what any rank has reserved lies for this one; null if there can be nothing there. */
     void *(*map)(nbcoll_endpoint *ep, uint64_t at, size_t bytes);
     /* To be called after a change (stored seq_cst) of shared memory that `peer` may wait for: ends its sleep. -1: all
-     * other ranks may. */
+     * other ranks may. Any thread may call it, beside others that are in the endpoint: an agent's does. */
     void (*wake)(nbcoll_endpoint *ep, int peer);
     /* Optional: copies to memory that this rank has reserved and `peer` will read (-1: several ranks), in the way that
      * is fastest for that. Null: memcpy. */

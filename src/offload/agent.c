@@ -51,9 +51,7 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     atomic_init(&a->is_cancelled, 0);
     atomic_init(&a->failed, NBCOLL_OK);
     atomic_init(&a->swept, NULL);
-    a->bell = nbcolli_bell_open();
-    a->poller = -1;
-    atomic_init(&a->sleeps, 0);
+    nbcolli_alarm_open(&a->alarm);
     a->driver_bell = -1;
     atomic_init(&a->driver, 0);
     atomic_init(&a->driver_sleeps, 0);
@@ -257,8 +255,7 @@ static void nbcolli_agent_end(nbcoll_program_run *r, nbcoll_status status)
     /* seq_cst, both: it shows the rank all that came; and either the rank sees it before it sleeps, or it is seen here
      * that the rank sleeps */
     atomic_store(&r->state, NBCOLLI_AGENT_ENDED);
-    if (nbcolli_wakeup_take(&a->sleeps))
-        nbcolli_bell_ring(a->bell);
+    nbcolli_alarm_ring(&a->alarm);
 }
 
 /* From now on nobody touches memory of any program. */
@@ -370,39 +367,22 @@ nbcoll_status nbcoll_agent_test(nbcoll_program_run *r)
 
 int nbcolli_agent_watch(nbcoll_agent *a, int poller)
 {
-    struct epoll_event event = {.events = EPOLLIN};
-    if (a->attached)
-        return nbcolli_attached_watch(a, poller);
-    if (a->bell < 0)
-        return 0;
-    if (a->poller < 0) {
-        nbcolli_bell_hush(a->bell); /* of an earlier sleep */
-        if (epoll_ctl(poller, EPOLL_CTL_ADD, a->bell, &event))
-            return 0;
-        a->poller = poller;
-    }
-    atomic_store(&a->sleeps, 1); /* seq_cst: before the look at the runs */
-    return 1;
+    return a->attached ? nbcolli_attached_watch(a, poller) : nbcolli_alarm_set(&a->alarm, poller);
 }
 
 void nbcolli_agent_unwatch(nbcoll_agent *a)
 {
-    if (a->attached) {
+    if (a->attached)
         nbcolli_attached_unwatch(a);
-        return;
-    }
-    if (a->poller < 0)
-        return;
-    atomic_store_explicit(&a->sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
-    epoll_ctl(a->poller, EPOLL_CTL_DEL, a->bell, NULL);
-    a->poller = -1;
+    else
+        nbcolli_alarm_unset(&a->alarm);
 }
 
 int nbcolli_agent_has_ended(const nbcoll_program_run *r)
 {
     if (r->agent->attached)
         return nbcolli_attached_has_ended(r);
-    return atomic_load(&r->state) == NBCOLLI_AGENT_ENDED; /* seq_cst: after `sleeps` */
+    return atomic_load(&r->state) == NBCOLLI_AGENT_ENDED; /* seq_cst: after the alarm was set */
 }
 
 nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
@@ -453,8 +433,7 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     nbcolli_agent_take_handed(a);
     nbcolli_agent_sweep(a);
     nbcolli_agent_runs_free(a);
-    if (a->bell >= 0)
-        close(a->bell);
+    nbcolli_alarm_close(&a->alarm);
     if (a->driver_bell >= 0)
         close(a->driver_bell);
     nbcoll_host host = a->host;

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "../host/word.h"
 #include "nbcoll/transport.h"
 #include "offload.h"
 
@@ -85,13 +86,12 @@ static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nb
 
 struct nbcoll_agent {
     nbcoll_host host;
-    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to poller */
+    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to failed */
     nbcoll_agent_config config; /* defaults filled in */
     nbcoll_endpoint *ep;
     int rank, ranks;            /* of that */
     _Atomic int failed;         /* why, or OK */
     atomic_int open;            /* runs whose end has not been reported */
-    int poller;                 /* the rank's: where it looks at the bell; -1: it does not */
     nbcoll_offload call;
     const nbcoll_bulk *memory; /* registers it; null: that is needless */
     nbcolli_agent_kept kept[2];
@@ -102,8 +102,7 @@ struct nbcoll_agent {
     atomic_int is_cancelled;
     _Atomic(nbcoll_program_run *) swept; /* runs that have been reported: memory for further ones */
     nbcoll_program_run *spare;           /* the same, the starter's */
-    int bell;                            /* rung when a run ends while the rank sleeps; -1: there is none */
-    _Atomic uint32_t sleeps;             /* it is about to sleep, or does */
+    nbcolli_alarm alarm;                 /* the rank's: a run has ended */
     atomic_uintptr_t driver;             /* that it is in, or 0 */
     int driver_bell;                     /* -1: it was never in one */
     _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */

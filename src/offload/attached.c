@@ -149,7 +149,7 @@ nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_confi
         a->ep = ep;
         a->rank = ep->rank;
         a->ranks = ep->ranks;
-        a->poller = a->bell = -1;
+        a->alarm.bell = a->alarm.poller = -1;
         atomic_init(&a->failed, NBCOLL_OK);
         atomic_init(&a->open, 0);
         status = nbcolli_attached_open(a, &c);
@@ -308,11 +308,11 @@ int nbcolli_attached_watch(nbcoll_agent *a, int poller)
 {
     nbcolli_attached *m = a->attached;
     struct epoll_event event = {.events = EPOLLIN};
-    if (a->poller < 0) {
+    if (a->alarm.poller < 0) {
         nbcolli_attached_listen(m);
         if (m->is_lost || epoll_ctl(poller, EPOLL_CTL_ADD, m->socket, &event))
             return 0;
-        a->poller = poller;
+        a->alarm.poller = poller;
         if (m->watch >= 0)
             epoll_ctl(poller, EPOLL_CTL_ADD, m->watch, &event);
     }
@@ -323,13 +323,13 @@ int nbcolli_attached_watch(nbcoll_agent *a, int poller)
 void nbcolli_attached_unwatch(nbcoll_agent *a)
 {
     nbcolli_attached *m = a->attached;
-    if (a->poller < 0)
+    if (a->alarm.poller < 0)
         return;
     atomic_store_explicit(&m->desk->rank_sleeps, 0, memory_order_relaxed); /* who has taken it rings for nobody */
-    epoll_ctl(a->poller, EPOLL_CTL_DEL, m->socket, NULL);
+    epoll_ctl(a->alarm.poller, EPOLL_CTL_DEL, m->socket, NULL);
     if (m->watch >= 0)
-        epoll_ctl(a->poller, EPOLL_CTL_DEL, m->watch, NULL);
-    a->poller = -1;
+        epoll_ctl(a->alarm.poller, EPOLL_CTL_DEL, m->watch, NULL);
+    a->alarm.poller = -1;
     nbcolli_attached_listen(m);
 }
 

@@ -63,7 +63,9 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
                                .store = config->store,
                                .memory = config->memory,
                                .bytes = config->bytes,
-                               .set = config->set};
+                               .set = config->set,
+                               .wake = config->wake,
+                               .user = config->user};
     nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_lay_out(s, config);

@@ -34,6 +34,10 @@ typedef struct nbcolli_node_relays_config {
     nbcolli_node_store store;               /* as much is received there as the credits of all sources are */
     void *memory;                           /* of the store: */
     size_t bytes;
+    /* Wakes a rank of the node that sleeps: the agent has published something for it in the store. On the agent's
+     * thread, and not after the store's state is OVER. Null: none sleeps. */
+    void (*wake)(void *user, uint32_t reader);
+    void *user;
 } nbcolli_node_relays_config;
 
 typedef struct nbcolli_node_relays nbcolli_node_relays;

@@ -2,6 +2,20 @@
  * Relays of a node: the agent moves them. */
 #include "node_relays_run.h"
 
+/* ---- waking ---------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_node_relays_wake(const nbcolli_node_relays *s, uint32_t reader)
+{
+    if (s->wake)
+        s->wake(s->user, reader);
+}
+
+static void nbcolli_node_relays_wake_all(const nbcolli_node_relays *s)
+{
+    for (uint32_t reader = 0; reader < s->store.shape.readers; reader++)
+        nbcolli_node_relays_wake(s, reader);
+}
+
 /* ---- out ------------------------------------------------------------------------------------------------------- */
 
 static void nbcolli_node_relays_queue(const nbcolli_node_relays_instance *r, uint32_t buffer)
@@ -31,7 +45,9 @@ static nbcoll_status nbcolli_node_relays_move_out(nbcolli_node_relays *s, nbcoll
     nbcoll_endpoint *ep = s->agent->ep;
     nbcoll_status status = NBCOLL_OK;
     while (o->done < o->posted && (status = call->wait(ep, o->sent, 1)) == NBCOLL_OK) {
-        nbcolli_node_store_release(&s->store, o->line[o->done++ % o->room]);
+        uint32_t buffer = o->line[o->done++ % o->room];
+        if (nbcolli_node_store_release(&s->store, buffer) && buffer >= s->store.shape.received)
+            nbcolli_node_relays_wake(s, nbcolli_node_store_owner(&s->store, buffer)); /* it has room */
         *moved = 1;
     }
     while ((status == NBCOLL_OK || status == NBCOLL_PENDING) &&
@@ -111,12 +127,15 @@ static nbcoll_status nbcolli_node_relays_refill(nbcolli_node_relays *s, int *mov
 
 static nbcoll_status nbcolli_node_relays_go_on(nbcolli_node_relays *s, int *moved)
 {
+    uint64_t arrived = nbcolli_node_store_arrived(&s->store);
     nbcoll_status status = nbcolli_node_relays_refill(s, moved);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_take(s, moved);
     if (status != NBCOLL_OK)
         return status;
     nbcolli_node_relays_take_own(s, moved);
+    if (nbcolli_node_store_arrived(&s->store) != arrived)
+        nbcolli_node_relays_wake_all(s);
     for (uint32_t i = 0; i < s->outs && status == NBCOLL_OK; i++)
         status = nbcolli_node_relays_move_out(s, &s->out[i], moved);
     return status;
@@ -126,6 +145,8 @@ static void nbcolli_node_relays_finish(nbcolli_node_relays *s, nbcoll_status sta
 {
     nbcolli_node_store_break(&s->store, status);
     nbcolli_node_relays_close_pairs(s);
+    atomic_store(&s->store.head->state, NBCOLLI_NODE_STORE_ENDING); /* seq_cst: published */
+    nbcolli_node_relays_wake_all(s);
     atomic_store_explicit(&s->store.head->state, NBCOLLI_NODE_STORE_OVER, memory_order_release); /* its last touch */
 }
 
@@ -138,8 +159,10 @@ static int nbcolli_node_relays_move(nbcolli_node_relays *s, int *moved)
         NBCOLLI_NODE_STORE_OPENING) { /* the agent's own word */
         if (status == NBCOLL_OK)
             status = nbcolli_node_relays_open_pairs(s);
-        if (status == NBCOLL_OK)
-            atomic_store_explicit(&head->state, NBCOLLI_NODE_STORE_OPEN, memory_order_release); /* all is posted */
+        if (status == NBCOLL_OK) {
+            atomic_store(&head->state, NBCOLLI_NODE_STORE_OPEN); /* seq_cst: published; all is posted */
+            nbcolli_node_relays_wake_all(s);
+        }
         *moved = 1;
     } else if (status == NBCOLL_OK)
         status = nbcolli_node_relays_go_on(s, moved);

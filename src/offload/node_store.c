@@ -35,21 +35,22 @@ nbcolli_node_store nbcolli_node_store_at(void *memory, const nbcolli_node_store_
 void nbcolli_node_store_break(const nbcolli_node_store *s, nbcoll_status status)
 {
     unsigned well = NBCOLL_OK;
-    /* release: who sees it sees what this one had seen */
-    atomic_compare_exchange_strong_explicit(&s->head->status, &well, status, memory_order_release,
-                                            memory_order_relaxed);
+    atomic_compare_exchange_strong(&s->head->status, &well, status);
 }
 
-void nbcolli_node_store_release(const nbcolli_node_store *s, uint32_t i)
+int nbcolli_node_store_release(const nbcolli_node_store *s, uint32_t i)
 {
     nbcolli_node_store_buffer *b = nbcolli_node_store_buffer_at(s, i);
-    /* acq_rel: the last one has seen that all others are done with it, and shows it to whoever fills it next */
-    if (atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel) != 1 || i >= s->shape.received)
-        return;
+    /* The last one has seen that all others are done with it, and shows it to whoever fills it next. */
+    if (atomic_fetch_sub(&b->count, 1) != 1)
+        return 0;
+    if (i >= s->shape.received)
+        return 1;
     b->next = atomic_load_explicit(&s->head->freed, memory_order_relaxed); /* compared below */
     while (!atomic_compare_exchange_weak_explicit(&s->head->freed, &b->next, i + 1, memory_order_release,
                                                   memory_order_relaxed))
         ;
+    return 1;
 }
 
 void nbcolli_node_store_show(const nbcolli_node_store *s, uint32_t i, uint32_t count)
@@ -57,7 +58,7 @@ void nbcolli_node_store_show(const nbcolli_node_store *s, uint32_t i, uint32_t c
     uint64_t n = atomic_load_explicit(&s->head->arrived, memory_order_relaxed);                     /* the agent's */
     atomic_store_explicit(&nbcolli_node_store_buffer_at(s, i)->count, count, memory_order_relaxed); /* shown below */
     atomic_store_explicit(&s->ring[n % s->buffers], i, memory_order_relaxed);
-    atomic_store_explicit(&s->head->arrived, n + 1, memory_order_release); /* with all of the message */
+    atomic_store(&s->head->arrived, n + 1); /* with all of the message */
 }
 
 uint32_t nbcolli_node_store_take_freed(const nbcolli_node_store *s)
@@ -68,8 +69,7 @@ uint32_t nbcolli_node_store_take_freed(const nbcolli_node_store *s)
 int nbcolli_node_store_has_room(const nbcolli_node_store *s, uint32_t reader, uint64_t n)
 {
     uint32_t i = nbcolli_node_store_own(s, reader, n);
-    /* acquire: all are done with it */
-    return !atomic_load_explicit(&nbcolli_node_store_buffer_at(s, i)->count, memory_order_acquire);
+    return !atomic_load(&nbcolli_node_store_buffer_at(s, i)->count);
 }
 
 void nbcolli_node_store_hand(const nbcolli_node_store *s, uint32_t reader, uint64_t n)

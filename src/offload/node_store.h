@@ -12,10 +12,11 @@
 
 #define NBCOLLI_NODE_STORE_LINE 64
 
-/* The agent's: OVER is its last touch. */
+/* The agent's: OVER is its last touch, which wakes nobody; it follows ENDING at once. */
 typedef enum nbcolli_node_store_state {
     NBCOLLI_NODE_STORE_OPENING,
     NBCOLLI_NODE_STORE_OPEN,
+    NBCOLLI_NODE_STORE_ENDING,
     NBCOLLI_NODE_STORE_OVER
 } nbcolli_node_store_state;
 
@@ -62,10 +63,12 @@ nbcolli_node_store nbcolli_node_store_at(void *memory, const nbcolli_node_store_
 /* Nothing goes on any more: who says it first is heard. */
 void nbcolli_node_store_break(const nbcolli_node_store *s, nbcoll_status status);
 
-/* OK; or why nothing goes on. acquire: sees what whoever said so had seen */
+/* What follows is published for ranks that sleep, and read by those that are about to: all of it seq_cst. */
+
+/* OK; or why nothing goes on. */
 static inline nbcoll_status nbcolli_node_store_status(const nbcolli_node_store *s)
 {
-    return (nbcoll_status)atomic_load_explicit(&s->head->status, memory_order_acquire);
+    return (nbcoll_status)atomic_load(&s->head->status);
 }
 
 static inline nbcolli_node_store_buffer *nbcolli_node_store_buffer_at(const nbcolli_node_store *s, uint32_t i)
@@ -83,6 +86,12 @@ static inline uint32_t nbcolli_node_store_number(const nbcolli_node_store *s, co
     return (uint32_t)((size_t)((const char *)message - s->buffer) / s->stride);
 }
 
+/* Whose buffer is it? It is not for what comes. */
+static inline uint32_t nbcolli_node_store_owner(const nbcolli_node_store *s, uint32_t i)
+{
+    return (i - s->shape.received) / s->shape.own;
+}
+
 /* The buffer of a reader's n-th message. */
 static inline uint32_t nbcolli_node_store_own(const nbcolli_node_store *s, uint32_t reader, uint64_t n)
 {
@@ -94,10 +103,15 @@ static inline _Atomic uint64_t *nbcolli_node_store_handed(const nbcolli_node_sto
     return (_Atomic uint64_t *)(void *)(s->handed + (size_t)reader * NBCOLLI_NODE_STORE_LINE);
 }
 
-/* How much has arrived. acquire: sees it */
+static inline nbcolli_node_store_state nbcolli_node_store_state_of(const nbcolli_node_store *s)
+{
+    return (nbcolli_node_store_state)atomic_load(&s->head->state);
+}
+
+/* How much has arrived. */
 static inline uint64_t nbcolli_node_store_arrived(const nbcolli_node_store *s)
 {
-    return atomic_load_explicit(&s->head->arrived, memory_order_acquire);
+    return atomic_load(&s->head->arrived);
 }
 
 static inline uint32_t nbcolli_node_store_arrival(const nbcolli_node_store *s, uint64_t n)
@@ -105,8 +119,8 @@ static inline uint32_t nbcolli_node_store_arrival(const nbcolli_node_store *s, u
     return atomic_load_explicit(&s->ring[n % s->buffers], memory_order_relaxed); /* shown by `arrived` */
 }
 
-/* One who needed the buffer does not any more. */
-void nbcolli_node_store_release(const nbcolli_node_store *s, uint32_t i);
+/* One who needed the buffer does not any more. 1: nobody does. */
+int nbcolli_node_store_release(const nbcolli_node_store *s, uint32_t i);
 
 /* The agent: so many need it; who reads sees it from now on. There is room in the ring: each buffer there that somebody
  * has not read yet is needed by him. */

@@ -264,9 +264,6 @@ nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r);
 /* How those are, after a pass and a move. */
 nbcoll_status nbcolli_relays_look(nbcoll_relays *r);
 
-/* Waits a little: something may have ended. 0: the deadline is over. */
-int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks);
-
 /* Does it matter how that ended? What is withdrawn, here or by others, does not. */
 static inline int nbcolli_relays_heeds_end(const nbcoll_relays *r, const nbcolli_relays_place *at)
 {

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move, from their making to their end. */
-#include "../host/sleep.h"
 #include "relays_agents.h"
+
+/* ---- waiting --------------------------------------------------------------------------------------------------- */
+
+/* The sleep is armed, but for the alarm. */
+static int nbcolli_relays_agents_have_come(void *user)
+{
+    nbcoll_relays *r = user;
+    if (r->agents->is_begun && !nbcolli_alarm_set(&r->agents->alarm, r->context->poller))
+        return 1;
+    return nbcolli_relays_store_has_news(r);
+}
 
 static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 {
-    (void)w;
-    return nbcolli_relays_rest(r, deadline, ++r->agents->looks);
+    w->has_come = nbcolli_relays_agents_have_come;
+    w->user = r;
+    int goes_on = nbcolli_relays_pause(r, w, deadline);
+    nbcolli_alarm_unset(&r->agents->alarm);
+    return goes_on;
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -82,6 +95,7 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
     a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
     a->fingerprint = nbcolli_relays_fingerprint(&r->config);
+    a->alarm.bell = a->alarm.poller = -1;
     a->said = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof *a->said);
     a->later = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *a->later);
     a->after = nbcolli_arena_take(&r->arena, (size_t)a->shape.own * (size_t)r->ranks, sizeof *a->after);

@@ -3,6 +3,7 @@
 #ifndef NBCOLLI_RELAY_RELAYS_AGENTS_H
 #define NBCOLLI_RELAY_RELAYS_AGENTS_H
 
+#include "../host/word.h"
 #include "../offload/node_relays.h"
 #include "relays.h"
 
@@ -34,11 +35,12 @@ typedef struct nbcolli_relays_agents {
     int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */
     int has_left;                    /* the store */
     int gives_up;                    /* the opening */
-    uint64_t looks;
 
     /* The leader's. */
     nbcolli_node_relays *standing;
+    nbcolli_alarm alarm; /* by its agent. Others are woken over the memory that the node shares */
     int is_begun, is_reserved; /* handed to the agent; the store is shared memory */
+    int is_awaited;            /* the agent: it is to have opened its queue pairs */
 
     nbcolli_node_store_shape shape;
     nbcolli_node_store store; /* head null: it is not known yet */
@@ -53,14 +55,18 @@ static inline int nbcolli_relays_leads(const nbcoll_relays *r)
     return r->agents->leader == r->rank;
 }
 
-/* relays_store.c: as relays move. */
+/* relays_store.c: as relays move. Does the store have something for this rank, which is about to sleep? */
 void nbcolli_relays_store_move(nbcoll_relays *r);
+int nbcolli_relays_store_has_news(const nbcoll_relays *r);
 
 /* relays_begin.c: goes on with the opening, or gives it up. */
 void nbcolli_relays_agents_open_on(nbcoll_relays *r);
 void nbcolli_relays_agents_open_no_more(nbcoll_relays *r);
 
-/* relays_lead.c: the leader takes the store, and what its agent needs; gives it back. */
+/* relays_lead.c: wakes another rank of the node, for which something has been published in the store. Any thread. */
+void nbcolli_relays_wake(const nbcoll_relays *r, uint32_t reader);
+
+/* The leader takes the store, and what its agent needs; gives it back. */
 nbcoll_status nbcolli_relays_lead(nbcoll_relays *r);
 void nbcolli_relays_lead_no_more(nbcoll_relays *r);
 

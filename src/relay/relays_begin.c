@@ -64,9 +64,9 @@ static nbcoll_status nbcolli_relays_await_agent(nbcoll_relays *r)
     nbcolli_relays_agents *a = r->agents;
     if (!a->is_begun)
         return NBCOLL_OK;
-    /* acquire: after all that it has posted, or its last touch */
-    unsigned state = atomic_load_explicit(&a->store.head->state, memory_order_acquire);
-    if (state == NBCOLLI_NODE_STORE_OPENING)
+    nbcolli_node_store_state state = nbcolli_node_store_state_of(&a->store);
+    a->is_awaited = state == NBCOLLI_NODE_STORE_OPENING || state == NBCOLLI_NODE_STORE_ENDING;
+    if (a->is_awaited)
         return NBCOLL_PENDING;
     if (state == NBCOLLI_NODE_STORE_OVER)
         a->mine.status = nbcolli_node_store_status(&a->store);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays are closed: nothing that stands ready is left. */
+#include "../engine/6_progress/lock.h"
 #include "../host/sleep.h"
 #include "relays.h"
 
@@ -7,20 +8,19 @@
  * them, is the last one. */
 static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeout)
 {
-    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
+    uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout), looks = 0;
+    nbcolli_waiter w = {0};
     nbcoll_status s = nbcolli_relays_look(r);
     /* relaxed: of calls that have ended this thread knows */
     if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
         return NBCOLL_ERR_BUSY;
     if (s == NBCOLL_PENDING)
         nbcolli_relays_open_no_more(r);
-    for (uint64_t looks = 1; s == NBCOLL_PENDING; looks++, s = nbcolli_relays_look(r))
-        if (!nbcolli_relays_rest(r, deadline, looks))
+    for (; s == NBCOLL_PENDING; s = nbcolli_relays_look(r))
+        if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
     if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
         return s;
-    nbcolli_waiter w = {0};
-    uint64_t looks = 0;
     r->is_closing = 1;
     for (;;) {
         nbcolli_relays_look(r);
@@ -28,9 +28,12 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
         if (is_over && !atomic_load_explicit(&r->inside, memory_order_acquire) && /* then the last callback */
             !atomic_load_explicit(&r->wanted, memory_order_acquire))
             break;
-        /* Of these the last touch tells nobody: they are about to leave. */
-        if (!(is_over ? nbcolli_relays_rest(r, deadline, ++looks) : r->kind->pause(r, &w, deadline)))
+        if (is_over && nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX))
+            nbcolli_pause(r->context, ++looks); /* who is in there is about to leave, and tells nobody */
+        else if (is_over || !r->kind->pause(r, &w, deadline)) {
+            nbcolli_waiter_end(&w);
             return NBCOLL_ERR_TIMEOUT;
+        }
     }
     nbcolli_waiter_end(&w);
     nbcolli_relays_free(r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the leader of a node does for relays that agents move: it takes the store, and joins its agent with others by
  * the wiring of the nodes. */
+#include "../engine/3_run/cells.h"
 #include "../engine/4_comm/programs.h"
 #include "../engine/6_progress/lock.h"
 #include "../offload/offload.h"
@@ -69,6 +70,24 @@ static nbcoll_status nbcolli_relays_join(nbcoll_relays *r, nbcolli_between *p, n
     return most < NBCOLLI_NODE_RELAYS_NUMBERS ? NBCOLL_OK : NBCOLL_ERR_LIMIT;
 }
 
+/* ---- waking ---------------------------------------------------------------------------------------------------- */
+
+void nbcolli_relays_wake(const nbcoll_relays *r, uint32_t reader)
+{
+    const nbcoll_nodes *nodes = nbcoll_comm_nodes(r->comm);
+    nbcolli_shared_wake(r->comm, nbcoll_node_rank(nodes, nbcoll_node_of(nodes, r->rank), (int)reader));
+}
+
+/* By the agent. */
+static void nbcolli_relays_roused(void *user, uint32_t reader)
+{
+    nbcoll_relays *r = user;
+    if (reader == r->agents->reader)
+        nbcolli_alarm_ring(&r->agents->alarm);
+    else
+        nbcolli_relays_wake(r, reader);
+}
+
 /* ---- the store ------------------------------------------------------------------------------------------------- */
 
 /* Memory for it: this rank's own, or such as all ranks of the node have. */
@@ -116,7 +135,8 @@ static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_betw
     if (s == NBCOLL_OK)
         s = nbcolli_relays_number_set(r);
     const nbcolli_node_relays_config config = {
-        &r->arena.host, a->mine.set, relays, relay, a->store, memory, nbcolli_node_store_bytes(&a->shape)};
+        &r->arena.host, a->mine.set, relays, relay, a->store, memory, nbcolli_node_store_bytes(&a->shape),
+        nbcolli_relays_roused, r};
     return s == NBCOLL_OK ? nbcolli_node_relays_make(r->config.agent, &config, &a->standing) : s;
 }
 
@@ -136,6 +156,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     if (!nbcolli_relays_agent_suits(r))
         return NBCOLL_ERR_UNSUPPORTED;
     nbcolli_agent_given(r->context, r->config.agent);
+    nbcolli_alarm_open(&a->alarm);
     nbcoll_status s = nbcolli_relays_reserve_store(r, nodes, &memory);
     if (s != NBCOLL_OK)
         return s;
@@ -154,6 +175,7 @@ void nbcolli_relays_lead_no_more(nbcoll_relays *r)
     nbcolli_relays_agents *a = r->agents;
     const nbcolli_link *link = r->comm->link->first;
     nbcolli_node_relays_free(a->standing);
+    nbcolli_alarm_close(&a->alarm);
     /* acquire: all others have left it. Whose end nobody knows may still be there: then it stays as it is. */
     if (!a->is_reserved || atomic_load_explicit(&a->store.head->users, memory_order_acquire) ||
         nbcolli_enter(r->context) != NBCOLL_OK)

@@ -258,7 +258,7 @@ void nbcolli_relays_open_on(nbcoll_relays *r)
 
 void nbcolli_relays_open_no_more(nbcoll_relays *r)
 {
-    for (int i = 0; i < 2 * r->ranks; i++)
-        if (nbcolli_relays_line_at(r, i)->opening.at)
-            nbcoll_cancel(nbcolli_relays_line_at(r, i)->opening);
+    for (int i = 0; i < nbcolli_relays_lines(r); i++)
+        if (nbcolli_relays_any_line(r, i)->opening.at)
+            nbcoll_cancel(nbcolli_relays_any_line(r, i)->opening);
 }

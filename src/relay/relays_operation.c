@@ -2,7 +2,6 @@
  * Operations over relays, whoever moves these: which have been started, and what of their blocks has come. */
 #include "../engine/3_run/fail.h"
 #include "../engine/6_progress/lock.h"
-#include "../host/sleep.h"
 #include "relays.h"
 
 #define NBCOLLI_RELAYS_MOST 1024u    /* operations, and fragments of a block */
@@ -207,12 +206,4 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
     r->kind->move(r);
     *operation = o.number;
     return NBCOLL_OK;
-}
-
-int nbcolli_relays_rest(nbcoll_relays *r, uint64_t deadline, uint64_t looks)
-{
-    if (!nbcolli_time_left(&r->arena.host, deadline, UINT64_MAX))
-        return 0;
-    nbcolli_pause(r->context, looks);
-    return 1;
 }

@@ -6,11 +6,20 @@
 
 /* ---- what has arrived ------------------------------------------------------------------------------------------ */
 
+/* This rank is done with it. Whose own it is may have waited for it. */
+static void nbcolli_relays_release(const nbcoll_relays *r, uint32_t buffer)
+{
+    const nbcolli_node_store *s = &r->agents->store;
+    if (nbcolli_node_store_release(s, buffer) && buffer >= s->shape.received &&
+        nbcolli_node_store_owner(s, buffer) != r->agents->reader)
+        nbcolli_relays_wake(r, nbcolli_node_store_owner(s, buffer));
+}
+
 static void nbcolli_relays_copy_out(nbcoll_relays *r, uint32_t buffer)
 {
     const nbcolli_relays_letter *letter = nbcolli_node_store_message(&r->agents->store, buffer);
     nbcolli_relays_take(r, (int)letter->origin, &letter->fragment);
-    nbcolli_node_store_release(&r->agents->store, buffer);
+    nbcolli_relays_release(r, buffer);
 }
 
 static void nbcolli_relays_remember(nbcoll_relays *r, uint64_t operation, uint32_t buffer)
@@ -31,8 +40,8 @@ static void nbcolli_relays_note(nbcoll_relays *r, uint32_t buffer)
     nbcolli_relays_agents *a = r->agents;
     const nbcolli_relays_letter *letter = nbcolli_node_store_message(&a->store, buffer);
     uint64_t operation = letter->fragment.operation;
-    if (buffer >= a->shape.received && (buffer - a->shape.received) / a->shape.own == a->reader)
-        nbcolli_node_store_release(&a->store, buffer); /* its own */
+    if (buffer >= a->shape.received && nbcolli_node_store_owner(&a->store, buffer) == a->reader)
+        nbcolli_relays_release(r, buffer);
     else if (letter->fingerprint != a->fingerprint || letter->origin >= (uint32_t)r->ranks ||
              operation > r->last + r->config.at_once)
         r->status = NBCOLL_ERR_MISMATCH;
@@ -121,4 +130,18 @@ void nbcolli_relays_store_move(nbcoll_relays *r)
     else
         nbcolli_node_store_break(&r->agents->store,
                                  r->status); /* the agent ends, and other nodes learn of it by that */
+}
+
+int nbcolli_relays_store_has_news(const nbcoll_relays *r)
+{
+    const nbcolli_relays_agents *a = r->agents;
+    if (!a->store.head)
+        return 0; /* it is being opened, by messages */
+    nbcolli_node_store_state state = nbcolli_node_store_state_of(&a->store);
+    if (r->is_closing)
+        return a->is_begun && state >= NBCOLLI_NODE_STORE_ENDING;
+    if (r->status == NBCOLL_PENDING)
+        return a->is_awaited && state != NBCOLLI_NODE_STORE_OPENING;
+    return nbcolli_node_store_arrived(&a->store) != a->read || nbcolli_node_store_status(&a->store) != NBCOLL_OK ||
+           (r->sending <= r->last && nbcolli_node_store_has_room(&a->store, a->reader, a->handed));
 }

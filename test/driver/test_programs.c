@@ -332,7 +332,7 @@ static void await_watched(const troupe *t)
 {
     uint64_t late = clock_ns() + 30 * SECOND;
     for (int r = 0; r < RANKS; r++)
-        while (!atomic_load(&t->agent[r]->sleeps)) {
+        while (!atomic_load(&t->agent[r]->alarm.sleeps)) {
             assert_true(clock_ns() < late);
             sched_yield();
         }

@@ -46,7 +46,8 @@ static void line_open(line *l)
         EXPECT(OK, nbcoll_loopback_open(l->loopback, n, &l->endpoint[n]));
         EXPECT(OK, nbcoll_agent_open(l->endpoint[n], &agent, &l->agent[n]));
         const nbcolli_node_relays_config c = {&host,       7u + (uint32_t)n, n ? 2 : 1, relay[n],
-                                              l->store[n], l->memory[n],     bytes};
+                                              l->store[n], l->memory[n],     bytes,
+                                              NULL,        NULL};
         EXPECT(OK, nbcolli_node_relays_make(l->agent[n], &c, &l->relays[n]));
         for (int peer = 0; peer < NODES; peer++)
             if (peer != n)

@@ -32,7 +32,7 @@ static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct poll
 }
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds. */
-static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longest)
+static void nbcolli_sleep_on(const nbcolli_waiter *w, nbcoll_context *const c[], size_t n, uint64_t longest)
 {
     struct pollfd fds[NBCOLLI_SLEEP_ON];
     size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
@@ -41,7 +41,8 @@ static void nbcolli_sleep_on(nbcoll_context *const c[], size_t n, uint64_t longe
     for (size_t i = 0; i < armed; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD)
             most = NBCOLLI_SHORT_SLEEP;
-    if (nbcolli_arm_contexts(c, armed, fds)) /* without a pause hook, which would be called instead of this */
+    /* without a pause hook, which would be called instead of this */
+    if (nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w->user)))
         nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);
     else
         sched_yield();
@@ -153,6 +154,8 @@ static void nbcolli_sleep_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     nbcolli_waiter_end(w);
     w->slept = 1;
     w->stale = 0;
+    if (w->has_come && longest > NBCOLLI_SHORT_SLEEP)
+        longest = NBCOLLI_SHORT_SLEEP; /* of that the driver does not know */
     for (size_t i = 0; i < on; i++)
         atomic_fetch_add(&c[i]->driven.sleepers, 1); /* seq_cst: before the look at the word, which the system makes */
     int is_over = !nbcolli_sleep_on_news(w, c, n, longest);
@@ -217,7 +220,7 @@ static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[
     if (!c->host.pause && nbcolli_has_more(contexts, n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON))
         return 1;
     if (sleeps)
-        nbcolli_sleep_on(contexts, n, left);
+        nbcolli_sleep_on(w, contexts, n, left);
     else
         nbcolli_pause(c, w->looks);
     return 1;
