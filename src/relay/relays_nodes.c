@@ -35,6 +35,7 @@ nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
     }
     if (i < r->ranks)
         config.slots = nbcolli_relays_most(r);
+    config.cells = i < r->ranks && r->nodes && r->nodes->count < r->ranks; /* else nobody shows anything */
     config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
     return config;
 }
@@ -51,7 +52,7 @@ static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
         return NULL;
     for (int i = 0; i < nbcolli_relays_lines(r); i++) {
         const nbcoll_comm_config config = nbcolli_relays_line_config(r, i);
-        cells += nbcoll_cells_bytes(&config, r->ranks);
+        cells += config.cells ? nbcoll_cells_bytes(&config, r->ranks) : 0;
     }
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/relay.h"
+#include "nbcoll/transport.h"
 #include "tally.h"
 #include "world.h"
 
@@ -119,12 +120,73 @@ static void closed_relays_leave_nothing_behind(void **state)
         }
 }
 
+/* ---- shared memory --------------------------------------------------------------------------------------------- */
+
+static size_t reserved; /* bytes, by all ranks */
+static nbcoll_shared shared;
+static nbcoll_transport transport;
+static nbcoll_status (*reserve_really)(nbcoll_endpoint *ep, size_t bytes, uint64_t *at);
+
+static nbcoll_status reserve_counted(nbcoll_endpoint *ep, size_t bytes, uint64_t *at)
+{
+    reserved += bytes;
+    return reserve_really(ep, bytes, at);
+}
+
+static void open_counted(world *w, int ranks)
+{
+    nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED};
+    nbcoll_request q[WORLD_MOST];
+    world_open_contexts(w, ranks, &loopback, NULL);
+    transport = *w->endpoint[0]->transport;
+    shared = *transport.shared;
+    reserve_really = shared.reserve;
+    shared.reserve = reserve_counted;
+    transport.shared = &shared;
+    for (int r = 0; r < ranks; r++) {
+        w->endpoint[r]->transport = &transport;
+        EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], NULL, &w->comm[r], &q[r]));
+    }
+    world_finish(w, (size_t)ranks, q);
+    reserved = 0;
+}
+
+static size_t cells_of(int ranks, uint32_t slots)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    config.slots = slots;
+    config.cells = 1;
+    return nbcoll_cells_bytes(&config, ranks);
+}
+
+/* The communicator of the closing has cells; a stream's fragments have some where a leader shows them to its node. */
+static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **state)
+{
+    enum { RANKS = 5, PLACES = 3 * 4 * 4 };
+    (void)state;
+    for (uint32_t by_nodes = 0; by_nodes < 2; by_nodes++) {
+        nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
+        nbcoll_relays *relays[RANKS];
+        world w;
+        open_counted(&w, RANKS);
+        config.by_nodes = by_nodes;
+        open_relays(&w, &config, relays);
+        size_t streams = by_nodes ? RANKS * cells_of(RANKS, PLACES) : 0;
+        size_t store = by_nodes ? PLACES * RANKS * 4096 : 0;
+        size_t tried = by_nodes ? RANKS * cells_of(RANKS, PLACES) + cells_of(RANKS, 3) : 0; /* beside the store */
+        assert_int_equal(reserved, RANKS * (streams + cells_of(RANKS, 3)) + store + tried);
+        close_relays(&w, relays);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_store_is_3_F_f_fragments_of_each_rank),
         cmocka_unit_test(a_fragment_takes_three_kibibytes_more_at_most),
         cmocka_unit_test(closed_relays_leave_nothing_behind),
+        cmocka_unit_test(only_relays_by_nodes_take_shared_memory_for_their_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,8 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link->first;
 
+    if (!comm->config.cells)
+        return 0;
     comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
     if (!nbcolli_area_is_possible(link) || most > NBCOLLI_CELL_RANKS)
         return 0;

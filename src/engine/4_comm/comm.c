@@ -44,7 +44,7 @@ nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_c
 nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *config, int most, nbcoll_comm **out)
 {
     nbcoll_context *c = link->context;
-    int has_shared = link->first->transport.shared != NULL;
+    int has_shared = link->first->transport.shared != NULL && config->cells > 0;
     uint32_t buckets = nbcolli_buckets_for(config->schedules);
     size_t slots = nbcolli_lines(sizeof(nbcoll_comm));
     size_t peers = slots + nbcolli_lines(config->slots * sizeof(nbcolli_slot));

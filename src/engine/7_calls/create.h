@@ -6,7 +6,7 @@
 #include "../1_state/context.h"
 
 typedef struct nbcolli_twin {
-    nbcoll_comm_config config; /* without an agent */
+    nbcoll_comm_config config; /* without an agent; with 0 cells: it exposes nothing, and takes no shared memory */
     nbcoll_comm **out;         /* as of nbcoll_comm_idup_with, */
     nbcoll_request *request;   /* also */
     nbcoll_comm *made;         /* the call's own: until it is started, */
