@@ -168,6 +168,15 @@ typedef struct nbcolli_tombstone {
     uint64_t id, failed_floor;
 } nbcolli_tombstone;
 
+/* Whether calls like an earlier one are carried, by the communicator's rules, which stay as they are. */
+typedef struct nbcolli_carry_note {
+    size_t bytes, count;
+    int operation, root, packs;
+    int is_known, is_carried;
+} nbcolli_carry_note;
+
+#define NBCOLLI_CARRY_NOTES 8u
+
 /* What carries out short allgathers and broadcasts of a communicator instead of schedules: relays (relay.h). Nobody
  * holds a lock of the context's who calls `go`: operations have been started, or one is cancelled. */
 typedef struct nbcolli_carrier {
@@ -176,6 +185,7 @@ typedef struct nbcolli_carrier {
     nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
     atomic_uint under_way;            /* started, and not ended */
     atomic_uint is_cancelled;
+    nbcolli_carry_note note[NBCOLLI_CARRY_NOTES]; /* the caller's side */
 } nbcolli_carrier;
 
 struct nbcoll_comm {

@@ -27,16 +27,29 @@ nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
     return nbcolli_leave(c, s);
 }
 
-/* Without rules the length alone decides. */
-int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *a)
+static int nbcolli_rules_carry(const nbcoll_comm *comm, const nbcoll_args *a)
 {
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_choice choice = {.size = sizeof choice};
-    const nbcoll_algorithm *relays = comm->carrier ? nbcolli_algorithm_relays(a->operation) : NULL;
-    if (!relays || a->bytes > comm->carrier->most || !comm->config.rule_count)
-        return relays && a->bytes <= comm->carrier->most;
     nbcoll_comm_terms(comm, &terms);
-    return nbcoll_select(&terms, a, &choice) == NBCOLL_OK && choice.algorithm == relays;
+    return nbcoll_select(&terms, a, &choice) == NBCOLL_OK &&
+           choice.algorithm == nbcolli_algorithm_relays(a->operation);
+}
+
+/* Without rules the length alone decides; with them the choice, which is noted: it takes 110 to 160 ns. */
+int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *a)
+{
+    nbcolli_carrier *carrier = comm->carrier;
+    if (!carrier || a->bytes > carrier->most || !nbcolli_algorithm_relays(a->operation))
+        return 0;
+    if (!comm->config.rule_count)
+        return 1;
+    nbcolli_carry_note *n = &carrier->note[(a->bytes / 8 + (size_t)a->operation) % NBCOLLI_CARRY_NOTES];
+    if (!n->is_known || n->bytes != a->bytes || n->count != a->count || n->operation != (int)a->operation ||
+        n->root != a->root || n->packs != a->packs)
+        *n = (nbcolli_carry_note){
+            a->bytes, a->count, (int)a->operation, a->root, a->packs, 1, nbcolli_rules_carry(comm, a)};
+    return n->is_carried;
 }
 
 nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, const void *send, void *recv,
