@@ -412,9 +412,10 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     place in the order: with another buffer it is the same operation still.
  *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
  *   - nbcoll_cancel of such an operation, or the loss of a rank, ends all that the agent has, with ERR_CANCELLED or
- *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, and end
- *     with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status, here at once,
- *     elsewhere once it is known there. All other operations go on. */
+ *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, those
+ *     with whom there was none yet by a message, as soon as a call of this rank has seen the end, and end with
+ *     ERR_PEER_LOST. From then on starts of what would be a program are refused with that status (ERR_CANCELLED where
+ *     the agent had no memory), here at once, elsewhere once it is known there. All other operations go on. */
 
 /* Would it be offloaded? OK: yes. Errors: ERR_UNSUPPORTED (no; *why, which may be null, says the reason), ERR_NULL,
  * ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of nbcoll_compile. It keeps nothing. */

@@ -73,7 +73,7 @@ static nbcoll_status nbcolli_agent_check(const nbcoll_agent *a, const nbcoll_pro
         return NBCOLL_ERR_CONFIG;
     if (nbcolli_agent_excess(a, p))
         return NBCOLL_ERR_LIMIT;
-    return (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* told early, or by the run */
+    return nbcolli_agent_failed(a); /* told early, or by the run */
 }
 
 /* *why becomes what another process says of program and buffers. */

@@ -18,6 +18,12 @@ void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count)
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed); /* it is open for the caller anyway */
 }
 
+nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)
+{
+    nbcoll_status s = (nbcoll_status)atomic_load_explicit(&a->failed, memory_order_relaxed); /* for itself */
+    return s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_LIMIT ? NBCOLL_ERR_CANCELLED : s;
+}
+
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
 {
     uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^

@@ -108,6 +108,9 @@ const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
 /* While it is open it counts as one there, from the first call on; not if another process executes, which does without
  * the endpoint. */
 void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count);
+/* Why it starts nothing any more, or OK. Where it had no memory, or room, that is CANCELLED: a start that is refused
+ * for want of memory can be tried again. */
+nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a);
 /* Of what agents must have in common; never 0. */
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
 

@@ -252,6 +252,7 @@ struct nbcoll_comm {
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, for itself */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
+    atomic_uint agents;     /* OK; or why programs start no more. Read by starts, for itself */
     int departed;         /* some of its ranks have departed */
 
     /* While it is being made: the call that begins it, then progress. */

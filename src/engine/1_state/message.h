@@ -27,6 +27,8 @@ typedef struct nbcolli_slot nbcolli_slot;
  * or RTS waits for a credit, WANT asks for it (credit.h). QUERY wants to know where a rank is in an operation, and
  * WHERE says it (ask.h): once for each QUERY.
  *
+ * AGENT says that the communicator's agent has failed at its sender: no program of it ends well there any more.
+ *
  * An EAGER that fits into a line may open a channel for its likes; CHANNEL says that its receiver knows it (channel.h).
  *
  * A CTS with an nbcolli_remote as payload lends its sender's memory, for a put. It is answered exactly once, by PUT: as
@@ -49,7 +51,8 @@ typedef enum nbcolli_type {
     NBCOLLI_QUERY,
     NBCOLLI_WHERE,
     NBCOLLI_PUT,
-    NBCOLLI_CHANNEL
+    NBCOLLI_CHANNEL,
+    NBCOLLI_AGENT
 } nbcolli_type;
 
 /* nbcoll_header as the core reads it; copied in and out of the words, never cast. */

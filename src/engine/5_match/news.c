@@ -123,3 +123,10 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
         nbcolli_comm_break(comm, cause, h->status == NBCOLL_ERR_CANCELLED ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_PEER_LOST,
                            comm->taken);
 }
+
+void nbcolli_agent_failed_in(nbcoll_comm *comm)
+{
+    /* relaxed, both: for itself. What is under way is looked at in the drain. */
+    if (atomic_load_explicit(&comm->agents, memory_order_relaxed) == NBCOLL_OK)
+        atomic_store_explicit(&comm->agents, NBCOLL_ERR_PEER_LOST, memory_order_relaxed);
+}

@@ -29,4 +29,7 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in);
  * `tag` or later ones. */
 void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h);
 
+/* The agent of another rank has failed: that of this one is to end what it has, whatever its queue pairs say. */
+void nbcolli_agent_failed_in(nbcoll_comm *comm);
+
 #endif

@@ -3,6 +3,7 @@
 #include "offloaded.h"
 
 #include "../1_state/failure.h"
+#include "../2_wire/control.h"
 #include "../3_run/queue.h"
 #include "../4_comm/programs.h"
 #include "../../offload/offload.h"
@@ -17,10 +18,27 @@ static nbcoll_region nbcolli_offloaded_block(void *user, int is_recv, int index)
     return nbcoll_span(nbcoll_at(at, (uintptr_t)block.at - (uintptr_t)base), block.bytes);
 }
 
+/* Why no member starts a program any more, or OK. */
+static nbcoll_status nbcolli_offloaded_over(const nbcoll_comm *comm)
+{
+    nbcoll_status broken = nbcolli_broken(comm);
+    /* relaxed: for itself */
+    return broken != NBCOLL_OK ? broken : (nbcoll_status)atomic_load_explicit(&comm->agents, memory_order_relaxed);
+}
+
+void nbcolli_offloaded_tell(nbcoll_comm *comm)
+{
+    nbcoll_status failed = comm->config.agent ? nbcolli_agent_failed(comm->config.agent) : NBCOLL_OK;
+    if (failed == NBCOLL_OK || nbcolli_offloaded_over(comm) != NBCOLL_OK)
+        return;
+    atomic_store_explicit(&comm->agents, failed, memory_order_relaxed); /* starts read nothing else by it */
+    nbcolli_tell_all(comm, NBCOLLI_AGENT, 0, failed, comm->rank, 0);
+}
+
 nbcoll_status nbcolli_offloaded_give(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    nbcoll_status s = nbcolli_broken(comm);
+    nbcoll_status s = nbcolli_offloaded_over(comm);
 
     return s == NBCOLL_OK ? nbcolli_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv,
                                                 nbcolli_offloaded_block, r, &comm->context->host, &r->program)
@@ -44,8 +62,10 @@ static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
 {
     nbcoll_comm *comm = r->comm;
 
-    if (status != NBCOLL_OK)
+    if (status != NBCOLL_OK) {
         nbcolli_note_failure(comm, status, -1, comm->taken);
+        nbcolli_offloaded_tell(comm);
+    }
     comm->active--;
     comm->context->active--;
     r->program = NULL;
@@ -68,9 +88,9 @@ void nbcolli_offloaded_look(nbcoll_context *c)
         nbcolli_agent_unwatch(r->comm->config.agent);
     for (nbcolli_request **at = &c->offloaded; *at;) {
         nbcolli_request *r = *at;
-        nbcoll_status broken = nbcolli_broken(r->comm);
+        nbcoll_status over = nbcolli_offloaded_over(r->comm);
 
-        if (broken != NBCOLL_OK) /* no member can be waited for any more */
+        if (over != NBCOLL_OK) /* no member can be waited for any more */
             nbcoll_agent_cancel(r->comm->config.agent);
         nbcoll_status status = nbcoll_agent_test(r->program);
         if (status == NBCOLL_PENDING) {
@@ -78,6 +98,6 @@ void nbcolli_offloaded_look(nbcoll_context *c)
             continue;
         }
         *at = r->next;
-        nbcolli_offloaded_end(r, status == NBCOLL_ERR_CANCELLED && broken != NBCOLL_OK ? broken : status);
+        nbcolli_offloaded_end(r, status == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : status);
     }
 }

@@ -20,6 +20,10 @@ nbcoll_status nbcolli_offloaded_give(nbcolli_request *r);
 /* From now on it is progress's. */
 void nbcolli_offloaded_take(nbcolli_request *r);
 
+/* If the communicator's agent has failed: its queue pairs tell only those who have opened theirs, so all members are
+ * told, once. */
+void nbcolli_offloaded_tell(nbcoll_comm *comm);
+
 /* This rank is about to sleep on its poller: their ends wake it. 0: they may not, or one has ended. */
 int nbcolli_offloaded_arm(nbcoll_context *c);
 

@@ -92,6 +92,9 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
     if (s == nbcolli_broken(comm) && nbcolli_enter(comm->context) == NBCOLL_OK) {
         nbcolli_start_refused(comm);
         nbcolli_unlock(comm->context);
+    } else if (comm->config.agent && nbcolli_enter(comm->context) == NBCOLL_OK) {
+        nbcolli_offloaded_tell(comm);
+        return nbcolli_leave(comm->context, s);
     }
     return s;
 }
