@@ -355,7 +355,9 @@ NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
 /* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer, as the
  * call describes it (of a schedule of the program's own: as far as it is used). OK or PENDING. The bytes may be read
- * then, though the operation still runs. Errors: ERR_REQUEST, ERR_COUNT (beyond the buffer). */
+ * then, though the operation still runs. Of a program (offload.h) what comes by rendezvous can be told so; what is
+ * eager, and all where another process executes, has come with the operation's end. Errors: ERR_REQUEST, ERR_COUNT
+ * (beyond the buffer). */
 NBCOLL_API nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes);
 
 /* Releases an inactive persistent request and sets it to null; also inside its own `done`. Errors: ERR_NULL,

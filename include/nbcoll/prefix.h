@@ -270,6 +270,7 @@
 #define nbcolli_agent_failed_in NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_failed_in)
 #define nbcolli_agent_given NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_given)
 #define nbcolli_agent_go_on NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_go_on)
+#define nbcolli_agent_has_arrived NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_has_arrived)
 #define nbcolli_agent_has_ended NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_has_ended)
 #define nbcolli_agent_hash NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_hash)
 #define nbcolli_agent_keep NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_agent_keep)

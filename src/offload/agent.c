@@ -162,7 +162,7 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->own = own;
     r->eager = (nbcolli_agent_buffer *)(void *)(block + head);
     r->line = (nbcolli_agent_line **)(void *)(block + head + eager);
-    r->at = (uint32_t *)(void *)(block + head + eager + lines);
+    r->at = (_Atomic uint32_t *)(void *)(block + head + eager + lines);
     r->block[0] = (nbcoll_region *)(void *)(block + head + eager + lines + at);
     r->block[1] = r->block[0] + p->info.blocks[0];
     r->base[NBCOLL_BUFFER_SCRATCH] = block + tables;

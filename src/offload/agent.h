@@ -60,7 +60,7 @@ struct nbcoll_program_run {
     uint32_t registrations;            /* bits: those of the first two that end with the run */
     nbcolli_agent_buffer *eager;       /* [p->info.buffers] */
     nbcolli_agent_line **line; /* [p->info.queues] */
-    uint32_t *at;              /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
+    _Atomic uint32_t *at;      /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
     uint32_t set, pairs;           /* of the lines, the first so many are there */
     nbcoll_status status;
     _Atomic int state; /* nbcolli_agent_state */

@@ -222,9 +222,11 @@ static nbcoll_status nbcolli_agent_drain(nbcoll_agent *a, nbcoll_program_run *r,
     const nbcoll_queue_view *q = &r->p->queue[queue];
     uint32_t last = nbcolli_agent_last_send(q);
     nbcoll_status status = NBCOLL_OK;
-    if (!r->at[queue] && last < q->send_count && !q->sends[last].signal)
+    /* relaxed, both: the agent's alone */
+    if (!atomic_load_explicit(&r->at[queue], memory_order_relaxed) && last < q->send_count && !q->sends[last].signal)
         status = a->call.wait(a->ep, r->line[queue]->sent, 1);
-    r->at[queue] |= status == NBCOLL_OK;
+    if (status == NBCOLL_OK)
+        atomic_store_explicit(&r->at[queue], 1, memory_order_relaxed);
     return status;
 }
 
@@ -234,14 +236,16 @@ nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *m
     int is_through = 1;
     for (uint32_t i = pairs; i < queues; i++) {
         const nbcoll_queue_view *q = &r->p->queue[i];
-        for (; r->at[i] < q->send_count; r->at[i]++, *moved = 1) {
-            nbcoll_status status = nbcolli_agent_task(a, r, &q->sends[r->at[i]]);
+        uint32_t at = atomic_load_explicit(&r->at[i], memory_order_relaxed); /* only the agent changes it */
+        for (; at < q->send_count; *moved = 1) {
+            nbcoll_status status = nbcolli_agent_task(a, r, &q->sends[at]);
             if (status == NBCOLL_PENDING)
                 break;
             if (status != NBCOLL_OK)
                 return status;
+            atomic_store_explicit(&r->at[i], ++at, memory_order_release); /* shows what has come, or was combined */
         }
-        is_through &= r->at[i] == q->send_count;
+        is_through &= at == q->send_count;
     }
     for (uint32_t i = 0; i < pairs && is_through; i++) {
         nbcoll_status status = nbcolli_agent_drain(a, r, i);
@@ -250,6 +254,63 @@ nbcoll_status nbcolli_agent_go_on(nbcoll_agent *a, nbcoll_program_run *r, int *m
     }
     return is_through ? NBCOLL_OK : NBCOLL_PENDING;
 }
+
+/* ---- what has come --------------------------------------------------------------------------------------------- */
+
+/* Does the task write there, in the receive buffer? */
+static int nbcolli_agent_writes(const nbcoll_program_run *r, const nbcoll_task *t, size_t offset, size_t bytes)
+{
+    const nbcoll_task_bytes to = nbcolli_agent_bytes(r, t->write);
+    size_t at = to.region.at.offset;
+    return to.eager == NBCOLL_NO_QUEUE && to.region.at.buffer == NBCOLL_BUFFER_RECV && to.region.bytes &&
+           at < offset + bytes && offset < at + to.region.bytes;
+}
+
+/* Has a management queue waited for so many entries of a completion queue? One of them consumes all of it. */
+static int nbcolli_agent_has_waited(const nbcoll_program_run *r, uint32_t cq, uint32_t entries)
+{
+    for (uint32_t i = r->pairs; i < r->p->info.queues; i++) {
+        const nbcoll_queue_view *q = &r->p->queue[i];
+        uint32_t waited = 0, at = atomic_load_explicit(&r->at[i], memory_order_acquire); /* sees what has come */
+        for (uint32_t k = 0; k < at; k++)
+            waited += q->sends[k].kind == NBCOLL_TASK_WAIT && q->sends[k].cq == cq ? q->sends[k].count : 0;
+        if (waited >= entries)
+            return 1;
+    }
+    return 0;
+}
+
+/* Has all that the agent writes there been written? */
+static int nbcolli_agent_has_written(const nbcoll_program_run *r, size_t offset, size_t bytes)
+{
+    int is_over = 1;
+    for (uint32_t i = 0; i < r->pairs; i++) {
+        const nbcoll_queue_view *q = &r->p->queue[i];
+        uint32_t last = q->receive_count;
+        while (last && !nbcolli_agent_writes(r, &q->receives[last - 1], offset, bytes))
+            last--;
+        is_over &= !last || nbcolli_agent_has_waited(r, q->receive_cq, last);
+    }
+    for (uint32_t i = r->pairs; i < r->p->info.queues; i++) {
+        const nbcoll_queue_view *q = &r->p->queue[i];
+        /* acquire: sees what was combined */
+        for (uint32_t k = atomic_load_explicit(&r->at[i], memory_order_acquire); k < q->send_count; k++)
+            is_over &= q->sends[k].kind != NBCOLL_TASK_CALC || !nbcolli_agent_writes(r, &q->sends[k], offset, bytes);
+    }
+    return is_over;
+}
+
+int nbcolli_agent_has_arrived(const nbcoll_program_run *r, size_t offset, size_t bytes)
+{
+    if (r->agent->attached)
+        return 0;
+    for (uint32_t i = 0; i < r->p->info.copies; i++) /* of the end */
+        if (nbcolli_agent_writes(r, &r->p->copy[i], offset, bytes))
+            return 0;
+    return nbcolli_agent_has_written(r, offset, bytes);
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------------------------ */
 
 nbcoll_status nbcolli_agent_recycle(nbcoll_agent *a, nbcoll_program_run *r)
 {

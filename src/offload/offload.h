@@ -121,6 +121,10 @@ int nbcolli_agent_has_ended(const nbcoll_program_run *r);
 /* It is awake. */
 void nbcolli_agent_unwatch(nbcoll_agent *a);
 
+/* agent_run.c: have these bytes of the receive buffer their final values, although the run may not have ended? Of one
+ * whose end has not been reported. Where another process executes nothing is known before. */
+int nbcolli_agent_has_arrived(const nbcoll_program_run *r, size_t offset, size_t bytes);
+
 /* agent_drive.c: for drivers. In this one from now on, whose epoll descriptor has a bell of the agent's; and out of it,
  * while it makes no progress. ERR_CONFIG (another process executes), ERR_BUSY, ERR_TRANSPORT (no descriptor). */
 nbcoll_status nbcolli_agent_own(nbcoll_agent *a, const void *driver, int poller);

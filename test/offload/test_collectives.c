@@ -13,6 +13,7 @@
 #include <sched.h>
 
 #include "nbcoll/offload.h"
+#include "nbcoll/select.h"
 #include "operation.h"
 #include "tally.h"
 #include "world.h"
@@ -24,8 +25,11 @@ typedef struct scene {
     nbcoll_agent *agent[MOST];
 } scene;
 
-static void scene_open_with(scene *s, int ranks, uint32_t flags, nbcoll_agent_config config)
+/* With this algorithm, if any. */
+static void scene_open_by(scene *s, int ranks, uint32_t flags, nbcoll_agent_config config,
+                          const nbcoll_algorithm *algorithm)
 {
+    const nbcoll_rule rule = {.algorithm = algorithm};
     nbcoll_request request[MOST];
     memset(s, 0, sizeof *s);
     world_open_contexts(&s->w, ranks, NULL, NULL);
@@ -34,10 +38,17 @@ static void scene_open_with(scene *s, int ranks, uint32_t flags, nbcoll_agent_co
         EXPECT(OK, nbcoll_agent_open(s->w.endpoint[rank], &config, &s->agent[rank]));
         comm.agent = s->agent[rank];
         comm.flags = flags;
+        comm.rules = &rule;
+        comm.rule_count = algorithm != NULL;
         EXPECT(OK, nbcoll_comm_icreate(s->w.context[rank], s->w.endpoint[rank], &comm, &s->w.comm[rank],
                                        &request[rank]));
     }
     world_finish(&s->w, (size_t)ranks, request);
+}
+
+static void scene_open_with(scene *s, int ranks, uint32_t flags, nbcoll_agent_config config)
+{
+    scene_open_by(s, ranks, flags, config, NULL);
 }
 
 static void scene_open(scene *s, int ranks, uint32_t flags)
@@ -289,6 +300,107 @@ static void operations_of_agent_and_engine_are_under_way_together(void **state)
     scene_close(&s);
 }
 
+/* ---- parts ----------------------------------------------------------------------------------------------------- */
+
+static unsigned char block[3][COUNT], all[3][3 * COUNT];
+
+static void start_allgather(scene *s, int rank, size_t bytes, nbcoll_request *request)
+{
+    memset(block[rank], 1 + rank, bytes);
+    memset(all[rank], 0, 3 * bytes);
+    EXPECT(OK, nbcoll_iallgather(block[rank], all[rank], bytes, NBCOLL_BYTE, s->w.comm[rank], request));
+}
+
+/* Blocks that have arrived: they are right, and stay. *has: they, as bits. */
+static int blocks_of(int rank, size_t bytes, nbcoll_request request, unsigned *has)
+{
+    int n = 0;
+    for (unsigned from = 0; from < 3; from++) {
+        nbcoll_status status = nbcoll_arrived(request, from * bytes, bytes);
+        assert_true(status == NBCOLL_OK || (status == NBCOLL_PENDING && !(*has >> from & 1)));
+        if (status == NBCOLL_PENDING)
+            continue;
+        *has |= 1u << from;
+        n++;
+        for (size_t i = 0; i < bytes; i++)
+            assert_int_equal(all[rank][from * bytes + i], 1 + from);
+    }
+    return n;
+}
+
+/* How often a rank saw so many blocks before its operation had ended, if agents and ranks take turns. */
+static void see_blocks(size_t bytes, const char *algorithm, int seen[4])
+{
+    const nbcoll_agent_config config = {.size = sizeof config};
+    nbcoll_request requests[3];
+    unsigned has[3] = {0};
+    int left = 3;
+    scene s;
+    scene_open_by(&s, 3, 0, config, nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, algorithm));
+    for (int rank = 0; rank < 3; rank++)
+        start_allgather(&s, rank, bytes, &requests[rank]);
+    while (left)
+        for (int rank = 0; rank < 3; rank++) {
+            nbcoll_agent_progress(s.agent[rank]);
+            if (!requests[rank].at)
+                continue;
+            seen[blocks_of(rank, bytes, requests[rank], &has[rank])]++;
+            left -= nbcoll_test(&requests[rank]) == NBCOLL_OK;
+        }
+    for (int rank = 0; rank < 3; rank++)
+        for (size_t i = 0; i < 3 * bytes; i++)
+            assert_int_equal(all[rank][i], 1 + i / bytes);
+    scene_close(&s);
+}
+
+static void parts_of_a_long_result_arrive_before_its_end(void **state)
+{
+    const char *const algorithms[] = {"flat", "ring"}; /* of each peer one block, or of one peer both */
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int seen[4] = {0};
+        see_blocks(COUNT, algorithms[i], seen);
+        assert_true(seen[1] > 0);
+        assert_true(seen[2] > 0);
+    }
+}
+
+static void what_is_eager_arrives_with_the_end(void **state)
+{
+    int seen[4] = {0};
+    (void)state;
+    see_blocks(1000, "ring", seen);
+    assert_true(seen[1] > 0); /* its own block */
+    assert_int_equal(seen[2] + seen[3], 0);
+}
+
+/* Looks at each element that has arrived. */
+static void a_part_that_is_still_to_be_combined_has_not_arrived(void **state)
+{
+    enum { ELEMENTS = COUNT / 4 };
+    static int32_t mine[4][ELEMENTS], sum[4][ELEMENTS];
+    nbcoll_request requests[4];
+    int left = 4;
+    scene s;
+    (void)state;
+    scene_open(&s, 4, 0);
+    for (int rank = 0; rank < 4; rank++) {
+        for (int i = 0; i < ELEMENTS; i++)
+            mine[rank][i] = rank + i;
+        EXPECT(OK, nbcoll_iallreduce(mine[rank], sum[rank], ELEMENTS, NBCOLL_INT32, NBCOLL_SUM, s.w.comm[rank],
+                                     &requests[rank]));
+    }
+    while (left)
+        for (int rank = 0; rank < 4; rank++) {
+            nbcoll_agent_progress(s.agent[rank]);
+            for (int i = 0; i < ELEMENTS && requests[rank].at; i += 100)
+                if (nbcoll_arrived(requests[rank], (size_t)i * 4, 4) == NBCOLL_OK)
+                    assert_int_equal(sum[rank][i], 6 + 4 * i);
+            left -= requests[rank].at && nbcoll_test(&requests[rank]) == NBCOLL_OK;
+        }
+    scene_close(&s);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
 
 static char data[4][COUNT];
@@ -471,6 +583,33 @@ static void rank_with_an_agent_thread(world *w, int rank, void *user)
     pthread_join(thread, NULL);
 }
 
+static void rank_that_reads_what_its_agent_has_got(world *w, int rank, void *user)
+{
+    worker me = {.agent = threads.agent[rank]};
+    pthread_t thread;
+    (void)w, (void)user;
+    assert_int_equal(pthread_create(&thread, NULL, work, &me), 0);
+    for (int i = 0; i < 20; i++) {
+        nbcoll_request request;
+        unsigned has = 0;
+        start_allgather(&threads, rank, COUNT, &request);
+        while (nbcoll_test(&request) == NBCOLL_PENDING) {
+            blocks_of(rank, COUNT, request, &has);
+            sched_yield();
+        }
+    }
+    atomic_store(&me.stops, 1);
+    pthread_join(thread, NULL);
+}
+
+static void parts_may_be_read_while_an_agents_thread_goes_on(void **state)
+{
+    (void)state;
+    scene_open(&threads, 3, 0);
+    world_threads(&threads.w, rank_that_reads_what_its_agent_has_got, NULL);
+    scene_close(&threads);
+}
+
 static void agents_may_be_threads(void **state)
 {
     (void)state;
@@ -489,6 +628,9 @@ int main(void)
         cmocka_unit_test(a_rank_sleeps_until_its_agent_wakes_it),
         cmocka_unit_test(starting_a_program_again_allocates_nothing),
         cmocka_unit_test(operations_of_agent_and_engine_are_under_way_together),
+        cmocka_unit_test(parts_of_a_long_result_arrive_before_its_end),
+        cmocka_unit_test(a_part_that_is_still_to_be_combined_has_not_arrived),
+        cmocka_unit_test(what_is_eager_arrives_with_the_end),
         cmocka_unit_test(a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards),
         cmocka_unit_test(a_deadline_ends_a_blocking_call_whose_peers_never_start),
         cmocka_unit_test(a_rank_that_leaves_ends_the_programs_that_need_it),
@@ -497,6 +639,7 @@ int main(void)
         cmocka_unit_test(all_ranks_have_like_agents_or_none),
         cmocka_unit_test(an_agent_of_another_endpoint_is_refused),
         cmocka_unit_test(agents_may_be_threads),
+        cmocka_unit_test(parts_may_be_read_while_an_agents_thread_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

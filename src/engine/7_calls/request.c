@@ -14,6 +14,7 @@
 #include "../6_progress/offloaded.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
+#include "../../offload/offload.h"
 
 /* Has it been started, and not ended? The lock is held. */
 static int nbcolli_is_active(const nbcolli_request *r)
@@ -548,6 +549,8 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
         s = NBCOLL_ERR_COUNT;
     else if (r->run)
         s = nbcolli_region_final(r->run, offset, bytes);
+    else if (nbcolli_is_active(r) && r->program)
+        s = nbcolli_agent_has_arrived(r->program, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
     else if (r->status != NBCOLL_OK)
         s = NBCOLL_PENDING; /* it never will */
     return nbcolli_leave(r->context, s);
