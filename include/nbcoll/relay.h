@@ -366,8 +366,9 @@ NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint
 
 /* Ends them, collectively, and frees all. What others have started, and this rank has not, is dropped here. OK,
  * or ERR_TIMEOUT after `timeout` ns, and it is to be called again. Broken relays end at once, whatever others do. So do
- * those of which this rank still awaits the opening, which is thereby given up for all: that of others ends, or what
- * they have opened breaks, with ERR_CANCELLED, and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is
+ * those of which this rank has not seen that they are there (test and wait said PENDING or ERR_TIMEOUT at most): that
+ * gives them up for all. The opening of others ends, or what they have opened breaks, with ERR_CANCELLED (by agents
+ * perhaps ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is
  * under way). */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 

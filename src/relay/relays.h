@@ -101,6 +101,7 @@ struct nbcoll_relays {
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
     int is_revoked; /* 1: but for the own stream */
     int is_cancelled, has_passed;
+    int gives_up; /* it closes before it has seen that they are opened */
     atomic_int is_closing;
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
     nbcolli_relays_stream *stream;       /* [ranks] */

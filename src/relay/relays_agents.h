@@ -34,7 +34,6 @@ typedef struct nbcolli_relays_agents {
     uint32_t fingerprint;
     int is_closing, is_closed;       /* the barrier of the closing has begun; has ended */
     int has_left;                    /* the store */
-    int gives_up;                    /* the opening */
 
     /* The leader's. */
     nbcolli_node_relays *standing;

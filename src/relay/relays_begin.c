@@ -33,7 +33,7 @@ static nbcoll_status nbcolli_relays_say(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    if (a->gives_up)
+    if (r->gives_up)
         nbcoll_cancel(a->saying);
     nbcoll_status s = nbcoll_test(&a->saying);
     for (int i = 0; i < r->ranks && s == NBCOLL_OK; i++)
@@ -108,7 +108,6 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
 void nbcolli_relays_agents_open_no_more(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    a->gives_up = 1;
     if (!a->stage)
         nbcoll_cancel(a->opening);
 }

@@ -14,11 +14,15 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
     /* relaxed: of calls that have ended this thread knows */
     if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
         return NBCOLL_ERR_BUSY;
-    if (s == NBCOLL_PENDING)
+    if (s == NBCOLL_PENDING) {
+        r->gives_up = 1;
         nbcolli_relays_open_no_more(r);
+    }
     for (; s == NBCOLL_PENDING; s = nbcolli_relays_look(r))
         if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
+    if (r->gives_up) /* relaxed: the look below makes a move, which reads it */
+        atomic_store_explicit(&r->ended, NBCOLL_ERR_CANCELLED, memory_order_relaxed);
     if (!r->is_closing && (s = nbcolli_comm_carry(r->comm, NULL)) != NBCOLL_OK)
         return s;
     r->is_closing = 1;
@@ -52,11 +56,14 @@ nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcolli_waiter w = {0};
     while (r->status == NBCOLL_PENDING) {
+        r->gives_up = 1;
         r->kind->give_up(r);
         r->kind->move(r);
         if (r->status == NBCOLL_PENDING && !r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
     }
+    if (r->gives_up && r->status == NBCOLL_OK) /* though all others may have them */
+        r->status = NBCOLL_ERR_CANCELLED;
     r->is_closing = 1;
     while (!r->kind->are_over(r))
         if (!r->kind->pause(r, &w, deadline))
