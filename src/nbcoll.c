@@ -311,6 +311,7 @@
 #include "../transports/verbs/cache.c"
 #include "../transports/verbs/connect.c"
 #include "../transports/verbs/device.c"
+#include "../transports/verbs/limits.c"
 #include "../transports/verbs/messages.c"
 #include "../transports/verbs/pairs.c"
 #include "../transports/verbs/programs.c"

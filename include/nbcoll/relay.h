@@ -291,8 +291,9 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     they are closed; who moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
  *   - what a leader lacks is told to all ranks before any agent opens anything: ERR_UNSUPPORTED (its agent is null, is
  *     not of this rank of the communicator's last endpoint, or another process; the transport has no shared receives;
- *     ranks of its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another); then what
- *     an agent comes to as it opens its queue pairs, also ERR_TRANSPORT, and ERR_DUPLICATE (relays are still open that
+ *     ranks of its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; or the
+ *     device has no queue pairs for so many messages, or not so many: the transport's log says its limit); then what an
+ *     agent comes to as it opens its queue pairs, also ERR_TRANSPORT, and ERR_DUPLICATE (relays are still open that
  *     the same rank led 2^20 openings ago);
  *   - `carries` is ERR_UNSUPPORTED;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,

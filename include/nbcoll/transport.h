@@ -270,6 +270,13 @@ typedef struct nbcoll_queue_config {
                                        posted to the pair, and none is held; null: the pair has its own */
 } nbcoll_queue_config;
 
+/* Queue pairs and shared receives that are to be open at a time. */
+typedef struct nbcoll_queue_demand {
+    size_t size;
+    uint32_t pairs, depth;         /* how many; of the deepest one */
+    uint32_t shared, shared_depth; /* likewise */
+} nbcoll_queue_demand;
+
 /* An entry of a completion queue of shared receives. */
 typedef struct nbcoll_shared_arrival {
     nbcoll_queue_pair *pair; /* by which it came; null: this rank has closed that since */
@@ -286,7 +293,7 @@ typedef struct nbcoll_offload {
     /* Room for so many entries. ERR_MEMORY. */
     nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
     /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_CONFIG (a `size` that is none),
-     * ERR_TRANSPORT (the device refused). */
+     * ERR_LIMIT (the device has no such depth), ERR_TRANSPORT (the device refused). */
     nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
     /* ERR_LIMIT: the queue is full, or the message longer than the device can send. */
     nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
@@ -323,6 +330,11 @@ typedef struct nbcoll_offload {
     nbcoll_status (*watch_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared, uint32_t least, int *fd);
     /* After all pairs that have them. Nothing of theirs is touched from the return on. */
     void (*close_shared)(nbcoll_endpoint *ep, nbcoll_shared_receives *shared);
+
+    /* Optional: may all of this be open at a time? ERR_LIMIT: not on this device, whatever else is open there; the log
+     * of the endpoint's host names the limit, and what is wanted. OK promises nothing, since others use the device as
+     * well. Nothing is opened. Any thread. ERR_CONFIG (a `size` that is none), ERR_TRANSPORT. */
+    nbcoll_status (*admits)(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand);
 } nbcoll_offload;
 
 /* ---- promises and prices --------------------------------------------------------------------------------------- */

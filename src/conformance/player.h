@@ -173,6 +173,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(held_sends_go_as_many_as_are_enabled)                                                                            \
     X(a_wait_in_a_queue_holds_back_what_stands_behind_it)                                                              \
     X(a_full_queue_and_a_second_pair_are_refused)                                                                      \
+    X(queue_pairs_that_are_open_are_admitted)                                                                          \
     X(a_message_that_does_not_fit_its_receive_is_an_error)                                                             \
     X(a_closed_queue_pair_is_news_to_its_peer)                                                                         \
     X(a_message_takes_the_shared_receive_that_was_posted_first)                                                        \

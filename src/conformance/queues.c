@@ -177,6 +177,22 @@ static void a_full_queue_and_a_second_pair_are_refused(const nbcoll_conformance 
     queues_close(&e);
 }
 
+static void queue_pairs_that_are_open_are_admitted(const nbcoll_conformance *c)
+{
+    nbcoll_queue_demand demand = {.size = sizeof demand, .pairs = 1, .depth = QUEUE_DEPTH};
+    struct queue_ends e;
+    queues_open(c, &e, 0, 0);
+    nbcoll_endpoint *ep = e.w->player[0].ep;
+    if (e.call->size < sizeof *e.call || !e.call->admits) {
+        queues_close(&e);
+        case_is_skipped("it has no limits of queue pairs");
+    }
+    CHECK_EQUAL(e.call->admits(ep, &demand), NBCOLL_OK);
+    demand.size = 1;
+    CHECK_EQUAL(e.call->admits(ep, &demand), NBCOLL_ERR_CONFIG);
+    queues_close(&e);
+}
+
 static void a_message_that_does_not_fit_its_receive_is_an_error(const nbcoll_conformance *c)
 {
     struct queue_ends e;

@@ -32,7 +32,7 @@ static bool share_needs_local(const struct sharing *s)
 
 static bool share_is_offered(const nbcoll_offload *call)
 {
-    if (!call || call->size < sizeof *call || !call->open_shared)
+    if (!call || call->size < offsetof(nbcoll_offload, admits) || !call->open_shared)
         return false;
     CHECK(call->post_shared && call->take && call->watch_shared && call->close_shared);
     return true;

@@ -48,6 +48,22 @@ static nbcoll_status nbcolli_node_relays_lay_out(nbcolli_node_relays *s, const n
     return NBCOLL_OK;
 }
 
+/* May all of it be open at a time? */
+static nbcoll_status nbcolli_node_relays_ask(const nbcolli_node_relays *s)
+{
+    const nbcoll_agent *a = s->agent;
+    nbcoll_queue_demand demand = {.size = sizeof demand, .pairs = s->ins + s->outs};
+    for (uint32_t i = 0; i < s->ins; i++)
+        demand.depth = s->in[i].end.credits > demand.depth ? s->in[i].end.credits : demand.depth;
+    for (uint32_t i = 0; i < s->outs; i++)
+        demand.depth = s->out[i].end.credits > demand.depth ? s->out[i].end.credits : demand.depth;
+    for (uint32_t i = 0; i < s->relays; i++) {
+        demand.shared += s->relay[i].ins > 0;
+        demand.shared_depth = s->relay[i].buffers > demand.shared_depth ? s->relay[i].buffers : demand.shared_depth;
+    }
+    return a->call.admits ? a->call.admits(a->ep, &demand) : NBCOLL_OK;
+}
+
 nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
                                        nbcolli_node_relays **out)
 {
@@ -69,6 +85,8 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
     nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_lay_out(s, config);
+    if (status == NBCOLL_OK)
+        status = nbcolli_node_relays_ask(s);
     if (status != NBCOLL_OK) {
         nbcolli_node_relays_free(s);
         return status;

@@ -43,7 +43,7 @@ typedef struct nbcolli_node_relays_config {
 typedef struct nbcolli_node_relays nbcolli_node_relays;
 
 /* Takes all memory of theirs. ERR_UNSUPPORTED: the agent cannot have such (it is another process, or the transport has
- * no shared receives); ERR_MEMORY. */
+ * no shared receives); ERR_MEMORY; ERR_LIMIT (the transport says that it has not so many queue pairs, or not such). */
 nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
                                        nbcolli_node_relays **out);
 

@@ -834,7 +834,14 @@ SIZE(nbcoll_shared_arrival, 16);
 OFFSET(nbcoll_shared_arrival, pair, 0);
 OFFSET(nbcoll_shared_arrival, memory, 8);
 
-SIZE(nbcoll_offload, 96);
+SIZE(nbcoll_queue_demand, 24);
+OFFSET(nbcoll_queue_demand, size, 0);
+OFFSET(nbcoll_queue_demand, pairs, 8);
+OFFSET(nbcoll_queue_demand, depth, 12);
+OFFSET(nbcoll_queue_demand, shared, 16);
+OFFSET(nbcoll_queue_demand, shared_depth, 20);
+
+SIZE(nbcoll_offload, 104);
 OFFSET(nbcoll_offload, size, 0);
 OFFSET(nbcoll_offload, open_cq, 8);
 OFFSET(nbcoll_offload, open_queue, 16);
@@ -847,6 +854,7 @@ OFFSET(nbcoll_offload, post_shared, 64);
 OFFSET(nbcoll_offload, take, 72);
 OFFSET(nbcoll_offload, watch_shared, 80);
 OFFSET(nbcoll_offload, close_shared, 88);
+OFFSET(nbcoll_offload, admits, 96);
 
 SIZE(nbcoll_endpoint, 112);
 OFFSET(nbcoll_endpoint, transport, 0);

@@ -42,6 +42,8 @@ static void *make(const nbcoll_conformance *c, int ranks, nbcoll_endpoint *end[]
         own.wait = wrong->wait;
     if (wrong && wrong->close)
         own.close = wrong->close;
+    if (wrong && wrong->admits)
+        own.admits = wrong->admits;
     if (wrong && wrong->post_shared)
         own.post_shared = wrong->post_shared;
     if (wrong && wrong->take)
@@ -105,6 +107,18 @@ static void closes_later(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_co
 {
     if (completions)
         loopbacks->close(ep, pair, completions);
+}
+
+static nbcoll_status admits_all(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand)
+{
+    (void)ep;
+    return demand->size == sizeof *demand ? NBCOLL_OK : NBCOLL_ERR_CONFIG;
+}
+
+static nbcoll_status admits_nothing(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand)
+{
+    (void)ep, (void)demand;
+    return NBCOLL_ERR_LIMIT;
 }
 
 /* ---- shared receives --------------------------------------------------------------------------------------------- */
@@ -248,6 +262,18 @@ static void the_author_is_told_of_a_close_that_is_no_news(void **state)
     assert_string_equal(failed, "a_closed_queue_pair_is_news_to_its_peer");
 }
 
+static void the_author_is_told_that_what_is_open_is_not_admitted(void **state)
+{
+    const nbcoll_offload well = {.size = sizeof well, .admits = admits_all},
+                         wrong = {.size = sizeof wrong, .admits = admits_nothing};
+    (void)state;
+    assert_int_equal(run("queue_pairs_that_are_open_are_admitted", &well, 0), 0);
+    assert_int_equal(skipped, 0);
+    assert_int_equal(run("queue_pairs_that_are_open_are_admitted", &wrong, 0), 1);
+    assert_int_equal(run("queue_pairs_that_are_open_are_admitted", NULL, NBCOLL_CONFORMANCE_QUEUES), 0);
+    assert_int_equal(skipped, 1);
+}
+
 static void a_transport_without_queue_pairs_is_asked_nothing_unless_it_promised_them(void **state)
 {
     const nbcoll_offload none = {.size = 0};
@@ -267,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_author_is_told_that_the_shared_receives_keep_the_contract),
         cmocka_unit_test(the_author_is_told_what_is_wrong_with_shared_receives),
         cmocka_unit_test(a_transport_without_shared_receives_is_asked_nothing_unless_it_promised_them),
+        cmocka_unit_test(the_author_is_told_that_what_is_open_is_not_admitted),
         cmocka_unit_test(a_transport_without_queue_pairs_is_asked_nothing_unless_it_promised_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

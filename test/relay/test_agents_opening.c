@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move are opened: sets that agents have in common have queue pairs of other numbers, whichever is
- * opened first where; and what one leader lacks is known to all before any agent opens a queue pair. */
+ * opened first where; what they will open the transport is asked before; and what one leader lacks is known to all
+ * before any agent opens a queue pair. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,21 +28,48 @@ static struct opened {
 } opened[200];
 static int count;
 
+/* Of each rank: what it asks for, and opens; who is refused, or -1. */
+static nbcoll_queue_demand asked[RANKS], taken[RANKS];
+static int refused;
+
 static nbcoll_status note_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
 {
     assert_in_range(count, 0, sizeof opened / sizeof *opened - 1);
     opened[count++] = (struct opened){ep->rank, config->peer, config->number};
+    nbcoll_queue_demand *t = &taken[ep->rank];
+    t->pairs++;
+    t->depth = config->depth > t->depth ? config->depth : t->depth;
     return loopbacks->open_queue(ep, config, out);
+}
+
+static nbcoll_status note_shared(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
+                                 nbcoll_shared_receives **out)
+{
+    nbcoll_queue_demand *t = &taken[ep->rank];
+    t->shared++;
+    t->shared_depth = depth > t->shared_depth ? depth : t->shared_depth;
+    return loopbacks->open_shared(ep, depth, received, out);
+}
+
+static nbcoll_status note_demand(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand)
+{
+    asked[ep->rank] = *demand;
+    return ep->rank == refused ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
 /* All agents open their queue pairs so. */
 static void watch_pairs(party *p)
 {
     count = 0;
+    refused = -1;
+    memset(asked, 0, sizeof asked);
+    memset(taken, 0, sizeof taken);
     memcpy(&table, p->w.endpoint[0]->transport, sizeof table);
     loopbacks = table.offload;
     memcpy(&watched, loopbacks, sizeof watched);
     watched.open_queue = note_pair;
+    watched.open_shared = note_shared;
+    watched.admits = note_demand;
     table.offload = &watched;
     for (int n = 0; n < p->nodes; n++) {
         const nbcoll_agent_config agent = {.size = sizeof agent};
@@ -175,15 +203,16 @@ static void sets_in_common_have_queue_pairs_of_other_numbers(void **state)
 
 /* ---- what is lacking --------------------------------------------------------------------------------------------- */
 
-static void no_agent_opens_queue_pairs_where_one_leader_has_none(void **state)
+/* `without`: the rank without an agent; -1: none. */
+static void all_are_told(nbcoll_status why, int without, int beyond)
 {
     static party p;
     nbcoll_relays_config config = party_config(NBCOLL_WIRING_DIRECT);
-    (void)state;
     party_open(&p, apart, NULL);
     watch_pairs(&p);
+    refused = beyond;
     for (int r = 0; r < RANKS; r++) {
-        config.agent = r == 2 ? NULL : p.agent[r];
+        config.agent = r == without ? NULL : p.agent[r];
         EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
     }
     for (int r = 0; r < RANKS; r++) {
@@ -192,7 +221,7 @@ static void no_agent_opens_queue_pairs_where_one_leader_has_none(void **state)
             world_watchdog(&p.w, looks < PARTY_LOOKS);
             party_step(&p);
         }
-        assert_int_equal(status, NBCOLL_ERR_UNSUPPORTED);
+        assert_int_equal(status, why);
     }
     assert_int_equal(count, 0);
     for (int r = 0; r < RANKS; r++) { /* before the relays, which do not need it */
@@ -203,11 +232,46 @@ static void no_agent_opens_queue_pairs_where_one_leader_has_none(void **state)
     party_close(&p);
 }
 
+static void no_agent_opens_queue_pairs_where_one_leader_has_no_agent(void **state)
+{
+    (void)state;
+    all_are_told(NBCOLL_ERR_UNSUPPORTED, 2, -1);
+}
+
+static void no_agent_opens_queue_pairs_where_one_transport_has_not_such(void **state)
+{
+    (void)state;
+    for (int r = 0; r < RANKS; r++)
+        all_are_told(NBCOLL_ERR_LIMIT, -1, r);
+}
+
+/* On the second node two ranks, whose blocks take twice as many. */
+static void what_relays_open_is_what_they_ask_for(void **state)
+{
+    static const int uneven[] = {1, 2, 1, 0};
+    static party p;
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+        party_open(&p, uneven, NULL);
+        watch_pairs(&p);
+        party_open_relays(&p, party_config((nbcoll_wiring_kind)kind));
+        for (int n = 0; n < p.nodes; n++) {
+            taken[p.leader[n]].size = sizeof *taken;
+            assert_memory_equal(&asked[p.leader[n]], &taken[p.leader[n]], sizeof *taken);
+            assert_true(asked[p.leader[n]].depth >= 2 * 2 * PARTY_AT_ONCE * 2); /* 2 F f for each of two */
+        }
+        party_close_relays(&p);
+        party_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_in_common_have_queue_pairs_of_other_numbers),
-        cmocka_unit_test(no_agent_opens_queue_pairs_where_one_leader_has_none),
+        cmocka_unit_test(no_agent_opens_queue_pairs_where_one_leader_has_no_agent),
+        cmocka_unit_test(no_agent_opens_queue_pairs_where_one_transport_has_not_such),
+        cmocka_unit_test(what_relays_open_is_what_they_ask_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

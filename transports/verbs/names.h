@@ -6,6 +6,7 @@
 #define NBCOLLI_VERBS_NAMES_H
 #ifdef NBCOLL_PREFIX
 
+#define nbcolli_verbs_admits NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_admits)
 #define nbcolli_verbs_agree NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_agree)
 #define nbcolli_verbs_ask_again NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_ask_again)
 #define nbcolli_verbs_bulk NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_bulk)

@@ -269,7 +269,7 @@ static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
 {
     const nbcolli_verbs_rail *rail = &e->rail[nbcolli_verbs_rail_to(e, pair->peer)];
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-    uint32_t sends = 2 * pair->depth + 2 * NBCOLLI_VERBS_QUIET;
+    uint32_t sends = (uint32_t)nbcolli_verbs_sends(pair->depth);
     struct ibv_qp_attr to = {
         .qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
@@ -291,6 +291,7 @@ nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_c
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
     nbcoll_queue_config c = {0};
+    nbcoll_queue_demand demand = {.size = sizeof demand, .pairs = 1};
     nbcoll_status status = nbcolli_copy_tagged(&c, config, sizeof c);
 
     *out = NULL;
@@ -302,6 +303,10 @@ nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_c
         return NBCOLL_ERR_TRANSPORT;
     if (nbcolli_verbs_pair_of(e, c.peer, c.number))
         return NBCOLL_ERR_DUPLICATE;
+    demand.depth = c.depth;
+    status = nbcolli_verbs_admits(ep, &demand);
+    if (status != NBCOLL_OK)
+        return status;
     nbcoll_queue_pair *pair = nbcolli_verbs_pair_new(e, &c);
     if (!pair)
         return NBCOLL_ERR_MEMORY;

@@ -265,4 +265,5 @@ const nbcoll_offload nbcolli_verbs_offload = {.size = sizeof nbcolli_verbs_offlo
                                               .post_shared = nbcolli_verbs_post_shared,
                                               .take = nbcolli_verbs_take,
                                               .watch_shared = nbcolli_verbs_watch_shared,
-                                              .close_shared = nbcolli_verbs_close_shared};
+                                              .close_shared = nbcolli_verbs_close_shared,
+                                              .admits = nbcolli_verbs_admits};

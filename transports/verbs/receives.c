@@ -220,6 +220,7 @@ nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbc
                                         nbcoll_shared_receives **out)
 {
     nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+    const nbcoll_queue_demand demand = {.size = sizeof demand, .shared = 1, .shared_depth = depth};
     struct ibv_device_attr all;
 
     *out = NULL;
@@ -229,8 +230,9 @@ nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbc
         return NBCOLL_ERR_TRANSPORT;
     if (e->rails > 1 || all.max_srq <= 0) /* a queue belongs to one device, and peers to all */
         return NBCOLL_ERR_UNSUPPORTED;
-    if (!depth || depth > (uint32_t)all.max_srq_wr || depth > (uint32_t)all.max_cqe)
-        return NBCOLL_ERR_LIMIT;
+    nbcoll_status status = depth ? nbcolli_verbs_admits(ep, &demand) : NBCOLL_ERR_LIMIT;
+    if (status != NBCOLL_OK)
+        return status;
     if (!nbcolli_verbs_watchable(e))
         return errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
     nbcoll_shared_receives *r = nbcolli_verbs_shared_new(e, depth);
@@ -240,7 +242,7 @@ nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbc
     r->cq = ibv_create_cq(e->rail->device, (int)depth, r, e->programs.channel, 0);
     r->srq = r->cq ? ibv_create_srq(e->rail->pd, &how) : NULL;
     if (!r->srq) {
-        nbcoll_status status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
+        status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
         nbcolli_verbs_shared_free(e, r);
         return status;
     }

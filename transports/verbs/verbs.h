@@ -13,6 +13,7 @@
  *     pairs.c       queue pairs for programs, and how they are connected
  *     programs.c    what is posted to them
  *     receives.c    receives that several of them share
+ *     limits.c      what devices have of both
  *     verbs.c       opening, the table, closing
  */
 #ifndef NBCOLLI_VERBS_H
@@ -567,6 +568,18 @@ void nbcolli_verbs_pair_hears(const nbcolli_verbs_end *e, nbcoll_queue_pair *pai
 
 /* Moves all pairs on. */
 void nbcolli_verbs_run(nbcolli_verbs_end *e);
+
+/* ---- limits.c ------------------------------------------------------------------------------------------------------
+ */
+
+/* What a queue pair sends at a time, with what it tells its peer. */
+static inline uint64_t nbcolli_verbs_sends(uint32_t depth)
+{
+    return 2 * (uint64_t)depth + 2 * NBCOLLI_VERBS_QUIET;
+}
+
+/* The group's. */
+nbcoll_status nbcolli_verbs_admits(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand);
 
 /* ---- receives.c ----------------------------------------------------------------------------------------------------
  */

@@ -2,8 +2,8 @@
  *
  * Relays by agents over verbs, of ranks that are processes, each with an agent that is a thread; two of them share a
  * node, and its store, by shm. A rank that has not started, or is stopped, is passed by; a store that is full holds
- * back who sends there, and all goes on when it is emptied; and the others are told of a rank that is killed, and their
- * queue pairs are gone. Runs in a guest.
+ * back who sends there, and all goes on when it is emptied; the others are told of a rank that is killed, and their
+ * queue pairs are gone; and what is deeper than a device's queues is refused by the name of its limit. Runs in a guest.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <infiniband/verbs.h>
 
 #include <nbcoll/offload.h>
 #include <nbcoll/relay.h>
@@ -73,12 +74,13 @@ static void *be_agent(void *user)
 static const nbcoll_offload *verbs;
 static nbcoll_offload counting;
 static nbcoll_transport table;
-static atomic_int pairs;
+static atomic_int pairs, most; /* now; that there were at a time */
 
 static nbcoll_status count_pair(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
 {
     nbcoll_status status = verbs->open_queue(ep, config, out);
-    atomic_fetch_add(&pairs, status == NBCOLL_OK);
+    if (status == NBCOLL_OK)
+        atomic_store(&most, atomic_fetch_add(&pairs, 1) + 1); /* by one thread */
     return status;
 }
 
@@ -99,13 +101,40 @@ static void count_pairs(nbcoll_endpoint *ep)
     ep->transport = &table;
 }
 
+/* ---- what this process is told of the device ------------------------------------------------------------------------
+ */
+
+static int work_requests; /* of a queue; 0: as the device says */
+static char told[300];
+
+/* The linker brings what the transport calls here first. */
+int __real_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *out);
+int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *out);
+
+int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *out)
+{
+    int status = __real_ibv_query_device(device, out);
+    out->max_qp_wr = work_requests ? work_requests : out->max_qp_wr;
+    return status;
+}
+
+static void hear(void *user, nbcoll_status why, const char *text)
+{
+    (void)user, (void)why;
+    strncpy(told, text, sizeof told - 1);
+}
+
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
 static void join(member *m, int rank, plan *p)
 {
     int node = node_of[rank];
-    const nbcoll_verbs_config config = {
-        .size = sizeof config, .rank = rank, .ranks = RANKS, .timeout = 15, .probe_ms = 200};
+    const nbcoll_verbs_config config = {.size = sizeof config,
+                                        .rank = rank,
+                                        .ranks = RANKS,
+                                        .timeout = 15,
+                                        .probe_ms = 200,
+                                        .host = {.size = sizeof config.host, .log = hear}};
     const nbcoll_shm_config near = {
         .size = sizeof near, .id = p->id[node], .rank = place_of[rank], .ranks = size_of[node], .quota = 1 << 20};
     const nbcoll_agent_config agent = {.size = sizeof agent};
@@ -128,7 +157,7 @@ static void join(member *m, int rank, plan *p)
     }
 }
 
-static void open_relays(member *m)
+static nbcoll_status try_relays(member *m)
 {
     nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
 
@@ -140,7 +169,12 @@ static void open_relays(member *m)
     config.by_agents = 1;
     config.agent = m->agent;
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_open(m->comm, &config, &m->relays));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_wait(m->relays, 0, 60 * SECOND));
+    return nbcoll_relays_wait(m->relays, 0, 60 * SECOND);
+}
+
+static void open_relays(member *m)
+{
+    CHECK_STATUS(NBCOLL_OK, try_relays(m));
     CHECK((atomic_load(&pairs) > 0) == (m->agent != NULL));
 }
 
@@ -382,6 +416,63 @@ static void the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs(void **
     run(one_is_killed, NBCOLL_WIRING_CAYLEY, 1, SIGKILL); /* which leads no node */
 }
 
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+/* Messages of the two ranks of node 0 come by one connection: 16 at a time, and 48 sends with what is told of receives.
+ */
+static void one_device_has_no_such_queues(int rank, void *user)
+{
+    plan *p = user;
+    member m;
+
+    join(&m, rank, p);
+    work_requests = rank == p->late ? 40 : 0;
+    CHECK_STATUS(NBCOLL_ERR_LIMIT, try_relays(&m));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m.relays, 60 * SECOND));
+    CHECK(atomic_load(&most) == 0);
+    CHECK((strstr(told, "max_qp_wr 40, and ") != NULL) == (rank == p->late));
+    printf("rank %d: %s\n", rank, told);
+    work_requests = 0;
+    open_relays(&m);
+    CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    finish_gather(&m, 1);
+    leave(&m);
+}
+
+static void relays_deeper_than_a_devices_queues_are_refused_on_all_ranks(void **state)
+{
+    (void)state;
+    run(one_device_has_no_such_queues, NBCOLL_WIRING_DIRECT, 2, 0);
+}
+
+/* More than rxe has. */
+static void queue_pairs_deeper_than_the_device_has_are_refused(void **state)
+{
+    const nbcoll_verbs_config config = {
+        .size = sizeof config, .ranks = 2, .host = {.size = sizeof config.host, .log = hear}};
+    nbcoll_verbs_address all[2] = {0};
+    const nbcoll_queue_config deep = {.size = sizeof deep, .peer = 1, .depth = 1u << 30};
+    nbcoll_queue_demand demand = {.size = sizeof demand, .pairs = 1, .depth = 64};
+    nbcoll_queue_pair *pair;
+    nbcoll_endpoint *ep;
+
+    (void)state;
+    assert_int_equal(nbcoll_verbs_open(&config, &all[0], &ep), NBCOLL_OK);
+    all[1] = all[0];
+    assert_int_equal(nbcoll_verbs_meet(ep, all), NBCOLL_OK);
+    const nbcoll_offload *call = ep->transport->offload;
+    assert_int_equal(call->open_queue(ep, &deep, &pair), NBCOLL_ERR_LIMIT);
+    assert_non_null(strstr(told, "max_qp_wr"));
+    assert_int_equal(call->admits(ep, &demand), NBCOLL_OK);
+    demand.shared_depth = 1u << 30;
+    assert_int_equal(call->admits(ep, &demand), NBCOLL_ERR_LIMIT);
+    assert_non_null(strstr(told, "max_srq_wr"));
+    demand = (nbcoll_queue_demand){.size = sizeof demand, .pairs = 1u << 30, .depth = 64};
+    assert_int_equal(call->admits(ep, &demand), NBCOLL_ERR_LIMIT);
+    assert_non_null(strstr(told, "max_qp "));
+    nbcoll_endpoint_close(ep);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +480,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_rank_that_is_stopped_is_passed_by),
         cmocka_unit_test(all_goes_on_after_a_rank_whose_store_is_full),
         cmocka_unit_test(the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs),
+        cmocka_unit_test(relays_deeper_than_a_devices_queues_are_refused_on_all_ranks),
+        cmocka_unit_test(queue_pairs_deeper_than_the_device_has_are_refused),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the devices have of queue pairs for programs and relays, compared with what is wanted. See verbs.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "verbs.h"
+
+/* A limit as the device names it. */
+typedef struct nbcolli_verbs_bound {
+    const char *name;
+    int most;
+    uint64_t wanted;
+    uint32_t of;
+    const char *what; /* so many of these want it */
+} nbcolli_verbs_bound;
+
+static nbcoll_status nbcolli_verbs_too_much(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
+                                            const nbcolli_verbs_bound *b)
+{
+    char text[240];
+
+    snprintf(text, sizeof text, "the RDMA device %s has %s %d, and %" PRIu64 " are wanted for %" PRIu32 " %s",
+             ibv_get_device_name(rail->device->device), b->name, b->most, b->wanted, b->of, b->what);
+    if (e->host.log)
+        e->host.log(e->host.user, NBCOLL_ERR_LIMIT, text);
+    return NBCOLL_ERR_LIMIT;
+}
+
+/* Each queue pair has a completion queue and a registration of its own, each of the shared receives a completion queue;
+ * of several devices each has its part of the pairs. */
+static nbcoll_status nbcolli_verbs_rail_admits(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
+                                               const nbcoll_queue_demand *d)
+{
+    static const char messages[] = "messages at a time on a queue pair", receives[] = "shared receives",
+                      in_all[] = "queue pairs";
+    uint64_t sends = nbcolli_verbs_sends(d->depth), pairs = ((uint64_t)d->pairs + e->rails - 1) / e->rails;
+    struct ibv_device_attr has;
+
+    if (ibv_query_device(rail->device, &has) != 0)
+        return NBCOLL_ERR_TRANSPORT;
+    const nbcolli_verbs_bound all[] = {{"max_qp_wr", has.max_qp_wr, sends, d->depth, messages},
+                                       {"max_cqe", has.max_cqe, sends + d->depth, d->depth, messages},
+                                       {"max_srq_wr", has.max_srq_wr, d->shared_depth, d->shared_depth, receives},
+                                       {"max_cqe", has.max_cqe, d->shared_depth, d->shared_depth, receives},
+                                       {"max_qp", has.max_qp, pairs, d->pairs, in_all},
+                                       {"max_cq", has.max_cq, pairs + d->shared, d->pairs, in_all},
+                                       {"max_mr", has.max_mr, pairs, d->pairs, in_all},
+                                       {"max_srq", has.max_srq, d->shared, d->pairs, in_all}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].wanted > (uint64_t)(all[i].most > 0 ? all[i].most : 0))
+            return nbcolli_verbs_too_much(e, rail, &all[i]);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_verbs_admits(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand)
+{
+    const nbcolli_verbs_end *e = nbcolli_verbs_end_of(ep);
+    nbcoll_queue_demand d = {0};
+    nbcoll_status status = nbcolli_copy_tagged(&d, demand, sizeof d);
+
+    for (uint32_t i = 0; i < e->rails && status == NBCOLL_OK; i++)
+        status = nbcolli_verbs_rail_admits(e, &e->rail[i], &d);
+    return status;
+}
