@@ -21,6 +21,9 @@ typedef struct play {
     uint32_t cards, used; /* cards of a node; of a card's ports, 0: all */
     size_t eager;         /* longest eager message; 0: 16384 */
     uint64_t test_bytes;
+    const nbcoll_nodes *nodes; /* of the host's engine; null: neighbours */
+    int in_place;
+    int is_rotated; /* by the host's core, when all has come */
 } play;
 
 /* ns; `free`: in percent. */
@@ -39,6 +42,9 @@ extern int wants_last; /* the last rank's, not the mean of all */
 double free_of(double alone, double computed, double with);
 /* The thesis' threshold is of a block, the compiler's of a message. */
 size_t eager_of(int ranks, size_t bytes);
+/* Finds the algorithm. Bruck's blocks are put in order by the host, as in the thesis: what the compiler makes of it has
+ * a card do it. Of eager ones each is copied from its buffer to its place. */
+void take(play *p, const char *algorithm);
 
 /* The schedule of a rank of a play: for nbcoll_simulate. */
 nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **out);
@@ -48,6 +54,7 @@ outcome engine(play p);
 
 /* Null, or changes the cards of all plays. */
 extern void (*change_card)(nbcoll_card_model *card);
+nbcoll_card_model card_of(const nbcoll_sim_model *machine);
 
 void compile_all(const play *p, nbcoll_program *program[MOST]);
 void free_all(const play *p, nbcoll_program *program[MOST]);
@@ -65,7 +72,7 @@ typedef struct levels {
     size_t own, all; /* bytes of a rank's block, and of the result */
     int is_hosts;    /* the host's engine works for the leaders */
     int has_driver;  /* a core takes the copies */
-    int is_one_a_node;
+    int is_rotated;  /* by the leader's core, before others copy */
 } levels;
 
 outcome by_levels(levels l, double compute, double *with);
@@ -85,6 +92,8 @@ outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned por
 extern const nbcoll_algorithm *pieces_go_by;
 extern size_t piece; /* bytes */
 extern const nbcoll_algorithm in_pieces;
+/* Bruck's, whose blocks stay as they have come: each rank's as if its own were the first. */
+extern const nbcoll_algorithm unrotated;
 
 /* ---- chapters -------------------------------------------------------------------------------------------------- */
 
@@ -106,5 +115,6 @@ void print_pipelined(void);
 void print_parallel(void);
 void print_noise(void);
 void print_reasons(void);
+void print_causes(void);
 
 #endif

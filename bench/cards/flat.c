@@ -15,10 +15,10 @@ void print_flat(void)
         outcome card[3];
         p.eager = eager_of(p.ranks, p.bytes);
         for (int k = 0; k < 3; k++) {
-            p.algorithm = allgather(flat_ones[k]);
+            take(&p, flat_ones[k]);
             card[k] = offloaded(p);
         }
-        p.algorithm = allgather("recursive_doubling");
+        take(&p, "recursive_doubling");
         outcome host = engine(p);
         printf("| %zu | %.0f | %.0f | %.0f | %.0f | %.0f%% | %.0f%% | %.0f%% | %.0f%% |\n", p.bytes, host.alone / 1e3,
                card[0].alone / 1e3, card[1].alone / 1e3, card[2].alone / 1e3, host.free, card[0].free, card[1].free,

@@ -11,7 +11,7 @@ static void groups(nbcoll_builder *b, const nbcoll_args *a)
 {
     int g = leaders_of_a_node, nodes = b->ranks / g, node = b->rank / g, place = b->rank % g;
     size_t n = a->bytes;
-    nbcoll_step have = nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)node * n), a->send, n);
+    nbcoll_step have = NBCOLL_START; /* in place */
     for (int d = 1; d < nodes; d *= 2) {
         int other = node ^ d;
         size_t mine = (size_t)(node / d * d) * n, theirs = (size_t)(other / d * d) * n, run = (size_t)d * n;

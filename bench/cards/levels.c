@@ -33,18 +33,30 @@ static void exchange(const levels *l, double arrived, double ended[MOST], double
     }
 }
 
+/* ns in which each rank of a node copies n bytes: as after a program (card.h). */
+static double copies(const nbcoll_sim_model *m, size_t n)
+{
+    nbcoll_card_model card = card_of(m);
+    uint64_t shared = n > card.cache / card.node ? card.memory * card.node : 0;
+    return (double)n * later((double)shared, (double)card.copy) / 1e3;
+}
+
 /* The mean of a node's ranks over all nodes, where each computes for `compute`. */
 static double levels_end(const levels *l, double compute)
 {
     const nbcoll_sim_model *m = l->leaders.machine;
     double ended[MOST], sum = 0, posted, flag = (double)m->inside.latency;
-    double in = (double)l->own * (double)m->copy / 1e3, out = (double)l->all * (double)m->copy / 1e3;
+    double in = copies(m, l->own), out = copies(m, l->all);
     exchange(l, in + flag, ended, &posted);
     int nodes = l->leaders.ranks / l->leaders.node;
     for (int i = 0; i < nodes; i++) {
         double there = ended[i * l->leaders.node] + flag;
         double computed = in + compute + (posted - in - flag) / (double)m->node; /* a leader's posts, of all ranks */
-        sum += l->has_driver ? later(there + out, computed) : later(there, computed) + out;
+        double order = l->is_rotated ? (double)l->all * (double)m->copy / 1e3 : 0;
+        double leader = later(there, computed) + order; /* in a test, if it still computes */
+        double other = later(there + order, computed);
+        sum += l->has_driver ? later(there + order + out, computed)
+                             : (leader + ((double)m->node - 1) * other) / (double)m->node + out;
     }
     return sum / nodes;
 }
@@ -66,6 +78,7 @@ levels levels_of(const nbcoll_sim_model *m, int nodes, int leaders, const char *
                                 .ranks = nodes * leaders,
                                 .node = leaders,
                                 .ports = ports,
+                                .in_place = 1, /* blocks are sent from the memory that the node shares */
                                 .bytes = bytes * m->node / (size_t)leaders},
                     .own = bytes,
                     .all = bytes * m->node * (size_t)nodes};
@@ -76,6 +89,9 @@ outcome hierarchical(const nbcoll_sim_model *m, int nodes, const char *algorithm
 {
     double with;
     levels l = levels_of(m, nodes, 1, algorithm, ports, bytes);
+    take(&l.leaders, algorithm);
+    l.leaders.in_place = 1;
+    l.is_rotated = l.leaders.algorithm == &unrotated;
     l.has_driver = has_driver;
     l.leaders.used = ports == 1 ? 1 : 0; /* what has one port uses one of a card's */
     return by_levels(l, 0, &with);

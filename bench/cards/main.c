@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The figures of Inozemtsev's thesis (chapters 3 to 5) in virtual time: collectives as programs on the cards of its
  * two clusters, beside the host's engine. Prints the tables of docs/figures.md; with a word, only that one: rendezvous,
- * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, noise (which takes half an hour).
+ * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, noise (which takes half an
+ * hour).
  *
  *     us        mean over ranks of when the operation has ended (rendezvous: the last of both)
  *     free      1 - (with - computed) / alone: how much of a computation as long as the operation alone is free beside
  *               it. The host's engine is tested once for each 2048 (rendezvous) or 1024 bytes of a block
  *
  * Hierarchical ones are put together here: each rank copies its block into the node's shared memory and says so by a
- * flag; a leader's program on the card exchanges what nodes have; each rank copies the result. A driver's core may take
- * those copies. */
+ * flag; a leader's program on the card exchanges what nodes have, from and into that memory; each rank copies the
+ * result. A driver's core may take those copies. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ int main(int argc, char *argv[])
                   {"pipelined", print_pipelined},
                   {"parallel", print_parallel},
                   {"noise", print_noise},
-                  {"reasons", print_reasons}};
+                  {"reasons", print_reasons},
+                  {"causes", print_causes}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (argc < 2 || !strcmp(argv[1], tables[i].name)) {
             printf("\n%s:\n\n", tables[i].name);

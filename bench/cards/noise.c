@@ -4,9 +4,10 @@
  * copies its block into the node's shared memory and sets a flag; its leader posts what is there; cards exchange; the
  * leader, in whose completion queue it appears, says so; ranks copy it.
  *
- * Plain: Bruck's allgather among leaders, posted when all of a node have come. Pipelined: fragments that are relayed by
- * a wiring (relay.h), each posted when its owner has come. Standing: cards relay them whether or not their leader has
- * started. */
+ * Plain: Bruck's allgather among leaders, posted when all of a node have come; its blocks are put in order by the
+ * leader's core before ranks copy them. Pipelined: fragments that are relayed by a wiring (relay.h), each posted when
+ * its owner has come. Standing: cards relay them whether or not their leader
+ * has started. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,27 +32,37 @@ typedef struct design {
     int is_hosts, is_pipelined, is_standing, waits_for_node;
     nbcoll_wiring_kind wiring;
     unsigned ports;
-    size_t fragment; /* 0: FRAGMENT */
-    int says_once;   /* that a node's blocks are there, not each fragment */
+    size_t fragment;                    /* 0: FRAGMENT */
+    int says_once;                      /* that a node's blocks are there, not each fragment */
+    int rotates;                        /* plain: the leader puts blocks in order before ranks copy them */
+    int has_free_flags;                 /* cores do nothing for them */
+    int has_free_bytes, has_free_tasks; /* between nodes; of cards, and their posting */
 } design;
 
+#define BY(kind, number) .is_pipelined = 1, .is_standing = 1, .wiring = NBCOLL_WIRING_##kind, .ports = number
+
 static const design designs[] = {{"engine", .is_hosts = 1},
-                                 {"Bruck", .waits_for_node = 1},
-                                 {"pipelined Bruck, 1 port", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 1, 0, 0},
-                                 {"3 ports", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 3, 0, 0},
-                                 {"Cayley, 1 port", 0, 1, 1, 0, NBCOLL_WIRING_CAYLEY, 1, 0, 0},
-                                 {"3 ports", 0, 1, 1, 0, NBCOLL_WIRING_CAYLEY, 3, 0, 0},
-                                 {"Bruck, one flag", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 1, 0, 1}};
+                                 {"Bruck", .waits_for_node = 1, .rotates = 1},
+                                 {"Bruck, placed", .waits_for_node = 1},
+                                 {"pipelined Bruck, 1 port", BY(BRUCK, 1)},
+                                 {"3 ports", BY(BRUCK, 3)},
+                                 {"Cayley, 1 port", BY(CAYLEY, 1)},
+                                 {"3 ports", BY(CAYLEY, 3)},
+                                 {"Bruck, one flag", BY(BRUCK, 1), .says_once = 1}};
 
 /* One thing after the other is switched off. */
 static const design switched[] = {
-    {"Bruck", .waits_for_node = 1},
-    {"pipelined, 1 port", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 1, 0, 0},
-    {"not standing", 0, 1, 0, 0, NBCOLL_WIRING_BRUCK, 1, 0, 0},
-    {"posted when the node has come", 0, 1, 1, 1, NBCOLL_WIRING_BRUCK, 1, 0, 0},
-    {"one flag for a node's blocks", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 1, 0, 1},
-    {"not cut", 0, 1, 1, 0, NBCOLL_WIRING_BRUCK, 1, (size_t)1 << 30, 0},
-    {"neither cut nor standing", 0, 1, 0, 0, NBCOLL_WIRING_BRUCK, 1, (size_t)1 << 30, 0},
+    {"Bruck", .waits_for_node = 1, .rotates = 1},
+    {"Bruck, each rank puts blocks in order", .waits_for_node = 1},
+    {"pipelined, 1 port", BY(BRUCK, 1)},
+    {"not standing", .is_pipelined = 1, .wiring = NBCOLL_WIRING_BRUCK, .ports = 1},
+    {"posted when the node has come", BY(BRUCK, 1), .waits_for_node = 1},
+    {"flags cost nothing", BY(BRUCK, 1), .has_free_flags = 1},
+    {"one flag for a node's blocks", BY(BRUCK, 1), .says_once = 1},
+    {"not cut", BY(BRUCK, 1), .fragment = (size_t)1 << 30},
+    {"one flag, 3 ports", BY(BRUCK, 3), .says_once = 1},
+    {"one flag, Cayley, 1 port", BY(CAYLEY, 1), .says_once = 1},
+    {"one flag, Cayley, 3 ports", BY(CAYLEY, 3), .says_once = 1},
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -174,6 +185,12 @@ static void plain(making *m)
         nbcoll_after(m->b, both, there);
         there = both;
     }
+    if (m->d->rotates) {
+        if (m->is_leader)
+            there = by_rank(m, nbcoll_add_copy(m->b, m->a->recv, m->shared, NODES * m->block), there);
+        release(m, 0, NODES * m->block, there);
+        return;
+    }
     release(m, m->block, (NODES - 1) * m->block, there);
     release(m, 0, m->block, m->is_leader ? m->all : NBCOLL_START);
 }
@@ -222,12 +239,16 @@ static const nbcoll_sim_noise pulses = {500000000, 100000000, 1000, NBCOLL_SIM_R
 static nbcoll_sim_config config_of(const design *d, nbcoll_sim_model *m, play *p)
 {
     a_task = POST * 1000 / m->copy;
+    if (d->has_free_flags)
+        m->step = m->inside.o_send = m->inside.o_recv = 0;
     p->algorithm = &of_leaders;
     if (d->is_hosts) {
         p->algorithm = allgather("recursive_doubling");
     } else {
         m->progress = m->lanes = 1;
-        m->task = 250;
+        m->task = d->has_free_tasks ? 1 : 250;
+        a_task = d->has_free_tasks ? 0 : a_task;
+        m->between.byte = d->has_free_bytes ? 0 : m->between.byte;
         m->eager = d->is_pipelined ? 0 : m->eager;
         wire(d);
     }
@@ -333,6 +354,29 @@ static void print_switched(void)
     }
 }
 
+/* Without noise: three ports and trees, with a flag a fragment and with one for a node, where the wire or the cards'
+ * tasks cost nothing. */
+static void print_quiet(void)
+{
+    static const design of[] = {{"Bruck, 1 port", BY(BRUCK, 1)},
+                                {"Bruck, 3 ports", BY(BRUCK, 3)},
+                                {"Cayley, 1 port", BY(CAYLEY, 1)},
+                                {"Cayley, 3 ports", BY(CAYLEY, 3)}};
+    puts("\n| 65536 bytes, us | a flag a fragment | one for a node | and no bytes | and no tasks | neither |\n"
+         "|---|---:|---:|---:|---:|---:|");
+    for (size_t k = 0; k < COUNT(of); k++) {
+        design d = of[k];
+        printf("| %s | %.0f |", d.name, takes(&d, 65536, NULL, 1) / 1e3);
+        d.says_once = 1;
+        for (int without = 0; without < 4; without++) {
+            d.has_free_bytes = without & 1;
+            d.has_free_tasks = without >> 1;
+            printf(" %.0f |", takes(&d, 65536, NULL, 1) / 1e3);
+        }
+        puts("");
+    }
+}
+
 /* All start at once, in the midst of pulses of this length. */
 static void print_at_once(void)
 {
@@ -340,7 +384,7 @@ static void print_at_once(void)
     for (uint64_t length = 100000000; length >= 100000; length /= 10)
         for (int i = 4; i < SMALL; i += 2) {
             const nbcoll_sim_noise noise = {5 * length, length, 1000, NBCOLL_SIM_RANDOM};
-            const design *const of[] = {&designs[0], &designs[1], &designs[2], &switched[2]};
+            const design *const of[] = {&designs[0], &designs[1], &designs[3], &switched[3]};
             printf("| %" PRIu64 " us | %zu |", length / 1000, sizes[i]);
             for (int k = 0; k < 4; k++) {
                 double sum = 0;
@@ -386,8 +430,8 @@ static void print_less(size_t which, size_t than)
 
 void print_noise(void)
 {
-    puts("| bytes | engine | Bruck | pipelined Bruck, 1 port | 3 ports | Cayley, 1 port | 3 ports | Bruck, one flag |\n"
-         "|---:|---:|---:|---:|---:|---:|---:|---:|");
+    puts("| bytes | engine | Bruck | placed by each | pipelined Bruck, 1 port | 3 ports | Cayley, 1 port | 3 ports | "
+         "Bruck, one flag |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (int i = 0; i < SMALL; i++) {
         printf("| %zu |", sizes[i]);
         for (size_t k = 0; k < COUNT(designs); k++) {
@@ -397,12 +441,13 @@ void print_noise(void)
         }
         puts("");
     }
-    for (size_t than = 0; than < 2; than++) {
+    for (size_t than = 0; than < 3; than++) {
         printf("| %% less than %s, of all sizes |", designs[than].name);
         for (size_t k = 0; k < COUNT(designs); k++)
             print_less(k, than);
         puts("");
     }
     print_switched();
+    print_quiet();
     print_at_once();
 }

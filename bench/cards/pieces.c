@@ -22,3 +22,26 @@ const nbcoll_algorithm in_pieces = {.size = sizeof in_pieces,
                                     .operation = NBCOLL_OPERATION_ALLGATHER,
                                     .build = pieces,
                                     .flags = NBCOLL_ALGORITHM_PORTS};
+
+static void build_unrotated(nbcoll_builder *b, const nbcoll_args *a)
+{
+    int me = b->rank, ranks = b->ranks, ports = a->ports ? (int)a->ports : 1;
+    nbcoll_step have = NBCOLL_START;
+    for (int blocks = 1; blocks < ranks; blocks *= ports + 1) {
+        nbcoll_step next = nbcoll_add_join(b);
+        nbcoll_after(b, next, have);
+        for (int far = blocks; far < ranks && far <= ports * blocks; far += blocks) {
+            size_t bytes = (size_t)(blocks < ranks - far ? blocks : ranks - far) * a->bytes;
+            nbcoll_addr in = nbcoll_at(a->recv, (size_t)far * a->bytes);
+            nbcoll_after(b, nbcoll_add_send(b, (me + ranks - far) % ranks, a->recv, bytes), have);
+            nbcoll_after(b, next, nbcoll_add_recv(b, (me + far) % ranks, in, bytes));
+        }
+        have = next;
+    }
+}
+
+const nbcoll_algorithm unrotated = {.size = sizeof unrotated,
+                                    .name = "unrotated",
+                                    .operation = NBCOLL_OPERATION_ALLGATHER,
+                                    .build = build_unrotated,
+                                    .flags = NBCOLL_ALGORITHM_PORTS};

@@ -2,6 +2,7 @@
  * One allgather, or another operation, by the host's engine and by the cards, and what is free beside it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cards.h"
 
@@ -32,6 +33,7 @@ static nbcoll_schedule *schedule_of(const play *p, int rank)
                      .ranks = p->ranks,
                      .count = p->bytes,
                      .reduction = {NBCOLL_BYTE, NBCOLL_MAX},
+                     .in_place = p->in_place,
                      .ports = p->ports};
     nbcoll_schedule *s = NULL;
     expect(nbcoll_build_case(p->algorithm, &c, rank, NULL, &s), p->algorithm->name);
@@ -55,10 +57,17 @@ double free_of(double alone, double computed, double with)
     return 100 * (1 - (with - computed) / alone);
 }
 
-/* The thesis' threshold is of a block, the compiler's of a message. */
 size_t eager_of(int ranks, size_t bytes)
 {
     return bytes < 16384 ? (size_t)ranks * bytes : 1;
+}
+
+void take(play *p, const char *algorithm)
+{
+    int is_bruck = !strcmp(algorithm, "bruck") || !strcmp(algorithm, "bruck_ports");
+    p->algorithm = is_bruck ? &unrotated : allgather(algorithm);
+    p->in_place = is_bruck;
+    p->is_rotated = is_bruck && p->eager == 1;
 }
 
 /* ---- the host's engine ----------------------------------------------------------------------------------------- */
@@ -83,6 +92,7 @@ void engine_ends(play *p, uint64_t compute, double end[MOST])
         .size = sizeof config, .ranks = p->ranks, .model = &m, .program = {action, 2}, .user = p};
     nbcoll_sim_result result = {.size = sizeof result, .rank = rank};
     m.node = (uint32_t)p->node;
+    config.nodes = p->nodes;
     expect(nbcoll_simulate(&config, build, p, &result), p->algorithm->name);
     for (int i = 0; i < p->ranks; i++)
         end[i] = (double)rank[i].waited;
@@ -121,20 +131,26 @@ void free_all(const play *p, nbcoll_program *program[MOST])
 
 void (*change_card)(nbcoll_card_model *card);
 
+nbcoll_card_model card_of(const nbcoll_sim_model *machine)
+{
+    nbcoll_card_model card = {.size = sizeof card};
+    expect(nbcoll_card_of(machine, &card), "card");
+    if (change_card)
+        change_card(&card);
+    return card;
+}
+
 void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint64_t compute,
               nbcoll_card_rank rank[MOST])
 {
-    nbcoll_card_model card = {.size = sizeof card};
+    nbcoll_card_model card = card_of(p->machine);
     uint64_t starts[MOST], computes[MOST];
     nbcoll_card_config config = {
         .size = sizeof config, .ranks = p->ranks, .model = &card, .start = starts, .compute = computes};
     nbcoll_card_result result = {.size = sizeof result, .rank = rank};
-    expect(nbcoll_card_of(p->machine, &card), "card");
     card.node = (uint32_t)p->node;
-    card.cards = p->cards;
+    card.cards = p->cards ? p->cards : card.cards;
     card.ports = p->used ? p->used : card.ports;
-    if (change_card)
-        change_card(&card);
     for (int i = 0; i < p->ranks; i++) {
         starts[i] = start;
         computes[i] = compute;
@@ -142,12 +158,12 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
     expect(nbcoll_card_play(&config, (const nbcoll_program *const *)program, &result), p->algorithm->name);
 }
 
-static double mean_finished(const nbcoll_card_rank *rank, int ranks)
+static double mean_finished(const play *p, const nbcoll_card_rank *rank)
 {
-    double end[MOST];
-    for (int i = 0; i < ranks; i++)
-        end[i] = (double)rank[i].finished;
-    return mean(end, ranks);
+    double end[MOST], more = (double)p->ranks * (double)p->bytes * (double)p->machine->copy / 1e3;
+    for (int i = 0; i < p->ranks; i++)
+        end[i] = (double)rank[i].finished + (p->is_rotated ? more : 0);
+    return mean(end, p->ranks);
 }
 
 /* With a computation of `compute`, or, if that is 0, one as long as the operation: *with is when that has ended. */
@@ -158,10 +174,10 @@ outcome offloaded_beside(play p, double compute, double *with)
     outcome o;
     compile_all(&p, program);
     play_all(&p, program, 0, 0, rank);
-    o.alone = mean_finished(rank, p.ranks);
+    o.alone = mean_finished(&p, rank);
     compute = compute > 0 ? compute : o.alone;
     play_all(&p, program, 0, (uint64_t)compute, rank);
-    *with = mean_finished(rank, p.ranks);
+    *with = mean_finished(&p, rank);
     o.free = free_of(o.alone, compute, *with);
     free_all(&p, program);
     return o;

@@ -16,7 +16,7 @@ void print_ports(void)
         play p = {.machine = &b, .ranks = 16, .node = 4, .bytes = sizes[i], .eager = eager_of(16, sizes[i])};
         outcome flat[2][2], hier[2];
         for (int k = 0; k < 4; k++) {
-            p.algorithm = allgather(names[k / 2]);
+            take(&p, names[k / 2]);
             p.ports = k % 2 ? 3 : 1;
             p.used = k % 2 ? 0 : 1;
             flat[k / 2][k % 2] = offloaded(p);
@@ -24,7 +24,7 @@ void print_ports(void)
         for (int k = 0; k < 2; k++)
             hier[k] = hierarchical(&b, 4, "exchange", k ? 3 : 1, p.bytes, 0);
         p.machine = &one;
-        p.algorithm = allgather("recursive_doubling");
+        take(&p, "recursive_doubling");
         printf("| %zu | %.0f |", p.bytes, engine(p).alone / 1e3);
         for (int k = 0; k < 2; k++)
             printf(" %.0f | %.0f | %.0f%% |", flat[k][0].alone / 1e3, flat[k][1].alone / 1e3,

@@ -19,6 +19,9 @@
  * free; the sender's completion is there `latency` after that. Receives have been posted before, by a rank that comes
  * late, too.
  *
+ * The ranks of a node make their copies at the same time. If they are of more than `cache` bytes together, all as many
+ * as this rank has, they share the memory: a byte then takes `node` times `memory`, or `copy` if that is longer.
+ *
  * Pure but for memory; any thread.
  */
 #include "offload.h"
@@ -41,6 +44,8 @@ typedef struct nbcoll_card_model {
     uint64_t calc, copy;         /* and of the card's calculations and the host's copies */
     uint32_t cached;             /* queue pairs at hand; 0: all */
     uint32_t ports, cards, node; /* of a card; of a node; ranks of a node, dealt over its cards by turns. 0: 1 */
+    uint64_t memory;             /* picoseconds of a node's memory for each byte that is copied; 0: it is no limit */
+    uint64_t cache;              /* bytes that the ranks of a node can copy without passing its memory */
 } nbcoll_card_model;
 
 typedef struct nbcoll_card_config {
@@ -78,10 +83,10 @@ typedef struct nbcoll_card_result {
 NBCOLL_API nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_card_model *out);
 
 /* Plays one operation: programs[r] is that of rank r. Errors: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (ranks < 1;
- * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, or more
- * than 2^16 ports, cards or ranks of a node, or a block of more than 2^40 bytes), ERR_UNSUPPORTED (a program with
- * blocks, and no `bind`), ERR_ARGUMENT (a queue pair has no other end, the programs never end, a block lies in another
- * buffer, or what is sent, or copied, has another length where it is received),
+ * programs[r] is not of rank r of so many), ERR_LIMIT (a time of the model above 2^40 ns or 2^20 ps a byte, `memory`
+ * times `node` included, or more than 2^16 ports, cards or ranks of a node, or a block of more than 2^40 bytes),
+ * ERR_UNSUPPORTED (a program with blocks, and no `bind`), ERR_ARGUMENT (a queue pair has no other end, the programs
+ * never end, a block lies in another buffer, or what is sent, or copied, has another length where it is received),
  * ERR_MEMORY. With an error *out is not touched; `rank` may be. */
 NBCOLL_API nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_program *const programs[],
                                           nbcoll_card_result *out);

@@ -610,7 +610,8 @@ static const char sim_more[] =
     "                    queue pairs of a card. The card is made of the machine, but for what NAMEs say; ns: post\n"
     "                    (of the host, a task), task (of the card), miss (more, of a queue pair not at hand),\n"
     "                    latency, gap; picoseconds a byte: byte, calc, copy; cached (queue pairs at hand), ports,\n"
-    "                    cards (of a node)\n"
+    "                    cards (of a node); memory (ps a byte that ranks of a node copy, once they copy more than\n"
+    "                    cache, bytes, together)\n"
     "  --test-bytes N    with --card, the engine is tested once for each N bytes of a block\n";
 
 const command command_sim = {

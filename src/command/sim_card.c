@@ -11,6 +11,7 @@
 
 #define CARD_TIME(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_NS, 8}
 #define CARD_PRICE(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_PS, 8}
+#define CARD_BYTES(name) {#name, offsetof(nbcoll_card_model, name), NBCOLL_SIM_MOST_BYTES, 8}
 #define CARD_COUNT(name, most) {#name, offsetof(nbcoll_card_model, name), most, 4}
 
 static const struct card_name {
@@ -21,7 +22,7 @@ static const struct card_name {
 } names[] = {
     CARD_TIME(post),  CARD_TIME(task),  CARD_TIME(miss),  CARD_TIME(latency),           CARD_TIME(gap),
     CARD_PRICE(byte), CARD_PRICE(calc), CARD_PRICE(copy), CARD_COUNT(cached, UINT32_MAX), CARD_COUNT(ports, 65536),
-    CARD_COUNT(cards, 65536),
+    CARD_COUNT(cards, 65536), CARD_PRICE(memory), CARD_BYTES(cache),
 };
 
 /* What both did, in ns; cpu: of a rank, on average. */

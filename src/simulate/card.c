@@ -323,14 +323,22 @@ static nbcoll_status nbcolli_card_run(nbcolli_card_game *g, const nbcoll_card_co
     return status;
 }
 
+/* ns in which a rank copies so many bytes, as the others of its node do. */
+static uint64_t nbcolli_card_copies(const nbcoll_card_model *m, uint64_t bytes)
+{
+    uint64_t shared = bytes > m->cache / m->node ? m->memory * m->node : 0;
+    return nbcolli_price(bytes, nbcolli_later(m->copy, shared));
+}
+
 /* What is the host's: computing, and the copies. */
 static nbcoll_card_rank nbcolli_card_finish(const nbcolli_card_game *g, const nbcoll_card_config *config, uint32_t rank)
 {
     nbcoll_card_rank told = g->player[rank].told;
-    uint64_t copies = 0;
+    uint64_t bytes = 0, copies;
     const nbcoll_task *copy;
     for (uint32_t i = 0; (copy = nbcoll_program_copy(g->programs[rank], i)); i++)
-        copies += nbcolli_price(nbcolli_card_bytes(g, rank, &copy->write), g->model.copy);
+        bytes += nbcolli_card_bytes(g, rank, &copy->write);
+    copies = nbcolli_card_copies(&g->model, bytes);
     told.cpu += copies;
     told.finished =
         nbcolli_later(told.posted + (config->compute ? config->compute[rank] : 0), told.ended) + copies;
@@ -362,8 +370,8 @@ static nbcoll_status nbcolli_card_model_read(const nbcoll_card_model *given, nbc
     uint64_t ns = nbcolli_later(nbcolli_later(m->post, m->task), nbcolli_later(m->miss, m->latency));
     uint64_t ps = nbcolli_later(nbcolli_later(m->byte, m->calc), m->copy);
     uint32_t most = (uint32_t)nbcolli_later(nbcolli_later(m->ports, m->cards), m->node);
-    return nbcolli_later(ns, m->gap) > NBCOLL_SIM_MOST_NS || ps > NBCOLL_SIM_MOST_PS || most > 65536 ? NBCOLL_ERR_LIMIT
-                                                                                                    : NBCOLL_OK;
+    int is_dear = ps > NBCOLL_SIM_MOST_PS || m->memory > NBCOLL_SIM_MOST_PS / m->node;
+    return nbcolli_later(ns, m->gap) > NBCOLL_SIM_MOST_NS || is_dear || most > 65536 ? NBCOLL_ERR_LIMIT : NBCOLL_OK;
 }
 
 nbcoll_status nbcoll_card_of(const nbcoll_sim_model *machine, nbcoll_card_model *out)

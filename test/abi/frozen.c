@@ -1088,7 +1088,7 @@ OFFSET(nbcoll_attach_config, socket, 16);
 OFFSET(nbcoll_attach_config, timeout, 24);
 
 /* ---- card.h ------------------------------------------------------------------------------------------------------ */
-SIZE(nbcoll_card_model, 88);
+SIZE(nbcoll_card_model, 104);
 OFFSET(nbcoll_card_model, size, 0);
 OFFSET(nbcoll_card_model, post, 8);
 OFFSET(nbcoll_card_model, task, 16);
@@ -1102,6 +1102,8 @@ OFFSET(nbcoll_card_model, cached, 72);
 OFFSET(nbcoll_card_model, ports, 76);
 OFFSET(nbcoll_card_model, cards, 80);
 OFFSET(nbcoll_card_model, node, 84);
+OFFSET(nbcoll_card_model, memory, 88);
+OFFSET(nbcoll_card_model, cache, 96);
 SIZE(nbcoll_card_config, 64);
 OFFSET(nbcoll_card_config, size, 0);
 OFFSET(nbcoll_card_config, host, 8);

@@ -193,6 +193,8 @@ card_of()
 [ "$(card_of $plain,cards=2)" -lt "$(card_of $plain)" ] || fail "two cards are no faster"
 [ "$(card_of $plain,ports=2)" -lt "$(card_of $plain)" ] || fail "two ports are no faster"
 [ "$(card_of task=100,miss=500,cached=4)" -gt "$(card_of $plain)" ] || fail "queue pairs that are not at hand cost nothing"
+[ "$(card_of $plain,memory=1000)" -gt "$(card_of $plain)" ] || fail "copies do not share a node's memory"
+[ "$(card_of $plain,memory=1000,cache=1000000)" -eq "$(card_of $plain)" ] || fail "caches hold nothing"
 [ "$(card_of task=5000,miss=0)" -gt "$(card_of $plain)" ] || fail "a slow card is not slow"
 free_of()
 {

@@ -9,4 +9,4 @@ program=$NBCOLL_BINARY/bench/late
 out=$("$program" 64 1000) || exit 1
 echo "$out"
 [ "$(echo "$out" | grep -c '^allgather ')" -eq 6 ] && [ "$(echo "$out" | grep -c '^relays ')" -eq 5 ] &&
-    [ "$(echo "$out" | grep -c '^by nodes ')" -eq 1 ]
+    [ "$(echo "$out" | grep -c '^by nodes ')" -eq 2 ] && [ "$(echo "$out" | grep -c '^by agents ')" -eq 2 ]

@@ -94,6 +94,29 @@ static void one_eager_message_is_counted_to_the_nanosecond(void **state)
     assert_int_equal(p.rank[1].finished, came + 100 + 1); /* 8 bytes at 200 ps are copied */
 }
 
+/* 4 ranks of a node copy what 8 ranks have sent each of them, out of eager buffers: 7 KB, since one's own block is the
+ * card's. */
+static void copies_that_no_cache_holds_share_the_nodes_memory(void **state)
+{
+    enum { NODE = 4, RANKS = 8, COPIED = 7 * 1024 };
+    nbcoll_card_model alone = plain, held = plain, shared = plain, idle = plain;
+    play p;
+    (void)state;
+    alone.node = held.node = shared.node = idle.node = NODE;
+    held.memory = shared.memory = 100; /* 400 ps a byte, copy 200 */
+    held.cache = NODE * COPIED;
+    shared.cache = NODE * COPIED - NODE;
+    idle.memory = plain.copy / NODE;
+    uint64_t least = time_of(NBCOLL_OPERATION_ALLGATHER, "flat", RANKS, 1024, &alone);
+    assert_int_equal(time_of(NBCOLL_OPERATION_ALLGATHER, "flat", RANKS, 1024, &held), least);
+    assert_int_equal(time_of(NBCOLL_OPERATION_ALLGATHER, "flat", RANKS, 1024, &idle), least);
+    uint64_t more = time_of(NBCOLL_OPERATION_ALLGATHER, "flat", RANKS, 1024, &shared) - least;
+    assert_int_equal(more, COPIED * 400 / 1000 - COPIED * 200 / 1000);
+    shared.memory = NBCOLL_SIM_MOST_PS / NODE + 1;
+    assert_int_equal(play_algorithm(NBCOLL_OPERATION_ALLGATHER, "flat", RANKS, 1024, &shared, NULL, &p),
+                     NBCOLL_ERR_LIMIT);
+}
+
 /* Figure 3.8: 98% at 512 KB between two ranks. */
 static void a_rendezvous_is_overlapped_with_computing(void **state)
 {
@@ -358,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_eager_message_is_counted_to_the_nanosecond),
+        cmocka_unit_test(copies_that_no_cache_holds_share_the_nodes_memory),
         cmocka_unit_test(a_rendezvous_is_overlapped_with_computing),
         cmocka_unit_test(a_receiver_that_pauses_delays_nobody),
         cmocka_unit_test(queue_pairs_beyond_those_at_hand_cost_time),
