@@ -261,9 +261,12 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * context, any may call these. After a deadline nbcoll_comm_failure names the first rank whose block has not come (-1:
  * the call waits for room), though not where that rank is. What differs:
  *
- *   - cancelling one, also by the deadline of a blocking call, ends these relays on all ranks: all that are under way,
- *     and all later ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out
- *     of step (ERR_MISMATCH);
+ *   - one that is cancelled, also by the deadline of a blocking call, ends with ERR_CANCELLED on all ranks where it has
+ *     not ended. On a rank that starts it later it ends so, too, or well, if all blocks are there. The others go on.
+ *     One that waits for room ends in its turn;
+ *   - one that is cancelled before the relays are there ends them on all ranks: all that are under way, and all later
+ *     ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out of step
+ *     (ERR_MISMATCH);
  *   - types whose elements travel packed are ERR_UNSUPPORTED, as long as the call is short;
  *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed. One that was made before them goes
  *     on by its schedule;

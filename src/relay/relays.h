@@ -12,6 +12,8 @@
 
 #define NBCOLLI_RELAYS_BROKEN UINT64_MAX /* in the place of an operation: the origin's are; `bytes` is the status */
 
+#define NBCOLLI_RELAYS_REVOKED UINT64_MAX /* in the place of an offset: the origin has revoked the operation */
+
 /* What each fragment begins with. */
 typedef struct nbcolli_relays_fragment {
     uint64_t operation;
@@ -72,6 +74,8 @@ typedef struct nbcolli_relays_operation {
     uint32_t missing;         /* blocks */
     uint32_t awaited;         /* ranks of which not all has come that comes */
     uint32_t *come;           /* [ranks] fragments; of the own block: sent */
+    int is_revoked;           /* it ends as cancelled, and touches none of its memory any more */
+    int tells;                /* others are still to be told of that, by the own stream */
     int first;                /* of an allgather: the blocks of all ranks before it have come, but for the own one */
     nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
@@ -108,6 +112,7 @@ struct nbcoll_relays {
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
     nbcolli_relays_line closing;         /* two collectives: of the steps COUNTS and MEETS */
     atomic_uint step;                    /* nbcolli_relays_step */
+    int cancelled_early;                 /* a call, while they were being opened */
     int begun, given_up;                 /* of these collectives; lines that have ended since they were withdrawn */
     uint64_t *totals;                    /* [ranks] fragments that each has sent */
 
@@ -215,6 +220,10 @@ void nbcolli_relays_break_line(nbcoll_relays *r, const nbcolli_relays_line *line
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                  const nbcolli_relays_kind *kind, nbcoll_relays **out);
 void nbcolli_relays_discard(nbcoll_relays *r);
+
+/* An operation that is under way ends as cancelled. The others learn of it by this rank's stream: from whoever begins
+ * that (`tells`), and from each whose own block has not all been sent, in the place of what is left of it. */
+void nbcolli_relays_revoke(const nbcoll_relays *r, nbcolli_relays_operation *o, int tells);
 
 /* A fragment of an operation that this rank has started is copied out. What does not fit breaks the relays. */
 void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f);

@@ -25,6 +25,25 @@ static void nbcolli_relays_take_started(nbcoll_relays *r)
     }
 }
 
+/* relaxed: who cancels it lets us go */
+static int nbcolli_relays_is_revoked(const nbcolli_request *q)
+{
+    return atomic_load_explicit(&q->is_revoked, memory_order_relaxed);
+}
+
+/* Those that are under way end. One that waits has its turn first, since others have its number; before the relays are
+ * there, none has. */
+static void nbcolli_relays_revoke_calls(nbcoll_relays *r)
+{
+    for (uint32_t i = 0; i < r->config.at_once; i++) {
+        nbcolli_relays_operation *o = &r->operation[i];
+        if (o->request && o->missing && nbcolli_relays_is_revoked(o->request))
+            nbcolli_relays_revoke(r, o, 1);
+    }
+    for (const nbcolli_request *q = r->waiting; q && r->status == NBCOLL_PENDING; q = q->next)
+        r->cancelled_early |= nbcolli_relays_is_revoked(q);
+}
+
 /* The next one that waits: for room, or for the opening, unless it is cancelled before that. 0: there is none, or it
  * goes on waiting. */
 static int nbcolli_relays_begin_call(nbcoll_relays *r)
@@ -36,9 +55,9 @@ static int nbcolli_relays_begin_call(nbcoll_relays *r)
     nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->block, .root = q->root};
     nbcolli_request *next = q->next;
     nbcoll_status s = NBCOLL_ERR_CANCELLED;
-    /* relaxed: who sets it lets us go */
-    if (r->status != NBCOLL_PENDING || !atomic_load_explicit(&r->carrier.is_cancelled, memory_order_relaxed))
-        s = nbcolli_relays_begin_operation(r, o, q->root < 0 ? q->send : NULL, &number);
+    o.is_revoked = o.tells = nbcolli_relays_is_revoked(q); /* then it begins and ends at once */
+    if (r->status != NBCOLL_PENDING || !r->cancelled_early)
+        s = nbcolli_relays_begin_operation(r, o, q->root < 0 && !o.is_revoked ? q->send : NULL, &number);
     if (s == NBCOLL_ERR_BUSY)
         return 0;
     r->waiting = next;
@@ -73,7 +92,7 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
             nbcolli_relays_await_block(r, o);
             continue;
         }
-        nbcoll_status s = o->missing ? r->status : NBCOLL_OK;
+        nbcoll_status s = o->missing ? r->status : o->is_revoked ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
         nbcolli_request *q = o->request;
         o->missing = o->awaited = 0;
         o->request = NULL;
@@ -89,10 +108,12 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
 static int nbcolli_relays_turn(nbcoll_relays *r)
 {
     nbcolli_relays_take_started(r);
-    nbcolli_relays_move(r);
     /* relaxed, both: who sets one lets us go */
+    if (atomic_exchange_explicit(&r->carrier.is_cancelled, 0, memory_order_relaxed))
+        nbcolli_relays_revoke_calls(r);
+    nbcolli_relays_move(r);
     nbcoll_status ended = (nbcoll_status)atomic_load_explicit(&r->ended, memory_order_relaxed);
-    if (ended == NBCOLL_OK && atomic_load_explicit(&r->carrier.is_cancelled, memory_order_relaxed))
+    if (ended == NBCOLL_OK && r->cancelled_early)
         ended = NBCOLL_ERR_CANCELLED;
     if (r->status == NBCOLL_OK)
         r->status = ended;

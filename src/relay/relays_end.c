@@ -16,6 +16,15 @@ static int nbcolli_relays_all_have(nbcoll_relays *r, int which)
            !r->is_cancelled;
 }
 
+/* This rank sends nothing more. */
+static int nbcolli_relays_has_sent_all(const nbcoll_relays *r)
+{
+    int tells = 0;
+    for (uint32_t i = 0; i < r->config.at_once; i++)
+        tells |= r->operation[i].tells;
+    return !tells && r->sending > r->last;
+}
+
 /* Has all that was ever sent come here, and gone on, and have the credits for it? */
 static int nbcolli_relays_are_empty(nbcoll_relays *r)
 {
@@ -31,7 +40,7 @@ static void nbcolli_relays_close_step(nbcoll_relays *r)
 {
     unsigned step = atomic_load_explicit(&r->step, memory_order_relaxed), next = step; /* who moves it is one */
     nbcolli_relays_move(r);
-    if (step == NBCOLLI_RELAYS_COUNTS && nbcolli_relays_all_have(r, 0)) {
+    if (step == NBCOLLI_RELAYS_COUNTS && nbcolli_relays_has_sent_all(r) && nbcolli_relays_all_have(r, 0)) {
         for (int i = 0; i < r->ranks; i++)
             r->stream[i].total = r->totals[i];
         next = NBCOLLI_RELAYS_EMPTIES;

@@ -160,9 +160,21 @@ int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operatio
     return o->come[rank] == nbcolli_relays_need(r, o, rank);
 }
 
+void nbcolli_relays_revoke(const nbcoll_relays *r, nbcolli_relays_operation *o, int tells)
+{
+    o->is_revoked = 1;
+    o->tells = tells || !nbcolli_relays_has_all(r, o, r->rank);
+    o->missing = o->awaited = 0;
+}
+
 void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f)
 {
     nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, f->operation);
+    int is_over = o->number > f->operation || o->is_revoked; /* one that was revoked: others may not know that yet */
+    if (f->offset == NBCOLLI_RELAYS_REVOKED && !is_over && o->missing)
+        nbcolli_relays_revoke(r, o, 0);
+    if (f->offset == NBCOLLI_RELAYS_REVOKED || is_over)
+        return;
     if (o->number != f->operation || o->bytes != f->bytes || nbcolli_relays_has_all(r, o, origin)) {
         r->status = NBCOLL_ERR_MISMATCH;
         return;
@@ -190,7 +202,7 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
         return r->status;
     if (o.bytes > (size_t)r->config.fragments * r->config.fragment)
         return NBCOLL_ERR_COUNT;
-    if (at->awaited)
+    if (at->awaited || at->tells)
         return NBCOLL_ERR_BUSY;
     size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
     if (own && o.bytes)
@@ -200,6 +212,8 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
     o.need = o.bytes ? (uint32_t)((o.bytes + r->config.fragment - 1) / r->config.fragment) : 1;
     o.missing = o.root < 0 ? (uint32_t)r->ranks : 1;
     o.awaited = r->kind->marks ? (uint32_t)r->ranks : o.missing;
+    if (o.is_revoked)
+        o.missing = o.awaited = 0;
     o.come = at->come;
     memset(o.come, 0, (size_t)r->ranks * sizeof *o.come);
     *at = o;

@@ -117,8 +117,20 @@ static void nbcolli_relays_send(nbcoll_relays *r, nbcolli_relays_place *at, nbco
     r->stream[r->rank].next++;
 }
 
+/* Has that been said? */
+static int nbcolli_relays_tell(nbcoll_relays *r, nbcolli_relays_operation *o)
+{
+    nbcolli_relays_place *at = o->tells ? nbcolli_relays_room(r) : NULL;
+    if (at)
+        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){o->number, o->bytes, NBCOLLI_RELAYS_REVOKED, 0}, NULL);
+    o->tells = o->tells && !at;
+    return !o->tells;
+}
+
 static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation *o)
 {
+    if (o->is_revoked)
+        return nbcolli_relays_tell(r, o);
     while (!nbcolli_relays_has_all(r, o, r->rank)) {
         nbcolli_relays_place *at = nbcolli_relays_room(r);
         nbcolli_relays_fragment f = nbcolli_relays_next(r, o, r->rank);
@@ -140,6 +152,9 @@ void nbcolli_relays_move(nbcoll_relays *r)
         if (o->number == r->sending && nbcolli_relays_contributes(o, r->rank) && !nbcolli_relays_send_block(r, o))
             break;
     }
+    for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK; i++)
+        if (r->operation[i].tells && r->operation[i].number < r->sending) /* its block has gone before */
+            nbcolli_relays_tell(r, &r->operation[i]);
     for (int i = 0; i < r->ranks && r->status != NBCOLL_PENDING && r->step < NBCOLLI_RELAYS_MEETS; i++) {
         if (i != r->rank)
             nbcolli_relays_drain(r, i);

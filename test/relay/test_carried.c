@@ -284,32 +284,188 @@ static void settle(party *p, int o, nbcoll_status wanted)
         assert_int_equal(s[r], wanted);
 }
 
-/* On all ranks, also what is started later; long calls go on, and after the closing all do. */
-static void a_cancelled_call_ends_all_of_them(void **state)
+/* On all ranks, also on one that starts it later. The others go on. */
+static void a_cancelled_call_ends_alone(void **state)
 {
     static party p;
     nbcoll_request q[RANKS];
-    static unsigned char mine[LONG], all[RANKS][RANKS * LONG];
     (void)state;
-    open_all(&p, RANKS, carrying(NBCOLL_WIRING_RING), NULL);
-    open_wide(&p);
-    for (int r = 0; r + 1 < RANKS; r++)
-        gather(&p, r, 0);
-    EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
-    EXPECT(OK, nbcoll_cancel(p.request[1][0]));
-    gather(&p, RANKS - 1, 0);
-    for (int r = 0; r < RANKS; r++) {
-        gather(&p, r, 1);
-        EXPECT(OK, nbcoll_iallgather(mine, all[r], LONG, NBCOLL_BYTE, p.w.comm[r], &q[r]));
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++) {
+        open_all(&p, RANKS, carrying((nbcoll_wiring_kind)kind), NULL);
+        open_wide(&p);
+        for (int r = 0; r + 1 < RANKS; r++) {
+            gather(&p, r, 0);
+            gather(&p, r, 1);
+            q[r] = p.request[r][0];
+        }
+        EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
+        EXPECT(OK, nbcoll_cancel(p.request[1][0]));
+        for (int looks = 0; looks < LOOKS; looks++)
+            world_step(&p.w);
+        for (int r = 0; r + 1 < RANKS; r++)
+            EXPECT(ERR_CANCELLED, nbcoll_test(&q[r]));
+        gather(&p, RANKS - 1, 0);
+        gather(&p, RANKS - 1, 1);
+        finish(&p, 1);
+        for (int r = 0; r < RANKS; r++)
+            gathered(&p, r, 1);
+        for (int looks = 0; nbcoll_test(&p.request[RANKS - 1][0]) == NBCOLL_PENDING; looks++) {
+            world_watchdog(&p.w, looks < LOOKS);
+            world_step(&p.w);
+        }
+        close_all(&p);
     }
-    settle(&p, 0, NBCOLL_ERR_CANCELLED);
-    settle(&p, 1, NBCOLL_ERR_CANCELLED);
-    world_finish(&p.w, RANKS, q);
-    close_relays(&p);
+}
+
+static int broadcasts(int o)
+{
+    return o % 3 == 1;
+}
+
+static void start_one(party *p, int rank, int o)
+{
+    if (!broadcasts(o)) {
+        gather(p, rank, o);
+        return;
+    }
+    if (rank == o % RANKS)
+        memcpy(p->recv[rank][o], p->send[rank][o], BYTES);
+    EXPECT(OK, nbcoll_ibcast(p->recv[rank][o], BYTES, NBCOLL_BYTE, o % RANKS, p->w.comm[rank], &p->request[rank][o]));
+}
+
+/* 1: it has ended. Then its memory is the test's. */
+static int look_at_one(party *p, int rank, int o, unsigned ended[])
+{
+    enum { MARK = 0xee };
+    if (!p->request[rank][o].at)
+        return 1;
+    nbcoll_status s = nbcoll_test(&p->request[rank][o]);
+    if (s == NBCOLL_PENDING)
+        return 0;
+    assert_true(s == NBCOLL_OK || (s == NBCOLL_ERR_CANCELLED && o + 1 < MANY));
+    if (s == NBCOLL_OK && broadcasts(o))
+        assert_memory_equal(p->recv[rank][o], p->send[o % RANKS][o], BYTES);
+    else if (s == NBCOLL_OK)
+        gathered(p, rank, o);
+    ended[s == NBCOLL_OK]++;
+    memset(p->recv[rank][o], MARK, sizeof p->recv[rank][o]);
+    return 1;
+}
+
+/* Far more than may be under way, which ranks start and cancel in a seeded order. One of them is late, so that others
+ * find no room for their blocks. Each ends, well only with all data, and writes nothing later; the last one, which
+ * nobody cancels, ends well. */
+static void cancel_at_random(unsigned turn, unsigned ended[])
+{
+    static party p;
+    int started[RANKS] = {0};
+    open_all(&p, RANKS, carrying((nbcoll_wiring_kind)(turn % NBCOLL_WIRING_COUNT)), NULL);
+    open_wide(&p);
+    p.w.random = turn + 1;
+    for (int left = 1, looks = 0; left; looks++) {
+        int r = (int)(world_random(&p.w.random) % RANKS), some = (int)(world_random(&p.w.random) % (MANY - 1));
+        world_watchdog(&p.w, looks < 10 * LOOKS);
+        uint64_t pace = r == (int)turn % RANKS ? 64 : 4;
+        if (started[r] < MANY && world_random(&p.w.random) % pace == 0)
+            start_one(&p, r, started[r]++);
+        else if (p.request[r][some].at && world_random(&p.w.random) % 16 == 0)
+            EXPECT(OK, nbcoll_cancel(p.request[r][some]));
+        world_step(&p.w);
+        for (r = left = 0; r < RANKS; r++)
+            for (int o = 0; o < MANY; o++)
+                left += o >= started[r] || !look_at_one(&p, r, o, ended);
+    }
+    close_all(&p);
     for (int r = 0; r < RANKS; r++)
-        gather(&p, r, 2);
-    finish(&p, 2);
-    world_close(&p.w);
+        for (size_t i = 0; i < sizeof p.recv[r]; i++)
+            assert_int_equal(((unsigned char *)p.recv[r])[i], 0xee);
+}
+
+static void calls_cancelled_in_any_order_leave_the_others(void **state)
+{
+    unsigned ended[2] = {0}; /* as cancelled; well */
+    (void)state;
+    for (unsigned turn = 0; turn < 40; turn++)
+        cancel_at_random(turn, ended);
+    assert_true(ended[0] > 100 && ended[1] > 400);
+}
+
+static void step(party *p)
+{
+    for (int looks = 0; looks < LOOKS / 10; looks++)
+        world_step(&p->w);
+}
+
+static void broadcast(party *p, int rank, int root, int o)
+{
+    if (rank == root)
+        memcpy(p->recv[rank][o], p->send[rank][o], BYTES);
+    EXPECT(OK, nbcoll_ibcast(p->recv[rank][o], BYTES, NBCOLL_BYTE, root, p->w.comm[rank], &p->request[rank][o]));
+}
+
+/* Rank 1 has filled its stream, of which rank 2, late, has taken nothing, when rank 0 cancels a call: for that one rank
+ * 1 has sent nothing, rank 0 all of its block, and of a later call. Rank 2 is told as it starts that call, and not only
+ * when it starts the later one; whether the others then go on or close. */
+static void cancel_without_room(int closes)
+{
+    enum { FILL = 6, REVOKED = FILL, BEHIND, LATER };
+    static party p;
+    open_all(&p, 3, carrying(NBCOLL_WIRING_DIRECT), NULL);
+    step(&p);
+    for (int o = 0; o < FILL; o++) {
+        for (int r = 0; r < 2; r++)
+            broadcast(&p, r, 1, o);
+        step(&p);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_test(&p.request[r][o]));
+    }
+    for (int r = 0; r < 2; r++) {
+        gather(&p, r, REVOKED);
+        broadcast(&p, r, 0, BEHIND);
+    }
+    step(&p);
+    EXPECT(OK, nbcoll_cancel(p.request[0][REVOKED]));
+    step(&p);
+    for (int r = 0; r < 2; r++) {
+        EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[r][REVOKED]));
+        EXPECT(OK, nbcoll_test(&p.request[r][BEHIND]));
+        if (closes)
+            EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[r], 0));
+        else
+            gather(&p, r, LATER);
+    }
+    if (closes > 1) { /* also the late one, which has started nothing */
+        close_all(&p);
+        return;
+    }
+    for (int o = 0; o < FILL; o++)
+        broadcast(&p, 2, 1, o);
+    gather(&p, 2, REVOKED);
+    for (int looks = 0; looks < 10; looks++) {
+        step(&p);
+        for (int r = 0; r < 2 && closes; r++)
+            EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[r], 0));
+    }
+    for (int o = 0; o < FILL; o++)
+        EXPECT(OK, nbcoll_test(&p.request[2][o]));
+    EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[2][REVOKED]));
+    broadcast(&p, 2, 0, BEHIND);
+    if (!closes)
+        gather(&p, 2, LATER);
+    step(&p);
+    EXPECT(OK, nbcoll_test(&p.request[2][BEHIND]));
+    for (int r = 0; r < 3 && !closes; r++) {
+        EXPECT(OK, nbcoll_test(&p.request[r][LATER]));
+        gathered(&p, r, LATER);
+    }
+    close_all(&p);
+}
+
+static void who_had_no_room_for_its_block_says_that_the_call_is_revoked(void **state)
+{
+    (void)state;
+    for (int closes = 0; closes < 3; closes++)
+        cancel_without_room(closes);
 }
 
 static void a_call_is_cancelled_before_the_relays_are_there(void **state)
@@ -504,7 +660,9 @@ int main(void)
         cmocka_unit_test(short_and_long_calls_of_all_forms_go_in_one_order),
         cmocka_unit_test(calls_are_taken_as_they_end),
         cmocka_unit_test(calls_have_callbacks_and_in_place),
-        cmocka_unit_test(a_cancelled_call_ends_all_of_them),
+        cmocka_unit_test(a_cancelled_call_ends_alone),
+        cmocka_unit_test(calls_cancelled_in_any_order_leave_the_others),
+        cmocka_unit_test(who_had_no_room_for_its_block_says_that_the_call_is_revoked),
         cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),
         cmocka_unit_test(a_blocking_call_ends_at_its_deadline),
         cmocka_unit_test(a_wait_names_whose_block_has_not_come),

@@ -184,7 +184,7 @@ typedef struct nbcolli_carrier {
     void (*go)(struct nbcolli_carrier *carrier);
     nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
     atomic_uint under_way;            /* started, and not ended */
-    atomic_uint is_cancelled;
+    atomic_uint is_cancelled;         /* some of them are */
     nbcolli_carry_note note[NBCOLLI_CARRY_NOTES]; /* the caller's side */
 } nbcolli_carrier;
 

@@ -75,6 +75,7 @@ struct nbcolli_request {
     /* Of one without a schedule, which its communicator's carrier carries out: the call that opens it. */
     size_t block; /* bytes that each rank contributes, or the root */
     int root;     /* of an allgather -1 */
+    atomic_int is_revoked; /* it is to end as cancelled. Who cancels; read by the carrier, for itself */
     atomic_int awaited; /* a rank whose block has not come; -1: not known. The carrier; read for itself */
 };
 

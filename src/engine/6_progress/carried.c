@@ -69,6 +69,7 @@ nbcoll_status nbcolli_carried_start(nbcolli_request *r)
     if (!carrier || r->block > carrier->most)
         return NBCOLL_ERR_REQUEST;
     r->status = NBCOLL_PENDING;
+    atomic_store_explicit(&r->is_revoked, 0, memory_order_relaxed); /* shown with the request */
     atomic_store_explicit(&r->awaited, -1, memory_order_relaxed); /* shown with the request */
     atomic_fetch_add_explicit(&carrier->under_way, 1, memory_order_relaxed); /* shown by the next */
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed);
@@ -118,7 +119,9 @@ void nbcolli_carried_end(nbcolli_carrier *carrier, nbcolli_request *r, nbcoll_st
 nbcolli_carrier *nbcolli_carried_cancel(nbcolli_request *r)
 {
     nbcolli_carrier *carrier = nbcolli_is_carried(r) ? r->comm->carrier : NULL;
-    if (carrier)
-        atomic_store_explicit(&carrier->is_cancelled, 1, memory_order_relaxed); /* whoever sets it lets it go */
+    if (carrier) { /* relaxed, both: whoever sets them lets it go */
+        atomic_store_explicit(&r->is_revoked, 1, memory_order_relaxed);
+        atomic_store_explicit(&carrier->is_cancelled, 1, memory_order_relaxed);
+    }
     return carrier;
 }
