@@ -802,6 +802,7 @@
 #define nbcolli_relays_out_of_step NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_out_of_step)
 #define nbcolli_relays_pause NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_pause)
 #define nbcolli_relays_place_has_ended NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_place_has_ended)
+#define nbcolli_relays_revoke NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_revoke)
 #define nbcolli_relays_settle NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_settle)
 #define nbcolli_relays_store_has_news NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_store_has_news)
 #define nbcolli_relays_store_move NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_relays_store_move)
