@@ -176,13 +176,20 @@ static inline nbcolli_relays_line *nbcolli_relays_any_line(nbcoll_relays *r, int
     return i < 2 * r->ranks ? nbcolli_relays_line_at(r, i) : &r->closing;
 }
 
+/* How an operation of a place ended. They are alike on all ranks: where one is refused as out of step, a rank has
+ * closed relays that were broken. */
+static inline nbcoll_status nbcolli_relays_place_status(nbcoll_status s)
+{
+    return s == NBCOLL_ERR_MISMATCH ? NBCOLL_ERR_CANCELLED : s;
+}
+
 /* The next operation of this place. */
 static inline void nbcolli_relays_place_start(nbcoll_relays *r, nbcolli_relays_place *at)
 {
     /* relaxed: its callback, if it has one, is called after the start */
     atomic_store_explicit(&at->has_come, 0, memory_order_relaxed); /* shown by the start */
     atomic_store_explicit(&at->is_out, 1, memory_order_relaxed);
-    nbcoll_status s = nbcoll_start(&at->request);
+    nbcoll_status s = nbcolli_relays_place_status(nbcoll_start(&at->request));
     if (s == NBCOLL_OK)
         return;
     atomic_store_explicit(&at->is_out, 0, memory_order_relaxed);

@@ -163,7 +163,7 @@ static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, 
     (void)request;
     atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* shown by the next two */
     if (s != NBCOLL_OK && nbcolli_relays_heeds_end(r, at))
-        atomic_store_explicit(&r->ended, s, memory_order_relaxed);
+        atomic_store_explicit(&r->ended, nbcolli_relays_place_status(s), memory_order_relaxed);
     atomic_store_explicit(&at->is_out, 0, memory_order_release); /* shows what has come */
     nbcolli_relays_told(r);
 }

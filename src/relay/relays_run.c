@@ -27,7 +27,7 @@ int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
         return 0;
     if (r->has_passed && nbcolli_relays_is_under_way(&at->request))
         return 0;
-    nbcoll_status s = nbcoll_test(&at->request);
+    nbcoll_status s = nbcolli_relays_place_status(nbcoll_test(&at->request));
     r->has_passed = 1;
     if (s == NBCOLL_PENDING)
         return 0;
@@ -192,10 +192,12 @@ static int nbcolli_relays_are_revoked(nbcoll_relays *r)
 }
 
 /* Tells all ranks, also those that wait for what this one would have contributed, or for it to close: what stands ready
- * is cancelled, and what does not, of the own stream, comes to them as a last word. */
+ * is cancelled, and what does not, of the own stream, comes to them as a last word. Without memory for that it is
+ * broken, which takes none. */
 int nbcolli_relays_break(nbcoll_relays *r)
 {
     nbcolli_relays_line *line = &r->stream[r->rank].fragments;
+    int is_told = r->is_revoked;
     if (!r->is_revoked)
         nbcolli_relays_break_line(r, &r->closing);
     for (uint32_t i = 0; i < line->places && !r->is_revoked; i++) {
@@ -204,9 +206,13 @@ int nbcolli_relays_break(nbcoll_relays *r)
             continue;
         *at->at = (nbcolli_relays_fragment){.operation = NBCOLLI_RELAYS_BROKEN, .bytes = r->status};
         atomic_store_explicit(&at->is_out, 1, memory_order_relaxed); /* its callback is called after the start */
-        if (nbcoll_start(&at->request) != NBCOLL_OK)
+        if (nbcoll_start(&at->request) == NBCOLL_OK)
+            is_told = 1;
+        else
             atomic_store_explicit(&at->is_out, 0, memory_order_relaxed); /* no callback is */
     }
+    if (!is_told)
+        nbcolli_relays_break_line(r, line);
     return nbcolli_relays_are_revoked(r);
 }
 

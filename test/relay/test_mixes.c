@@ -18,6 +18,8 @@ enum { OPERATIONS = 12, LATEST = 150, IN_TIME = 200000, SAMPLE = 150 };
 
 typedef enum trouble { NONE, NO_MEMORY, AGENT_CANCELLED, AGENT_CLOSED, DECLARED_LOST, GIVEN_UP, TROUBLES } trouble;
 
+typedef enum mover { AGENTS, NODES, RANKS, MOVERS } mover;
+
 typedef struct scene {
     party p;
     nbcoll_relays_config config;
@@ -128,7 +130,15 @@ static int is_told(nbcoll_status s, trouble what)
     return s == NBCOLL_OK || s == NBCOLL_ERR_PEER_LOST || s == NBCOLL_ERR_CANCELLED || s == NBCOLL_ERR_MEMORY;
 }
 
-static int live(uint64_t seed, trouble what)
+static void say(const scene *s, uint64_t seed, mover by)
+{
+    print_message("seed %lu, moved by %d, trouble %d at %d\n", (unsigned long)seed, by, s->trouble, s->at);
+    for (int r = 0; r < s->p.w.ranks; r++)
+        print_message("rank %d: %s, %d begun, %d ended%s\n", r, nbcoll_status_name(s->status[r]), s->begun[r],
+                      s->ended[r], s->p.relays[r] ? "" : ", closed");
+}
+
+static int live(uint64_t seed, mover by, trouble what)
 {
     static scene s;
     nbcoll_host host = tally_host(&counted);
@@ -142,16 +152,15 @@ static int live(uint64_t seed, trouble what)
     s.p.w.random = random;
     s.config = party_config((nbcoll_wiring_kind)draw(&s, NBCOLL_WIRING_COUNT));
     s.config.host = &host;
+    s.config.by_agents = by == AGENTS;
+    s.config.by_nodes = by == NODES;
     s.trouble = what;
     s.at = (int)draw(&s, what == GIVEN_UP ? 30 : LATEST);
     for (int r = 0; r < s.p.w.ranks; r++)
         s.status[r] = NBCOLL_PENDING;
     for (int steps = 0; !are_closed(&s); steps++) {
         if (steps == IN_TIME)
-            for (int r = 0; r < s.p.w.ranks; r++)
-                print_message("seed %lu, trouble %d at %d: rank %d: %s, %d begun, %d ended%s\n", (unsigned long)seed,
-                              what, s.at, r, nbcoll_status_name(s.status[r]), s.begun[r], s.ended[r],
-                              s.p.relays[r] ? "" : ", closed");
+            say(&s, seed, by);
         world_watchdog(&s.p.w, steps < IN_TIME);
         if (steps == s.at)
             be_in_trouble(&s);
@@ -159,9 +168,10 @@ static int live(uint64_t seed, trouble what)
     }
     lacking = 0;
     for (int r = 0; r < s.p.w.ranks; r++) {
-        if (!is_told(s.status[r], what) || (what == NONE && s.status[r] != NBCOLL_OK))
-            fail_msg("seed %lu, trouble %d: rank %d: %s", (unsigned long)seed, what, r,
-                     nbcoll_status_name(s.status[r]));
+        if (!is_told(s.status[r], what) || (what == NONE && s.status[r] != NBCOLL_OK)) {
+            say(&s, seed, by);
+            fail_msg("rank %d was told something else", r);
+        }
         told += s.status[r] != NBCOLL_OK;
     }
     party_close(&s.p);
@@ -175,7 +185,7 @@ static void what_does_not_end_well_is_told(void **state)
     uint64_t seed = seed_of_test();
     (void)state;
     for (int i = 0; i < (is_full() ? 40 : 1) * SAMPLE; i++)
-        told[i % TROUBLES] += live(random_of(&seed), (trouble)(i % TROUBLES));
+        told[i % TROUBLES] += live(random_of(&seed), (mover)(i / TROUBLES % MOVERS), (trouble)(i % TROUBLES));
     for (int i = 1; i < TROUBLES; i++)
         print_message("%d told of %d\n", told[i], i);
 }
