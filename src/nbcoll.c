@@ -187,6 +187,8 @@
 #include "offload/emit.c"
 #include "offload/letter.c"
 #include "offload/level.c"
+#include "offload/node_attached.c"
+#include "offload/node_letter.c"
 #include "offload/node_relays.c"
 #include "offload/node_relays_run.c"
 #include "offload/node_store.c"

@@ -290,7 +290,8 @@ typedef struct nbcoll_agent_config {
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
 /* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
- * not been reported; it is in a driver; or relays that it is to move are still being opened). */
+ * not been reported; it is in a driver; or relays that it is to move are still being opened, or, where the agent is
+ * another process, have not been closed). */
 NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
 
 /* Starts a program on these buffers, as nbcoll_schedule_start does a schedule. All ranks start the same operations in
@@ -331,10 +332,11 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
 
 /* ---- agents that are processes ---------------------------------------------------------------------------------- */
 
-/* One process executes the programs of all ranks of a node, which then go on when their rank is stopped. `nbcoll run
- * --agent` starts it (launch.h), or the host; the library starts no process. It has one end of a pair of sockets
- * (socketpair: AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and,
- * where no other one has a copy of its socket, that it closes that or becomes another program.
+/* One process executes the programs of all ranks of a node, which then go on when their rank is stopped, and moves
+ * relays (relay.h), by which a node whose ranks are all stopped still passes on what others send. `nbcoll run --agent`
+ * starts it (launch.h), or the host; the library starts no process. It has one end of a pair of sockets (socketpair:
+ * AF_UNIX, SOCK_SEQPACKET) for each rank, and that rank the other one. That a process ends is seen, and, where no other
+ * one has a copy of its socket, that it closes that or becomes another program.
  *
  *     the agent's process:   nbcoll_agent_serve(&config)
  *     a rank:                nbcoll_agent_attach(endpoint, &config, &agent), then all as with an agent of its own
@@ -355,13 +357,14 @@ typedef struct nbcoll_serve_config {
                                            rank go: loopback's, or, with OUTSIDE, verbs' */
     const int *sockets;                 /* [count]: to the ranks of those */
     int count;
-    uint32_t programs; /* of a rank, that have been started and not been reported; 0: 32 */
-    size_t tables;     /* bytes for those of one program; 0: 65536 */
+    uint32_t programs; /* of a rank, that have been started and not been reported; also sets of relays; 0: 32 */
+    size_t tables;     /* bytes for those of one program, or of relays; 0: 65536 */
     size_t copied;     /* bytes of the longest buffer that is copied; 0: 16384 */
     uint32_t flags;
 } nbcoll_serve_config;
 
-/* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. The endpoints and
+/* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays stand,
+ * and nothing moves, it looks again after 20 us to 1 ms, since ranks that hand over do not wake it. The endpoints and
  * sockets are its own from the call on, also after an error: each is closed when its rank has gone, so that others
  * which need it learn of it. A rank that dies ends its own programs half way, and those that need it with
  * ERR_PEER_LOST. OK, or, before anything is executed: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (no queue pairs, or the

@@ -292,26 +292,44 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     come, but the F-th one behind it cannot be started (ERR_BUSY);
  *   - what is opened is one communicator. The host goes on to move the agents until relays have been opened, and until
  *     they are closed; who moves its agent itself waits by nbcoll_relays_test, and closes with timeout 0;
- *   - what a leader lacks is told to all ranks before any agent opens anything: ERR_UNSUPPORTED (its agent is null, is
- *     not of this rank of the communicator's last endpoint, or another process; the transport has no shared receives;
- *     ranks of its node share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; or the
- *     device has no queue pairs for so many messages, or not so many: the transport's log says its limit); then what an
- *     agent comes to as it opens its queue pairs, also ERR_TRANSPORT, and ERR_DUPLICATE (relays are still open that
- *     the same rank led 2^20 openings ago);
+ *   - what a leader lacks is told to all ranks before any agent opens anything: ERR_UNSUPPORTED (its agent is null, or
+ *     not of this rank of the communicator's last endpoint; the transport has no shared receives; ranks of its node, or
+ *     the agent's process, share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; tables
+ *     that the agent's process has no room for; or the device has no queue pairs for so many messages, or not so many:
+ *     the transport's log says its limit); then what an agent comes to as it opens its queue pairs, also ERR_TRANSPORT,
+ *     and ERR_DUPLICATE (relays are still open that the same rank led 2^20 openings ago). An agent's process is asked
+ *     only then: also ERR_UNSUPPORTED, ERR_LIMIT (the device; or it has as many relays of this rank as it takes),
+ *     ERR_PEER_LOST (it has ended);
  *   - `carries` is ERR_UNSUPPORTED;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
  *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
  *     not touched, nor are these by what its programs come to, but for nbcoll_agent_cancel. The agent's memory may go
  *     before relays are closed, the endpoint may not.
  *
- * Memory of a node's store, of the leader's transport where the node has several ranks (nbcoll_mem_alloc says what that
- * means), each term rounded up to 64 bytes:
+ * An agent that is a process (nbcoll_agent_attach) moves them also while all ranks of its node are stopped: what others
+ * send comes to the node and goes on from there, and what its ranks have contributed goes out. What differs:
+ *
+ *   - the store lies in memory that the leader's transport shares with that process (shm does), also where a node has
+ *     one rank;
+ *   - tables of their connections have as much room there as those of a program, and of a leader there are no more
+ *     relays at a time than programs (nbcoll_serve_config; else ERR_LIMIT). They are handed over by a program's place:
+ *     while the ends of as many programs have not been reported, the opening waits;
+ *   - the process believes nothing that ranks have written. What cannot be ends these relays, and nothing else: with
+ *     ERR_ARGUMENT on the node, elsewhere with ERR_PEER_LOST;
+ *   - calls on the leader's relays start and test on its agent: meanwhile no other thread does. nbcoll_agent_close is
+ *     ERR_BUSY until they are closed. That the process has ended the leader finds as it calls; the others hear of it
+ *     from there;
+ *   - the process wakes no rank, so that who waits looks again and again, and yields its core.
+ *
+ * Memory of a node's store, of the leader's transport where the node has several ranks or its agent is a process
+ * (nbcoll_mem_alloc says what that means), each term rounded up to 64 bytes:
  *
  *     192 + 64 n + 4 * 2 F f P + 2 F f P * (64 + (40 + fragment))
  *
- * Beside it each rank has 8 F f P bytes, and 4 P F for its operations, and a leader 4 bytes for each buffer, and for
- * each buffer of a relay and destination of it. When broken relays are closed a store stays reserved, with the
- * transport's memory, unless all other ranks of the node have closed theirs before. */
+ * Beside it each rank has 8 F f P bytes, and 4 P F for its operations, and a leader, or its agent's process for it, 8
+ * bytes for each buffer, and 4 for each buffer of a relay and destination of it; taken in pieces of 16 KiB, or 32 and
+ * more where that is too little. When broken relays are closed a store stays reserved, with the transport's memory,
+ * unless all other ranks of the node have closed theirs before. */
 typedef struct nbcoll_relays nbcoll_relays;
 
 /* The same on all ranks, but for host and agent. Of ranks that differ the opening ends with ERR_MISMATCH, and their

@@ -417,13 +417,13 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
         return NBCOLL_OK;
     if (atomic_load_explicit(&a->open, memory_order_acquire)) /* all runs are seen as reported */
         return NBCOLL_ERR_BUSY;
+    if (atomic_load_explicit(&a->promised, memory_order_acquire)) /* else it has all, or will get none */
+        return NBCOLL_ERR_BUSY;
     if (a->attached) {
         nbcolli_attached_close(a);
         return NBCOLL_OK;
     }
     if (atomic_load_explicit(&a->driver, memory_order_acquire)) /* sees what the driver did, if it is out */
-        return NBCOLL_ERR_BUSY;
-    if (atomic_load_explicit(&a->promised, memory_order_acquire)) /* else it has all, or will get none */
         return NBCOLL_ERR_BUSY;
     nbcolli_node_relays_all_end(a, NBCOLL_ERR_CANCELLED);
     nbcolli_agent_lines_close(a);

@@ -86,7 +86,7 @@ static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nb
 
 struct nbcoll_agent {
     nbcoll_host host;
-    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to failed */
+    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to failed, promised */
     nbcoll_agent_config config; /* defaults filled in */
     nbcoll_endpoint *ep;
     int rank, ranks;            /* of that */
@@ -106,7 +106,7 @@ struct nbcoll_agent {
     atomic_uintptr_t driver;             /* that it is in, or 0 */
     int driver_bell;                     /* -1: it was never in one */
     _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */
-    atomic_int promised; /* standing relays that are still to be handed over */
+    atomic_int promised; /* standing relays that are still to be handed over; to another process: that are not freed */
     atomic_uint *count;  /* of agents, it among them; null: none */
     _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
     struct nbcolli_node_relays *standing;        /* that it has */
@@ -158,5 +158,16 @@ void nbcolli_attached_cancel(nbcoll_agent *a);
 void nbcolli_attached_close(nbcoll_agent *a);
 /* Bytes of a program's tables, and the room for them. */
 uint64_t nbcolli_attached_tables(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *allowed);
+/* Does the process share all of that memory? */
+int nbcolli_attached_shares(const nbcoll_agent *a, const void *memory, size_t bytes);
+/* Bytes of tables that it has room for. */
+size_t nbcolli_attached_room(const nbcoll_agent *a);
+/* Has it gone? It looks every now and then. */
+int nbcolli_attached_is_lost(nbcoll_agent *a);
+/* Hands it standing relays, whose store it shares. *at: the slot; PENDING: none is free; ERR_PEER_LOST. */
+nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *letter, size_t bytes, const void *store,
+                                    uint32_t *at);
+/* Has it taken them over? PENDING, or the answer; ERR_PEER_LOST. Then the slot is free. */
+nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at);
 
 #endif

@@ -24,6 +24,11 @@ nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)
     return s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_LIMIT ? NBCOLL_ERR_CANCELLED : s;
 }
 
+int nbcolli_agent_is_process(const nbcoll_agent *a)
+{
+    return a->attached != NULL;
+}
+
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
 {
     uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^

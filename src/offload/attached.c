@@ -227,15 +227,30 @@ static void nbcolli_attached_wake(const nbcolli_attached *m)
         nbcolli_desk_ring(m->socket);
 }
 
+/* The slot of the next start; null: it has not been reported. */
+static nbcolli_desk_slot *nbcolli_attached_next(nbcolli_attached *m, uint32_t *at)
+{
+    *at = (uint32_t)(m->started % m->shape.programs);
+    nbcolli_desk_slot *slot = &m->desk->slot[*at];
+    /* acquire: stored by this rank, by whichever thread has taken the end of the last one there */
+    return atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_FREE ? slot : NULL;
+}
+
+static void nbcolli_attached_publish(nbcolli_attached *m, nbcolli_desk_slot *slot)
+{
+    m->started++;
+    atomic_store(&slot->state, NBCOLLI_DESK_HANDED); /* seq_cst: with all of it; then the look whether it sleeps */
+    nbcolli_attached_wake(m);
+}
+
 nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
                                      const nbcolli_binding *binding, nbcoll_program_run **out)
 {
     nbcolli_attached *m = a->attached;
-    uint32_t at = (uint32_t)(m->started % m->shape.programs);
-    nbcolli_desk_slot *slot = &m->desk->slot[at];
+    uint32_t at;
+    nbcolli_desk_slot *slot = nbcolli_attached_next(m, &at);
     nbcoll_program_run *r = &m->run[at];
-    /* acquire: stored by this rank, by whichever thread has taken the end of the last one there */
-    if (atomic_load_explicit(&slot->state, memory_order_acquire) != NBCOLLI_DESK_FREE)
+    if (!slot)
         return NBCOLL_ERR_LIMIT;
     r->agent = a;
     r->p = p;
@@ -246,13 +261,12 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
     if (status != NBCOLL_OK)
         return status;
     nbcolli_attached_place(m, slot, r);
+    slot->kind = NBCOLLI_DESK_PROGRAM;
     slot->bytes = nbcolli_letter_bytes(p);
     nbcolli_letter_write(p, binding, r->extent, nbcolli_desk_tables(m->desk, &m->shape, at));
-    m->started++;
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
-    atomic_store(&slot->state, NBCOLLI_DESK_HANDED); /* seq_cst: with all of it; then the look whether it sleeps */
-    nbcolli_attached_wake(m);
+    nbcolli_attached_publish(m, slot);
     return NBCOLL_OK;
 }
 
@@ -337,4 +351,53 @@ void nbcolli_attached_cancel(nbcoll_agent *a)
 {
     atomic_store(&a->attached->desk->is_cancelled, 1); /* seq_cst: then the look whether it sleeps */
     nbcolli_attached_wake(a->attached);
+}
+
+/* ---- standing relays ------------------------------------------------------------------------------------------- */
+
+int nbcolli_attached_shares(const nbcoll_agent *a, const void *memory, size_t bytes)
+{
+    return nbcolli_attached_where(a->attached, memory, bytes) == NBCOLLI_DESK_SEGMENT;
+}
+
+size_t nbcolli_attached_room(const nbcoll_agent *a)
+{
+    return a->attached->shape.tables;
+}
+
+int nbcolli_attached_is_lost(nbcoll_agent *a)
+{
+    nbcolli_attached *m = a->attached;
+    if (++m->looks % NBCOLLI_ATTACHED_LOOKS == 0)
+        nbcolli_attached_listen(m);
+    return m->is_lost;
+}
+
+nbcoll_status nbcolli_attached_hand(nbcoll_agent *a, const char *letter, size_t bytes, const void *store,
+                                    uint32_t *at)
+{
+    nbcolli_attached *m = a->attached;
+    nbcolli_desk_slot *slot = nbcolli_attached_next(m, at);
+    if (!slot)
+        return nbcolli_attached_is_lost(a) ? NBCOLL_ERR_PEER_LOST : NBCOLL_PENDING;
+    slot->kind = NBCOLLI_DESK_RELAYS;
+    slot->where[0] = NBCOLLI_DESK_SEGMENT;
+    slot->offset[0] = (uint64_t)((const char *)store - m->segment);
+    slot->bytes = bytes;
+    memcpy(nbcolli_desk_tables(m->desk, &m->shape, *at), letter, bytes);
+    nbcolli_attached_publish(m, slot);
+    return NBCOLL_OK;
+}
+
+nbcoll_status nbcolli_attached_taken(nbcoll_agent *a, uint32_t at)
+{
+    nbcolli_desk_slot *slot = &a->attached->desk->slot[at];
+    nbcoll_status status = NBCOLL_ERR_PEER_LOST;
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) == NBCOLLI_DESK_ENDED) /* sees how */
+        status = (nbcoll_status)slot->status;
+    else if (!nbcolli_attached_is_lost(a))
+        return NBCOLL_PENDING;
+    /* release: for the next start there; the process awaits HANDED */
+    atomic_store_explicit(&slot->state, NBCOLLI_DESK_FREE, memory_order_release);
+    return status;
 }

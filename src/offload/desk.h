@@ -4,6 +4,7 @@
  *
  * A rank writes a program's tables, and where its buffers lie, into the next slot, and stores HANDED; the process takes
  * the slots in the same order, and stores ENDED into each when its program has; the rank reports it, and stores FREE.
+ * Standing relays come by a slot, too.
  * Who is about to sleep sets its word and looks once more; who has stored something for the other side takes that
  * side's word and rings: a byte on the socket. */
 #ifndef NBCOLLI_OFFLOAD_DESK_H
@@ -12,8 +13,13 @@
 #include <stdatomic.h>
 
 #include "agent.h"
+#include "node_relays.h"
 
 typedef enum nbcolli_desk_state { NBCOLLI_DESK_FREE, NBCOLLI_DESK_HANDED, NBCOLLI_DESK_ENDED } nbcolli_desk_state;
+
+/* RELAYS: their store is where a program's send buffer would be. The slot has ended when the process has taken them
+ * over, or refused them: from then on their store says how they are. */
+typedef enum nbcolli_desk_kind { NBCOLLI_DESK_PROGRAM, NBCOLLI_DESK_RELAYS } nbcolli_desk_kind;
 
 /* Where a buffer lies. NOWHERE: the program touches none of it. */
 typedef enum nbcolli_desk_where {
@@ -28,6 +34,7 @@ typedef struct nbcolli_desk_slot {
     uint64_t bytes;                      /* of the tables */
     uint64_t offset[2];                  /* of send and receive buffer */
     uint32_t where[2];
+    uint32_t kind; /* nbcolli_desk_kind */
 } nbcolli_desk_slot;
 
 typedef struct nbcolli_desk {
@@ -46,7 +53,7 @@ typedef struct nbcolli_desk_letter {
     uint64_t segment; /* bytes of the rank's memory; 0: it has none that can be named */
 } nbcolli_desk_letter;
 
-#define NBCOLLI_DESK_MAGIC UINT32_C(0x6e626b64)
+#define NBCOLLI_DESK_MAGIC UINT32_C(0x6e626b65)
 
 static inline size_t nbcolli_desk_room(const nbcolli_desk_letter *l)
 {
@@ -96,5 +103,15 @@ void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, con
 /* Makes a program of bytes that another process has written, and may write to meanwhile. ERR_ARGUMENT: it names what is
  * not there; ERR_MEMORY. */
 nbcoll_status nbcolli_letter_read(const nbcoll_host *host, const char *from, size_t bytes, nbcoll_program **out);
+
+/* node_letter.c: relays of a node as bytes. */
+size_t nbcolli_node_letter_bytes(const nbcolli_node_relays_config *c);
+void nbcolli_node_letter_write(const nbcolli_node_relays_config *c, char *to);
+/* Connections with that peer get numbers from `first` on: only then can it be read. */
+void nbcolli_node_letter_meet(char *letter, int peer, uint32_t first);
+/* What an agent's process is to make of such bytes, which another process may write to meanwhile: all but the store's
+ * place. It lies in the arena. ERR_ARGUMENT: its numbers are none that relays of this agent can have; ERR_MEMORY. */
+nbcoll_status nbcolli_node_letter_read(const nbcoll_agent *a, nbcolli_arena *arena, const char *from, size_t bytes,
+                                       nbcolli_node_relays_config *out);
 
 #endif

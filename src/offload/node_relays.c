@@ -1,49 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays of a node: their memory, and their queue pairs. */
+#include "desk.h"
 #include "node_relays_run.h"
 
 #include "../host/host.h"
 
 /* ---- made ------------------------------------------------------------------------------------------------------ */
 
-static nbcoll_status nbcolli_node_relays_take_lines(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
+/* Messages that may wait for each destination of a relay: what comes there, or all that the node's ranks hand over. */
+static uint32_t nbcolli_node_relays_room(const nbcolli_node_relays_config *c, uint32_t relay)
 {
+    uint32_t room = relay ? 0 : c->store.shape.readers * c->store.shape.own;
+    for (uint32_t i = 0; i < c->relay[relay].sources; i++)
+        room += c->relay[relay].source[i].credits;
+    return room;
+}
+
+/* What grows with the store is one piece. */
+static nbcoll_status nbcolli_node_relays_reserve(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
+{
+    size_t buffers = s->store.buffers * sizeof *s->buffer, waiting = 0;
     for (uint32_t i = 0; i < c->relays; i++) {
         s->ins += c->relay[i].sources;
         s->outs += c->relay[i].destinations;
+        waiting += (size_t)c->relay[i].destinations * nbcolli_node_relays_room(c, i);
     }
     s->relays = c->relays;
     s->relay = nbcolli_arena_take(&s->arena, s->relays, sizeof *s->relay);
     s->in = nbcolli_arena_take(&s->arena, s->ins, sizeof *s->in);
     s->out = nbcolli_arena_take(&s->arena, s->outs, sizeof *s->out);
-    s->came_by = nbcolli_arena_take(&s->arena, s->store.shape.received, sizeof *s->came_by);
     s->taken = nbcolli_arena_take(&s->arena, s->store.shape.readers, sizeof *s->taken);
-    return s->relay && s->in && s->out && s->came_by && s->taken ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    s->buffer = nbcolli_arena_take(&s->arena, 1, buffers + waiting * sizeof(uint32_t));
+    return s->relay && s->in && s->out && s->taken && s->buffer ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
 }
 
 /* Each relay has its buffers one after the other; all that may wait for a connection finds room in its line. */
 static nbcoll_status nbcolli_node_relays_lay_out(nbcolli_node_relays *s, const nbcolli_node_relays_config *c)
 {
     uint32_t in = 0, out = 0, buffer = 0;
+    if (nbcolli_node_relays_reserve(s, c) != NBCOLL_OK)
+        return NBCOLL_ERR_MEMORY;
+    uint32_t *line = (uint32_t *)(void *)(s->buffer + s->store.buffers);
     for (uint32_t i = 0; i < c->relays; i++) {
         const nbcolli_node_relays_relay *from = &c->relay[i];
         nbcolli_node_relays_instance *r = &s->relay[i];
-        *r = (nbcolli_node_relays_instance){.in = &s->in[in], .ins = from->sources, .first = buffer};
+        uint32_t room = nbcolli_node_relays_room(c, i);
+        *r = (nbcolli_node_relays_instance){
+            .in = &s->in[in], .ins = from->sources, .first = buffer, .buffers = i ? room : 0};
         r->out = &s->out[out];
         r->outs = from->destinations;
-        for (uint32_t k = 0; k < from->sources; k++) {
-            s->in[in++] = (nbcolli_node_relays_in){.end = from->source[k], .relay = r};
-            r->buffers += from->source[k].credits;
-        }
         buffer += r->buffers;
-        uint32_t room = i ? r->buffers : s->store.shape.readers * s->store.shape.own;
-        for (uint32_t k = 0; k < from->destinations; k++) {
-            nbcolli_node_relays_out *o = &s->out[out++];
-            *o = (nbcolli_node_relays_out){
-                .end = from->destination[k], .credits = from->destination[k].credits, .room = room};
-            if (!(o->line = nbcolli_arena_take(&s->arena, room, sizeof *o->line)))
-                return NBCOLL_ERR_MEMORY;
-        }
+        for (uint32_t k = 0; k < from->sources; k++)
+            s->in[in++] = (nbcolli_node_relays_in){.end = from->source[k], .relay = r};
+        for (uint32_t k = 0; k < from->destinations; k++, line += room)
+            s->out[out++] = (nbcolli_node_relays_out){.end = from->destination[k],
+                                                      .credits = from->destination[k].credits,
+                                                      .room = room,
+                                                      .line = line};
     }
     return NBCOLL_OK;
 }
@@ -68,8 +81,8 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
                                        nbcolli_node_relays **out)
 {
     nbcolli_arena arena = {.host = *config->host};
-    if (agent->attached || !agent->call.open_shared || !agent->call.post_shared || !agent->call.take ||
-        !agent->call.close_shared)
+    if (!agent->attached && (!agent->call.open_shared || !agent->call.post_shared || !agent->call.take ||
+                             !agent->call.close_shared))
         return NBCOLL_ERR_UNSUPPORTED;
     nbcolli_node_relays *s = nbcolli_arena_take(&arena, 1, sizeof *s);
     if (!s)
@@ -81,10 +94,10 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
                                .bytes = config->bytes,
                                .set = config->set,
                                .wake = config->wake,
-                               .user = config->user};
-    nbcoll_status status = nbcolli_node_relays_take_lines(s, config);
-    if (status == NBCOLL_OK)
-        status = nbcolli_node_relays_lay_out(s, config);
+                               .user = config->user,
+                               .is_agents = config->is_agents};
+    nbcoll_status status =
+        agent->attached ? nbcolli_node_attached_make(s, config) : nbcolli_node_relays_lay_out(s, config);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_ask(s);
     if (status != NBCOLL_OK) {
@@ -120,21 +133,33 @@ void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set)
 {
     uint32_t lower = s->agent->rank < peer ? s->set : set;
     uint32_t first = (NBCOLLI_NODE_RELAYS_SETS + lower) * NBCOLLI_NODE_RELAYS_NUMBERS; /* above those of programs */
+    if (s->letter)
+        nbcolli_node_letter_meet(s->letter, peer, first);
     for (uint32_t i = 0; i < s->ins; i++)
         s->in[i].end.number += s->in[i].end.peer == peer ? first : 0;
     for (uint32_t i = 0; i < s->outs; i++)
         s->out[i].end.number += s->out[i].end.peer == peer ? first : 0;
 }
 
-void nbcolli_node_relays_begin(nbcolli_node_relays *s)
+nbcoll_status nbcolli_node_relays_begin(nbcolli_node_relays *s)
 {
     nbcoll_agent *a = s->agent;
+    if (s->letter)
+        return nbcolli_node_attached_begin(s);
     s->next = atomic_load_explicit(&a->begun, memory_order_relaxed); /* compared below */
     /* seq_cst: the agent sees all of it, and a driver that sleeps is seen below, or sees it */
     while (!atomic_compare_exchange_weak(&a->begun, &s->next, s))
         ;
     nbcolli_agent_rouse(a);
     nbcolli_node_relays_keep_promise(s);
+    return NBCOLL_OK;
+}
+
+nbcolli_node_store_state nbcolli_node_relays_look(nbcolli_node_relays *s)
+{
+    if (s->letter)
+        nbcolli_node_attached_look(s);
+    return nbcolli_node_store_state_of(&s->store);
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------------------------- */

@@ -38,12 +38,15 @@ typedef struct nbcolli_node_relays_config {
      * thread, and not after the store's state is OVER. Null: none sleeps. */
     void (*wake)(void *user, uint32_t reader);
     void *user;
+    int is_agents; /* 1: once begun, the agent frees them when they are over */
 } nbcolli_node_relays_config;
 
 typedef struct nbcolli_node_relays nbcolli_node_relays;
 
-/* Takes all memory of theirs. ERR_UNSUPPORTED: the agent cannot have such (it is another process, or the transport has
- * no shared receives); ERR_MEMORY; ERR_LIMIT (the transport says that it has not so many queue pairs, or not such). */
+/* Takes all memory of theirs; where the agent is another process, what that needs to know. ERR_UNSUPPORTED: the agent
+ * cannot have such (the transport has no shared receives; the store does not lie in memory that its process shares);
+ * ERR_LIMIT: the transport says that it has not so many queue pairs, or not such, or the process has no room for such
+ * tables; ERR_MEMORY. */
 nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_relays_config *config,
                                        nbcolli_node_relays **out);
 
@@ -52,14 +55,22 @@ nbcoll_status nbcolli_node_relays_make(nbcoll_agent *agent, const nbcolli_node_r
 void nbcolli_node_relays_meet(nbcolli_node_relays *s, int peer, uint32_t set);
 
 /* Hands them to the agent, which opens their queue pairs, tells by the store's state that it has, and closes them when
- * the store is to end, has broken, or the agent is cancelled or closed. */
-void nbcolli_node_relays_begin(nbcolli_node_relays *s);
+ * the store is to end, has broken, or the agent is cancelled or closed. OK, or PENDING: nothing has been done, since an
+ * agent's process has no place for them now. */
+nbcoll_status nbcolli_node_relays_begin(nbcolli_node_relays *s);
 
-/* They were not begun, or the store's state is OVER. Null is accepted. */
+/* They were begun: the store's state. Where an agent's process has refused them, or has gone, it is OVER, and the
+ * store's status says why. */
+nbcolli_node_store_state nbcolli_node_relays_look(nbcolli_node_relays *s);
+
+/* They were not begun, or the store's state is OVER and they are not the agent's. Null is accepted. */
 void nbcolli_node_relays_free(nbcolli_node_relays *s);
 
 /* The agent: moves all that it has. 1: something was done. */
 int nbcolli_node_relays_all_move(nbcoll_agent *agent);
+
+/* How many it has. */
+uint32_t nbcolli_node_relays_all_count(const nbcoll_agent *agent);
 
 /* Ends all that it has: from the return on nothing of theirs is touched. */
 void nbcolli_node_relays_all_end(nbcoll_agent *agent, nbcoll_status status);

@@ -46,6 +46,7 @@ static nbcoll_status nbcolli_node_relays_move_out(nbcolli_node_relays *s, nbcoll
     nbcoll_status status = NBCOLL_OK;
     while (o->done < o->posted && (status = call->wait(ep, o->sent, 1)) == NBCOLL_OK) {
         uint32_t buffer = o->line[o->done++ % o->room];
+        s->buffer[buffer].held--;
         if (nbcolli_node_store_release(&s->store, buffer) && buffer >= s->store.shape.received)
             nbcolli_node_relays_wake(s, nbcolli_node_store_owner(&s->store, buffer)); /* it has room */
         *moved = 1;
@@ -72,7 +73,7 @@ static nbcoll_status nbcolli_node_relays_note(nbcolli_node_relays *s, const nbco
         i++;
     if (i == r->ins)
         return NBCOLL_ERR_TRANSPORT;
-    s->came_by[buffer] = (uint32_t)(&r->in[i] - s->in);
+    s->buffer[buffer] = (nbcolli_node_relays_buffer){(uint32_t)(&r->in[i] - s->in), r->outs + 1};
     nbcolli_node_relays_queue(r, buffer);
     nbcolli_node_store_show(&s->store, buffer, s->store.shape.readers + r->outs);
     return NBCOLL_PENDING; /* for more */
@@ -93,28 +94,38 @@ static nbcoll_status nbcolli_node_relays_take(nbcolli_node_relays *s, int *moved
     return status == NBCOLL_PENDING ? NBCOLL_OK : status;
 }
 
-/* What the node's ranks have handed over. */
-static void nbcolli_node_relays_take_own(nbcolli_node_relays *s, int *moved)
+/* What the node's ranks have handed over: none has more own buffers than there are, nor one twice. */
+static nbcoll_status nbcolli_node_relays_take_own(nbcolli_node_relays *s, int *moved)
 {
     const nbcolli_node_store *store = &s->store;
     for (uint32_t reader = 0; reader < store->shape.readers; reader++) {
         /* acquire: sees the messages */
         uint64_t handed = atomic_load_explicit(nbcolli_node_store_handed(store, reader), memory_order_acquire);
+        if (handed - s->taken[reader] > store->shape.own)
+            return NBCOLL_ERR_ARGUMENT;
         for (; s->taken[reader] < handed; *moved = 1) {
             uint32_t buffer = nbcolli_node_store_own(store, reader, s->taken[reader]++);
+            if (s->buffer[buffer].held)
+                return NBCOLL_ERR_ARGUMENT;
+            s->buffer[buffer].held = s->relay[0].outs;
             nbcolli_node_relays_queue(&s->relay[0], buffer);
             nbcolli_node_store_show(store, buffer, store->shape.readers + s->relay[0].outs);
         }
     }
+    return NBCOLL_OK;
 }
 
-/* What nobody needs any more receives again; then its sender may send. */
+/* What nobody needs any more receives again; then its sender may send. What has not come, or is still to be sent, is
+ * not freed, nor is what was: so the list ends. */
 static nbcoll_status nbcolli_node_relays_refill(nbcolli_node_relays *s, int *moved)
 {
     nbcoll_status status = NBCOLL_OK;
     for (uint32_t i = nbcolli_node_store_take_freed(&s->store), next; i && status == NBCOLL_OK; i = next) {
+        if (i > s->store.shape.received || s->buffer[i - 1].held != 1)
+            return NBCOLL_ERR_ARGUMENT;
+        s->buffer[i - 1].held = 0;
         next = nbcolli_node_store_buffer_at(&s->store, i - 1)->next;
-        const nbcolli_node_relays_in *in = &s->in[s->came_by[i - 1]];
+        const nbcolli_node_relays_in *in = &s->in[s->buffer[i - 1].came_by];
         status = nbcolli_node_relays_post_free(s, in->relay, i - 1);
         if (status == NBCOLL_OK)
             status = nbcolli_node_relays_post_credit(s, in->pair, NBCOLL_POSTING_SEND);
@@ -131,9 +142,8 @@ static nbcoll_status nbcolli_node_relays_go_on(nbcolli_node_relays *s, int *move
     nbcoll_status status = nbcolli_node_relays_refill(s, moved);
     if (status == NBCOLL_OK)
         status = nbcolli_node_relays_take(s, moved);
-    if (status != NBCOLL_OK)
-        return status;
-    nbcolli_node_relays_take_own(s, moved);
+    if (status == NBCOLL_OK)
+        status = nbcolli_node_relays_take_own(s, moved);
     if (nbcolli_node_store_arrived(&s->store) != arrived)
         nbcolli_node_relays_wake_all(s);
     for (uint32_t i = 0; i < s->outs && status == NBCOLL_OK; i++)
@@ -143,11 +153,14 @@ static nbcoll_status nbcolli_node_relays_go_on(nbcolli_node_relays *s, int *move
 
 static void nbcolli_node_relays_finish(nbcolli_node_relays *s, nbcoll_status status)
 {
+    int is_agents = s->is_agents;
     nbcolli_node_store_break(&s->store, status);
     nbcolli_node_relays_close_pairs(s);
     atomic_store(&s->store.head->state, NBCOLLI_NODE_STORE_ENDING); /* seq_cst: published */
     nbcolli_node_relays_wake_all(s);
     atomic_store_explicit(&s->store.head->state, NBCOLLI_NODE_STORE_OVER, memory_order_release); /* its last touch */
+    if (is_agents)
+        nbcolli_node_relays_free(s);
 }
 
 /* 0: they are over, and their memory is not the agent's any more. */
@@ -155,8 +168,8 @@ static int nbcolli_node_relays_move(nbcolli_node_relays *s, int *moved)
 {
     nbcolli_node_store_head *head = s->store.head;
     nbcoll_status status = nbcolli_node_store_status(&s->store);
-    if (atomic_load_explicit(&head->state, memory_order_relaxed) ==
-        NBCOLLI_NODE_STORE_OPENING) { /* the agent's own word */
+    if (!s->is_open) {
+        s->is_open = 1;
         if (status == NBCOLL_OK)
             status = nbcolli_node_relays_open_pairs(s);
         if (status == NBCOLL_OK) {
@@ -199,6 +212,16 @@ int nbcolli_node_relays_all_move(nbcoll_agent *a)
             *at = next;
     }
     return moved;
+}
+
+uint32_t nbcolli_node_relays_all_count(const nbcoll_agent *a)
+{
+    uint32_t count = 0;
+    const nbcolli_node_relays *lists[] = {a->standing, atomic_load_explicit(&a->begun, memory_order_acquire)};
+    for (size_t i = 0; i < 2; i++)
+        for (const nbcolli_node_relays *s = lists[i]; s; s = s->next)
+            count++;
+    return count;
 }
 
 void nbcolli_node_relays_all_end(nbcoll_agent *a, nbcoll_status status)

@@ -33,6 +33,12 @@ typedef struct nbcolli_node_relays_instance {
     uint32_t first, buffers; /* of the store, for what comes */
 } nbcolli_node_relays_instance;
 
+/* What the agent itself knows of a buffer, since what the store says of it any rank of the node may have written. */
+typedef struct nbcolli_node_relays_buffer {
+    uint32_t came_by; /* the connection of its message */
+    uint32_t held;    /* sends that are out or to come; one more: the message came, and ranks may need it */
+} nbcolli_node_relays_buffer;
+
 struct nbcolli_node_relays {
     struct nbcolli_node_relays *next; /* begun before; then the agent's next */
     nbcolli_arena arena;              /* all of it lies there */
@@ -50,8 +56,15 @@ struct nbcolli_node_relays {
     nbcolli_node_relays_instance *relay; /* [relays] */
     nbcolli_node_relays_in *in;          /* [ins], relay by relay, as are */
     nbcolli_node_relays_out *out;        /* [outs] */
-    uint32_t *came_by;                   /* [received]: the connection of each buffer's message */
+    nbcolli_node_relays_buffer *buffer;  /* [all of the store's] */
     uint64_t *taken;                     /* [readers]: of what they have handed over */
+    int is_open, is_agents;              /* the queue pairs are; the agent frees all of it */
+
+    /* Where the agent is another process, of all this only arena to set, is_promised, and: */
+    char *letter; /* null: it is none */
+    size_t letter_bytes;
+    uint32_t slot;
+    int is_out; /* the process has not said whether it takes them */
 };
 
 /* node_relays.c */
@@ -63,5 +76,11 @@ nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcoll
 /* One credit, or the receive for one. */
 nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair,
                                               nbcoll_posting_kind kind);
+
+
+/* node_attached.c: the same for an agent that is another process. */
+nbcoll_status nbcolli_node_attached_make(nbcolli_node_relays *s, const nbcolli_node_relays_config *c);
+nbcoll_status nbcolli_node_attached_begin(nbcolli_node_relays *s);
+void nbcolli_node_attached_look(nbcolli_node_relays *s);
 
 #endif

@@ -15,6 +15,7 @@
 
 #define NBCOLLI_SERVER_PASSES 256u /* that moved something, from one look at the sockets to the next */
 #define NBCOLLI_SERVER_LOOK 20000    /* ns; see NBCOLL_SERVE_OUTSIDE */
+#define NBCOLLI_SERVER_REST 1000000  /* ns: the longest sleep while relays stand, of which nobody rings */
 
 typedef struct nbcolli_server_program {
     nbcoll_program *program;
@@ -47,6 +48,7 @@ typedef struct nbcolli_server {
     int count, left; /* ranks, and those that have not gone */
     uint32_t flags;
     uint64_t open; /* programs that have not ended */
+    long rest;     /* ns: the next sleep while relays stand, longer each time that nothing has moved */
     size_t memory;
     struct pollfd *polls;            /* [2 * count] */
     nbcolli_server_segment *segment; /* [count] */
@@ -65,19 +67,60 @@ static void nbcolli_server_publish(nbcolli_server_rank *r, uint32_t at, nbcoll_s
         nbcolli_desk_ring(r->socket);
 }
 
+/* Memory of the rank's that begins where a slot says; null: there is none, or not wholly. */
+static void *nbcolli_server_in_segment(const nbcolli_server_rank *r, const nbcolli_desk_slot *slot, int buffer,
+                                       size_t bytes)
+{
+    const nbcolli_server_segment *segment = r->segment;
+    uint64_t offset = slot->offset[buffer];
+    int is_there = segment && offset <= segment->bytes && bytes <= segment->bytes - offset;
+    return is_there ? (char *)segment->memory + offset : NULL;
+}
+
 /* Where a buffer lies here; null: nowhere, or not wholly in memory that is mapped. */
 static void *nbcolli_server_place(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at, int buffer,
                                  size_t bytes)
 {
     const nbcolli_desk_slot *slot = &r->desk->slot[at];
     uint32_t where = slot->where[buffer];
-    uint64_t offset = slot->offset[buffer];
     if (where == NBCOLLI_DESK_COPY && bytes <= s->shape.copied)
         return nbcolli_desk_copy(r->desk, &s->shape, at, buffer);
-    const nbcolli_server_segment *segment = r->segment;
-    if (where == NBCOLLI_DESK_SEGMENT && segment && offset <= segment->bytes && bytes <= segment->bytes - offset)
-        return (char *)segment->memory + offset;
-    return NULL;
+    return where == NBCOLLI_DESK_SEGMENT ? nbcolli_server_in_segment(r, slot, buffer, bytes) : NULL;
+}
+
+/* Gives the agent standing relays of what a letter says. */
+static nbcoll_status nbcolli_server_give(const nbcolli_server_rank *r, const nbcolli_desk_slot *slot,
+                                         nbcolli_node_relays_config *c)
+{
+    const nbcolli_node_store_shape shape = c->store.shape;
+    nbcolli_node_relays *relays;
+    c->bytes = nbcolli_node_store_bytes(&shape);
+    c->memory = nbcolli_server_in_segment(r, slot, 0, c->bytes);
+    if (!c->memory || (uintptr_t)c->memory % NBCOLLI_NODE_STORE_LINE)
+        return NBCOLL_ERR_ARGUMENT;
+    c->store = nbcolli_node_store_at(c->memory, &shape);
+    c->is_agents = 1;
+    nbcoll_status status = nbcolli_node_relays_make(r->agent, c, &relays);
+    return status == NBCOLL_OK ? nbcolli_node_relays_begin(relays) : status;
+}
+
+/* Of a rank there are no more of them at a time than programs. */
+static nbcoll_status nbcolli_server_stand(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at)
+{
+    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    nbcolli_arena arena = {.host = s->host};
+    nbcolli_node_relays_config config;
+    uint64_t bytes = slot->bytes;
+    if (nbcolli_node_relays_all_count(r->agent) >= s->shape.programs)
+        return NBCOLL_ERR_LIMIT;
+    if (bytes > s->shape.tables)
+        return NBCOLL_ERR_ARGUMENT;
+    const char *tables = nbcolli_desk_tables(r->desk, &s->shape, at);
+    nbcoll_status status = nbcolli_node_letter_read(r->agent, &arena, tables, bytes, &config);
+    if (status == NBCOLL_OK)
+        status = nbcolli_server_give(r, slot, &config);
+    nbcolli_arena_close(&arena);
+    return status;
 }
 
 static nbcoll_status nbcolli_server_start(nbcolli_server *s, nbcolli_server_rank *r, uint32_t at)
@@ -111,16 +154,24 @@ static int nbcolli_server_next(const nbcolli_server *s, const nbcolli_server_ran
     return !r->program[*at].run && atomic_load(&r->desk->slot[*at].state) == NBCOLLI_DESK_HANDED;
 }
 
+/* Takes what a slot hands over. The slot has ended at once where a program is refused, and of relays in any case. */
+static void nbcolli_server_take_slot(nbcolli_server *s, nbcolli_server_rank *r, uint32_t at)
+{
+    int is_relays = r->desk->slot[at].kind == NBCOLLI_DESK_RELAYS;
+    nbcoll_status status = is_relays ? nbcolli_server_stand(s, r, at) : nbcolli_server_start(s, r, at);
+    if (!is_relays && status != NBCOLL_OK)
+        nbcoll_agent_cancel(r->agent); /* so that those that need it do not wait */
+    if (is_relays || status != NBCOLL_OK)
+        nbcolli_server_publish(r, at, status);
+}
+
+/* One after the other, all that a rank may have handed over by now. */
 static int nbcolli_server_take(nbcolli_server *s, nbcolli_server_rank *r)
 {
     int moved = 0;
-    for (uint32_t at; nbcolli_server_next(s, r, &at); moved = 1) {
-        nbcoll_status status = nbcolli_server_start(s, r, at);
+    for (uint32_t i = 0, at; i < s->shape.programs && nbcolli_server_next(s, r, &at); i++, moved = 1) {
+        nbcolli_server_take_slot(s, r, at);
         r->taken++;
-        if (status == NBCOLL_OK)
-            continue;
-        nbcoll_agent_cancel(r->agent); /* so that those that need it do not wait */
-        nbcolli_server_publish(r, at, status);
     }
     return moved;
 }
@@ -144,9 +195,10 @@ static int nbcolli_server_report(nbcolli_server *s, nbcolli_server_rank *r)
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------- */
 
-/* Its programs end half way; nothing of it is touched any more. */
+/* Its programs and relays end half way; nothing of it is touched any more. */
 static void nbcolli_server_go(nbcolli_server *s, nbcolli_server_rank *r)
 {
+    nbcolli_node_relays_all_end(r->agent, NBCOLL_ERR_PEER_LOST);
     nbcoll_agent_cancel(r->agent);
     nbcoll_agent_progress(r->agent);
     if (r->desk)
@@ -261,13 +313,36 @@ static int nbcolli_server_arm(nbcolli_server *s)
     return sleeps;
 }
 
+/* Do relays stand? Then looks are what finds that ranks have done something. */
+static int nbcolli_server_stands(const nbcolli_server *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->rank[i].is_attached && s->rank[i].agent->standing)
+            return 1;
+    return 0;
+}
+
+/* How long it may sleep, if nobody rings; 0: for ever. */
+static long nbcolli_server_patience(nbcolli_server *s)
+{
+    if (s->flags & NBCOLL_SERVE_OUTSIDE && s->open)
+        return NBCOLLI_SERVER_LOOK;
+    if (!nbcolli_server_stands(s))
+        return 0;
+    long rest = s->rest;
+    s->rest = 2 * rest < NBCOLLI_SERVER_REST ? 2 * rest : NBCOLLI_SERVER_REST;
+    return rest;
+}
+
 /* Looks at the sockets; sleeps until one of them has something, if nothing else is to be done. */
 static void nbcolli_server_listen(nbcolli_server *s, int may_sleep)
 {
-    static const struct timespec none = {0, 0}, outside = {0, NBCOLLI_SERVER_LOOK};
-    const struct timespec *patience = &none;
-    if (may_sleep && nbcolli_server_arm(s))
-        patience = s->flags & NBCOLL_SERVE_OUTSIDE && s->open ? &outside : NULL;
+    struct timespec sleep = {0, 0};
+    const struct timespec *patience = &sleep;
+    if (may_sleep && nbcolli_server_arm(s)) {
+        sleep.tv_nsec = nbcolli_server_patience(s);
+        patience = sleep.tv_nsec ? &sleep : NULL;
+    }
     for (int i = 0; i < s->count; i++) {
         s->polls[2 * i] = (struct pollfd){s->rank[i].socket, POLLIN, 0};
         s->polls[2 * i + 1] = (struct pollfd){s->rank[i].watch, POLLIN, 0};
@@ -333,6 +408,7 @@ static nbcoll_status nbcolli_server_all(nbcolli_server *s, const nbcoll_agent_co
     }
     for (unsigned busy = 0; status == NBCOLL_OK && s->left;) {
         int moved = nbcolli_server_pass(s);
+        s->rest = moved ? NBCOLLI_SERVER_LOOK : s->rest;
         if (!moved || ++busy % NBCOLLI_SERVER_PASSES == 0)
             nbcolli_server_listen(s, !moved);
     }
@@ -355,6 +431,7 @@ static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_
     s->memory = memory;
     s->count = s->left = c->count;
     s->flags = c->flags;
+    s->rest = NBCOLLI_SERVER_LOOK;
     s->shape.programs = c->programs;
     s->shape.tables = c->tables;
     s->shape.copied = c->copied;

@@ -8,6 +8,9 @@
 static int nbcolli_relays_agents_have_come(void *user)
 {
     nbcoll_relays *r = user;
+    const nbcolli_node_store_head *head = r->agents->store.head;
+    if (head && atomic_load_explicit(&head->is_silent, memory_order_relaxed)) /* it does not change */
+        return 1;
     if (r->agents->is_begun && !nbcolli_alarm_set(&r->agents->alarm, r->context->poller))
         return 1;
     return nbcolli_relays_store_has_news(r);
@@ -66,8 +69,7 @@ static int nbcolli_relays_agents_are_over(nbcoll_relays *r)
     if (!a->is_begun)
         return 1;
     atomic_store_explicit(&a->store.head->is_ending, 1, memory_order_release); /* after all that was done here */
-    /* acquire: the agent has touched it for the last time */
-    return atomic_load_explicit(&a->store.head->state, memory_order_acquire) == NBCOLLI_NODE_STORE_OVER;
+    return nbcolli_node_relays_look(a->standing) == NBCOLLI_NODE_STORE_OVER; /* its agent's last touch */
 }
 
 static void nbcolli_relays_agents_free(nbcoll_relays *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that agents move are opened: over a communicator of their own all ranks say how they are, and, if all are
- * well, once more when the leaders' agents have opened what they need. Where there is no memory for a step, that is
- * tried again. */
+ * well, once more when the leaders' agents have opened what they need. Where there is no memory for a step, or an
+ * agent's process has no place for the relays, that is tried again. */
 #include "../engine/6_progress/lock.h"
 #include "relays_agents.h"
 
@@ -41,36 +41,37 @@ static nbcoll_status nbcolli_relays_hear(nbcoll_relays *r)
     return s;
 }
 
-/* A leader: its agent gets the relays. */
-static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
+/* A leader: its relays get the numbers that they have in common with others. */
+static nbcoll_status nbcolli_relays_meet(nbcoll_relays *r)
 {
     const nbcoll_nodes *nodes = nbcoll_comm_nodes(r->comm);
     nbcolli_relays_agents *a = r->agents;
-    if (!a->standing)
-        return NBCOLL_OK;
-    for (int node = 0; node < nodes->count; node++) {
+    for (int node = 0; node < nodes->count && a->standing; node++) {
         int leader = nbcoll_node_rank(nodes, node, 0);
         if (leader != r->rank)
             nbcolli_node_relays_meet(a->standing, r->comm->peer[leader].home, a->said[leader].set);
     }
-    a->is_begun = 1;
-    nbcolli_node_relays_begin(a->standing);
     return NBCOLL_OK;
+}
+
+/* Its agent gets them, unless nobody is to have them any more. */
+static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
+{
+    nbcolli_relays_agents *a = r->agents;
+    nbcoll_status s = a->standing ? nbcolli_node_relays_begin(a->standing) : NBCOLL_OK;
+    a->is_begun = a->standing && s == NBCOLL_OK;
+    return r->gives_up ? NBCOLL_OK : s;
 }
 
 /* Has the agent opened its queue pairs? Or why not. */
 static nbcoll_status nbcolli_relays_await_agent(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    if (!a->is_begun)
-        return NBCOLL_OK;
-    nbcolli_node_store_state state = nbcolli_node_store_state_of(&a->store);
+    nbcolli_node_store_state state = a->is_begun ? nbcolli_node_relays_look(a->standing) : NBCOLLI_NODE_STORE_OPEN;
     a->is_awaited = state == NBCOLLI_NODE_STORE_OPENING || state == NBCOLLI_NODE_STORE_ENDING;
-    if (a->is_awaited)
-        return NBCOLL_PENDING;
     if (state == NBCOLLI_NODE_STORE_OVER)
         a->mine.status = nbcolli_node_store_status(&a->store);
-    return NBCOLL_OK;
+    return a->is_awaited ? NBCOLL_PENDING : NBCOLL_OK;
 }
 
 /* Another rank of the node: finds the store. */
@@ -90,9 +91,9 @@ static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
 void nbcolli_relays_agents_open_on(nbcoll_relays *r)
 {
     static nbcoll_status (*const stage[])(nbcoll_relays *) = {
-        nbcolli_relays_duplicate, nbcolli_relays_prepare,   nbcolli_relays_say,
-        nbcolli_relays_hear,      nbcolli_relays_hand_over, nbcolli_relays_await_agent,
-        nbcolli_relays_say,       nbcolli_relays_hear,      nbcolli_relays_map};
+        nbcolli_relays_duplicate, nbcolli_relays_prepare,   nbcolli_relays_say,         nbcolli_relays_hear,
+        nbcolli_relays_meet,      nbcolli_relays_hand_over, nbcolli_relays_await_agent, nbcolli_relays_say,
+        nbcolli_relays_hear,      nbcolli_relays_map};
     nbcolli_relays_agents *a = r->agents;
     nbcoll_status s = NBCOLL_OK;
     while (a->stage < sizeof stage / sizeof *stage && (s = stage[a->stage](r)) == NBCOLL_OK)

@@ -90,13 +90,13 @@ static void nbcolli_relays_roused(void *user, uint32_t reader)
 
 /* ---- the store ------------------------------------------------------------------------------------------------- */
 
-/* Memory for it: this rank's own, or such as all ranks of the node have. */
+/* Memory for it: this rank's own, or such as all ranks of the node have, and an agent that is another process. */
 static nbcoll_status nbcolli_relays_reserve_store(nbcoll_relays *r, const nbcoll_nodes *nodes, void **memory)
 {
     nbcolli_relays_agents *a = r->agents;
     const nbcolli_link *link = r->comm->link->first;
     size_t bytes = nbcolli_node_store_bytes(&a->shape);
-    if (a->shape.readers == 1) {
+    if (a->shape.readers == 1 && !nbcolli_agent_is_process(r->config.agent)) {
         *memory = nbcolli_arena_take(&r->arena, 1, bytes);
         return *memory ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     }
@@ -134,9 +134,15 @@ static nbcoll_status nbcolli_relays_make_standing(nbcoll_relays *r, nbcolli_betw
     nbcoll_status s = nbcolli_relays_join(r, p, relay);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_number_set(r);
-    const nbcolli_node_relays_config config = {
-        &r->arena.host, a->mine.set, relays, relay, a->store, memory, nbcolli_node_store_bytes(&a->shape),
-        nbcolli_relays_roused, r};
+    const nbcolli_node_relays_config config = {.host = &r->arena.host,
+                                               .set = a->mine.set,
+                                               .relays = relays,
+                                               .relay = relay,
+                                               .store = a->store,
+                                               .memory = memory,
+                                               .bytes = nbcolli_node_store_bytes(&a->shape),
+                                               .wake = nbcolli_relays_roused,
+                                               .user = r};
     return s == NBCOLL_OK ? nbcolli_node_relays_make(r->config.agent, &config, &a->standing) : s;
 }
 
@@ -163,6 +169,8 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     a->store = nbcolli_node_store_at(memory, &a->shape);
     /* relaxed: shown to the agent and the other ranks with all of it */
     atomic_store_explicit(&a->store.head->users, a->shape.readers - 1, memory_order_relaxed);
+    atomic_store_explicit(&a->store.head->is_silent, nbcolli_agent_is_process(r->config.agent) != 0,
+                          memory_order_relaxed);
     s = nbcolli_between_open(&between, r->config.wiring, r->config.ports, nodes, &r->arena.host);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_make_standing(r, &between, memory);

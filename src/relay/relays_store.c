@@ -18,7 +18,11 @@ static void nbcolli_relays_release(const nbcoll_relays *r, uint32_t buffer)
 static void nbcolli_relays_copy_out(nbcoll_relays *r, uint32_t buffer)
 {
     const nbcolli_relays_letter *letter = nbcolli_node_store_message(&r->agents->store, buffer);
-    nbcolli_relays_take(r, (int)letter->origin, &letter->fragment);
+    uint32_t origin = letter->origin;
+    if (origin < (uint32_t)r->ranks)
+        nbcolli_relays_take(r, (int)origin, &letter->fragment);
+    else
+        r->status = NBCOLL_ERR_MISMATCH;
     nbcolli_relays_release(r, buffer);
 }
 
@@ -38,12 +42,15 @@ static void nbcolli_relays_remember(nbcoll_relays *r, uint64_t operation, uint32
 static void nbcolli_relays_note(nbcoll_relays *r, uint32_t buffer)
 {
     nbcolli_relays_agents *a = r->agents;
+    if (buffer >= a->store.buffers) {
+        r->status = NBCOLL_ERR_MISMATCH; /* nonsense: another rank of the node has written it */
+        return;
+    }
     const nbcolli_relays_letter *letter = nbcolli_node_store_message(&a->store, buffer);
     uint64_t operation = letter->fragment.operation;
     if (buffer >= a->shape.received && nbcolli_node_store_owner(&a->store, buffer) == a->reader)
         nbcolli_relays_release(r, buffer);
-    else if (letter->fingerprint != a->fingerprint || letter->origin >= (uint32_t)r->ranks ||
-             operation > r->last + r->config.at_once)
+    else if (letter->fingerprint != a->fingerprint || operation > r->last + r->config.at_once)
         r->status = NBCOLL_ERR_MISMATCH;
     else if (operation <= r->last)
         nbcolli_relays_copy_out(r, buffer);
@@ -68,9 +75,11 @@ static void nbcolli_relays_catch_up(nbcoll_relays *r)
 static void nbcolli_relays_read(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
+    uint64_t arrived = nbcolli_node_store_arrived(&a->store);
     nbcolli_relays_catch_up(r);
-    for (uint64_t arrived = nbcolli_node_store_arrived(&a->store); a->read < arrived && r->status == NBCOLL_OK;
-         a->read++)
+    if (arrived - a->read > a->store.buffers)
+        r->status = NBCOLL_ERR_MISMATCH; /* nonsense, as below */
+    for (; a->read < arrived && r->status == NBCOLL_OK; a->read++)
         nbcolli_relays_note(r, nbcolli_node_store_arrival(&a->store, a->read));
 }
 
@@ -86,9 +95,10 @@ static int nbcolli_relays_hand_block(nbcoll_relays *r, nbcolli_relays_operation 
             nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
         letter->origin = (uint32_t)r->rank;
         letter->fingerprint = a->fingerprint;
-        letter->fragment = nbcolli_relays_next(r, o, r->rank);
-        if (letter->fragment.length)
-            memcpy(letter + 1, o->send + letter->fragment.offset, letter->fragment.length);
+        const nbcolli_relays_fragment next = nbcolli_relays_next(r, o, r->rank);
+        letter->fragment = next;
+        if (next.length)
+            memcpy(letter + 1, o->send + next.offset, next.length);
         nbcolli_node_store_hand(&a->store, a->reader, a->handed++);
         nbcolli_relays_count(r, o, r->rank);
     }
@@ -107,6 +117,8 @@ static void nbcolli_relays_hand(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
 {
     const nbcoll_comm *comm = r->agents->comm;
+    if (r->agents->is_begun)
+        nbcolli_node_relays_look(r->agents->standing);
     nbcoll_status s = nbcolli_node_store_status(&r->agents->store);
     if (s == NBCOLL_OK)
         s = nbcolli_broken(comm);

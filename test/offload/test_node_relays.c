@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays of a node, as agents have them: three nodes in a line, the middle one passes on. A store that is full holds
- * back who sends to it, and the one before that; nothing is lost, and all goes on in order when ranks copy. */
+ * back who sends to it, and the one before that; nothing is lost, and all goes on in order when ranks copy. What the
+ * agent reads in a store it checks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,14 +46,18 @@ static void line_open(line *l)
         l->store[n] = nbcolli_node_store_at(l->memory[n], &shape);
         EXPECT(OK, nbcoll_loopback_open(l->loopback, n, &l->endpoint[n]));
         EXPECT(OK, nbcoll_agent_open(l->endpoint[n], &agent, &l->agent[n]));
-        const nbcolli_node_relays_config c = {&host,       7u + (uint32_t)n, n ? 2 : 1, relay[n],
-                                              l->store[n], l->memory[n],     bytes,
-                                              NULL,        NULL};
+        const nbcolli_node_relays_config c = {.host = &host,
+                                              .set = 7u + (uint32_t)n,
+                                              .relays = n ? 2 : 1,
+                                              .relay = relay[n],
+                                              .store = l->store[n],
+                                              .memory = l->memory[n],
+                                              .bytes = bytes};
         EXPECT(OK, nbcolli_node_relays_make(l->agent[n], &c, &l->relays[n]));
         for (int peer = 0; peer < NODES; peer++)
             if (peer != n)
                 nbcolli_node_relays_meet(l->relays[n], peer, 7u + (uint32_t)peer);
-        nbcolli_node_relays_begin(l->relays[n]);
+        EXPECT(OK, nbcolli_node_relays_begin(l->relays[n]));
     }
 }
 
@@ -147,11 +152,113 @@ static void an_agent_that_goes_breaks_the_stores_of_all(void **state)
     }
 }
 
+/* ---- numbers of which ranks have no business to write ----------------------------------------------------------- */
+
+static void a_freed_buffer_that_is_not_there(line *l) { l->store[1].head->freed = CREDITS + OWN + 1; }
+static void a_freed_buffer_that_is_a_ranks_own(line *l) { l->store[1].head->freed = CREDITS + 1; }
+
+/* Node 1 has nothing else that waits for ranks, once it has copied all. */
+static void a_freed_buffer_whose_message_has_not_come(line *l)
+{
+    for (int i = 0; i < CREDITS; i++)
+        copy(l, 1);
+    l->handed = MESSAGES; /* no more come */
+    look(l);
+    while (l->read[1] < nbcolli_node_store_arrived(&l->store[1]))
+        copy(l, 1);
+    while (l->read[2] < nbcolli_node_store_arrived(&l->store[2])) {
+        copy(l, 2);
+        look(l);
+    }
+    assert_int_equal(l->store[1].head->freed, 0);
+    l->store[1].head->freed = 1;
+}
+
+/* Credits of node 2 are what it waits for. */
+static void a_freed_buffer_that_is_still_to_be_sent(line *l)
+{
+    for (int i = 0; i < CREDITS; i++)
+        copy(l, 1);
+    look(l);
+    l->store[1].head->freed = 1 + nbcolli_node_store_arrival(&l->store[1], l->read[1]);
+}
+
+static void freed_buffers_in_a_circle(line *l)
+{
+    copy(l, 1);
+    uint32_t freed = l->store[1].head->freed;
+    assert_int_not_equal(freed, 0);
+    nbcolli_node_store_buffer_at(&l->store[1], freed - 1)->next = freed;
+}
+
+static void more_handed_over_than_there_are(line *l)
+{
+    atomic_store(nbcolli_node_store_handed(&l->store[1], 0), OWN + 1);
+}
+
+static void less_handed_over_than_before(line *l)
+{
+    atomic_store(nbcolli_node_store_handed(&l->store[0], 0), l->handed - 1);
+}
+
+static void handed_over_while_it_is_still_to_be_sent(line *l)
+{
+    atomic_store(nbcolli_node_store_handed(&l->store[0], 0), l->handed + 1);
+}
+
+static void nonsense_in_a_store_ends_its_relays(void **state)
+{
+    static void (*const nonsense[])(line *) = {a_freed_buffer_that_is_not_there,
+                                               a_freed_buffer_that_is_a_ranks_own,
+                                               a_freed_buffer_whose_message_has_not_come,
+                                               a_freed_buffer_that_is_still_to_be_sent,
+                                               freed_buffers_in_a_circle,
+                                               more_handed_over_than_there_are,
+                                               less_handed_over_than_before,
+                                               handed_over_while_it_is_still_to_be_sent};
+    static line l;
+    (void)state;
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        line_open(&l);
+        look(&l);
+        nonsense[i](&l);
+        l.handed = MESSAGES;
+        look(&l);
+        for (int n = 0; n < NODES; n++) {
+            assert_int_equal(l.store[n].head->state, NBCOLLI_NODE_STORE_OVER);
+            nbcoll_status s = nbcolli_node_store_status(&l.store[n]);
+            assert_int_equal(s, n == (i < 6) ? NBCOLL_ERR_ARGUMENT : NBCOLL_ERR_PEER_LOST);
+        }
+        line_close(&l);
+    }
+}
+
+/* Its queue pairs are there already. */
+static void an_agent_opens_once_whatever_the_store_says(void **state)
+{
+    static line l;
+    (void)state;
+    line_open(&l);
+    look(&l);
+    atomic_store(&l.store[1].head->state, NBCOLLI_NODE_STORE_OPENING);
+    look(&l);
+    for (int i = 0; i < CREDITS; i++) {
+        copy(&l, 1);
+        copy(&l, 2);
+    }
+    look(&l);
+    assert_int_equal(nbcolli_node_store_arrived(&l.store[2]), 2 * CREDITS);
+    EXPECT(OK, nbcolli_node_store_status(&l.store[1]));
+    line_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_store_holds_back_who_sends_to_it_and_goes_on),
         cmocka_unit_test(an_agent_that_goes_breaks_the_stores_of_all),
+        cmocka_unit_test(nonsense_in_a_store_ends_its_relays),
+        cmocka_unit_test(an_agent_opens_once_whatever_the_store_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/relay/relays_agents.h"
 #include "party.h"
 
 enum { AT_ONCE = PARTY_AT_ONCE };
@@ -135,6 +136,39 @@ static void ranks_that_differ_are_told(void **state)
             mismatches += s == NBCOLL_ERR_MISMATCH;
         }
         assert_true(mismatches > 0);
+        party_close_relays(&p);
+        party_close(&p);
+    }
+}
+
+/* Which another rank of the node has written: the next arrival is a buffer that is not there; ever so many have
+ * arrived, all of them this rank's own; a rank that is not there has sent what comes next. */
+static void write_nonsense(const nbcolli_relays_agents *a, int how)
+{
+    const nbcolli_node_store *store = &a->store;
+    uint64_t arrived = nbcolli_node_store_arrived(store);
+    uint32_t own = nbcolli_node_store_own(store, a->reader, 0), other = nbcolli_node_store_own(store, !a->reader, 0);
+    nbcolli_relays_letter *letter = nbcolli_node_store_message(store, other);
+    *letter = (nbcolli_relays_letter){UINT32_MAX / 2, a->fingerprint, {1, 8, 0, 8}};
+    for (uint32_t i = 0; i < store->buffers; i++)
+        atomic_store(&store->ring[(arrived + i) % store->buffers], how == 0 ? UINT32_MAX : how == 1 ? own : other);
+    atomic_store(&store->head->arrived, how == 1 ? UINT64_MAX : arrived + 1);
+}
+
+static void a_rank_that_reads_nonsense_in_its_store_ends_its_relays(void **state)
+{
+    static const int two[] = {2, 1, 0};
+    static party p;
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        party_open(&p, two, NULL);
+        party_open_relays(&p, party_config(NBCOLL_WIRING_DIRECT));
+        EXPECT(OK, nbcoll_relays_allgather(p.relays[1], p.send[1][0], p.recv[1][0], 8, &p.number[1][0]));
+        write_nonsense(p.relays[1]->agents, how);
+        EXPECT(ERR_MISMATCH, nbcoll_relays_test(p.relays[1], 1));
+        look(&p);
+        for (int r = 0; r < 3; r++)
+            assert_int_not_equal(nbcoll_relays_test(p.relays[r], 0), NBCOLL_OK);
         party_close_relays(&p);
         party_close(&p);
     }
@@ -337,6 +371,7 @@ int main(void)
         cmocka_unit_test(an_agent_that_is_cancelled_or_closed_ends_all),
         cmocka_unit_test(a_lost_rank_that_leads_no_node_ends_all),
         cmocka_unit_test(ranks_that_differ_are_told),
+        cmocka_unit_test(a_rank_that_reads_nonsense_in_its_store_ends_its_relays),
         cmocka_unit_test(what_cannot_be_is_refused_on_all_ranks),
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(without_memory_all_ranks_are_told_and_nothing_is_kept),

@@ -9,10 +9,9 @@
 
 #include <cmocka.h>
 
-#include "nbcoll/relay.h"
 #include "nbcoll/transport.h"
+#include "party.h"
 #include "tally.h"
-#include "world.h"
 
 enum { LOOKS = 4000 };
 
@@ -180,6 +179,48 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
     }
 }
 
+/* ---- by agents --------------------------------------------------------------------------------------------------- */
+
+/* Bytes that one rank of three nodes has for its relays by agents, beside the store. */
+static size_t bytes_by_agents(int rank, uint32_t at_once, uint32_t fragments)
+{
+    static const int sizes[] = {3, 2, 1, 0};
+    static party p;
+    nbcoll_relays_config config = party_config(NBCOLL_WIRING_RING);
+    tally counted = {.used = 0};
+    nbcoll_host host = tally_host(&counted);
+    config.at_once = at_once;
+    config.fragments = fragments;
+    party_open(&p, sizes, NULL);
+    for (int r = 0; r < p.w.ranks; r++) {
+        config.agent = r == 0 ? p.agent[0] : r == 3 ? p.agent[1] : r == 5 ? p.agent[2] : NULL;
+        config.host = r == rank ? &host : NULL;
+        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+    }
+    for (int looks = 0; looks < LOOKS; looks++)
+        party_step(&p);
+    for (int r = 0; r < p.w.ranks; r++)
+        EXPECT(OK, nbcoll_relays_test(p.relays[r], 0));
+    size_t used = counted.used;
+    party_close_relays(&p);
+    party_close(&p);
+    assert_int_equal(counted.used, 0);
+    return used;
+}
+
+static void by_agents_a_rank_has_8_F_f_P_bytes_and_a_leader_8_a_buffer_and_4_a_destination(void **state)
+{
+    enum { RANKS = 6, F = 8, LESS = 128, MORE = 256, BATCHES = F * (MORE - LESS) };
+    /* Node 0 has three ranks, whose buffers go to node 1; those of node 2's rank, too; those of node 1's to nobody. */
+    enum { RANK = 8 * BATCHES * RANKS, LEADER = RANK + 8 * 2 * BATCHES * RANKS + 4 * 2 * BATCHES * (3 + 1) };
+    enum { PIECE = 16384 };
+    (void)state;
+    assert_int_equal(bytes_by_agents(1, F, MORE) - bytes_by_agents(1, F, LESS), RANK);
+    assert_int_equal(bytes_by_agents(0, F, MORE) - bytes_by_agents(0, F, LESS), LEADER);
+    assert_int_equal(bytes_by_agents(1, 4, 4), PIECE);
+    assert_int_equal(bytes_by_agents(0, 4, 4), 2 * PIECE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_fragment_takes_three_kibibytes_more_at_most),
         cmocka_unit_test(closed_relays_leave_nothing_behind),
         cmocka_unit_test(only_relays_by_nodes_take_shared_memory_for_their_streams),
+        cmocka_unit_test(by_agents_a_rank_has_8_F_f_P_bytes_and_a_leader_8_a_buffer_and_4_a_destination),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

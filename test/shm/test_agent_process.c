@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * An agent that is a process: it executes the programs of the ranks of a node, also of one that is stopped; names
  * memory that it shares, copies short buffers and refuses others; and who ends ends what needed it. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,18 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "nbcoll/driver.h"
-#include "nbcoll/loopback.h"
-#include "nbcoll/offload.h"
 #include "ended.h"
 #include "operation.h"
-#include "ranks.h"
+#include "served.h"
 
 enum { RANKS = 4, AGENT = RANKS, LARGE = 30000 };
 static const crew node = {{1, 1, 1, 1, 1, 0}}; /* the ranks, and the agent */
@@ -32,7 +27,7 @@ static const crew node = {{1, 1, 1, 1, 1, 0}}; /* the ranks, and the agent */
 typedef struct scene {
     nbcoll_shm_config config;
     rank_main *main;
-    int socket[RANKS][2]; /* the rank's, and the agent's */
+    served sockets;
     pid_t pid[RANKS + 1];
     atomic_int started, ended, seen;
     char said[2][300]; /* to rank 0's agent; to the context of rank 1, whose agent has no log */
@@ -47,33 +42,6 @@ typedef struct actor {
 
 /* ---- beginnings and ends --------------------------------------------------------------------------------------- */
 
-/* The ends of the pairs that are this process's own; in the places of all lies nothing more. */
-static void take_sockets(scene *s, int rank, int mine[RANKS])
-{
-    int nothing = open("/dev/null", O_RDWR);
-    for (int i = 0; i < RANKS; i++)
-        for (int side = 0; side < 2; side++) {
-            if (side ? rank == AGENT : rank == i)
-                mine[i] = dup(s->socket[i][side]);
-            dup2(nothing, s->socket[i][side]);
-        }
-    close(nothing);
-}
-
-static void serve(const int sockets[RANKS])
-{
-    nbcoll_loopback_config config = {.size = sizeof config, .ranks = RANKS};
-    nbcoll_endpoint *endpoint[RANKS];
-    nbcoll_loopback *world;
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_create(&config, &world));
-    for (int i = 0; i < RANKS; i++)
-        CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_open(world, i, &endpoint[i]));
-    nbcoll_serve_config served = {
-        .size = sizeof served, .endpoints = endpoint, .sockets = sockets, .count = RANKS, .programs = 4};
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_loopback_free(world));
-}
-
 static void note(void *user, nbcoll_status why, const char *text)
 {
     char *said = user;
@@ -85,26 +53,21 @@ static void play(int rank, void *user)
 {
     scene *s = user;
     int mine[RANKS];
-    take_sockets(s, rank, mine);
+    served_take(&s->sockets, rank, mine);
     s->pid[rank] = getpid();
     if (rank == AGENT) {
-        serve(mine);
+        served_serve(&s->sockets, mine, &(nbcoll_serve_config){.programs = 4});
         return;
     }
     actor a = {.s = s};
     nbcoll_shm_config config = s->config;
     nbcoll_host host = {.size = sizeof host, .user = s->said[rank == 1], .log = rank < 2 ? note : NULL};
-    nbcoll_attach_config attach = {.size = sizeof attach, .host = rank == 0 ? &host : NULL, .socket = mine[rank]};
     nbcoll_context_config context = {.size = sizeof context};
-    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     config.rank = rank;
-    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &a.m.endpoint));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(a.m.endpoint, &attach, &a.agent));
     if (rank == 1)
         context.host = host;
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &context, &a.m.context));
-    comm.agent = a.agent;
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(a.m.context, a.m.endpoint, &comm, &a.m.comm, 30 * SECOND));
+    a.agent = served_join(&a.m, &config, mine[rank], rank == 0 ? &host : NULL, &context,
+                          (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS, true);
     s->main(rank, &a);
     member_leave(&a.m);
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(a.agent));
@@ -116,13 +79,9 @@ static void run(rank_main *main, int status[RANKS + 1], char said[2][300])
     s->config = (nbcoll_shm_config){
         .size = sizeof s->config, .id = fresh_id(), .ranks = RANKS, .quota = 4 << 20, .timeout = 30 * SECOND};
     s->main = main;
-    for (int i = 0; i < RANKS; i++)
-        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s->socket[i]), 0);
+    served_open(&s->sockets, RANKS);
     bool all = crew_run(&node, play, s, status);
-    for (int i = 0; i < RANKS; i++) {
-        close(s->socket[i][0]);
-        close(s->socket[i][1]);
-    }
+    served_close(&s->sockets);
     if (said)
         memcpy(said, s->said, sizeof s->said);
     munmap(s, sizeof *s);
