@@ -407,6 +407,14 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *   - Programs come to the agent in the order of their starts, which is the same on all ranks; in a context made with
  *     NBCOLL_ANY_THREAD threads that share the communicator see to that, as for all operations. A driver of the context
  *     wakes those that wait when a program has ended; it need not be the driver that has the agent.
+ *   - An algorithm by nodes (select.h), where the ranks of each node share memory, is carried out in three parts: ranks
+ *     of a node meet in memory, the agents of the leaders do what is between nodes, as a program, and the result goes
+ *     from memory to each rank. The first and the last part are the ranks' to progress, in test or wait, by
+ *     nbcoll_progress, or by a driver, which then makes the copies; the second one needs none of that. A rank that is
+ *     no leader has no program. Programs come to the agent in the order of the calls here, too: one whose node has come
+ *     waits for earlier calls whose node has not. Where agents are processes (those of all ranks, or none: else the
+ *     creation is refused), nodes share no memory, or vectors are cut in segments, all of such an algorithm is a
+ *     program.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
  *     place on all, where all may.
  *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for
@@ -418,7 +426,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, those
  *     with whom there was none yet by a message, as soon as a call of this rank has seen the end, and end with
  *     ERR_PEER_LOST. From then on starts of what would be a program are refused with that status (ERR_CANCELLED where
- *     the agent had no memory), here at once, elsewhere once it is known there. All other operations go on. */
+ *     the agent had no memory), here at once, elsewhere once it is known there; operations by nodes,
+ *     which have their place in the order of the engine's, are started, and end with it. All other operations go on. */
 
 /* Would it be offloaded? OK: yes. Errors: ERR_UNSUPPORTED (no; *why, which may be null, says the reason), ERR_NULL,
  * ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of nbcoll_compile. It keeps nothing. */

@@ -265,7 +265,7 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     nbcolli_request *r = nbcolli_request_open(comm, schedule, c->send, c->recv, c->extent);
     if (r)
         memcpy(r->blocks, c->blocks, sizeof r->blocks);
-    if (r && schedule->program && !persistent)
+    if (r && !persistent && nbcolli_is_offloaded(r))
         return nbcolli_offloaded_begin(r, request);
     return nbcolli_begin(comm, r, persistent, request);
 }

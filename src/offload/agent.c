@@ -141,14 +141,16 @@ static char *nbcolli_agent_run_block(nbcoll_agent *a, size_t *bytes, nbcolli_age
     return nbcolli_alloc(&a->host, *bytes, 64);
 }
 
-static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_program *p)
+/* `scratch` null: with scratch memory behind it. */
+static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_program *p, void *scratch)
 {
     size_t head = nbcolli_lines(sizeof(nbcoll_program_run)),
            eager = nbcolli_lines(p->info.buffers * sizeof(nbcolli_agent_buffer));
     size_t lines = nbcolli_lines(p->info.queues * sizeof(void *)),
            at = nbcolli_lines(p->info.queues * sizeof(uint32_t)),
            blocks = nbcolli_lines(((size_t)p->info.blocks[0] + p->info.blocks[1]) * sizeof(nbcoll_region));
-    size_t tables = head + eager + lines + at + blocks, bytes = tables + p->info.extent[NBCOLL_BUFFER_SCRATCH];
+    size_t tables = head + eager + lines + at + blocks;
+    size_t bytes = tables + (scratch ? 0 : p->info.extent[NBCOLL_BUFFER_SCRATCH]);
     nbcolli_agent_kept own;
     char *block = nbcolli_agent_run_block(a, &bytes, &own);
     if (!block)
@@ -165,22 +167,11 @@ static nbcoll_program_run *nbcolli_agent_run_new(nbcoll_agent *a, const nbcoll_p
     r->at = (_Atomic uint32_t *)(void *)(block + head + eager + lines);
     r->block[0] = (nbcoll_region *)(void *)(block + head + eager + lines + at);
     r->block[1] = r->block[0] + p->info.blocks[0];
-    r->base[NBCOLL_BUFFER_SCRATCH] = block + tables;
+    r->base[NBCOLL_BUFFER_SCRATCH] = scratch ? scratch : block + tables;
+    r->is_scratch_lent = scratch != NULL;
     r->status = NBCOLL_PENDING;
     atomic_init(&r->state, NBCOLLI_AGENT_WAITING);
     return r;
-}
-
-nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                 nbcoll_program_run **out)
-{
-    return nbcolli_agent_start(a, program, send, recv, NULL, NULL, NULL, out);
-}
-
-nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                       nbcoll_bind *bind, void *user, nbcoll_program_run **out)
-{
-    return nbcolli_agent_start(a, program, send, recv, bind, user, NULL, out);
 }
 
 static void nbcolli_agent_say(const nbcoll_agent *a, const nbcoll_host *host, nbcoll_status status,
@@ -192,42 +183,73 @@ static void nbcolli_agent_say(const nbcoll_agent *a, const nbcoll_host *host, nb
         host->log(host->user, status, why->text);
 }
 
-nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                  nbcoll_bind *bind, void *user, const nbcoll_host *host, nbcoll_program_run **out)
+nbcoll_status nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
+                                 nbcoll_program_run **out)
 {
-    const nbcolli_binding binding = {bind, user};
-    const void *const buffer[2] = {send, recv};
+    const nbcolli_binding binding = {call->bind, call->user};
+    const void *const buffer[2] = {call->send, call->recv};
     size_t extent[3];
-    if (!a || !program || !out)
-        return NBCOLL_ERR_NULL;
     nbcoll_refusal why = {.reason = NBCOLL_REFUSAL_NONE};
     nbcoll_status status = nbcolli_bound_extent(program, &binding, extent);
     if (status == NBCOLL_OK)
         status = nbcolli_agent_ask(a, program, extent, buffer, &why);
     if (status != NBCOLL_OK) {
-        nbcolli_agent_say(a, host, status, &why);
+        nbcolli_agent_say(a, call->host, status, &why);
         return status;
     }
     if (a->attached)
         return nbcolli_attached_start(a, program, buffer, &binding, out);
-    nbcoll_program_run *r = nbcolli_agent_run_new(a, program);
+    nbcoll_program_run *r = nbcolli_agent_run_new(a, program, call->scratch);
     if (!r)
         return NBCOLL_ERR_MEMORY;
-    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)send; /* only read */
-    r->base[NBCOLL_BUFFER_RECV] = recv;
+    r->base[NBCOLL_BUFFER_SEND] = (char *)(uintptr_t)call->send; /* only read */
+    r->base[NBCOLL_BUFFER_RECV] = call->recv;
     memcpy(r->extent, extent, sizeof r->extent);
     for (int is_recv = 0; is_recv < 2; is_recv++)
         for (uint32_t i = 0; i < program->info.blocks[is_recv]; i++)
-            r->block[is_recv][i] = bind(user, is_recv, (int)i);
-    r->set = (uint32_t)(a->started++ % a->config.in_flight);
+            r->block[is_recv][i] = call->bind(call->user, is_recv, (int)i);
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
+    return NBCOLL_OK;
+}
+
+void nbcolli_agent_hand(nbcoll_program_run *r, uint64_t number)
+{
+    nbcoll_agent *a = r->agent;
+    if (a->attached)
+        return;
+    r->set = (uint32_t)(number % a->config.in_flight);
     r->next = atomic_load_explicit(&a->handed, memory_order_relaxed); /* compared below */
     /* seq_cst: whoever takes it sees all of it, and a driver that sleeps is seen below, or sees it */
     while (!atomic_compare_exchange_weak(&a->handed, &r->next, r))
         ;
     nbcolli_agent_rouse(a);
-    return NBCOLL_OK;
+}
+
+void nbcolli_agent_unmake(nbcoll_program_run *r)
+{
+    nbcoll_agent *a = r->agent;
+    r->next = a->spare;
+    a->spare = r;
+    atomic_fetch_sub_explicit(&a->open, 1, memory_order_relaxed); /* a count */
+}
+
+nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                 nbcoll_program_run **out)
+{
+    return nbcoll_agent_start_bound(a, program, send, recv, NULL, NULL, out);
+}
+
+nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
+                                       nbcoll_bind *bind, void *user, nbcoll_program_run **out)
+{
+    const nbcolli_agent_call call = {.send = send, .recv = recv, .bind = bind, .user = user};
+    if (!a || !program || !out)
+        return NBCOLL_ERR_NULL;
+    nbcoll_status status = nbcolli_agent_make(a, program, &call, out);
+    if (status == NBCOLL_OK)
+        nbcolli_agent_hand(*out, a->started++);
+    return status;
 }
 
 /* ---- progress -------------------------------------------------------------------------------------------------- */
@@ -383,6 +405,13 @@ int nbcolli_agent_has_ended(const nbcoll_program_run *r)
     if (r->agent->attached)
         return nbcolli_attached_has_ended(r);
     return atomic_load(&r->state) == NBCOLLI_AGENT_ENDED; /* seq_cst: after the alarm was set */
+}
+
+nbcoll_status nbcolli_agent_over(const nbcoll_agent *a)
+{
+    nbcoll_status failed = nbcolli_agent_failed(a);
+    int is_cancelled = atomic_load_explicit(&a->is_cancelled, memory_order_relaxed); /* by this rank */
+    return failed == NBCOLL_OK && is_cancelled ? NBCOLL_ERR_CANCELLED : failed;
 }
 
 nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)

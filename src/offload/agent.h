@@ -57,7 +57,8 @@ struct nbcoll_program_run {
     size_t extent[3];          /* bytes of these that it touches, with its blocks */
     nbcoll_region *block[2];   /* [p->info.blocks]: where they are bound to */
     nbcoll_registration registered[3]; /* of these, where memory is to be registered */
-    uint32_t registrations;            /* bits: those of the first two that end with the run */
+    uint32_t registrations;            /* bits: those that end with the run */
+    int is_scratch_lent;               /* it is the starter's */
     nbcolli_agent_buffer *eager;       /* [p->info.buffers] */
     nbcolli_agent_line **line; /* [p->info.queues] */
     _Atomic uint32_t *at;      /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
@@ -97,7 +98,7 @@ struct nbcoll_agent {
     nbcolli_agent_kept kept[2];
     nbcolli_agent_line *lines;
     nbcoll_program_run *runs, **runs_end; /* in order */
-    uint64_t started;                     /* the starter's */
+    uint64_t started;                     /* the starter's: by the functions of offload.h */
     _Atomic(nbcoll_program_run *) handed; /* started, the last one first */
     atomic_int is_cancelled;
     _Atomic(nbcoll_program_run *) swept; /* runs that have been reported: memory for further ones */

@@ -31,8 +31,9 @@ int nbcolli_agent_is_process(const nbcoll_agent *a)
 
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
 {
+    uint64_t chosen = nbcolli_agent_is_process(a) ? UINT64_C(1) << 63 : 0; /* by that ranks choose algorithms, too */
     uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^
-                    a->config.in_flight;
+                    a->config.in_flight ^ chosen;
     return (uint32_t)((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) | 1;
 }
 
@@ -81,10 +82,13 @@ static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_progra
 }
 
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, nbcoll_program **out, nbcoll_refusal *why)
+                                    int rank, int keeps_scratch, nbcoll_program **out, nbcoll_refusal *why)
 {
-    nbcoll_program_config config = {
-        .size = sizeof config, .host = &a->host, .eager = a->config.eager, .in_flight = a->config.in_flight};
+    nbcoll_program_config config = {.size = sizeof config,
+                                    .host = &a->host,
+                                    .eager = a->config.eager,
+                                    .in_flight = a->config.in_flight,
+                                    .keeps_scratch = keeps_scratch};
     size_t bytes = (size_t)ranks * sizeof(nbcoll_program *);
     nbcoll_program **programs = nbcolli_alloc(&a->host, bytes, sizeof *programs);
     if (!programs)

@@ -146,10 +146,10 @@ static nbcoll_status nbcolli_agent_register(nbcoll_agent *a, nbcoll_program_run 
     nbcoll_status status = NBCOLL_OK;
     if (!a->memory)
         return NBCOLL_OK;
-    if (r->extent[NBCOLL_BUFFER_SCRATCH] && !r->own.bytes)
+    if (r->extent[NBCOLL_BUFFER_SCRATCH] && !r->is_scratch_lent && !r->own.bytes)
         status = nbcolli_agent_register_kept(a, r, r->bytes, &r->own);
     r->registered[NBCOLL_BUFFER_SCRATCH] = r->own.registered;
-    for (int i = 0; i < 2 && status == NBCOLL_OK; i++) {
+    for (int i = 0; i < 2 + r->is_scratch_lent && status == NBCOLL_OK; i++) {
         size_t bytes = r->extent[i];
         const nbcolli_agent_kept *k = bytes ? nbcolli_agent_kept_of(a, r->base[i], bytes) : NULL;
         if (k)
@@ -164,7 +164,7 @@ static nbcoll_status nbcolli_agent_register(nbcoll_agent *a, nbcoll_program_run 
 
 void nbcolli_agent_deregister(nbcoll_agent *a, nbcoll_program_run *r)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (r->registrations >> i & 1 && a->memory->deregister_memory)
             a->memory->deregister_memory(a->ep, &r->registered[i]);
     r->registrations = 0;

@@ -222,6 +222,28 @@ static void nbcolli_cut_frame(const nbcolli_cut *c, const nbcolli_cut_copy *arou
         }
 }
 
+static void nbcolli_cut_copy_around(const nbcolli_cut *c, nbcolli_cut_copy *around)
+{
+    for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
+        if (!nbcolli_cut_is_middle(c, i))
+            nbcolli_cut_copy_step(around, i);
+    nbcolli_cut_copy_edges(around);
+}
+
+nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out, nbcoll_step *middle)
+{
+    nbcolli_cut_copy around = {.s = c->s, .common = SIZE_MAX};
+    nbcoll_status status = nbcolli_cut_copy_open(&around, arena);
+    if (status == NBCOLL_OK)
+        status = nbcolli_cut_open(c, arena, 0, &around.b);
+    if (status != NBCOLL_OK)
+        return status;
+    nbcolli_cut_copy_around(c, &around);
+    *middle = nbcoll_add_join(around.b);
+    nbcolli_cut_frame(c, &around, *middle, *middle);
+    return nbcoll_builder_finish(around.b, out);
+}
+
 nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inner, size_t common, nbcolli_arena *arena,
                                nbcoll_schedule **out)
 {
@@ -236,10 +258,7 @@ nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inne
     if (status != NBCOLL_OK)
         return status;
     within.b = around.b;
-    for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
-        if (!nbcolli_cut_is_middle(c, i))
-            nbcolli_cut_copy_step(&around, i);
-    nbcolli_cut_copy_edges(&around);
+    nbcolli_cut_copy_around(c, &around);
     nbcoll_step begin = nbcoll_add_join(around.b), end = nbcoll_add_join(around.b);
     nbcoll_after(around.b, end, begin);
     nbcolli_cut_frame(c, &around, begin, end);

@@ -24,6 +24,11 @@ static inline int nbcolli_cut_is_middle(const nbcolli_cut *c, nbcoll_step step)
  * between messages and exposes or fetches, or exposes memory piece by piece. ERR_MEMORY. */
 nbcoll_status nbcolli_cut_make(nbcolli_arena *arena, const nbcoll_schedule *s, nbcolli_cut *out, nbcoll_step *exposes);
 
+/* What is around the middle, and step *middle, a JOIN, in its place. Its extents are without those of the middle.
+ * ERR_MEMORY, ERR_LIMIT. */
+nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out,
+                                 nbcoll_step *middle);
+
 /* The middle as a schedule. Its scratch memory is that of all of it. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out);
 

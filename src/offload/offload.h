@@ -95,15 +95,35 @@ nbcoll_status nbcolli_compile_levels(nbcolli_compile *c);
 /* rank.c: the program of one rank, or only whether it is refused (`out` null). */
 nbcoll_status nbcolli_compile_rank(nbcolli_compile *c, int rank, nbcoll_program **out);
 
-/* agent.c: nbcoll_agent_start_bound; why a start is refused is told to `host`, which may be null, where that of the
- * agent has no log. */
-nbcoll_status nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                  nbcoll_bind *bind, void *user, const nbcoll_host *host, nbcoll_program_run **out);
+/* What a program is started on. */
+typedef struct nbcolli_agent_call {
+    const void *send;
+    void *recv, *scratch; /* `scratch` null: memory of the run's own */
+    nbcoll_bind *bind;    /* may be null */
+    void *user;
+    const nbcoll_host *host; /* is told why it is refused, where that of the agent has no log; may be null */
+} nbcolli_agent_call;
+
+/* agent.c: nbcoll_agent_start_bound in two parts. Another process has it from the first one on. The agent has it from
+ * the second one on, of all ranks as the operation of that number, in the order of these numbers; or it is gone. */
+nbcoll_status nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
+                                 nbcoll_program_run **out);
+void nbcolli_agent_hand(nbcoll_program_run *r, uint64_t number);
+void nbcolli_agent_unmake(nbcoll_program_run *r);
+/* Why nothing that is handed to it now will end well, or OK. */
+nbcoll_status nbcolli_agent_over(const nbcoll_agent *a);
 
 /* agent_compile.c */
 /* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. */
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, nbcoll_program **out, nbcoll_refusal *why);
+                                    int rank, int keeps_scratch, nbcoll_program **out, nbcoll_refusal *why);
+/* agent_cut.c: the same of schedules that expose memory: each is cut, and *out is what of this rank's is around its
+ * middle, with the program of that, if there is something to do. ERR_UNSUPPORTED also if some rank's is not cut, or if
+ * nobody exposes, or nobody sends; *why says nothing of these. */
+nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks, int rank,
+                                nbcoll_schedule **out, nbcoll_refusal *why);
+
+/* agent_compile.c, again */
 const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
 /* While it is open it counts as one there, from the first call on; not if another process executes, which does without
  * the endpoint. */

@@ -94,6 +94,8 @@ struct nbcoll_schedule {
     uint32_t users;        /* requests that hold it */
     int evicted;           /* it has left its communicator's cache: freed by its last user */
     struct nbcoll_program *program; /* by which the communicator's agent carries it out; null: runs do */
+    int is_cut;         /* runs do, but for its middle, which is the program; null: this rank has no part in that */
+    nbcoll_step middle; /* then the step in its place; else START */
     void (*free_program)(struct nbcoll_program *program); /* with the schedule */
 };
 

@@ -188,6 +188,14 @@ typedef struct nbcolli_carrier {
     nbcolli_carry_note note[NBCOLLI_CARRY_NOTES]; /* the caller's side */
 } nbcolli_carrier;
 
+/* Operations that the communicator's agent carries out, all or in their middle: the agents' queue pairs are told apart
+ * by their number, and keep their order. */
+typedef struct nbcolli_programs {
+    uint64_t called;         /* starts: so many, on all ranks alike; */
+    uint64_t turns;          /* starts: of which this rank has a program; */
+    _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one */
+} nbcolli_programs;
+
 struct nbcoll_comm {
     /* Made, or by progress at the end of the creation. */
     nbcoll_context *context;
@@ -226,6 +234,8 @@ struct nbcoll_comm {
     nbcolli_cache cache;
     nbcolli_carrier *carrier; /* null: schedules carry out all. Who changes it is inside, too */
     atomic_size_t carries;    /* as in terms, which any thread reads, for itself */
+
+    nbcolli_programs programs; /* who writes in it is said there */
 
     /* Progress, when it takes over what starts have handed to it. */
     uint64_t taken; /* tags below it have been taken */

@@ -140,6 +140,8 @@ struct nbcolli_run {
     uint32_t finals;         /* of the schedule's: done */
     nbcolli_op *looking;     /* the next one, which is watched */
 
+    uint8_t is_offloaded; /* its middle is in the context's list: its buffers may be the agent's */
+
     uint8_t is_brief; /* its steps are worked off by 3_run/brief.h */
     uint8_t is_worn;  /* what only other paths touch is to be set back */
 

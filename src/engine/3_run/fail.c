@@ -2,6 +2,7 @@
  * Failing: see fail.h. */
 #include "fail.h"
 
+#include "middle.h"
 #include "queue.h"
 #include "../1_state/failure.h"
 #include "../2_wire/control.h"
@@ -16,6 +17,7 @@ void nbcolli_run_fail(nbcolli_run *run, nbcoll_status why, int cause, int tell)
     run->is_worn = 1;
     run->cause = cause;
     nbcolli_note_failure(run->comm, why, cause, run->tag);
+    nbcolli_middle_fail(run->schedule, run->comm, tell);
     if (tell || run->request->creating)
         nbcolli_tell_all(run->comm, NBCOLLI_REVOKE, run->tag, why, cause, 0);
     nbcolli_to_settle(run);

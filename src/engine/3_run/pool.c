@@ -235,7 +235,7 @@ static void nbcolli_run_bind(nbcolli_run *run, nbcoll_comm *comm)
     run->comm = comm;
     run->bound = comm->id;
     run->placed = 0;
-    run->is_brief = s->brief && !comm->context->observer && nbcolli_spreads(comm, s);
+    run->is_brief = s->brief && !s->is_cut && !comm->context->observer && nbcolli_spreads(comm, s);
     run->is_worn = 1;
     for (uint32_t i = 0; i < s->ops; i++) {
         nbcolli_op *op = &run->op[i];
@@ -279,6 +279,7 @@ void nbcolli_run_restore(nbcolli_run *run)
     run->status = NBCOLL_OK;
     run->cause = -1;
     run->listed = 0;
+    run->is_offloaded = 0;
     run->stuck = run->suspected = 0;
     run->suspect = 0;
     run->mark = 0;

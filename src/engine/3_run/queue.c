@@ -3,6 +3,7 @@
 #include "queue.h"
 
 #include "cells.h"
+#include "middle.h"
 #include "../1_state/failure.h"
 #include "../2_wire/control.h"
 #include "../2_wire/unexpected.h"
@@ -124,6 +125,7 @@ void nbcolli_runless_fail(nbcolli_request *r, nbcoll_status why, int cause, int 
     const nbcoll_observer *o = comm->context->observer;
 
     nbcolli_note_failure(comm, why, cause, r->tag);
+    nbcolli_middle_fail(r->schedule, comm, tell);
     if (tell || r->creating) /* as nbcolli_run_fail */
         nbcolli_tell_all(comm, NBCOLLI_REVOKE, r->tag, why, cause, 0);
     nbcolli_unexpected_drop(comm, r->tag, r->tag, NBCOLL_ERR_CANCELLED);

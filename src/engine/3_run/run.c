@@ -7,6 +7,7 @@
 #include "expose.h"
 #include "fail.h"
 #include "finish.h"
+#include "middle.h"
 #include "phase.h"
 #include "step.h"
 #include "../2_wire/post.h"
@@ -114,6 +115,10 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         nbcolli_reduce_on(run, lane, step);
         return;
     default: /* JOIN */
+        if (step == run->schedule->middle) {
+            nbcolli_middle_begin(run);
+            return;
+        }
         break;
     }
     nbcolli_step_end(run, step);

@@ -3,6 +3,7 @@
 #include "programs.h"
 
 #include "nbcoll/select.h"
+#include "../3_run/cells.h"
 #include "../../arguments/arguments.h"
 #include "../../host/host.h"
 #include "../../offload/offload.h"
@@ -41,17 +42,33 @@ static nbcoll_status nbcolli_programs_refuse(nbcoll_refusal_reason reason, nbcol
     return NBCOLL_ERR_UNSUPPORTED;
 }
 
-/* The schedules of all ranks: what this rank passes holds for all, but for what only one rank knows and has. */
+typedef struct nbcolli_programs_node {
+    const nbcoll_nodes *nodes;
+    int rank;
+} nbcolli_programs_node;
+
+static int nbcolli_programs_share(void *user, int peer)
+{
+    const nbcolli_programs_node *on = user;
+    return nbcoll_node_of(on->nodes, on->rank) == nbcoll_node_of(on->nodes, peer);
+}
+
+/* The schedules of all ranks: what this rank passes holds for all, but for what only one rank knows and has. `shares`:
+ * those of each node expose memory to each other. */
 static nbcoll_status nbcolli_programs_build(nbcoll_comm *comm, const nbcoll_args *a, const nbcoll_choice *choice,
-                                            nbcoll_schedule *schedules[])
+                                            int shares, nbcoll_schedule *schedules[])
 {
     int is_everywhere = nbcolli_kind_of(a->operation)->in_place == NBCOLLI_EVERYWHERE;
     nbcoll_status status = NBCOLL_OK;
     for (int rank = 0; rank < comm->size && status == NBCOLL_OK; rank++) {
+        nbcolli_programs_node on = {&comm->nodes, rank};
         nbcoll_builder_config config = {.size = sizeof config,
                                         .host = &comm->context->host,
                                         .rank = rank,
                                         .ranks = comm->size,
+                                        .shares = shares ? nbcolli_programs_share : NULL,
+                                        .shares_user = &on,
+                                        .cells = comm->config.cells,
                                         .nodes = &comm->nodes};
         nbcoll_args args = *a;
         args.segment = choice->segment;
@@ -67,14 +84,64 @@ static nbcoll_status nbcolli_programs_build(nbcoll_comm *comm, const nbcoll_args
     return status;
 }
 
-/* Chosen as for ranks that share no memory. */
+/* Those of a node share memory, and an operation by nodes may do what is within them there. Another process that
+ * executes the programs would see no scratch memory of runs. */
+static int nbcolli_programs_share_nodes(const nbcoll_comm *comm)
+{
+    return comm->nodes_share && !nbcolli_agent_is_process(comm->config.agent);
+}
+
+/* Chosen as for ranks that share no memory, but for those of a node. */
 static nbcoll_status nbcolli_programs_choose(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_choice *choice)
 {
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_comm_terms(comm, &terms);
     terms.shared = 0;
+    terms.nodes_share = nbcolli_programs_share_nodes(comm);
     terms.carries = 0;
     return nbcoll_select(&terms, args, choice);
+}
+
+static void nbcolli_programs_drop(const nbcoll_comm *comm, nbcoll_schedule *schedules[])
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (schedules[rank])
+            nbcolli_schedule_delete(schedules[rank]);
+        schedules[rank] = NULL;
+    }
+}
+
+/* Ranks of a node meet in memory, and the agents do what is between nodes. */
+static nbcoll_status nbcolli_programs_cut(nbcoll_comm *comm, const nbcoll_args *args, const nbcoll_choice *choice,
+                                          nbcoll_schedule *schedules[], nbcoll_schedule **out, nbcoll_refusal *why)
+{
+    nbcoll_status status = nbcolli_programs_build(comm, args, choice, 1, schedules);
+    for (int rank = 0; rank < comm->size && status == NBCOLL_OK; rank++)
+        status = nbcolli_cells_suffice(comm, schedules[rank]) ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_cut(comm->config.agent, (const nbcoll_schedule *const *)schedules, comm->size,
+                                   comm->rank, out, why);
+    nbcolli_programs_drop(comm, schedules);
+    return status;
+}
+
+/* The agents do all. */
+static nbcoll_status nbcolli_programs_whole(nbcoll_comm *comm, const nbcoll_args *args, const nbcoll_choice *choice,
+                                            nbcoll_schedule *schedules[], nbcoll_schedule **out, nbcoll_refusal *why)
+{
+    nbcoll_program *program;
+    nbcoll_status status = nbcolli_programs_build(comm, args, choice, 0, schedules);
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_compile(comm->config.agent, (const nbcoll_schedule *const *)schedules, comm->size,
+                                       comm->rank, 0, &program, why);
+    if (status == NBCOLL_OK) {
+        *out = schedules[comm->rank];
+        schedules[comm->rank] = NULL;
+        (*out)->program = program;
+        (*out)->free_program = nbcoll_program_free;
+    }
+    nbcolli_programs_drop(comm, schedules);
+    return status;
 }
 
 nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
@@ -90,22 +157,14 @@ nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, n
         return status;
     size_t bytes = (size_t)comm->size * sizeof(nbcoll_schedule *);
     nbcoll_schedule **schedules = nbcolli_alloc(&comm->context->host, bytes, sizeof *schedules);
-    nbcoll_program *program = NULL;
     if (!schedules)
         return NBCOLL_ERR_MEMORY;
     memset(schedules, 0, bytes);
-    status = nbcolli_programs_build(comm, args, &choice, schedules);
-    if (status == NBCOLL_OK)
-        status = nbcolli_agent_compile(comm->config.agent, (const nbcoll_schedule *const *)schedules, comm->size,
-                                       comm->rank, &program, why);
-    for (int rank = 0; rank < comm->size; rank++)
-        if (schedules[rank] && (rank != comm->rank || status != NBCOLL_OK))
-            nbcolli_schedule_delete(schedules[rank]);
-    *out = schedules[comm->rank];
+    status = NBCOLL_ERR_UNSUPPORTED;
+    if (nbcolli_programs_share_nodes(comm) && choice.algorithm->flags & NBCOLL_ALGORITHM_NODES)
+        status = nbcolli_programs_cut(comm, args, &choice, schedules, out, why);
+    if (status == NBCOLL_ERR_UNSUPPORTED)
+        status = nbcolli_programs_whole(comm, args, &choice, schedules, out, why);
     nbcolli_free(&comm->context->host, schedules, bytes);
-    if (status != NBCOLL_OK)
-        return status;
-    (*out)->program = program;
-    (*out)->free_program = nbcoll_program_free;
-    return NBCOLL_OK;
+    return status;
 }

@@ -94,8 +94,9 @@ uint32_t nbcolli_starting_left(const nbcolli_request *r)
     const nbcoll_schedule *s = r->schedule;
     uint32_t left = 0;
 
-    if (!s || !s->starting || s->program || !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed)))
-        return 0; /* relaxed: the lock orders it */
+    if (!s || !s->starting || nbcolli_is_program(r) ||
+        !nbcolli_is_pending(atomic_load_explicit(&r->state, memory_order_relaxed))) /* the lock orders it */
+        return 0;
     if (!r->run) /* it has not been taken, or has no slot */
         return s->starting;
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)

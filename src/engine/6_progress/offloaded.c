@@ -3,8 +3,11 @@
 #include "offloaded.h"
 
 #include "../1_state/failure.h"
-#include "../2_wire/control.h"
+#include "../3_run/fail.h"
+#include "../3_run/middle.h"
 #include "../3_run/queue.h"
+#include "../3_run/run.h"
+#include "../3_run/step.h"
 #include "../4_comm/programs.h"
 #include "../../offload/offload.h"
 
@@ -29,10 +32,39 @@ static nbcoll_status nbcolli_offloaded_over(const nbcoll_comm *comm)
 void nbcolli_offloaded_tell(nbcoll_comm *comm)
 {
     nbcoll_status failed = comm->config.agent ? nbcolli_agent_failed(comm->config.agent) : NBCOLL_OK;
-    if (failed == NBCOLL_OK || nbcolli_offloaded_over(comm) != NBCOLL_OK)
-        return;
-    atomic_store_explicit(&comm->agents, failed, memory_order_relaxed); /* starts read nothing else by it */
-    nbcolli_tell_all(comm, NBCOLLI_AGENT, 0, failed, comm->rank, 0);
+    if (failed != NBCOLL_OK)
+        nbcolli_agents_end(comm, failed, 1);
+}
+
+/* On the caller's side: of all of the request, or of the middle of its run. */
+static nbcoll_status nbcolli_offloaded_make(nbcolli_request *r)
+{
+    nbcoll_comm *comm = r->comm;
+    const nbcolli_agent_call call = {.send = r->send,
+                                     .recv = r->recv,
+                                     .scratch = r->run ? r->run->base[NBCOLL_BUFFER_SCRATCH] : NULL,
+                                     .bind = nbcolli_offloaded_block,
+                                     .user = r,
+                                     .host = &comm->context->host};
+    return nbcolli_agent_make(comm->config.agent, r->schedule->program, &call, &r->program);
+}
+
+/* Acquire, here and below: what the one before has handed over comes before this one. */
+static int nbcolli_offloaded_is_handed(const nbcolli_request *r)
+{
+    return r->program_turn < atomic_load_explicit(&r->comm->programs.handed, memory_order_acquire);
+}
+
+/* Returns whether it was its turn. */
+static int nbcolli_offloaded_hand(nbcolli_request *r)
+{
+    _Atomic uint64_t *handed = &r->comm->programs.handed;
+
+    if (r->program_turn != atomic_load_explicit(handed, memory_order_acquire))
+        return 0;
+    nbcolli_agent_hand(r->program, r->program_number);
+    atomic_store_explicit(handed, r->program_turn + 1, memory_order_release); /* the turn is passed on */
+    return 1;
 }
 
 nbcoll_status nbcolli_offloaded_give(nbcolli_request *r)
@@ -40,9 +72,14 @@ nbcoll_status nbcolli_offloaded_give(nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
     nbcoll_status s = nbcolli_offloaded_over(comm);
 
-    return s == NBCOLL_OK ? nbcolli_agent_start(comm->config.agent, r->schedule->program, r->send, r->recv,
-                                                nbcolli_offloaded_block, r, &comm->context->host, &r->program)
-                          : s;
+    if (s == NBCOLL_OK)
+        s = nbcolli_offloaded_make(r);
+    if (s != NBCOLL_OK)
+        return s;
+    r->program_number = comm->programs.called++;
+    r->program_turn = comm->programs.turns++;
+    nbcolli_offloaded_hand(r);
+    return NBCOLL_OK;
 }
 
 void nbcolli_offloaded_take(nbcolli_request *r)
@@ -53,9 +90,7 @@ void nbcolli_offloaded_take(nbcolli_request *r)
     c->active++;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
-    r->next = c->offloaded;
-    c->offloaded = r;
-    c->news |= NBCOLLI_NEWS_OF_PROGRAMS;
+    nbcolli_middle_list(c, r);
 }
 
 static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
@@ -68,21 +103,56 @@ static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
     }
     comm->active--;
     comm->context->active--;
-    r->program = NULL;
     r->status = status;
     nbcolli_request_end(comm->context, r);
+}
+
+/* The run goes on behind its middle, or settles. */
+static void nbcolli_offloaded_middle_end(nbcolli_run *run, nbcoll_status status)
+{
+    run->is_offloaded = 0;
+    if (run->status != NBCOLL_OK)
+        nbcolli_to_settle(run);
+    else if (status != NBCOLL_OK)
+        nbcolli_run_fail(run, status, -1, 1);
+    else {
+        nbcolli_step_end(run, run->schedule->middle);
+        nbcolli_advance(run);
+    }
 }
 
 int nbcolli_offloaded_arm(nbcoll_context *c)
 {
     int sleeps = 1;
     for (const nbcolli_request *r = c->offloaded; r && sleeps; r = r->next)
-        sleeps = nbcolli_agent_watch(r->comm->config.agent, c->poller) && !nbcolli_agent_has_ended(r->program);
+        sleeps = nbcolli_agent_watch(r->comm->config.agent, c->poller) &&
+                 !(nbcolli_offloaded_is_handed(r) && nbcolli_agent_has_ended(r->program));
     return sleeps;
 }
 
-void nbcolli_offloaded_look(nbcoll_context *c)
+/* Of one that the agent has not got. PENDING, or why it never will. */
+static nbcoll_status nbcolli_offloaded_wait(nbcolli_request *r, int *moved)
 {
+    nbcoll_status s = r->run ? r->run->status : NBCOLL_OK;
+
+    if (s == NBCOLL_OK)
+        s = nbcolli_agent_over(r->comm->config.agent);
+    nbcolli_caller_lock(r->context);
+    if (s == NBCOLL_OK && !r->program)
+        s = nbcolli_offloaded_make(r);
+    if (s != NBCOLL_OK && r->program)
+        nbcolli_agent_unmake(r->program);
+    nbcolli_caller_unlock(r->context);
+    if (s != NBCOLL_OK)
+        return s;
+    *moved |= nbcolli_offloaded_hand(r);
+    return NBCOLL_PENDING;
+}
+
+int nbcolli_offloaded_look(nbcoll_context *c)
+{
+    int moved = 0;
+
     c->driven.looked = 1; /* no program wakes a driver that sleeps: no new one and, from here on, no other */
     for (const nbcolli_request *r = c->offloaded; r; r = r->next)
         nbcolli_agent_unwatch(r->comm->config.agent);
@@ -92,12 +162,22 @@ void nbcolli_offloaded_look(nbcoll_context *c)
 
         if (over != NBCOLL_OK) /* no member can be waited for any more */
             nbcoll_agent_cancel(r->comm->config.agent);
-        nbcoll_status status = nbcoll_agent_test(r->program);
+        nbcoll_status status =
+            nbcolli_offloaded_is_handed(r) ? nbcoll_agent_test(r->program) : nbcolli_offloaded_wait(r, &moved);
         if (status == NBCOLL_PENDING) {
             at = &r->next;
             continue;
         }
         *at = r->next;
-        nbcolli_offloaded_end(r, status == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : status);
+        if (c->offloaded_end == &r->next)
+            c->offloaded_end = at;
+        status = status == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : status;
+        r->program = NULL;
+        moved = 1;
+        if (r->run)
+            nbcolli_offloaded_middle_end(r->run, status);
+        else
+            nbcolli_offloaded_end(r, status);
     }
+    return moved;
 }

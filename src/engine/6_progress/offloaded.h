@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Operations that a communicator's agent carries out. They take no tag and no slot, and know no messages of the core's:
- * the agents' queue pairs keep their order, and tell of a rank that is lost. A start gives the program to the agent on
- * the caller's side, so programs come there in the order in which tags are given; the request goes to progress as all
- * others do, which alone watches the agent and learns of the end. */
+ * Operations that a communicator's agent carries out. Those that are all a program take no tag and no slot, and know no
+ * messages of the core's: the agents' queue pairs keep their order, and tell of a rank that is lost. Others are *cut*:
+ * runs like any, but for their middle, which is the program.
+ *
+ * A start makes a program that is all of an operation on the caller's side, and, if it is its turn, gives it to the
+ * agent; the request goes to progress as all others do, which alone watches the agent and learns of the end. A middle
+ * is made by progress, when its step is ready.
+ *
+ * Programs come to the agents of all ranks in the order of the starts, which is that in which tags are given, whatever
+ * is ready first: each waits for its turn, which passes from one to the next, so that nobody else takes it. What a
+ * program waits for is earlier operations, and ranks that have not started this one; so each comes to its turn. */
 #ifndef NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 #define NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 
@@ -11,10 +18,16 @@
 
 static inline int nbcolli_is_offloaded(const nbcolli_request *r)
 {
-    return r->schedule && r->schedule->program;
+    return r->schedule && (r->schedule->program || r->schedule->is_cut);
 }
 
-/* Gives its program to the agent, on the caller's side. Nothing has happened on an error. */
+/* Is all of it a program? */
+static inline int nbcolli_is_program(const nbcolli_request *r)
+{
+    return r->schedule && r->schedule->program && !r->schedule->is_cut;
+}
+
+/* Makes such a program on the caller's side. Nothing has happened on an error. */
 nbcoll_status nbcolli_offloaded_give(nbcolli_request *r);
 
 /* From now on it is progress's. */
@@ -27,7 +40,8 @@ void nbcolli_offloaded_tell(nbcoll_comm *comm);
 /* This rank is about to sleep on its poller: their ends wake it. 0: they may not, or one has ended. */
 int nbcolli_offloaded_arm(nbcoll_context *c);
 
-/* Ends those whose programs have ended. */
-void nbcolli_offloaded_look(nbcoll_context *c);
+/* Gives the agent programs whose turn has come, and ends those whose programs have ended. Returns whether there was
+ * anything. */
+int nbcolli_offloaded_look(nbcoll_context *c);
 
 #endif

@@ -203,8 +203,6 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 
 void nbcolli_drain_news(nbcoll_context *c)
 {
-    if (c->offloaded)
-        nbcolli_offloaded_look(c);
     for (;;) {
         nbcolli_losses_everywhere(c);
         if (c->failing) {
@@ -224,7 +222,7 @@ void nbcolli_drain_news(nbcoll_context *c)
             c->driven.looked = 1;
             nbcolli_look_at_links(c);
             nbcolli_short_sends_go(c);
-        } else
+        } else if (!c->offloaded || !nbcolli_offloaded_look(c))
             break;
     }
     nbcolli_news_left(c);

@@ -69,6 +69,7 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
     c->credits = config.credits;
     c->poller = -1;
     c->delayed_end = &c->delayed;
+    c->offloaded_end = &c->offloaded;
     c->serves = NBCOLLI_SERVES_ALL;
     c->failure.rank = -1;
     c->till_pass = NBCOLLI_REPLAY_PASSES;

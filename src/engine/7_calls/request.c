@@ -313,7 +313,7 @@ static nbcolli_carrier *nbcolli_request_cancel(nbcolli_request *r)
         return nbcolli_carried_cancel(r);
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
-    else if (r->program)
+    else if (nbcolli_is_program(r))
         nbcoll_agent_cancel(r->comm->config.agent);
     else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
@@ -525,6 +525,11 @@ static nbcoll_status nbcolli_region_final(const nbcolli_run *run, size_t offset,
 {
     const nbcoll_schedule *s = run->schedule;
 
+    if (s->middle && run->before[s->middle] != NBCOLLI_STEP_OVER) { /* what that writes no step says */
+        const struct nbcoll_program_run *program = run->request->program;
+        if (!program || !nbcolli_agent_has_arrived(program, offset, bytes))
+            return NBCOLL_PENDING;
+    }
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
         const nbcoll_step_view *v = &s->step[i];
         if (run->before[i] == NBCOLLI_STEP_OVER)

@@ -62,11 +62,28 @@ void nbcolli_request_start_surely(nbcolli_request *r)
     nbcolli_request_hand(r);
 }
 
+/* Of a cut one: it has its place among those of the agents, as all ranks give it. */
+static nbcoll_status nbcolli_cut_start(nbcolli_request *r)
+{
+    nbcolli_programs *programs = &r->comm->programs;
+
+    r->program_number = programs->called;
+    r->program_turn = programs->turns;
+    nbcoll_status s = nbcolli_request_start(r);
+    if (s == NBCOLL_OK) {
+        programs->called++;
+        programs->turns += r->schedule->program != NULL;
+    }
+    return s;
+}
+
 nbcoll_status nbcolli_offloaded_start(nbcolli_request *r)
 {
     nbcoll_context *c = r->context;
-    nbcoll_status s = nbcolli_offloaded_give(r);
 
+    if (!nbcolli_is_program(r))
+        return nbcolli_cut_start(r);
+    nbcoll_status s = nbcolli_offloaded_give(r);
     if (s != NBCOLL_OK)
         return s;
     if (c->flags & NBCOLL_ANY_THREAD) {

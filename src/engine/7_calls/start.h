@@ -12,7 +12,7 @@ nbcoll_status nbcolli_request_start(nbcolli_request *r);
 /* The same, and never refused: without memory, or if the communicator is broken, it ends so. */
 void nbcolli_request_start_surely(nbcolli_request *r);
 
-/* The same by a program, of a request whose schedule has one. */
+/* The same of one that the communicator's agent carries out, all or its middle. */
 nbcoll_status nbcolli_offloaded_start(nbcolli_request *r);
 
 /* Out of the caller's side, with the status of a start there. AGAIN: the communicator's carrier has to go. */
@@ -30,7 +30,7 @@ void nbcolli_start_refused(nbcoll_comm *comm);
  * becomes a persistent one, inactive. Null: why it could not be opened. On an error it is gone. */
 nbcoll_status nbcolli_begin(nbcoll_comm *comm, nbcolli_request *r, int persistent, nbcoll_request *request);
 
-/* The same of a request that is to be started by a program. */
+/* The same of one that an agent carries out. */
 nbcoll_status nbcolli_offloaded_begin(nbcolli_request *r, nbcoll_request *request);
 
 #endif
