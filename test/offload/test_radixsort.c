@@ -21,19 +21,16 @@ enum { RANKS = 4, KEYS = 3000 };
 
 static atomic_int allgathers, alltoallvs;
 
-nbcoll_status __real_nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                         nbcoll_bind *bind, void *user, const nbcoll_host *host,
-                                         nbcoll_program_run **out);
-nbcoll_status __wrap_nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                         nbcoll_bind *bind, void *user, const nbcoll_host *host,
-                                         nbcoll_program_run **out);
+nbcoll_status __real_nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
+                                        nbcoll_program_run **out);
+nbcoll_status __wrap_nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
+                                        nbcoll_program_run **out);
 
-nbcoll_status __wrap_nbcolli_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
-                                         nbcoll_bind *bind, void *user, const nbcoll_host *host,
-                                         nbcoll_program_run **out)
+nbcoll_status __wrap_nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
+                                        nbcoll_program_run **out)
 {
     nbcoll_program_info info = {.size = sizeof info};
-    nbcoll_status status = __real_nbcolli_agent_start(a, program, send, recv, bind, user, host, out);
+    nbcoll_status status = __real_nbcolli_agent_make(a, program, call, out);
     assert_int_equal(nbcoll_program_query(program, &info), NBCOLL_OK);
     atomic_fetch_add(&allgathers, status == NBCOLL_OK && !strncmp(info.name, "allgather/", 10));
     atomic_fetch_add(&alltoallvs, status == NBCOLL_OK && !strncmp(info.name, "alltoallv/", 10));
