@@ -4,13 +4,12 @@
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
+#define NBCOLLI_RELAYS_LOOK 1000000u /* ns between two looks at a store of which nobody wakes */
+
 /* The sleep is armed, but for the alarm. */
 static int nbcolli_relays_agents_have_come(void *user)
 {
     nbcoll_relays *r = user;
-    const nbcolli_node_store_head *head = r->agents->store.head;
-    if (head && atomic_load_explicit(&head->is_silent, memory_order_relaxed)) /* it does not change */
-        return 1;
     if (r->agents->is_begun && !nbcolli_alarm_set(&r->agents->alarm, r->context->poller))
         return 1;
     return nbcolli_relays_store_has_news(r);
@@ -20,6 +19,9 @@ static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint
 {
     w->has_come = nbcolli_relays_agents_have_come;
     w->user = r;
+    const nbcolli_node_store_head *head = r->agents->store.head;
+    /* relaxed: it does not change */
+    w->longest = head && atomic_load_explicit(&head->is_silent, memory_order_relaxed) ? NBCOLLI_RELAYS_LOOK : 0;
     int goes_on = nbcolli_relays_pause(r, w, deadline);
     nbcolli_alarm_unset(&r->agents->alarm);
     return goes_on;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -653,6 +654,31 @@ static void gather_once(int rank, void *user)
     finish(user, 0);
 }
 
+/* Whoever waits for the late one sleeps, though the process wakes nobody: it is switched away by its own wish, which a
+ * yield is not. */
+static void wait_for_a_late_rank(int rank, void *user)
+{
+    enum { LATE = 2, SLEEPS = 5 };
+    actor *a = user;
+    struct rusage before, after;
+    if (rank == LATE)
+        await(&a->s->started, a->s->ranks - 1);
+    start(a, 0);
+    CHECK(getrusage(RUSAGE_SELF, &before) == 0);
+    if (rank != LATE)
+        CHECK_STATUS(NBCOLL_ERR_TIMEOUT, nbcoll_relays_wait(a->relays, a->number[0], SECOND / 4));
+    CHECK(getrusage(RUSAGE_SELF, &after) == 0);
+    CHECK(rank == LATE || after.ru_nvcsw - before.ru_nvcsw >= SLEEPS);
+    atomic_fetch_add(&a->s->started, 1);
+    finish(a, 0);
+}
+
+static void who_waits_for_what_the_process_moves_sleeps(void **state)
+{
+    (void)state;
+    run(scene_new(wait_for_a_late_rank), -1);
+}
+
 /* Their stores are shared with the process, too. */
 static void nodes_of_one_rank_have_the_process_as_well(void **state)
 {
@@ -683,6 +709,7 @@ int main(void)
         cmocka_unit_test(nonsense_in_a_store_ends_its_relays_and_no_others),
         cmocka_unit_test(letters_of_nonsense_are_refused_and_the_process_goes_on),
         cmocka_unit_test(nodes_of_one_rank_have_the_process_as_well),
+        cmocka_unit_test(who_waits_for_what_the_process_moves_sleeps),
         cmocka_unit_test(many_ranks_on_few_cores_open_and_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,8 @@ static void nbcolli_sleep_on(const nbcolli_waiter *w, nbcoll_context *const c[],
     for (size_t i = 0; i < armed; i++)
         if (c[i]->flags & NBCOLL_ANY_THREAD)
             most = NBCOLLI_SHORT_SLEEP;
+    if (w->longest && w->longest < most)
+        most = w->longest;
     /* without a pause hook, which would be called instead of this */
     if (nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w->user)))
         nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);

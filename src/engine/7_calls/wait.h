@@ -24,6 +24,7 @@ typedef struct nbcolli_waiter {
      * then on ends. Null: it is the context's. */
     int (*has_come)(void *user);
     void *user;
+    uint64_t longest; /* ns: a sleep, where nothing ends it; 0: as long as others */
 
     uint8_t slept; /* it will not help any more */
     uint8_t stale; /* it slept to the end: the driver may be kept from coming, and the next look is a pass */
