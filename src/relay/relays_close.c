@@ -10,15 +10,18 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
 {
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout), looks = 0;
     nbcolli_waiter w = {0};
-    nbcoll_status s = nbcolli_relays_look(r);
-    /* relaxed: of calls that have ended this thread knows */
-    if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
-        return NBCOLL_ERR_BUSY;
-    if (s == NBCOLL_PENDING) {
+    nbcoll_status s;
+    /* relaxed, both: of calls that have ended this thread knows, and what has not been seen yet may be given up */
+    if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed)) {
+        nbcolli_relays_look(r);
+        if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
+            return NBCOLL_ERR_BUSY;
+    }
+    if (atomic_load_explicit(&r->shown, memory_order_relaxed) == NBCOLL_PENDING) {
         r->gives_up = 1;
         nbcolli_relays_open_no_more(r);
     }
-    for (; s == NBCOLL_PENDING; s = nbcolli_relays_look(r))
+    while ((s = nbcolli_relays_look(r)) == NBCOLL_PENDING)
         if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
     if (r->gives_up) /* relaxed: the look below makes a move, which reads it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays that agents move, on any nodes and by any wiring, while at some moment there is no memory for a while, an
- * agent is cancelled or closed, a rank is declared lost, or closes relays that it still awaits: what ends well has its
- * blocks, all else is told, all can be closed, and nothing leaks. NBCOLL_TEST_SEED sets another sample. */
+ * Relays, moved by agents or engines, on any nodes and by any wiring, while at some moment there is no memory for a
+ * while, an agent is cancelled or closed, a rank is declared lost, or closes relays that it still awaits: what ends
+ * well has its blocks, all else is told, all can be closed, and nothing leaks. NBCOLL_TEST_SEED sets another sample. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,19 +14,20 @@
 #include "party.h"
 #include "tally.h"
 
-enum { OPERATIONS = 12, LATEST = 150, IN_TIME = 200000, SAMPLE = 150 };
+enum { OPERATIONS = 12, AHEAD = 5, LATEST = 150, IN_TIME = 200000, SAMPLE = 150 };
 
 typedef enum trouble { NONE, NO_MEMORY, AGENT_CANCELLED, AGENT_CLOSED, DECLARED_LOST, GIVEN_UP, TROUBLES } trouble;
 
-typedef enum mover { AGENTS, NODES, RANKS, MOVERS } mover;
+typedef enum mover { AGENTS, NODES, RANKS, RANKS_FOR_CALLS, MOVERS } mover;
 
 typedef struct scene {
     party p;
     nbcoll_relays_config config;
     trouble trouble;
-    int at;                                     /* the step with the trouble */
-    int begun[PARTY_RANKS], ended[PARTY_RANKS]; /* operations */
-    nbcoll_status status[PARTY_RANKS];          /* PENDING; OK: all operations have ended; or what the rank was told */
+    int at;                                       /* the step with the trouble */
+    int begun[PARTY_RANKS], ended[PARTY_RANKS];   /* operations */
+    nbcoll_request call[PARTY_RANKS][PARTY_MANY]; /* operations, where they carry out calls */
+    nbcoll_status status[PARTY_RANKS]; /* PENDING; OK: all operations have ended; or what the rank was told */
     int is_given_up[PARTY_RANKS];
 } scene;
 
@@ -60,7 +61,7 @@ static void be_in_trouble(scene *s)
     } else if (s->trouble == DECLARED_LOST && s->p.w.ranks > 1)
         EXPECT(OK, nbcoll_comm_declare_lost(s->p.w.comm[r], (int)(r + 1) % s->p.w.ranks));
     else if (s->trouble == GIVEN_UP)
-        s->is_given_up[r] = s->p.relays[r] && nbcoll_relays_test(s->p.relays[r], 0) == NBCOLL_PENDING;
+        s->is_given_up[r] = s->p.relays[r] && !s->begun[r] && nbcoll_relays_test(s->p.relays[r], 0) == NBCOLL_PENDING;
 }
 
 static void begin(scene *s, int r)
@@ -75,12 +76,28 @@ static void begin(scene *s, int r)
     s->status[r] = status;
 }
 
+static nbcoll_status test(scene *s, int r, int o)
+{
+    if (s->config.carries)
+        return nbcoll_test(&s->call[r][o % PARTY_MANY]);
+    return nbcoll_relays_test(s->p.relays[r], s->p.number[r][o % PARTY_MANY]);
+}
+
+static nbcoll_status start(scene *s, int r, int o)
+{
+    int at = o % PARTY_MANY;
+    if (!s->config.carries)
+        return party_start(&s->p, r, o);
+    if (o == s->ended[r] + AHEAD)
+        return NBCOLL_ERR_BUSY;
+    return nbcoll_iallgather(s->p.send[r][at], s->p.recv[r][at], PARTY_BYTES, NBCOLL_BYTE, s->p.w.comm[r],
+                             &s->call[r][at]);
+}
+
 static void look(scene *s, int r)
 {
-    nbcoll_relays *relays = s->p.relays[r];
     int o = s->ended[r];
-    nbcoll_status status =
-        o < s->begun[r] ? nbcoll_relays_test(relays, s->p.number[r][o % PARTY_MANY]) : nbcoll_relays_test(relays, 0);
+    nbcoll_status status = o < s->begun[r] ? test(s, r, o) : nbcoll_relays_test(s->p.relays[r], 0);
     if (status == NBCOLL_OK && o < s->begun[r]) {
         for (int of = 0; of < s->p.w.ranks; of++)
             assert_true(party_has_block(&s->p, r, o % PARTY_MANY, of));
@@ -90,7 +107,7 @@ static void look(scene *s, int r)
         s->status[r] = NBCOLL_OK;
     else if (status != NBCOLL_OK && status != NBCOLL_PENDING)
         s->status[r] = status;
-    else if (s->begun[r] < OPERATIONS && party_start(&s->p, r, s->begun[r]) == NBCOLL_OK)
+    else if (s->begun[r] < OPERATIONS && start(s, r, s->begun[r]) == NBCOLL_OK)
         s->begun[r]++;
 }
 
@@ -102,6 +119,9 @@ static void step(scene *s)
     if (r >= s->p.w.ranks)
         nbcoll_agent_progress(s->p.agent[r - s->p.w.ranks]);
     else if (s->status[r] != NBCOLL_PENDING || s->is_given_up[r]) {
+        for (int o = s->ended[r]; s->config.carries && o < s->begun[r]; o++)
+            if (s->call[r][o % PARTY_MANY].at)
+                (void)test(s, r, o);
         if (s->p.relays[r] && nbcoll_relays_close(s->p.relays[r], 0) == NBCOLL_OK) {
             s->p.relays[r] = NULL;
             s->status[r] = s->is_given_up[r] ? NBCOLL_ERR_CANCELLED : s->status[r];
@@ -154,6 +174,7 @@ static int live(uint64_t seed, mover by, trouble what)
     s.config.host = &host;
     s.config.by_agents = by == AGENTS;
     s.config.by_nodes = by == NODES;
+    s.config.carries = by == RANKS_FOR_CALLS ? 2 * 8 : 0;
     s.trouble = what;
     s.at = (int)draw(&s, what == GIVEN_UP ? 30 : LATEST);
     for (int r = 0; r < s.p.w.ranks; r++)
