@@ -415,8 +415,9 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     waits for earlier calls whose node has not. Where agents are processes (those of all ranks, or none: else the
  *     creation is refused), nodes share no memory, or vectors are cut in segments, all of such an algorithm is a
  *     program.
- *   - All ranks describe their data alike: by a type that packs (which is refused: CALL) on all of them, or on none; in
- *     place on all, where all may.
+ *   - All ranks describe their data alike: by a type that packs (which is refused: CALL; but not in an algorithm by
+ *     nodes in three parts, whose first and last part pack and unpack) on all of them, or on none; in place on all,
+ *     where all may.
  *   - What one rank alone knows does not bring an operation back to its engine, since the programs of others wait for
  *     this rank's: a call with a buffer that an agent's process can neither name nor copy is refused (ERR_BUFFER, and
  *     the reason in words to the agent's `log`, or else to the context's). Like every refused call it has taken no

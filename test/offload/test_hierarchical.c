@@ -303,6 +303,58 @@ static void nothing_has_arrived_before_the_agent_has_done_its_part(void **state)
     scene_close(&s);
 }
 
+typedef struct loose {
+    int32_t value, gap;
+} loose;
+
+static nbcoll_status pack(void *user, const void *elements, void *packed, size_t count)
+{
+    const loose *from = elements;
+    int32_t *to = packed;
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i].value;
+    return NBCOLL_OK;
+}
+
+static nbcoll_status unpack(void *user, const void *packed, void *elements, size_t count)
+{
+    const int32_t *from = packed;
+    loose *to = elements;
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        to[i].value = from[i];
+    return NBCOLL_OK;
+}
+
+/* What packs and unpacks is not between nodes. */
+static void elements_that_travel_packed_go_by_agents_too(void **state)
+{
+    enum { ELEMENTS = 50 };
+    const nbcoll_host_type type = {
+        .size = sizeof type, .extent = sizeof(loose), .packed = sizeof(int32_t), .pack = pack, .unpack = unpack};
+    nbcoll_args bcast = {.size = sizeof bcast, .operation = NBCOLL_OPERATION_BCAST, .count = ELEMENTS, .root = 3,
+                         .reduction = {nbcoll_type_of(&type), NBCOLL_SUM}};
+    nbcoll_request request[FOUR];
+    loose element[FOUR][ELEMENTS];
+    scene s;
+    (void)state;
+    open_four(&s);
+    EXPECT(OK, nbcoll_comm_offloads(s.j.w.comm[0], &bcast, NULL));
+    for (int rank = 0; rank < FOUR; rank++) {
+        for (int i = 0; i < ELEMENTS; i++)
+            element[rank][i] = (loose){rank == 3 ? 7 * i : -1, rank};
+        EXPECT(OK, nbcoll_ibcast(element[rank], ELEMENTS, nbcoll_type_of(&type), 3, s.j.w.comm[rank], &request[rank]));
+    }
+    scene_finish(&s, FOUR, request);
+    for (int rank = 0; rank < FOUR; rank++)
+        for (int i = 0; i < ELEMENTS; i++) {
+            assert_int_equal(element[rank][i].value, 7 * i);
+            assert_int_equal(element[rank][i].gap, rank);
+        }
+    scene_close(&s);
+}
+
 static int lacks;
 
 static int is_lacking(void)
@@ -488,6 +540,7 @@ int main(void)
         cmocka_unit_test(leaders_need_do_nothing_between_their_nodes),
         cmocka_unit_test(a_persistent_one_is_started_again_and_again),
         cmocka_unit_test(nothing_has_arrived_before_the_agent_has_done_its_part),
+        cmocka_unit_test(elements_that_travel_packed_go_by_agents_too),
         cmocka_unit_test(starting_one_again_allocates_nothing),
         cmocka_unit_test(one_cancelled_half_way_ends_on_all_ranks),
         cmocka_unit_test(one_that_is_cancelled_ends_when_its_agent_writes_no_more),
