@@ -438,6 +438,29 @@ static void a_cancelled_program_ends_everywhere_and_nothing_is_written_afterward
     scene_close(&s);
 }
 
+static void who_has_cancelled_is_not_told_what_others_say_of_that(void **state)
+{
+    nbcoll_request requests[4] = {{0}};
+    nbcoll_status statuses[4] = {NBCOLL_PENDING};
+    scene s;
+    (void)state;
+    scene_open(&s, 4, 0);
+    start_bcast(&s, requests, 3);
+    nbcoll_agent_progress(s.agent[1]);
+    EXPECT(OK, nbcoll_cancel(requests[1]));
+    nbcoll_agent_progress(s.agent[1]);
+    for (int turn = 0; statuses[0] == NBCOLL_PENDING; turn++) { /* the root has lost rank 1, and says so */
+        assert_true(turn < 1000);
+        nbcoll_agent_progress(s.agent[0]);
+        statuses[0] = nbcoll_test(&requests[0]);
+    }
+    assert_int_equal(statuses[0], NBCOLL_ERR_PEER_LOST);
+    EXPECT(OK, nbcoll_progress(s.w.context[0]));
+    EXPECT(ERR_CANCELLED, nbcoll_test(&requests[1]));
+    scene_settle(&s, requests, statuses);
+    scene_close(&s);
+}
+
 static void a_deadline_ends_a_blocking_call_whose_peers_never_start(void **state)
 {
     scene s;
@@ -632,6 +655,7 @@ int main(void)
         cmocka_unit_test(a_part_that_is_still_to_be_combined_has_not_arrived),
         cmocka_unit_test(what_is_eager_arrives_with_the_end),
         cmocka_unit_test(a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards),
+        cmocka_unit_test(who_has_cancelled_is_not_told_what_others_say_of_that),
         cmocka_unit_test(a_deadline_ends_a_blocking_call_whose_peers_never_start),
         cmocka_unit_test(a_rank_that_leaves_ends_the_programs_that_need_it),
         cmocka_unit_test(a_rank_that_is_lost_ends_all_programs),

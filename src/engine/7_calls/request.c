@@ -6,6 +6,7 @@
 #include "wait.h"
 #include "../1_state/failure.h"
 #include "../3_run/fail.h"
+#include "../3_run/middle.h"
 #include "../3_run/queue.h"
 #include "../4_comm/requests.h"
 #include "../5_match/agree.h"
@@ -313,9 +314,10 @@ static nbcolli_carrier *nbcolli_request_cancel(nbcolli_request *r)
         return nbcolli_carried_cancel(r);
     if (nbcolli_is_shrink(r))
         nbcolli_shrink_cancel(r);
-    else if (nbcolli_is_program(r))
+    else if (nbcolli_is_program(r)) {
         nbcoll_agent_cancel(r->comm->config.agent);
-    else
+        nbcolli_agents_end(r->comm, NBCOLL_ERR_CANCELLED, 1); /* before others say that they have lost this one */
+    } else
         nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
     return NULL;
 }

@@ -2,10 +2,14 @@
  *
  * Two guests are two nodes of two ranks each: within a node they talk over shm, between nodes over verbs. All
  * collectives have their values, as chosen and, where they are small, by algorithms that go by nodes, and by those that
- * know of none. Runs in each of two guests.
+ * know of none; also where agents carry out what is between nodes, over the device. Runs in each of two guests.
  */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,7 @@
 #include <cmocka.h>
 
 #include <nbcoll/cluster.h>
+#include <nbcoll/offload.h>
 #include <nbcoll/select.h>
 
 #include "crew.h"
@@ -75,11 +80,75 @@ static nbcoll_comm_config config_of(nbcoll_rule rules[RULES], bool is_flat)
     return config;
 }
 
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+typedef struct helper {
+    nbcoll_agent *agent;
+    pthread_t thread;
+    atomic_bool is_over;
+} helper;
+
+static void *be_agent(void *user)
+{
+    helper *h = user;
+
+    while (!atomic_load(&h->is_over))
+        if (!nbcoll_agent_progress(h->agent))
+            sched_yield();
+    return NULL;
+}
+
+static int sent, exposed; /* by the engine of this rank */
+
+static void note(void *user, const nbcoll_event *e)
+{
+    nbcoll_kind kind = nbcoll_schedule_step(e->schedule, e->step)->kind;
+
+    (void)user;
+    sent += e->moment == NBCOLL_STEP_STARTED && kind == NBCOLL_SEND;
+    exposed += e->moment == NBCOLL_STEP_STARTED && kind == NBCOLL_EXPOSE;
+}
+
+/* Ranks of a node meet in memory, and send nothing themselves. */
+static void are_offloaded(nbcoll_comm *comm)
+{
+    for (int i = 0; i < RULES; i++) {
+        const nbcoll_args args = {
+            .size = sizeof args, .operation = ways[i].operation, .count = 10, .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_offloads(comm, &args, NULL));
+    }
+    sent = exposed = 0;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND));
+    CHECK(sent == 0 && exposed > 0);
+}
+
+static void compute_by_agents(nbcoll_comm *comm, nbcoll_endpoint *end, nbcoll_comm_config config, int rank)
+{
+    const nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_comm *offloading;
+    helper h;
+
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end, &agent, &h.agent));
+    atomic_init(&h.is_over, false);
+    CHECK(pthread_create(&h.thread, NULL, be_agent, &h) == 0);
+    config.agent = h.agent;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup_with(comm, &config, &offloading, 60 * SECOND));
+    are_offloaded(offloading);
+    compute(offloading, rank);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND)); /* nobody needs the agents any more */
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(offloading));
+    atomic_store(&h.is_over, true);
+    pthread_join(h.thread, NULL);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(h.agent));
+}
+
 static void live(int near_rank, void *user)
 {
     int rank = NEAR * atoi(getenv("GUEST")) + near_rank;
     nbcoll_rule by_nodes[RULES], flat[RULES];
     nbcoll_comm_config config = config_of(by_nodes, false), other = config_of(flat, true);
+    static const nbcoll_observer observer = {.size = sizeof observer, .event = note};
+    const nbcoll_context_config contexts = {.size = sizeof contexts, .observer = &observer};
     nbcoll_endpoint *end[2];
     nbcoll_context *context;
     nbcoll_comm *comm, *second;
@@ -91,11 +160,12 @@ static void live(int near_rank, void *user)
     (void)user;
     CHECK_STATUS(NBCOLL_OK, nbcoll_cluster_open(&cluster, end, &n));
     CHECK(n == 2 && end[0]->ranks == NEAR && end[1]->ranks == RANKS);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &contexts, &context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, &config, &comm, 60 * SECOND));
     compute(comm, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup_with(comm, &other, &second, 60 * SECOND));
     compute(second, rank);
+    compute_by_agents(comm, end[1], config, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
