@@ -38,8 +38,10 @@ static void nbcolli_relays_leave(nbcoll_relays *r)
     a->has_left = 1;
     if (r->status != NBCOLL_OK)
         nbcolli_node_store_break(&a->store, r->status);
-    if (!nbcolli_relays_leads(r))
-        atomic_fetch_sub_explicit(&a->store.head->users, 1, memory_order_release); /* nothing of it is touched here */
+    if (!nbcolli_relays_leads(r)) {
+        atomic_fetch_sub_explicit(&a->store.head->users, 1, memory_order_release); /* after all touches of it here */
+        a->store.head = NULL;
+    }
 }
 
 /* Have all ranks come so far? Of broken relays nobody waits for another one: whoever closes them first revokes the

@@ -42,7 +42,7 @@ typedef struct nbcolli_relays_agents {
     int is_awaited;            /* the agent: it is to have opened its queue pairs */
 
     nbcolli_node_store_shape shape;
-    nbcolli_node_store store; /* head null: it is not known yet */
+    nbcolli_node_store store; /* head null: it is not known yet, or another rank's and left */
     uint32_t reader;
     uint64_t read, handed, caught_up; /* arrivals; own buffers; operations whose earlier fragments are taken out */
     nbcolli_relays_later *later;      /* [F] by operation, modulo F */
