@@ -4,7 +4,6 @@
  * program brings blocks of other lengths each time, with an agent that is a thread of each rank, and with one that is a
  * process for all, also while a rank is stopped. Runs in a guest.
  */
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,8 +17,10 @@
 #include <nbcoll/offload.h>
 #include <nbcoll/shm.h>
 
-#include "board.h"
 #include "crew.h"
+
+#include "agents.h"
+#include "board.h"
 
 enum { RANKS = 4, AGENT = RANKS, ROUNDS = 4, UNIT = 1500, LONGEST = 5 * UNIT, ROOT = 2 };
 
@@ -188,61 +189,21 @@ static void leave(const member *m)
         CHECK(clock_ns() - since < 60 * SECOND);
 }
 
-typedef struct helper {
-    nbcoll_agent *agent;
-    atomic_bool is_over;
-} helper;
-
-static void *be_agent(void *user)
-{
-    helper *h = user;
-
-    while (!atomic_load(&h->is_over))
-        if (!nbcoll_agent_progress(h->agent))
-            sched_yield();
-    return NULL;
-}
-
 static void have_a_thread(int rank, void *user)
 {
     const nbcoll_verbs_config config = {.size = sizeof config, .rank = rank, .ranks = RANKS, .timeout = 15};
-    const nbcoll_agent_config agent = {.size = sizeof agent};
     member m = {.s = user, .rank = rank};
-    pthread_t thread;
     helper h;
 
     m.end = board_open(&m.s->board, &config);
     CHECK(m.end);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(m.end, &agent, &m.agent));
-    h.agent = m.agent;
-    atomic_init(&h.is_over, false);
-    CHECK(pthread_create(&thread, NULL, be_agent, &h) == 0);
+    helper_start(&h, m.end);
+    m.agent = h.agent;
     join(&m);
     do_all(&m);
     leave(&m);
-    atomic_store(&h.is_over, true);
-    pthread_join(thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m.agent));
+    helper_end(&h);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(m.context));
-}
-
-/* The agent's process has the queue pairs of all ranks. */
-static void serve(scene *s)
-{
-    nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .timeout = 15};
-    nbcoll_verbs_address all[RANKS];
-    nbcoll_endpoint *end[RANKS] = {NULL};
-    int sockets[RANKS];
-
-    for (config.rank = 0; config.rank < RANKS; config.rank++, config.beside = end[0])
-        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
-    for (int i = 0; i < RANKS; i++) {
-        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[i], all));
-        sockets[i] = dup(s->socket[i][1]);
-    }
-    const nbcoll_serve_config served = {
-        .size = sizeof served, .endpoints = end, .sockets = sockets, .count = RANKS, .flags = NBCOLL_SERVE_OUTSIDE};
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
 }
 
 /* Rank 0 has started and is stopped before the others start; rank 1 continues it when they have their blocks. */
@@ -276,7 +237,7 @@ static void have_a_process(int rank, void *user)
     member m = {.s = user, .rank = rank};
 
     if (rank == AGENT) {
-        serve(user);
+        agents_serve(RANKS, m.s->socket);
         return;
     }
     nbcoll_shm_config config = {.size = sizeof config, .id = m.s->id, .rank = rank, .ranks = RANKS, .quota = 2 << 20};

@@ -4,7 +4,6 @@
  * verbs: a leader is killed, before it starts or after that, and all others are told in time, nothing is written
  * afterwards, and no queue pairs are left. Runs in a guest.
  */
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,8 +16,10 @@
 #include <nbcoll/select.h>
 #include <nbcoll/shm.h>
 
-#include "board.h"
 #include "crew.h"
+
+#include "agents.h"
+#include "board.h"
 
 enum { RANKS = 4, NEAR = 2, NODES = RANKS / NEAR, VICTIM = 2, LATE = 1, TIMES = 5, TOLD_MS = 5000, COUNT = 8192 };
 
@@ -31,29 +32,16 @@ typedef struct scene {
 } scene;
 
 typedef struct member {
-    nbcoll_agent *agent;
+    helper helper;
     nbcoll_context *context;
     nbcoll_comm *comm;
-    pthread_t thread;
-    atomic_bool is_over;
 } member;
-
-static void *be_agent(void *user)
-{
-    member *m = user;
-
-    while (!atomic_load(&m->is_over))
-        if (!nbcoll_agent_progress(m->agent))
-            sched_yield();
-    return NULL;
-}
 
 static void join(member *m, int rank, scene *s)
 {
     const nbcoll_verbs_config far = {.size = sizeof far, .rank = rank, .ranks = RANKS, .timeout = 15, .probe_ms = 200};
     const nbcoll_shm_config near = {
         .size = sizeof near, .id = s->id[rank / NEAR], .rank = rank % NEAR, .ranks = NEAR, .quota = 1 << 20};
-    const nbcoll_agent_config agent = {.size = sizeof agent};
     const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "hierarchical")};
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_endpoint *end[2];
@@ -62,11 +50,9 @@ static void join(member *m, int rank, scene *s)
     end[1] = board_open(&s->board, &far);
     CHECK(end[1]);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end[1], &agent, &m->agent));
-    atomic_init(&m->is_over, false);
-    CHECK(pthread_create(&m->thread, NULL, be_agent, m) == 0);
+    helper_start(&m->helper, end[1]);
     config.node = 1 + (uint64_t)(rank / NEAR);
-    config.agent = m->agent;
+    config.agent = m->helper.agent;
     config.rules = &rule;
     config.rule_count = 1;
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(m->context, 2, end, &config, &m->comm, 60 * SECOND));
@@ -77,9 +63,7 @@ static void leave(member *m)
     nbcoll_status status;
 
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(m->comm));
-    atomic_store(&m->is_over, true);
-    pthread_join(m->thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(m->agent));
+    helper_end(&m->helper);
     for (uint64_t since = clock_ns(); (status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY;) {
         CHECK(clock_ns() - since < 60 * SECOND);
         nbcoll_progress(m->context);

@@ -4,11 +4,8 @@
  * collectives have their values, as chosen and, where they are small, by algorithms that go by nodes, and by those that
  * know of none; also where agents carry out what is between nodes, over the device. Runs in each of two guests.
  */
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +18,8 @@
 #include <nbcoll/select.h>
 
 #include "crew.h"
+
+#include "agents.h"
 #include "letters.h"
 #include "operation.h"
 
@@ -82,22 +81,6 @@ static nbcoll_comm_config config_of(nbcoll_rule rules[RULES], bool is_flat)
 
 /* ---- agents ------------------------------------------------------------------------------------------------------ */
 
-typedef struct helper {
-    nbcoll_agent *agent;
-    pthread_t thread;
-    atomic_bool is_over;
-} helper;
-
-static void *be_agent(void *user)
-{
-    helper *h = user;
-
-    while (!atomic_load(&h->is_over))
-        if (!nbcoll_agent_progress(h->agent))
-            sched_yield();
-    return NULL;
-}
-
 static int sent, exposed; /* by the engine of this rank */
 
 static void note(void *user, const nbcoll_event *e)
@@ -124,22 +107,17 @@ static void are_offloaded(nbcoll_comm *comm)
 
 static void compute_by_agents(nbcoll_comm *comm, nbcoll_endpoint *end, nbcoll_comm_config config, int rank)
 {
-    const nbcoll_agent_config agent = {.size = sizeof agent};
     nbcoll_comm *offloading;
     helper h;
 
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_open(end, &agent, &h.agent));
-    atomic_init(&h.is_over, false);
-    CHECK(pthread_create(&h.thread, NULL, be_agent, &h) == 0);
+    helper_start(&h, end);
     config.agent = h.agent;
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_dup_with(comm, &config, &offloading, 60 * SECOND));
     are_offloaded(offloading);
     compute(offloading, rank);
     CHECK_STATUS(NBCOLL_OK, nbcoll_barrier(comm, 60 * SECOND)); /* nobody needs the agents any more */
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(offloading));
-    atomic_store(&h.is_over, true);
-    pthread_join(h.thread, NULL);
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(h.agent));
+    helper_end(&h);
 }
 
 static void live(int near_rank, void *user)

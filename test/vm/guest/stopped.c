@@ -17,8 +17,10 @@
 #include <nbcoll/relay.h>
 #include <nbcoll/shm.h>
 
-#include "board.h"
 #include "crew.h"
+
+#include "agents.h"
+#include "board.h"
 
 enum { RANKS = 6, NEAR = 2, STOPPED = 2, AGENT = RANKS, BYTES = 500, AT_ONCE = 3 };
 
@@ -42,28 +44,6 @@ typedef struct member {
 static bool stops(int rank)
 {
     return rank / NEAR == STOPPED / NEAR;
-}
-
-/* ---- the agent -----------------------------------------------------------------------------------------------------
- */
-
-/* It has the queue pairs of all ranks. */
-static void serve(scene *s)
-{
-    nbcoll_verbs_config config = {.size = sizeof config, .ranks = RANKS, .timeout = 15};
-    nbcoll_verbs_address all[RANKS];
-    nbcoll_endpoint *end[RANKS] = {NULL};
-    int sockets[RANKS];
-
-    for (config.rank = 0; config.rank < RANKS; config.rank++, config.beside = end[0])
-        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
-    for (int i = 0; i < RANKS; i++) {
-        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[i], all));
-        sockets[i] = dup(s->socket[i][1]);
-    }
-    const nbcoll_serve_config served = {
-        .size = sizeof served, .endpoints = end, .sockets = sockets, .count = RANKS, .flags = NBCOLL_SERVE_OUTSIDE};
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
@@ -170,7 +150,7 @@ static void live(int rank, void *user)
     member m = {.s = user, .rank = rank};
 
     if (rank == AGENT) {
-        serve(user);
+        agents_serve(RANKS, m.s->socket);
         return;
     }
     m.s->pid[rank] = getpid();
