@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How a rank and an agent's process find each other, or do not: every error that is documented, and no descriptor left.
- * The process is a thread here. */
+ * How a rank and an agent's process find each other, or do not: every error that is documented, and no descriptor left;
+ * and how one hands programs to the other over the desk. The process is a thread here. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../src/offload/desk.h"
 #include "nbcoll/loopback.h"
 #include "compiled.h"
 #include "crew.h"
@@ -202,6 +209,231 @@ static void what_is_refused_is_said_with_its_numbers(void **state)
     compiled_close(&c);
 }
 
+/* ---- the desk -------------------------------------------------------------------------------------------------- */
+
+/* The two sides map a desk at one place here, where each would have its own: so the thread sanitizer sees all that they
+ * write there for each other, and that the states of its slots order it. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        ino_t inode;
+        void *memory;
+        int users;
+    } desk[RANKS];
+} shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+nbcoll_status __real_nbcolli_desk_map(int fd, size_t bytes, void **out);
+nbcoll_status __wrap_nbcolli_desk_map(int fd, size_t bytes, void **out);
+nbcoll_status __wrap_nbcolli_desk_map(int fd, size_t bytes, void **out)
+{
+    nbcoll_status status = NBCOLL_OK;
+    struct stat file;
+    int at = 0;
+    assert_int_equal(fstat(fd, &file), 0);
+    pthread_mutex_lock(&shown.lock);
+    while (at < RANKS && !(shown.desk[at].users && shown.desk[at].inode == file.st_ino))
+        at++;
+    if (at == RANKS) {
+        at = shown.desk[0].users != 0; /* there are as many desks as ranks */
+        status = __real_nbcolli_desk_map(fd, bytes, &shown.desk[at].memory);
+        shown.desk[at].inode = file.st_ino;
+    }
+    shown.desk[at].users += status == NBCOLL_OK;
+    *out = shown.desk[at].memory;
+    pthread_mutex_unlock(&shown.lock);
+    return status;
+}
+
+void __real_nbcolli_desk_unmap(void *memory, size_t bytes);
+void __wrap_nbcolli_desk_unmap(void *memory, size_t bytes);
+void __wrap_nbcolli_desk_unmap(void *memory, size_t bytes)
+{
+    pthread_mutex_lock(&shown.lock);
+    for (int i = 0; i < RANKS; i++)
+        if (shown.desk[i].users && shown.desk[i].memory == memory && --shown.desk[i].users == 0)
+            __real_nbcolli_desk_unmap(memory, bytes);
+    pthread_mutex_unlock(&shown.lock);
+}
+
+enum { PROGRAMS = 500, ELEMENTS = 10 };
+
+/* A rank of two threads: one starts programs, the other one takes their ends. */
+typedef struct player {
+    int rank;
+    nbcoll_agent *agent;
+    const nbcoll_program *program;
+    pthread_t thread[2];
+    _Atomic(nbcoll_program_run *) run[PROGRAMS]; /* from the first thread; nothing goes back but by the desk */
+    int32_t mine[PROGRAMS][ELEMENTS], sum[PROGRAMS][ELEMENTS];
+} player;
+
+static void *start_all(void *user)
+{
+    player *me = user;
+    for (int i = 0; i < PROGRAMS; i++) {
+        nbcoll_program_run *run;
+        nbcoll_status status;
+        for (int k = 0; k < ELEMENTS; k++)
+            me->mine[i][k] = i + k + me->rank;
+        while ((status = nbcoll_agent_start(me->agent, me->program, me->mine[i], me->sum[i], &run)) == NBCOLL_ERR_LIMIT)
+            sched_yield(); /* the desk is full */
+        EXPECT(OK, status);
+        atomic_store_explicit(&me->run[i], run, memory_order_release);
+    }
+    return NULL;
+}
+
+static void *end_all(void *user)
+{
+    player *me = user;
+    for (int i = 0; i < PROGRAMS; i++) {
+        nbcoll_program_run *run;
+        nbcoll_status status;
+        while (!(run = atomic_load_explicit(&me->run[i], memory_order_acquire)))
+            sched_yield();
+        while ((status = nbcoll_agent_test(run)) == NBCOLL_PENDING)
+            sched_yield();
+        EXPECT(OK, status);
+        for (int k = 0; k < ELEMENTS; k++)
+            assert_int_equal(me->sum[i][k], 2 * (i + k) + 1);
+    }
+    return NULL;
+}
+
+/* Ranks and process, and an allreduce. */
+static void desks_open(scene *s, compiled *c, nbcoll_agent *agent[])
+{
+    nbcoll_case how = compiled_case(NBCOLL_OPERATION_ALLREDUCE, RANKS, ELEMENTS);
+    EXPECT(OK, compiled_open(c, nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "recursive_doubling"), &how, NULL));
+    scene_open(s);
+    s->config.programs = 2;
+    begin(s);
+    for (int rank = 0; rank < RANKS; rank++)
+        EXPECT(OK, attach(s, rank, s->socket[rank], 0, &agent[rank]));
+}
+
+static void desks_close(scene *s, compiled *c, nbcoll_agent *agent[])
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        EXPECT(OK, nbcoll_agent_close(agent[rank]));
+    scene_close(s);
+    compiled_close(c);
+}
+
+static void slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_common(void **state)
+{
+    static player players[RANKS];
+    nbcoll_agent *agent[RANKS];
+    compiled c;
+    scene s;
+    (void)state;
+    desks_open(&s, &c, agent);
+    for (int rank = 0; rank < RANKS; rank++) {
+        player *p = &players[rank];
+        p->rank = rank;
+        p->agent = agent[rank];
+        p->program = c.program[rank];
+        assert_int_equal(pthread_create(&p->thread[0], NULL, start_all, p), 0);
+        assert_int_equal(pthread_create(&p->thread[1], NULL, end_all, p), 0);
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int i = 0; i < 2; i++)
+            pthread_join(players[rank].thread[i], NULL);
+    desks_close(&s, &c, agent);
+}
+
+/* A program of rank 0 that no other rank has to do with. */
+static nbcoll_program *alone(void)
+{
+    nbcoll_program_config config = {.size = sizeof config};
+    nbcoll_program *program;
+    nbcoll_schedule *schedule[RANKS];
+    for (int rank = 0; rank < RANKS; rank++) {
+        nbcoll_builder_config builder = {.size = sizeof builder, .rank = rank, .ranks = RANKS};
+        nbcoll_addr from = {NBCOLL_BUFFER_SEND, 0}, to = {NBCOLL_BUFFER_RECV, 0};
+        nbcoll_builder *b;
+        EXPECT(OK, nbcoll_builder_open(&builder, &b));
+        nbcoll_add_copy(b, to, from, sizeof(int32_t));
+        EXPECT(OK, nbcoll_builder_finish(b, &schedule[rank]));
+    }
+    EXPECT(OK, nbcoll_compile((const nbcoll_schedule *const *)schedule, RANKS, &config, 0, 1, &program, NULL));
+    for (int rank = 0; rank < RANKS; rank++)
+        EXPECT(OK, nbcoll_schedule_free(schedule[rank]));
+    return program;
+}
+
+/* When the thread of the process itself starts a program as rank 0: each is a moment of its falling asleep. */
+typedef enum moment { NEVER, BEHIND_ITS_LOOKS, ASLEEP } moment;
+
+static struct {
+    _Atomic moment moment;
+    pthread_t process;
+    nbcoll_agent *agent;
+    const nbcoll_program *program;
+    int32_t from, to;
+    _Atomic(nbcoll_program_run *) run;
+} surprise;
+
+static void surprise_at(moment now)
+{
+    nbcoll_program_run *run;
+    if (atomic_load(&surprise.moment) != now || !pthread_equal(pthread_self(), surprise.process))
+        return;
+    atomic_store(&surprise.moment, NEVER);
+    EXPECT(OK, nbcoll_agent_start(surprise.agent, surprise.program, &surprise.from, &surprise.to, &run));
+    atomic_store(&surprise.run, run);
+}
+
+/* In a pass, which has looked at the slots before. */
+int __real_nbcoll_agent_progress(nbcoll_agent *agent);
+int __wrap_nbcoll_agent_progress(nbcoll_agent *agent);
+int __wrap_nbcoll_agent_progress(nbcoll_agent *agent)
+{
+    int moved = __real_nbcoll_agent_progress(agent);
+    surprise_at(BEHIND_ITS_LOOKS);
+    return moved;
+}
+
+int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *patience, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *patience, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *patience, const sigset_t *mask)
+{
+    if (!patience)
+        surprise_at(ASLEEP);
+    return __real_ppoll(fds, n, patience, mask);
+}
+
+/* The process is rung for nothing, and falls asleep again; the rank sleeps already. Each must wake the other one. */
+static void who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_meanwhile(void **state)
+{
+    int poller = epoll_create1(EPOLL_CLOEXEC);
+    nbcoll_program *program = alone();
+    nbcoll_agent *agent[RANKS];
+    compiled c;
+    scene s;
+    (void)state;
+    desks_open(&s, &c, agent);
+    surprise.process = s.process;
+    surprise.agent = agent[0];
+    surprise.program = program;
+    for (int i = 0; i < 20; i++) {
+        struct epoll_event event;
+        surprise.from = i;
+        atomic_store(&surprise.run, NULL);
+        assert_true(nbcolli_agent_watch(agent[0], poller));
+        atomic_store(&surprise.moment, i % 2 ? ASLEEP : BEHIND_ITS_LOOKS);
+        nbcolli_desk_ring(s.socket[0]);
+        assert_int_equal(epoll_wait(poller, &event, 1, 10000), 1);
+        nbcolli_agent_unwatch(agent[0]);
+        assert_true(nbcolli_agent_has_ended(surprise.run));
+        EXPECT(OK, nbcoll_agent_test(surprise.run));
+        assert_int_equal(surprise.to, i);
+    }
+    desks_close(&s, &c, agent);
+    nbcoll_program_free(program);
+    close(poller);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +441,8 @@ int main(void)
         cmocka_unit_test(what_is_no_letter_of_a_rank_ends_that_rank_alone),
         cmocka_unit_test(configuration_that_cannot_be_served_closes_what_it_was_given),
         cmocka_unit_test(what_is_refused_is_said_with_its_numbers),
+        cmocka_unit_test(slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_common),
+        cmocka_unit_test(who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
