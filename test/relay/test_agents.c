@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
+#include "../../src/engine/1_state/context.h"
+#include "crew.h"
 #include "party.h"
 
 static const int shapes[][PARTY_SHAPE] = {{1}, {3}, {1, 1}, {2, 1}, {1, 1, 1, 1}, {2, 2, 1}, {1, 3, 1}};
@@ -198,6 +201,60 @@ static void blocks_have_any_length(void **state)
     party_close(&p);
 }
 
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* Memory that faults when it has been given back. */
+static void *take_pages(void *user, size_t bytes, size_t align)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)user;
+    (void)align;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void give_pages(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    munmap(memory, bytes);
+}
+
+/* Behind the n-th progress of the endpoint of rank 1 the leader ends its closing, before that rank learns of more. */
+static struct {
+    party *p;
+    nbcoll_transport real;
+    int progresses;
+} interloper;
+
+static void progress_and_let_the_leader_go(nbcoll_endpoint *ep, nbcoll_completions *found)
+{
+    interloper.real.progress(ep, found);
+    if (interloper.progresses-- == 0)
+        while (nbcoll_relays_close(interloper.p->relays[0], 0) != NBCOLL_OK)
+            nbcoll_agent_progress(interloper.p->agent[0]);
+}
+
+/* The leader gives the store back: the other rank of the node looks there no more, wherever it is. */
+static void a_leader_may_end_its_closing_while_another_rank_waits_for_the_end_of_its_own(void **state)
+{
+    static const int shape[] = {2, 0};
+    static party p;
+    nbcoll_host host = {.size = sizeof host, .alloc = take_pages, .free = give_pages};
+    (void)state;
+    for (int n = 0; n < 8; n++) {
+        party_open(&p, shape, &host);
+        party_open_relays(&p, party_config(NBCOLL_WIRING_BRUCK));
+        EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[1], 0)); /* it leaves the store */
+        nbcoll_transport *t = &p.w.comm[1]->link->transport;
+        interloper.p = &p;
+        interloper.real = *t;
+        interloper.progresses = n;
+        t->progress = progress_and_let_the_leader_go;
+        EXPECT(OK, nbcoll_relays_close(p.relays[1], 60 * SECOND));
+        t->progress = interloper.real.progress;
+        party_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +263,7 @@ int main(void)
         cmocka_unit_test(who_is_ahead_is_held_back_and_goes_on),
         cmocka_unit_test(broadcasts_come_while_others_are_late),
         cmocka_unit_test(blocks_have_any_length),
+        cmocka_unit_test(a_leader_may_end_its_closing_while_another_rank_waits_for_the_end_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
