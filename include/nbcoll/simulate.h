@@ -210,6 +210,9 @@ typedef struct nbcoll_sim_config {
     uint64_t (*block)(void *user, uint32_t operation, int rank, int is_recv, int index);
     const nbcoll_nodes *nodes; /* null, or which ranks are on which node, instead of the model's `node` */
     uint32_t standing; /* so many operations that a rank has not started go on without it; 0: none */
+    uint32_t repeat;   /* only the first `repeat` operations are built, which is the larger part of the time where many
+                          are alike: operation i has the schedules, and the lengths of blocks, of operation i % repeat;
+                          0: each is built */
 } nbcoll_sim_config;
 
 /* ---- the result ------------------------------------------------------------------------------------------------ */

@@ -96,6 +96,10 @@ static nbcoll_status nbcolli_simulate_gather_one(nbcolli_sim *s, uint32_t operat
     const nbcoll_sim_config *c = &s->config;
     nbcolli_sim_run *run = &s->run[operation * (uint32_t)c->ranks + (uint32_t)rank];
     nbcoll_schedule *schedule = NULL;
+    if (c->repeat && operation >= c->repeat) {
+        run->shape = s->run[operation % c->repeat * (uint32_t)c->ranks + (uint32_t)rank].shape;
+        return nbcolli_simulate_count(s, run->shape);
+    }
     nbcoll_status status = make(user, operation, rank, &schedule);
     if (status != NBCOLL_OK)
         return status;

@@ -1435,6 +1435,7 @@ OFFSET(nbcoll_sim_config, progress, 120);
 OFFSET(nbcoll_sim_config, block, 128);
 OFFSET(nbcoll_sim_config, nodes, 136);
 OFFSET(nbcoll_sim_config, standing, 144);
+OFFSET(nbcoll_sim_config, repeat, 148);
 
 SIZE(nbcoll_sim_rank, 32);
 OFFSET(nbcoll_sim_rank, started, 0);

@@ -158,6 +158,43 @@ static void equal_operations_are_kept_once(void **state)
     assert_int_equal(s.result.messages, 1000 * 2 * RANKS);
 }
 
+typedef struct counted {
+    scene *s;
+    unsigned built;
+} counted;
+
+static nbcoll_status build_counted(void *user, uint32_t operation, int rank, nbcoll_schedule **out)
+{
+    counted *c = user;
+    c->built++;
+    return build_two(c->s, operation % 2, rank, out);
+}
+
+/* Broadcasts of two lengths in turn: two are built for each rank, and the play is that of six. */
+static void what_repeats_is_built_once(void **state)
+{
+    enum { ALL = 6 };
+    (void)state;
+    nbcoll_sim_rank rank[2][ALL][2];
+    nbcoll_sim_result result[2];
+    scene s = scene_of(NBCOLL_OPERATION_BCAST, "binomial", 2, 0);
+    counted c = {.s = &s};
+    scene_loggp(&s, 1000, 100, 0, 1);
+    s.config.operations = ALL;
+    for (int i = 0; i < 2; i++) {
+        c.built = 0;
+        s.config.repeat = i ? 2 : 0;
+        s.result.rank = rank[i][0];
+        assert_int_equal(scene_simulate(&s, build_counted, &c), NBCOLL_OK);
+        assert_int_equal(c.built, i ? 2 * 2 : ALL * 2);
+        result[i] = s.result;
+    }
+    assert_memory_equal(rank[0], rank[1], sizeof rank[0]);
+    assert_int_equal(result[0].messages, result[1].messages);
+    assert_int_equal(result[0].bytes, result[1].bytes);
+    assert_int_equal(result[1].bytes, 3 * 510);
+}
+
 /* Programs that only lie elsewhere are the same. */
 static void equal_programs_play_alike(void **state)
 {
@@ -185,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_start_advances_what_is_in_flight),
         cmocka_unit_test(operations_do_not_mix),
         cmocka_unit_test(equal_operations_are_kept_once),
+        cmocka_unit_test(what_repeats_is_built_once),
         cmocka_unit_test(equal_programs_play_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
