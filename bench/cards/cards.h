@@ -24,6 +24,7 @@ typedef struct play {
     const nbcoll_nodes *nodes; /* of the host's engine; null: neighbours */
     int in_place;
     int is_rotated; /* by the host's core, when all has come */
+    int copies_own; /* its own block, by the host's core */
 } play;
 
 /* ns; `free`: in percent. */
@@ -42,8 +43,8 @@ extern int wants_last; /* the last rank's, not the mean of all */
 double free_of(double alone, double computed, double with);
 /* The thesis' threshold is of a block, the compiler's of a message. */
 size_t eager_of(int ranks, size_t bytes);
-/* Finds the algorithm. Bruck's blocks are put in order by the host, as in the thesis: what the compiler makes of it has
- * a card do it. Of eager ones each is copied from its buffer to its place. */
+/* Finds the algorithm. What the compiler makes of copies has a card do them; as in the thesis the host copies a rank's
+ * own block, and puts Bruck's in order. Of eager ones each is copied from its buffer to its place. */
 void take(play *p, const char *algorithm);
 
 /* The schedule of a rank of a play: for nbcoll_simulate. */
@@ -51,6 +52,13 @@ nbcoll_status build(void *user, uint32_t operation, int rank, nbcoll_schedule **
 /* When each rank's wait returns. */
 void engine_ends(play *p, uint64_t compute, double end[MOST]);
 outcome engine(play p);
+
+/* MVAPICH2's allgather, which the thesis compares with: recursive doubling over one interface of each node. A round is
+ * a call that sends and receives, and so ends when both have: of a message that was announced, when it has left. */
+extern const nbcoll_algorithm in_rounds;
+extern int ends_by_receives; /* 1: a round ends when its message has come, whatever its own does */
+nbcoll_sim_model baseline_machine(const nbcoll_sim_model *m);
+outcome baseline(play p);
 
 /* Null, or changes the cards of all plays. */
 extern void (*change_card)(nbcoll_card_model *card);
@@ -116,5 +124,6 @@ void print_parallel(void);
 void print_noise(void);
 void print_reasons(void);
 void print_causes(void);
+void print_baseline(void);
 
 #endif

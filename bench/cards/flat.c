@@ -18,8 +18,7 @@ void print_flat(void)
             take(&p, flat_ones[k]);
             card[k] = offloaded(p);
         }
-        take(&p, "recursive_doubling");
-        outcome host = engine(p);
+        outcome host = baseline(p);
         printf("| %zu | %.0f | %.0f | %.0f | %.0f | %.0f%% | %.0f%% | %.0f%% | %.0f%% |\n", p.bytes, host.alone / 1e3,
                card[0].alone / 1e3, card[1].alone / 1e3, card[2].alone / 1e3, host.free, card[0].free, card[1].free,
                card[2].free);

@@ -11,9 +11,8 @@ void print_hierarchical(void)
          "exchange, driver copies |\n"
          "|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (int i = 0; i < SIZES; i++) {
-        play p = {
-            .machine = &a, .algorithm = allgather("recursive_doubling"), .ranks = 128, .node = 8, .bytes = sizes[i]};
-        outcome card[3], host = engine(p);
+        play p = {.machine = &a, .ranks = 128, .node = 8, .bytes = sizes[i]};
+        outcome card[3], host = baseline(p);
         for (int k = 0; k < 3; k++)
             card[k] = hierarchical(&a, 16, flat_ones[k], 0, p.bytes, 0);
         outcome driven = hierarchical(&a, 16, flat_ones[0], 0, p.bytes, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The figures of Inozemtsev's thesis (chapters 3 to 5) in virtual time: collectives as programs on the cards of its
  * two clusters, beside the host's engine. Prints the tables of docs/figures.md; with a word, only that one: rendezvous,
- * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, noise (which takes half an
- * hour).
+ * flat, hierarchical, ports, leaders, memory, radix, pipelined, parallel, reasons, causes, baseline, noise (which takes
+ * minutes).
  *
  *     us        mean over ranks of when the operation has ended (rendezvous: the last of both)
  *     free      1 - (with - computed) / alone: how much of a computation as long as the operation alone is free beside
@@ -32,7 +32,8 @@ int main(int argc, char *argv[])
                   {"parallel", print_parallel},
                   {"noise", print_noise},
                   {"reasons", print_reasons},
-                  {"causes", print_causes}};
+                  {"causes", print_causes},
+                  {"baseline", print_baseline}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (argc < 2 || !strcmp(argv[1], tables[i].name)) {
             printf("\n%s:\n\n", tables[i].name);

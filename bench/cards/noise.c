@@ -243,7 +243,8 @@ static nbcoll_sim_config config_of(const design *d, nbcoll_sim_model *m, play *p
         m->step = m->inside.o_send = m->inside.o_recv = 0;
     p->algorithm = &of_leaders;
     if (d->is_hosts) {
-        p->algorithm = allgather("recursive_doubling");
+        p->algorithm = &in_rounds;
+        *m = baseline_machine(m);
     } else {
         m->progress = m->lanes = 1;
         m->task = d->has_free_tasks ? 1 : 250;
@@ -315,6 +316,7 @@ static double takes_after_barrier(const design *d, size_t bytes, uint32_t many, 
     config.seed = seed;
     config.noise = pulses;
     config.operations = 2 * many;
+    config.repeat = 2;
     config.program = (nbcoll_sim_program){action, 4 * many};
     expect(nbcoll_simulate(&config, build_pair, &p, &result), d->name);
     for (uint32_t i = 0; i < many; i++)

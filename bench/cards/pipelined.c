@@ -18,13 +18,14 @@ outcome pipelined(const nbcoll_sim_model *m, const char *algorithm, unsigned por
 /* The host's, not pipelined. */
 static outcome hosts(const nbcoll_sim_model *m, size_t bytes, int at_once)
 {
-    play p = {.machine = m,
+    nbcoll_sim_model one = baseline_machine(m);
+    play p = {.machine = &one,
               .algorithm = &in_pieces,
               .ranks = 16,
               .node = 4,
               .bytes = bytes * (size_t)at_once,
               .test_bytes = 1024 * (uint64_t)at_once};
-    pieces_go_by = allgather("recursive_doubling");
+    pieces_go_by = &in_rounds;
     piece = bytes;
     return engine(p);
 }

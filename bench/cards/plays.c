@@ -66,8 +66,9 @@ void take(play *p, const char *algorithm)
 {
     int is_bruck = !strcmp(algorithm, "bruck") || !strcmp(algorithm, "bruck_ports");
     p->algorithm = is_bruck ? &unrotated : allgather(algorithm);
-    p->in_place = is_bruck;
+    p->in_place = 1;
     p->is_rotated = is_bruck && p->eager == 1;
+    p->copies_own = !is_bruck;
 }
 
 /* ---- the host's engine ----------------------------------------------------------------------------------------- */
@@ -107,6 +108,55 @@ outcome engine(play p)
     engine_ends(&p, (uint64_t)o.alone, end);
     o.free = free_of(o.alone, o.alone, mean(end, p.ranks));
     return o;
+}
+
+/* ---- the baseline ---------------------------------------------------------------------------------------------- */
+
+int ends_by_receives;
+static size_t eager_most; /* bytes of the longest message that is not announced */
+
+/* That an announced message has left its sender learns by an empty one, which its peer sends when it has it. */
+static void build_in_rounds(nbcoll_builder *b, const nbcoll_args *a)
+{
+    size_t n = a->bytes;
+    nbcoll_step sent = NBCOLL_START;
+    nbcoll_step have = nbcoll_add_copy(b, nbcoll_at(a->recv, (size_t)b->rank * n), a->send, n);
+    for (int d = 1; d < b->ranks; d *= 2) {
+        int peer = b->rank ^ d;
+        size_t mine = (size_t)(b->rank / d * d) * n, theirs = (size_t)(peer / d * d) * n, bytes = (size_t)d * n;
+        nbcoll_step send = nbcoll_add_send(b, peer, nbcoll_at(a->recv, mine), bytes);
+        nbcoll_step recv = nbcoll_add_recv(b, peer, nbcoll_at(a->recv, theirs), bytes);
+        nbcoll_after(b, send, have);
+        nbcoll_after(b, send, sent);
+        nbcoll_after(b, recv, have);
+        nbcoll_after(b, recv, sent);
+        have = recv;
+        if (ends_by_receives || bytes <= eager_most)
+            continue;
+        nbcoll_after(b, nbcoll_add_send(b, peer, a->recv, 0), recv);
+        sent = nbcoll_add_recv(b, peer, a->recv, 0);
+        nbcoll_after(b, sent, send);
+    }
+}
+
+const nbcoll_algorithm in_rounds = {
+    .size = sizeof in_rounds, .name = "rounds", .operation = NBCOLL_OPERATION_ALLGATHER, .build = build_in_rounds};
+
+nbcoll_sim_model baseline_machine(const nbcoll_sim_model *m)
+{
+    nbcoll_sim_model one = *m;
+    one.interfaces = one.interfaces ? 1 : 0;
+    eager_most = one.eager;
+    return one;
+}
+
+outcome baseline(play p)
+{
+    nbcoll_sim_model one = baseline_machine(p.machine);
+    p.machine = &one;
+    p.algorithm = &in_rounds;
+    p.in_place = 0;
+    return engine(p);
 }
 
 /* ---- the card -------------------------------------------------------------------------------------------------- */
@@ -160,9 +210,9 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
 
 static double mean_finished(const play *p, const nbcoll_card_rank *rank)
 {
-    double end[MOST], more = (double)p->ranks * (double)p->bytes * (double)p->machine->copy / 1e3;
+    double end[MOST], copied = p->is_rotated ? p->ranks : p->copies_own;
     for (int i = 0; i < p->ranks; i++)
-        end[i] = (double)rank[i].finished + (p->is_rotated ? more : 0);
+        end[i] = (double)rank[i].finished + copied * (double)p->bytes * (double)p->machine->copy / 1e3;
     return mean(end, p->ranks);
 }
 

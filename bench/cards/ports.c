@@ -6,10 +6,9 @@
 
 void print_ports(void)
 {
-    nbcoll_sim_model b = machine_of("cluster_b"), one = b;
+    nbcoll_sim_model b = machine_of("cluster_b");
     static const char *const names[] = {"exchange", "bruck_ports"};
-    one.interfaces = 1;
-    puts("| bytes | engine, 1 port | exchange, 1 port | 3 ports | less | Bruck, 1 port | 3 ports | less | "
+    puts("| bytes | engine, blocking | exchange, 1 port | 3 ports | less | Bruck, 1 port | 3 ports | less | "
          "free: 1 port | 3 ports | "
          "hierarchical, 1 port | 3 ports | less |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (int i = 0; i < SIZES; i++) {
@@ -23,9 +22,7 @@ void print_ports(void)
         }
         for (int k = 0; k < 2; k++)
             hier[k] = hierarchical(&b, 4, "exchange", k ? 3 : 1, p.bytes, 0);
-        p.machine = &one;
-        take(&p, "recursive_doubling");
-        printf("| %zu | %.0f |", p.bytes, engine(p).alone / 1e3);
+        printf("| %zu | %.0f |", p.bytes, baseline(p).alone / 1e3);
         for (int k = 0; k < 2; k++)
             printf(" %.0f | %.0f | %.0f%% |", flat[k][0].alone / 1e3, flat[k][1].alone / 1e3,
                    100 * (1 - flat[k][1].alone / flat[k][0].alone));

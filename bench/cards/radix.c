@@ -40,18 +40,16 @@ static double improvement(const sorting *s, int radix, size_t keys)
                  .bytes = n * KEY / (size_t)s->ranks};
     move.bytes = move.bytes ? move.bytes : 1;
     one.interfaces = 1; /* of the baseline, which has one port */
-    p.machine = move.machine = &one;
-    p.algorithm = allgather("recursive_doubling");
-    double blocking = engine(p).alone, rest = count + all, moved = engine(move).alone;
+    move.machine = &one;
+    double blocking = baseline(p).alone, rest = count + all, moved = engine(move).alone;
     if (s->is_hierarchical) {
         levels l = levels_of(s->machine, s->ranks / s->node, 1, "exchange", s->ports, p.bytes);
         l.leaders.used = s->ports == 1;
         by_levels(l, offsets + here, &with);
     } else {
-        p.machine = s->machine;
-        p.algorithm = allgather("exchange");
         p.used = s->ports == 1;
         p.eager = eager_of(p.ranks, p.bytes);
+        take(&p, "exchange");
         offloaded_beside(p, offsets + here, &with);
     }
     double before = rest + moved + blocking + offsets + here;
