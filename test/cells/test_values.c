@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "alone.h"
 #include "crew.h"
 #include "play.h"
 #include "world.h"
@@ -199,8 +200,8 @@ static void algorithms_and_boards_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_in_one_thread),
-        cmocka_unit_test(boards_in_one_thread),
+        unit_test_alone(algorithms_in_one_thread),
+        unit_test_alone(boards_in_one_thread),
         cmocka_unit_test(algorithms_and_boards_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

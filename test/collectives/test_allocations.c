@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "alone.h"
 #include "operation.h"
 #include "world.h"
 
@@ -229,9 +230,9 @@ static void threads_allocate_for_early_messages_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starting_a_cached_collective_allocates_nothing),
-        cmocka_unit_test(starting_a_persistent_request_again_allocates_nothing),
-        cmocka_unit_test(starting_packed_blocks_again_allocates_nothing),
+        unit_test_alone(starting_a_cached_collective_allocates_nothing),
+        unit_test_alone(starting_a_persistent_request_again_allocates_nothing),
+        unit_test_alone(starting_packed_blocks_again_allocates_nothing),
         cmocka_unit_test(threads_allocate_for_early_messages_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "nbcoll/fault.h"
+#include "alone.h"
 #include "operation.h"
 #include "world.h"
 
@@ -470,15 +471,15 @@ static void who_waits_for_ever_learns_of_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_one_who_has_left_ends_with_its_name),
-        cmocka_unit_test(nobody_sends_for_ever_to_one_who_has_left),
-        cmocka_unit_test(what_it_took_part_in_ends_well_and_all_else_ends),
-        cmocka_unit_test(a_message_that_came_before_its_receive_was_ready_is_no_missing_one),
-        cmocka_unit_test(what_does_without_it_goes_on_in_cells_that_it_was_to_read),
-        cmocka_unit_test(a_cancel_needs_no_answer_of_one_who_has_left),
-        cmocka_unit_test(a_communicator_is_not_made_without_its_members),
-        cmocka_unit_test(a_communicator_made_before_one_leaves_knows_of_it),
-        cmocka_unit_test(those_without_it_go_on),
+        unit_test_alone(what_waits_for_one_who_has_left_ends_with_its_name),
+        unit_test_alone(nobody_sends_for_ever_to_one_who_has_left),
+        unit_test_alone(what_it_took_part_in_ends_well_and_all_else_ends),
+        unit_test_alone(a_message_that_came_before_its_receive_was_ready_is_no_missing_one),
+        unit_test_alone(what_does_without_it_goes_on_in_cells_that_it_was_to_read),
+        unit_test_alone(a_cancel_needs_no_answer_of_one_who_has_left),
+        unit_test_alone(a_communicator_is_not_made_without_its_members),
+        unit_test_alone(a_communicator_made_before_one_leaves_knows_of_it),
+        unit_test_alone(those_without_it_go_on),
         cmocka_unit_test(who_waits_for_ever_learns_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
