@@ -189,6 +189,7 @@
 #include "offload/emit.c"
 #include "offload/letter.c"
 #include "offload/level.c"
+#include "offload/middles.c"
 #include "offload/node_attached.c"
 #include "offload/node_letter.c"
 #include "offload/node_relays.c"

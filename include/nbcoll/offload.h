@@ -63,6 +63,9 @@ typedef struct nbcoll_program_config {
     uint64_t buffers;        /* and eager buffers, likewise. 0: any number */
     int keeps_scratch;       /* 1: what is left in scratch memory lies there at the end, as what is left in the receive
                                 buffer: for somebody who reads it there. 0: it may lie anywhere */
+    int in_parts; /* 1: of schedules whose ranks expose memory within nodes (nbcoll_builder_config.shares) the programs
+                     are those of the part between nodes alone: of each rank's messages, and the steps on paths between
+                     them; keeps_scratch is 1. Ranks without a part in that get programs without tasks. 0: of all */
 } nbcoll_program_config;
 
 /* Append-only: why an operation is not offloaded. */
@@ -78,7 +81,12 @@ typedef struct nbcoll_program_config {
     X(DEPTH, "it has more messages on a queue pair than its agent has room for")                                       \
     X(AGENT, "the communicator has no agent")                                                                          \
     X(TABLES, "its tables are longer than the agent's process has room for")                                           \
-    X(MEMORY, "a buffer is neither memory that the agent's process shares nor short enough to be copied")
+    X(MEMORY, "a buffer is neither memory that the agent's process shares nor short enough to be copied")              \
+    X(BETWEEN, "it exposes memory between its messages, or piece by piece")                                            \
+    X(ONE_PART, "nothing of it is within nodes, or nothing between them")                                              \
+    X(APART, "ranks of a node share no memory")                                                                        \
+    X(CELLS, "it exposes more memory than the communicator has cells for")                                             \
+    X(SCRATCH, "its scratch memory is longer than what the agent's process shares")
 typedef enum nbcoll_refusal_reason {
 #define NBCOLLI_REFUSAL_ENUM(name, text) NBCOLL_REFUSAL_##name,
     NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSAL_ENUM)
@@ -94,9 +102,11 @@ typedef struct nbcoll_refusal {
     size_t size;
     nbcoll_refusal_reason reason;
     int rank;                 /* the first rank that is refused: all are, so that all know alike */
-    nbcoll_step step;         /* CALL to EXPOSES: of its schedule; else START */
-    uint64_t needed, allowed; /* TASKS to DEPTH, TABLES, MEMORY; else 0 */
+    nbcoll_step step;         /* CALL to EXPOSES, BETWEEN: of its schedule (in_parts: CALL to EXPOSES of that of its
+                                 part between nodes); else START */
+    uint64_t needed, allowed; /* TASKS to DEPTH, TABLES, MEMORY, SCRATCH; else 0 */
     char text[240];           /* one line: rank, step, and why */
+    int parts;                /* nbcoll_comm_offloads: 3: it is offloaded in three parts; 1: as a whole; 0: it is not */
 } nbcoll_refusal;
 
 /* Makes the programs of ranks first..first + count - 1 of an operation from the schedules of all of its ranks, which it
@@ -343,8 +353,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
  *
  * A rank writes program and place of the buffers into memory that both have mapped; the process makes the copies of
  * the program's end, too. Buffers lie in memory from nbcoll_mem_alloc, where the rank's endpoint tells a file of it
- * (shm does), or are copied there and back, if they reach no further than `copied` bytes. Then nothing else may write
- * to the receive buffer, gaps included, until the program has ended. */
+ * (shm does), or are copied there and back, if they reach no further than `copied` bytes; back only what the program
+ * writes. */
 
 /* What comes to the endpoints comes from outside, over a device: while a program has not ended the process looks each
  * 20 us, rather than sleep until a rank has something. Without it nothing moves but by calls of the process. */
@@ -361,6 +371,8 @@ typedef struct nbcoll_serve_config {
     size_t tables;     /* bytes for those of one program, or of relays; 0: 65536 */
     size_t copied;     /* bytes of the longest buffer that is copied; 0: 16384 */
     uint32_t flags;
+    size_t scratch; /* bytes for the scratch memory of a rank's operations by nodes in three parts, of all together that
+                       are under way; as many for the ranks of all nodes; 0: 1 MiB. At most 1 GiB, as the two above */
 } nbcoll_serve_config;
 
 /* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays stand,
@@ -412,9 +424,13 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     from memory to each rank. The first and the last part are the ranks' to progress, in test or wait, by
  *     nbcoll_progress, or by a driver, which then makes the copies; the second one needs none of that. A rank that is
  *     no leader has no program. Programs come to the agent in the order of the calls here, too: one whose node has come
- *     waits for earlier calls whose node has not. Where agents are processes (those of all ranks, or none: else the
- *     creation is refused), nodes share no memory, or vectors are cut in segments, all of such an algorithm is a
- *     program.
+ *     waits for earlier calls whose node has not. Where nodes share no memory, or vectors are cut in segments, all of
+ *     such an algorithm is a program: nbcoll_comm_offloads tells.
+ *   - Agents are processes on all ranks, with as many bytes of `tables` and `scratch` (nbcoll_serve_config), or on
+ *     none: else the creation ends with ERR_MISMATCH. Scratch memory of leaders is a part of `scratch`: an operation by
+ *     nodes waits before its first part until earlier ones have left room there. If a rank's is longer than all of
+ *     that, all of the operation is a program, on all ranks. Of buffers only those matter that the part between nodes
+ *     touches, at leaders. That part waits while `programs` have not been reported.
  *   - All ranks describe their data alike: by a type that packs (which is refused: CALL; but not in an algorithm by
  *     nodes in three parts, whose first and last part pack and unpack) on all of them, or on none; in place on all,
  *     where all may.
@@ -430,8 +446,10 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     the agent had no memory), here at once, elsewhere once it is known there; operations by nodes,
  *     which have their place in the order of the engine's, are started, and end with it. All other operations go on. */
 
-/* Would it be offloaded? OK: yes. Errors: ERR_UNSUPPORTED (no; *why, which may be null, says the reason), ERR_NULL,
- * ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of nbcoll_compile. It keeps nothing. */
+/* Would it be offloaded? OK: yes; *why, which may be null, says in how many parts. Its reason is NONE then, but for an
+ * algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors: ERR_UNSUPPORTED (no;
+ * *why says the reason), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of
+ * nbcoll_compile. It keeps nothing. */
 NBCOLL_API nbcoll_status nbcoll_comm_offloads(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_refusal *why);
 
 #ifdef __cplusplus

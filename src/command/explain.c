@@ -224,23 +224,40 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
                      (int)c->split, "leaders", (int)c->leaders, "costs", costs_object(t, a));
 }
 
-/* Could a card or an agent run it? */
-static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
+/* Of rank 0; or why there is none. Returns whether there is one. */
+static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                          const nbcoll_program_config *limits, const char *as, const char *not_as)
 {
     nbcoll_refusal why;
-    nbcoll_case c = *at;
     nbcoll_program *program = NULL;
     nbcoll_program_info info = {.size = sizeof info};
-    command_set_parameters(&c, choice);
-    nbcoll_status status = command_programs(q->self, choice->algorithm, &c, &q->limits, 0, 1, &program, &why);
-    if (nbcoll_program_query(program, &info) == NBCOLL_OK)
-        printf("        as a program: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32
-               " eager buffers\n",
+    nbcoll_status status = command_programs(q->self, algorithm, c, limits, 0, 1, &program, &why);
+    int is_one = nbcoll_program_query(program, &info) == NBCOLL_OK;
+
+    if (is_one)
+        printf("        %s: of rank 0 %" PRIu64 " tasks, %" PRIu64 " queue pairs, %" PRIu32 " eager buffers\n", as,
                info.tasks, info.queue_pairs, info.buffers);
     else
-        printf("        not as a program: %s\n",
+        printf("        %s: %s\n", not_as,
                why.reason != NBCOLL_REFUSAL_NONE ? why.text : nbcoll_status_text(status));
     nbcoll_program_free(program);
+    return is_one;
+}
+
+/* Could a card or an agent run it, and in how many parts? */
+static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
+{
+    nbcoll_program_config parts = q->limits;
+    nbcoll_case c = *at, shares = *at;
+
+    command_set_parameters(&c, choice);
+    command_set_parameters(&shares, choice);
+    shares.node = NBCOLL_CASE_BY_NODE;
+    parts.in_parts = 1;
+    if (!at->nodes || at->node || !(choice->algorithm->flags & NBCOLL_ALGORITHM_NODES) ||
+        !print_compiled(q, choice->algorithm, &shares, &parts, "in three parts, between nodes as a program",
+                        "not in three parts"))
+        print_compiled(q, choice->algorithm, &c, &q->limits, "as a program", "not as a program");
 }
 
 /* A call: equal blocks, also where their counts are given. */
@@ -359,7 +376,8 @@ const command command_explain = {
     "  --algorithm A     this algorithm, where it may serve the call; with its parameters:\n"
     "  --segment N, --arity N, --ports N, --split N, --leaders N\n"
     "  --tuning FILE     the rules of a tuning file\n"
-    "  --program         also, whether a network card or an agent could run it, or why not;\n"
+    "  --program         also, whether a network card or an agent could run it, or why not; with --nodes also in\n"
+    "                    three parts: between nodes, and within them by the ranks, in memory that they share;\n"
     "  --tasks N, --queue-pairs N, --buffers N\n"
     "                    one that has no more of these for a rank (any number), with\n"
     "  --threshold BYTES, --in-flight N\n"

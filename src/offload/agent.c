@@ -183,22 +183,39 @@ static void nbcolli_agent_say(const nbcoll_agent *a, const nbcoll_host *host, nb
         host->log(host->user, status, why->text);
 }
 
+/* *extent: what it touches. */
+static nbcoll_status nbcolli_agent_may(const nbcoll_agent *a, const nbcoll_program *program,
+                                       const nbcolli_agent_call *call, size_t extent[3])
+{
+    const nbcolli_binding binding = {call->bind, call->user};
+    const void *const buffer[2] = {call->send, call->recv};
+    nbcoll_refusal why = {.reason = NBCOLL_REFUSAL_NONE};
+    nbcoll_status status = nbcolli_bound_extent(program, &binding, extent);
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_ask(a, program, extent, buffer, &why);
+    if (status != NBCOLL_OK)
+        nbcolli_agent_say(a, call->host, status, &why);
+    return status;
+}
+
+nbcoll_status nbcolli_agent_accepts(const nbcoll_agent *a, const nbcoll_program *program,
+                                    const nbcolli_agent_call *call)
+{
+    size_t extent[3];
+    return nbcolli_agent_may(a, program, call, extent);
+}
+
 nbcoll_status nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
                                  nbcoll_program_run **out)
 {
     const nbcolli_binding binding = {call->bind, call->user};
     const void *const buffer[2] = {call->send, call->recv};
     size_t extent[3];
-    nbcoll_refusal why = {.reason = NBCOLL_REFUSAL_NONE};
-    nbcoll_status status = nbcolli_bound_extent(program, &binding, extent);
-    if (status == NBCOLL_OK)
-        status = nbcolli_agent_ask(a, program, extent, buffer, &why);
-    if (status != NBCOLL_OK) {
-        nbcolli_agent_say(a, call->host, status, &why);
+    nbcoll_status status = nbcolli_agent_may(a, program, call, extent);
+    if (status != NBCOLL_OK)
         return status;
-    }
     if (a->attached)
-        return nbcolli_attached_start(a, program, buffer, &binding, out);
+        return nbcolli_attached_start(a, program, buffer, call->scratch, &binding, out);
     nbcoll_program_run *r = nbcolli_agent_run_new(a, program, call->scratch);
     if (!r)
         return NBCOLL_ERR_MEMORY;
@@ -216,22 +233,16 @@ nbcoll_status nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program,
 void nbcolli_agent_hand(nbcoll_program_run *r, uint64_t number)
 {
     nbcoll_agent *a = r->agent;
-    if (a->attached)
+    if (a->attached) {
+        nbcolli_attached_give(r, number);
         return;
+    }
     r->set = (uint32_t)(number % a->config.in_flight);
     r->next = atomic_load_explicit(&a->handed, memory_order_relaxed); /* compared below */
     /* seq_cst: whoever takes it sees all of it, and a driver that sleeps is seen below, or sees it */
     while (!atomic_compare_exchange_weak(&a->handed, &r->next, r))
         ;
     nbcolli_agent_rouse(a);
-}
-
-void nbcolli_agent_unmake(nbcoll_program_run *r)
-{
-    nbcoll_agent *a = r->agent;
-    r->next = a->spare;
-    a->spare = r;
-    atomic_fetch_sub_explicit(&a->open, 1, memory_order_relaxed); /* a count */
 }
 
 nbcoll_status nbcoll_agent_start(nbcoll_agent *a, const nbcoll_program *program, const void *send, void *recv,
@@ -418,12 +429,11 @@ nbcoll_status nbcoll_agent_cancel(nbcoll_agent *a)
 {
     if (!a)
         return NBCOLL_ERR_NULL;
+    atomic_store(&a->is_cancelled, 1); /* seq_cst: before the look who sleeps */
     if (a->attached)
         nbcolli_attached_cancel(a);
-    else {
-        atomic_store(&a->is_cancelled, 1); /* seq_cst: before the look who sleeps */
+    else
         nbcolli_agent_rouse(a);
-    }
     return NBCOLL_OK;
 }
 

@@ -87,7 +87,8 @@ static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nb
 
 struct nbcoll_agent {
     nbcoll_host host;
-    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to failed, promised */
+    nbcolli_attached *attached; /* another process executes; then, of what follows, only config to open, is_cancelled
+                                   and promised */
     nbcoll_agent_config config; /* defaults filled in */
     nbcoll_endpoint *ep;
     int rank, ranks;            /* of that */
@@ -148,8 +149,15 @@ void nbcolli_agent_rouse(nbcoll_agent *a);
 /* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */
 nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbcoll_program *p, const size_t extent[3],
                                                const void *const buffer[2], uint64_t *needed, uint64_t *allowed);
+/* Fills the next slot, which is handed over by the other one, before anything else. `scratch`: where its scratch memory
+ * has been lent; null: it is the process's own. ERR_LIMIT: no slot is free. */
 nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
-                                     const nbcolli_binding *binding, nbcoll_program_run **out);
+                                     const char *scratch, const nbcolli_binding *binding, nbcoll_program_run **out);
+void nbcolli_attached_give(nbcoll_program_run *r, uint64_t number);
+/* See nbcolli_agent_lends. */
+size_t nbcolli_attached_lends(const nbcoll_agent *a);
+void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);
+void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan);
 nbcoll_status nbcolli_attached_test(nbcoll_program_run *r);
 int nbcolli_attached_has_ended(const nbcoll_program_run *r);
 /* For a rank that is about to sleep, and is awake again. */

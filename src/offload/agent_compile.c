@@ -29,11 +29,27 @@ int nbcolli_agent_is_process(const nbcoll_agent *a)
     return a->attached != NULL;
 }
 
+size_t nbcolli_agent_lends(const nbcoll_agent *a)
+{
+    return a->attached ? nbcolli_attached_lends(a) : SIZE_MAX;
+}
+
+void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan)
+{
+    return nbcolli_attached_lend(a, bytes, loan);
+}
+
+void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan)
+{
+    nbcolli_attached_take_back(a, loan);
+}
+
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a)
 {
-    uint64_t chosen = nbcolli_agent_is_process(a) ? UINT64_C(1) << 63 : 0; /* by that ranks choose algorithms, too */
+    /* what is refused depends on these, too; of a process they are not 0 */
+    uint64_t shared = a->attached ? nbcolli_attached_lends(a) * 3 + nbcolli_attached_room(a) : 0;
     uint64_t hash = (a->config.eager * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)a->config.depth << 32) ^
-                    a->config.in_flight ^ chosen;
+                    a->config.in_flight ^ shared * UINT64_C(0xbf58476d1ce4e5b9);
     return (uint32_t)((hash * UINT64_C(0xd6e8feb86659fd93)) >> 32) | 1;
 }
 
@@ -50,9 +66,10 @@ uint32_t nbcolli_agent_excess(const nbcoll_agent *a, const nbcoll_program *p)
     return 0;
 }
 
-/* The first reason why an agent cannot take a program. */
-static nbcoll_refusal_reason nbcolli_agent_refuses(const nbcoll_agent *a, const nbcoll_program *p, uint64_t *needed,
-                                                   uint64_t *allowed)
+/* The first reason why an agent cannot take a program; `around`: what it is a part of, whose scratch memory the agent
+ * is to lend; or null. */
+static nbcoll_refusal_reason nbcolli_agent_refuses(const nbcoll_agent *a, const nbcoll_program *p,
+                                                   const nbcoll_schedule *around, uint64_t *needed, uint64_t *allowed)
 {
     *needed = nbcolli_agent_excess(a, p);
     *allowed = a->config.depth;
@@ -60,16 +77,21 @@ static nbcoll_refusal_reason nbcolli_agent_refuses(const nbcoll_agent *a, const 
         return NBCOLL_REFUSAL_DEPTH;
     if (a->attached)
         *needed = nbcolli_attached_tables(a, p, allowed);
-    return *needed > *allowed ? NBCOLL_REFUSAL_TABLES : NBCOLL_REFUSAL_NONE;
+    if (*needed > *allowed)
+        return NBCOLL_REFUSAL_TABLES;
+    *needed = around && p->info.tasks ? around->extent[NBCOLL_BUFFER_SCRATCH] : 0;
+    *allowed = nbcolli_agent_lends(a);
+    return *needed > *allowed ? NBCOLL_REFUSAL_SCRATCH : NBCOLL_REFUSAL_NONE;
 }
 
 /* All ranks are refused if one is, so that all know alike. */
 static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_program *const programs[], int ranks,
-                                            nbcoll_refusal *why)
+                                            const nbcoll_schedule *const around[], nbcoll_refusal *why)
 {
     for (int rank = 0; rank < ranks; rank++) {
         nbcoll_refusal said = {.size = why ? why->size : sizeof said, .rank = rank};
-        said.reason = nbcolli_agent_refuses(a, programs[rank], &said.needed, &said.allowed);
+        const nbcoll_schedule *its = around ? around[rank] : NULL;
+        said.reason = nbcolli_agent_refuses(a, programs[rank], its, &said.needed, &said.allowed);
         if (said.reason == NBCOLL_REFUSAL_NONE)
             continue;
         snprintf(said.text, sizeof said.text, "%s: rank %d: %s: %" PRIu64 ", and %" PRIu64 " are allowed",
@@ -82,13 +104,13 @@ static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_progra
 }
 
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, int keeps_scratch, nbcoll_program **out, nbcoll_refusal *why)
+                                    int rank, int in_parts, nbcoll_program **out, nbcoll_refusal *why)
 {
     nbcoll_program_config config = {.size = sizeof config,
                                     .host = &a->host,
                                     .eager = a->config.eager,
                                     .in_flight = a->config.in_flight,
-                                    .keeps_scratch = keeps_scratch};
+                                    .in_parts = in_parts};
     size_t bytes = (size_t)ranks * sizeof(nbcoll_program *);
     nbcoll_program **programs = nbcolli_alloc(&a->host, bytes, sizeof *programs);
     if (!programs)
@@ -96,7 +118,7 @@ nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule
     memset(programs, 0, bytes);
     nbcoll_status status = nbcoll_compile(schedules, ranks, &config, 0, ranks, programs, why);
     if (status == NBCOLL_OK) {
-        status = nbcolli_agent_fits_all(a, programs, ranks, why);
+        status = nbcolli_agent_fits_all(a, programs, ranks, in_parts ? schedules : NULL, why);
         if (status == NBCOLL_OK) {
             *out = programs[rank];
             programs[rank] = NULL;

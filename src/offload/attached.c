@@ -22,7 +22,8 @@ struct nbcolli_attached {
     nbcolli_desk *desk;
     char *segment; /* what the process can name of this rank's memory; its bytes are 0 where that is nothing */
     size_t segment_bytes;
-    nbcoll_program_run run[]; /* [shape.programs], by slots: agent, p, base, set (the slot) */
+    nbcolli_agent_loan *loans; /* of the desk's scratch memory, by places */
+    nbcoll_program_run run[];  /* [shape.programs], by slots: agent, p, base, extent, set (the slot) */
 };
 
 static size_t nbcolli_attached_bytes(const nbcolli_desk_letter *shape)
@@ -244,7 +245,7 @@ static void nbcolli_attached_publish(nbcolli_attached *m, nbcolli_desk_slot *slo
 }
 
 nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
-                                     const nbcolli_binding *binding, nbcoll_program_run **out)
+                                     const char *scratch, const nbcolli_binding *binding, nbcoll_program_run **out)
 {
     nbcolli_attached *m = a->attached;
     uint32_t at;
@@ -262,12 +263,51 @@ nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, c
         return status;
     nbcolli_attached_place(m, slot, r);
     slot->kind = NBCOLLI_DESK_PROGRAM;
+    slot->has_scratch = scratch && r->extent[NBCOLL_BUFFER_SCRATCH];
+    slot->scratch = slot->has_scratch ? (uint64_t)(scratch - nbcolli_desk_scratch(m->desk, &m->shape)) : 0;
     slot->bytes = nbcolli_letter_bytes(p);
     nbcolli_letter_write(p, binding, r->extent, nbcolli_desk_tables(m->desk, &m->shape, at));
     atomic_fetch_add_explicit(&a->open, 1, memory_order_relaxed); /* a count */
     *out = r;
-    nbcolli_attached_publish(m, slot);
     return NBCOLL_OK;
+}
+
+void nbcolli_attached_give(nbcoll_program_run *r, uint64_t number)
+{
+    nbcolli_attached *m = r->agent->attached;
+    m->desk->slot[r->set].number = number;
+    nbcolli_attached_publish(m, &m->desk->slot[r->set]);
+}
+
+/* ---- scratch memory -------------------------------------------------------------------------------------------- */
+
+size_t nbcolli_attached_lends(const nbcoll_agent *a)
+{
+    return a->attached->shape.scratch;
+}
+
+void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan)
+{
+    nbcolli_attached *m = a->attached;
+    nbcolli_agent_loan **at = &m->loans;
+    size_t begin = 0;
+    while (*at && (*at)->begin - begin < bytes) {
+        begin = nbcolli_lines((*at)->end);
+        at = &(*at)->next;
+    }
+    if (!*at && (begin > m->shape.scratch || m->shape.scratch - begin < bytes))
+        return NULL;
+    *loan = (nbcolli_agent_loan){*at, begin, begin + bytes};
+    *at = loan;
+    return nbcolli_desk_scratch(m->desk, &m->shape) + begin;
+}
+
+void nbcolli_attached_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan)
+{
+    nbcolli_agent_loan **at = &a->attached->loans;
+    while (*at != loan)
+        at = &(*at)->next;
+    *at = loan->next;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------------ */
@@ -284,8 +324,9 @@ static nbcoll_status nbcolli_attached_fetch(const nbcolli_attached *m, const nbc
 {
     const nbcolli_desk_slot *slot = &m->desk->slot[r->set];
     if (slot->status == NBCOLL_OK && slot->where[NBCOLL_BUFFER_RECV] == NBCOLLI_DESK_COPY)
-        memcpy(r->base[NBCOLL_BUFFER_RECV], nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV),
-               r->extent[NBCOLL_BUFFER_RECV]);
+        nbcolli_letter_bring(nbcolli_desk_tables(m->desk, &m->shape, r->set), slot->bytes,
+                             r->extent[NBCOLL_BUFFER_RECV], r->base[NBCOLL_BUFFER_RECV],
+                             nbcolli_desk_copy(m->desk, &m->shape, r->set, NBCOLL_BUFFER_RECV));
     return (nbcoll_status)slot->status;
 }
 

@@ -230,7 +230,18 @@ static void nbcolli_cut_copy_around(const nbcolli_cut *c, nbcolli_cut_copy *arou
     nbcolli_cut_copy_edges(around);
 }
 
-nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out, nbcoll_step *middle)
+static nbcoll_step nbcolli_cut_before_all(const nbcolli_cut *c, const nbcolli_cut_copy *around, nbcoll_step middle)
+{
+    nbcoll_step first = nbcoll_add_join(around->b);
+    nbcoll_after(around->b, middle, first);
+    for (nbcoll_step i = NBCOLL_END + 1; i < c->s->steps; i++)
+        if (!nbcolli_cut_is_middle(c, i) && !c->s->step[i].before)
+            nbcoll_after(around->b, around->step[i], first);
+    return first;
+}
+
+nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out, nbcoll_step *middle,
+                                 nbcoll_step *room)
 {
     nbcolli_cut_copy around = {.s = c->s, .common = SIZE_MAX};
     nbcoll_status status = nbcolli_cut_copy_open(&around, arena);
@@ -240,6 +251,8 @@ nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbc
         return status;
     nbcolli_cut_copy_around(c, &around);
     *middle = nbcoll_add_join(around.b);
+    if (room)
+        *room = nbcolli_cut_before_all(c, &around, *middle);
     nbcolli_cut_frame(c, &around, *middle, *middle);
     return nbcoll_builder_finish(around.b, out);
 }

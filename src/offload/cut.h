@@ -4,8 +4,7 @@
 #ifndef NBCOLLI_OFFLOAD_CUT_H
 #define NBCOLLI_OFFLOAD_CUT_H
 
-#include "../host/arena.h"
-#include "../schedule/schedule.h"
+#include "offload.h"
 
 #define NBCOLLI_CUT_AHEAD 1u  /* a message, or a message waits for it */
 #define NBCOLLI_CUT_BEHIND 2u /* a message, or it waits for one */
@@ -24,10 +23,10 @@ static inline int nbcolli_cut_is_middle(const nbcolli_cut *c, nbcoll_step step)
  * between messages and exposes or fetches, or exposes memory piece by piece. ERR_MEMORY. */
 nbcoll_status nbcolli_cut_make(nbcolli_arena *arena, const nbcoll_schedule *s, nbcolli_cut *out, nbcoll_step *exposes);
 
-/* What is around the middle, and step *middle, a JOIN, in its place. Its extents are without those of the middle.
- * ERR_MEMORY, ERR_LIMIT. */
+/* What is around the middle, and step *middle, a JOIN, in its place; and another one before all, *room, unless that is
+ * null. Its extents are without those of the middle. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_around(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out,
-                                 nbcoll_step *middle);
+                                 nbcoll_step *middle, nbcoll_step *room);
 
 /* The middle as a schedule. Its scratch memory is that of all of it. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbcoll_schedule **out);
@@ -37,5 +36,17 @@ nbcoll_status nbcolli_cut_middle(const nbcolli_cut *c, nbcolli_arena *arena, nbc
  * bytes of scratch memory of `inner` are those of the cut schedule. ERR_MEMORY, ERR_LIMIT. */
 nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inner, size_t common, nbcolli_arena *arena,
                                nbcoll_schedule **out);
+
+/* Of all ranks: so all of them know alike whether they are cut. */
+typedef struct nbcolli_middles {
+    nbcolli_arena arena;
+    int ranks;
+    nbcoll_schedule **schedule; /* [ranks] */
+} nbcolli_middles;
+
+/* middles.c: c->schedules become their middles. ERR_UNSUPPORTED: c->why says the reason; ERR_NULL, ERR_MEMORY,
+ * ERR_LIMIT. To be closed in any case, when nobody reads them any more. */
+nbcoll_status nbcolli_middles_open(nbcolli_middles *m, nbcolli_compile *c);
+void nbcolli_middles_close(nbcolli_middles *m);
 
 #endif

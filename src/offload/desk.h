@@ -34,13 +34,17 @@ typedef struct nbcolli_desk_slot {
     uint64_t bytes;                      /* of the tables */
     uint64_t offset[2];                  /* of send and receive buffer */
     uint32_t where[2];
-    uint32_t kind; /* nbcolli_desk_kind */
+    uint32_t kind;    /* nbcolli_desk_kind */
+    uint32_t has_scratch; /* scratch memory lies at that place of the desk's; else it is the process's own */
+    uint64_t scratch;
+    uint64_t number; /* of a program, among those of the communicator */
 } nbcolli_desk_slot;
 
 typedef struct nbcolli_desk {
     _Alignas(64) _Atomic uint32_t agent_sleeps, is_cancelled;
     _Alignas(64) _Atomic uint32_t rank_sleeps;
-    nbcolli_desk_slot slot[]; /* then, for each slot, room for tables, send buffer and receive buffer */
+    nbcolli_desk_slot slot[]; /* then, for each slot, room for tables, send buffer and receive buffer; then for scratch
+                                 memory, which the rank lends to its runs (lent.c) */
 } nbcolli_desk;
 
 /* From the process: who it is, what it asks of programs, and the desk. The answer has the rank's memory, and a last
@@ -48,7 +52,7 @@ typedef struct nbcolli_desk {
 typedef struct nbcolli_desk_letter {
     uint32_t magic, abi, task, view; /* sizes of what tables are made of */
     int32_t rank, ranks, status, pid;
-    uint64_t eager, tables, copied;
+    uint64_t eager, tables, copied, scratch;
     uint32_t depth, in_flight, programs;
     uint64_t segment; /* bytes of the rank's memory; 0: it has none that can be named */
 } nbcolli_desk_letter;
@@ -62,12 +66,18 @@ static inline size_t nbcolli_desk_room(const nbcolli_desk_letter *l)
 
 static inline size_t nbcolli_desk_bytes(const nbcolli_desk_letter *l)
 {
-    return sizeof(nbcolli_desk) + l->programs * (sizeof(nbcolli_desk_slot) + nbcolli_desk_room(l));
+    return sizeof(nbcolli_desk) + l->programs * (sizeof(nbcolli_desk_slot) + nbcolli_desk_room(l)) +
+           nbcolli_lines(l->scratch);
 }
 
 static inline char *nbcolli_desk_tables(nbcolli_desk *d, const nbcolli_desk_letter *l, uint32_t slot)
 {
     return (char *)(d->slot + l->programs) + slot * nbcolli_desk_room(l);
+}
+
+static inline char *nbcolli_desk_scratch(nbcolli_desk *d, const nbcolli_desk_letter *l)
+{
+    return nbcolli_desk_tables(d, l, l->programs);
 }
 
 /* 0: the send buffer, 1: the receive buffer. */
@@ -100,6 +110,8 @@ void nbcolli_desk_unmap(void *memory, size_t bytes);
 size_t nbcolli_letter_bytes(const nbcoll_program *p);
 /* With blocks where they are bound to, so that who reads it knows of none. */
 void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, const size_t extent[3], char *to);
+/* Copies what that program writes to its receive buffer, of `extent` bytes, from one place of that to another. */
+void nbcolli_letter_bring(const char *letter, size_t bytes, size_t extent, char *to, const char *from);
 /* Makes a program of bytes that another process has written, and may write to meanwhile. ERR_ARGUMENT: it names what is
  * not there; ERR_MEMORY. */
 nbcoll_status nbcolli_letter_read(const nbcoll_host *host, const char *from, size_t bytes, nbcoll_program **out);

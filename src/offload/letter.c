@@ -67,6 +67,22 @@ void nbcolli_letter_write(const nbcoll_program *p, const nbcolli_binding *b, con
     nbcolli_letter_add(to, p->copy, p->info.copies * sizeof *p->copy);
 }
 
+/* Copies of the end, which the process has made, are tasks, too. */
+void nbcolli_letter_bring(const char *letter, size_t bytes, size_t extent, char *to, const char *from)
+{
+    nbcolli_letter_head head;
+    memcpy(&head, letter, sizeof head);
+    size_t at = nbcolli_letter_size(head.info.queues, 0);
+    for (; at + sizeof(nbcoll_task) <= bytes; at += sizeof(nbcoll_task)) {
+        nbcoll_task_bytes b;
+        memcpy(&b, letter + at + offsetof(nbcoll_task, write), sizeof b);
+        size_t begin = b.region.at.offset;
+        if (b.eager == NBCOLL_NO_QUEUE && b.region.at.buffer == NBCOLL_BUFFER_RECV && begin <= extent &&
+            b.region.bytes <= extent - begin)
+            nbcolli_letter_add(to + begin, from + begin, b.region.bytes);
+    }
+}
+
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 /* What there is of what tasks may name: `buffer` [buffers], is it filled; `cq` [cqs], 1: counts receives of a queue, 2:

@@ -104,22 +104,36 @@ typedef struct nbcolli_agent_call {
     const nbcoll_host *host; /* is told why it is refused, where that of the agent has no log; may be null */
 } nbcolli_agent_call;
 
-/* agent.c: nbcoll_agent_start_bound in two parts. Another process has it from the first one on. The agent has it from
- * the second one on, of all ranks as the operation of that number, in the order of these numbers; or it is gone. */
+/* agent.c: nbcoll_agent_start_bound in two parts. The agent has it from the second one on, of all ranks as the
+ * operation of that number, in the order of these numbers. Nothing else is made between the two. */
 nbcoll_status nbcolli_agent_make(nbcoll_agent *a, const nbcoll_program *program, const nbcolli_agent_call *call,
                                  nbcoll_program_run **out);
 void nbcolli_agent_hand(nbcoll_program_run *r, uint64_t number);
-void nbcolli_agent_unmake(nbcoll_program_run *r);
+/* OK, or why a start of the program on that is refused, whatever else has been started; a log is told the reason. */
+nbcoll_status nbcolli_agent_accepts(const nbcoll_agent *a, const nbcoll_program *program,
+                                    const nbcolli_agent_call *call);
 /* Why nothing that is handed to it now will end well, or OK. */
 nbcoll_status nbcolli_agent_over(const nbcoll_agent *a);
 
 /* agent_compile.c */
+/* Scratch memory of a run whose middle an agent carries out: lent by one that is another process, since it touches only
+ * what it has in common with the rank. Progress, which takes and gives back. */
+typedef struct nbcolli_agent_loan {
+    struct nbcolli_agent_loan *next;
+    size_t begin, end;
+} nbcolli_agent_loan;
+
+/* Bytes that it lends, all together; SIZE_MAX: it needs none of that, since it touches any memory of the rank's. */
+size_t nbcolli_agent_lends(const nbcoll_agent *a);
+/* Null: so much in one piece is not left now. The loan stays where it is until it is given back. */
+void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);
+void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan);
+
 /* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. */
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, int keeps_scratch, nbcoll_program **out, nbcoll_refusal *why);
-/* agent_cut.c: the same of schedules that expose memory: each is cut, and *out is what of this rank's is around its
- * middle, with the program of that, if there is something to do. ERR_UNSUPPORTED also if some rank's is not cut, or if
- * nobody exposes, or nobody sends; *why says nothing of these. */
+                                    int rank, int in_parts, nbcoll_program **out, nbcoll_refusal *why);
+/* agent_cut.c: the same of schedules that expose memory, in_parts: *out is what of this rank's is around its middle,
+ * with the program of that, if there is something to do. */
 nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks, int rank,
                                 nbcoll_schedule **out, nbcoll_refusal *why);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The program of one rank. */
+#include "cut.h"
 #include "plan.h"
 #include "../reduce/reduce.h"
 
@@ -114,6 +115,7 @@ static nbcoll_status nbcolli_compile_config(nbcolli_compile *c, const nbcoll_pro
     own->eager = own->eager ? own->eager : 4096;
     own->in_flight = own->in_flight ? own->in_flight : 1;
     own->management = own->management ? own->management : 8;
+    own->keeps_scratch |= own->in_parts;
     return NBCOLL_OK;
 }
 
@@ -153,6 +155,19 @@ static nbcoll_status nbcolli_compile_all(nbcolli_compile *c, int first, int coun
     return status;
 }
 
+/* Of all steps, or of the middles. */
+static nbcoll_status nbcolli_compile_parts(nbcolli_compile *c, int first, int count, nbcoll_program *out[])
+{
+    nbcolli_middles middles;
+    if (!c->config.in_parts)
+        return nbcolli_compile_all(c, first, count, out);
+    nbcoll_status status = nbcolli_middles_open(&middles, c);
+    if (status == NBCOLL_OK)
+        status = nbcolli_compile_all(c, first, count, out);
+    nbcolli_middles_close(&middles);
+    return status;
+}
+
 nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks, const nbcoll_program_config *config,
                              int first, int count, nbcoll_program *out[], nbcoll_refusal *why)
 {
@@ -168,7 +183,7 @@ nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks
         return status;
     for (int i = 0; i < count; i++)
         out[i] = NULL;
-    status = nbcolli_compile_all(&c, first, count, out);
+    status = nbcolli_compile_parts(&c, first, count, out);
     for (int i = 0; i < count && status != NBCOLL_OK; i++) {
         nbcoll_program_free(out[i]);
         out[i] = NULL;

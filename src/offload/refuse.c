@@ -30,8 +30,11 @@ nbcoll_status nbcolli_compile_refuse(nbcolli_compile *c, nbcoll_refusal_reason r
     c->why.reason = reason;
     c->why.rank = rank;
     c->why.step = step;
-    snprintf(c->why.text, sizeof c->why.text, "%s: rank %d, step %lu: %s", c->schedules[rank]->name, rank,
-             (unsigned long)step, nbcoll_refusal_text(reason));
+    if (step == NBCOLL_START) /* it is nobody's alone */
+        snprintf(c->why.text, sizeof c->why.text, "%s: %s", c->schedules[rank]->name, nbcoll_refusal_text(reason));
+    else
+        snprintf(c->why.text, sizeof c->why.text, "%s: rank %d, step %lu: %s", c->schedules[rank]->name, rank,
+                 (unsigned long)step, nbcoll_refusal_text(reason));
     return NBCOLL_ERR_UNSUPPORTED;
 }
 

@@ -88,6 +88,19 @@ static void *nbcolli_server_place(const nbcolli_server *s, const nbcolli_server_
     return where == NBCOLLI_DESK_SEGMENT ? nbcolli_server_in_segment(r, slot, buffer, bytes) : NULL;
 }
 
+/* *out: where scratch memory lies that the rank has, too; null: it has none of it. */
+static nbcoll_status nbcolli_server_scratch(const nbcolli_server *s, const nbcolli_server_rank *r, uint32_t at,
+                                            size_t bytes, void **out)
+{
+    const nbcolli_desk_slot *slot = &r->desk->slot[at];
+    uint64_t place = slot->scratch;
+    int is_shared = slot->has_scratch != 0;
+    if (is_shared && (place > s->shape.scratch || bytes > s->shape.scratch - place))
+        return NBCOLL_ERR_ARGUMENT;
+    *out = is_shared ? nbcolli_desk_scratch(r->desk, &s->shape) + place : NULL;
+    return NBCOLL_OK;
+}
+
 /* Gives the agent standing relays of what a letter says. */
 static nbcoll_status nbcolli_server_give(const nbcolli_server_rank *r, const nbcolli_desk_slot *slot,
                                          nbcolli_node_relays_config *c)
@@ -133,11 +146,14 @@ static nbcoll_status nbcolli_server_start(nbcolli_server *s, nbcolli_server_rank
     if (status != NBCOLL_OK)
         return status;
     const size_t *extent = p->program->info.extent;
-    status = nbcoll_agent_start(r->agent, p->program,
-                                nbcolli_server_place(s, r, at, NBCOLL_BUFFER_SEND, extent[NBCOLL_BUFFER_SEND]),
-                                nbcolli_server_place(s, r, at, NBCOLL_BUFFER_RECV, extent[NBCOLL_BUFFER_RECV]),
-                                &p->run);
+    const uint64_t number = r->desk->slot[at].number;
+    nbcolli_agent_call call = {.send = nbcolli_server_place(s, r, at, NBCOLL_BUFFER_SEND, extent[NBCOLL_BUFFER_SEND]),
+                               .recv = nbcolli_server_place(s, r, at, NBCOLL_BUFFER_RECV, extent[NBCOLL_BUFFER_RECV])};
+    status = nbcolli_server_scratch(s, r, at, extent[NBCOLL_BUFFER_SCRATCH], &call.scratch);
+    if (status == NBCOLL_OK)
+        status = nbcolli_agent_make(r->agent, p->program, &call, &p->run);
     if (status == NBCOLL_OK) {
+        nbcolli_agent_hand(p->run, number);
         s->open++;
         return status;
     }
@@ -371,6 +387,7 @@ static nbcoll_status nbcolli_server_greet(nbcolli_server *s, nbcolli_server_rank
     l.programs = s->shape.programs;
     l.tables = s->shape.tables;
     l.copied = s->shape.copied;
+    l.scratch = s->shape.scratch;
     bytes = nbcolli_desk_bytes(&l);
     nbcoll_status status = nbcolli_desk_make(bytes, &fd);
     if (status != NBCOLL_OK)
@@ -435,6 +452,7 @@ static nbcolli_server *nbcolli_server_new(const nbcoll_host *host, const nbcoll_
     s->shape.programs = c->programs;
     s->shape.tables = c->tables;
     s->shape.copied = c->copied;
+    s->shape.scratch = c->scratch;
     s->polls = (struct pollfd *)(void *)((char *)s + ranks);
     s->segment = (nbcolli_server_segment *)(void *)((char *)s + ranks + polls);
     for (int i = 0; i < c->count; i++)
@@ -465,8 +483,9 @@ nbcoll_status nbcoll_agent_serve(const nbcoll_serve_config *config)
     c.programs = c.programs ? c.programs : 32;
     c.tables = c.tables ? c.tables : 65536;
     c.copied = c.copied ? c.copied : 16384;
+    c.scratch = c.scratch ? c.scratch : 1 << 20;
     if (status == NBCOLL_OK && (c.count < 1 || c.flags & ~NBCOLL_SERVE_OUTSIDE || c.programs > 65536 ||
-                                c.tables > (1u << 30) || c.copied > (1u << 30)))
+                                c.tables > (1u << 30) || c.copied > (1u << 30) || c.scratch > (1u << 30)))
         status = NBCOLL_ERR_CONFIG;
     nbcolli_server *s = status == NBCOLL_OK ? nbcolli_server_new(&host, &c) : NULL;
     if (s) {

@@ -96,6 +96,7 @@ struct nbcoll_schedule {
     struct nbcoll_program *program; /* by which the communicator's agent carries it out; null: runs do */
     int is_cut;         /* runs do, but for its middle, which is the program; null: this rank has no part in that */
     nbcoll_step middle; /* then the step in its place; else START */
+    nbcoll_step room;   /* a step that ends when the agent has lent the run its scratch memory; START: it has its own */
     void (*free_program)(struct nbcoll_program *program); /* with the schedule */
 };
 

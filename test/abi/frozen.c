@@ -981,6 +981,11 @@ VALUE(NBCOLL_REFUSAL_DEPTH, 8);
 VALUE(NBCOLL_REFUSAL_AGENT, 9);
 VALUE(NBCOLL_REFUSAL_TABLES, 10);
 VALUE(NBCOLL_REFUSAL_MEMORY, 11);
+VALUE(NBCOLL_REFUSAL_BETWEEN, 12);
+VALUE(NBCOLL_REFUSAL_ONE_PART, 13);
+VALUE(NBCOLL_REFUSAL_APART, 14);
+VALUE(NBCOLL_REFUSAL_CELLS, 15);
+VALUE(NBCOLL_REFUSAL_SCRATCH, 16);
 VALUE(NBCOLL_TASK_SEND, 0);
 VALUE(NBCOLL_TASK_RECV, 1);
 VALUE(NBCOLL_TASK_WAIT, 2);
@@ -1006,8 +1011,9 @@ OFFSET(nbcoll_program_config, tasks, 40);
 OFFSET(nbcoll_program_config, queue_pairs, 48);
 OFFSET(nbcoll_program_config, buffers, 56);
 OFFSET(nbcoll_program_config, keeps_scratch, 64);
+OFFSET(nbcoll_program_config, in_parts, 68);
 
-SIZE(nbcoll_refusal, 280);
+SIZE(nbcoll_refusal, 288);
 OFFSET(nbcoll_refusal, size, 0);
 OFFSET(nbcoll_refusal, reason, 8);
 OFFSET(nbcoll_refusal, rank, 12);
@@ -1015,6 +1021,7 @@ OFFSET(nbcoll_refusal, step, 16);
 OFFSET(nbcoll_refusal, needed, 24);
 OFFSET(nbcoll_refusal, allowed, 32);
 OFFSET(nbcoll_refusal, text, 40);
+OFFSET(nbcoll_refusal, parts, 280);
 
 SIZE(nbcoll_task_bytes, 32);
 OFFSET(nbcoll_task_bytes, eager, 0);
@@ -1070,7 +1077,7 @@ OFFSET(nbcoll_agent_config, depth, 24);
 OFFSET(nbcoll_agent_config, in_flight, 28);
 
 VALUE(NBCOLL_SERVE_OUTSIDE, 1);
-SIZE(nbcoll_serve_config, 64);
+SIZE(nbcoll_serve_config, 72);
 OFFSET(nbcoll_serve_config, size, 0);
 OFFSET(nbcoll_serve_config, agent, 8);
 OFFSET(nbcoll_serve_config, endpoints, 16);
@@ -1080,6 +1087,7 @@ OFFSET(nbcoll_serve_config, programs, 36);
 OFFSET(nbcoll_serve_config, tables, 40);
 OFFSET(nbcoll_serve_config, copied, 48);
 OFFSET(nbcoll_serve_config, flags, 56);
+OFFSET(nbcoll_serve_config, scratch, 64);
 
 SIZE(nbcoll_attach_config, 32);
 OFFSET(nbcoll_attach_config, size, 0);

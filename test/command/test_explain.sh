@@ -116,6 +116,16 @@ grep -q '  as a program: of rank 0 43 tasks, 21 queue pairs, 0 eager buffers$' "
 succeeds explain bcast --ranks 8 --count 10 --native --program
 grep -q '  not as a program: .*it exposes memory: it is to be built for ranks that share none$' "$work/out" || fail "no reason"
 
+succeeds explain bcast --nodes 4x2 --count 10 --algorithm hierarchical --program
+grep -q '  in three parts, between nodes as a program: of rank 0 4 tasks, 6 queue pairs, 0 eager buffers$' "$work/out" ||
+    fail "not in three parts"
+succeeds explain bcast --nodes 4x2 --count 10 --algorithm hierarchical --segment 16 --program
+grep -q '  not in three parts: .*: it exposes memory between its messages, or piece by piece$' "$work/out" ||
+    fail "not told why it is not in three parts"
+grep -q '  as a program: ' "$work/out" || fail "no program as a whole"
+succeeds explain allreduce --nodes 4x2 --count 10 --algorithm ring --program
+if grep -q 'three parts' "$work/out"; then fail "an algorithm that does not go by nodes has parts"; fi
+
 # refused by the limits of who is to run it, each with its reason; and just not refused
 cannot()
 {

@@ -142,10 +142,11 @@ static void configuration_that_cannot_be_served_closes_what_it_was_given(void **
 {
     static const nbcoll_agent_config wrong = {.size = 1};
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         scene s;
         scene_open(&s);
         s.config.copied = i == 1 ? SIZE_MAX : 0;
+        s.config.scratch = i == 4 ? SIZE_MAX : 0;
         s.config.flags = i == 2 ? ~NBCOLL_SERVE_OUTSIDE : 0;
         s.config.programs = i == 3 ? UINT32_MAX : 0;
         s.config.agent = i == 0 ? &wrong : NULL;
@@ -434,6 +435,82 @@ static void who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_mean
     close(poller);
 }
 
+/* ---- agents that have nothing in common ------------------------------------------------------------------------ */
+
+/* What becomes of the communicator of ranks with these agents. */
+static nbcoll_status create(nbcoll_endpoint *const end[RANKS], nbcoll_agent *const agent[RANKS])
+{
+    const nbcoll_context_config plain = {.size = sizeof plain};
+    nbcoll_context *context[RANKS];
+    nbcoll_comm *comm[RANKS];
+    nbcoll_request request[RANKS];
+    nbcoll_status status[RANKS] = {NBCOLL_PENDING, NBCOLL_PENDING};
+    for (int rank = 0; rank < RANKS; rank++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.agent = agent[rank];
+        EXPECT(OK, nbcoll_context_create(NBCOLL_ABI, &plain, &context[rank]));
+        EXPECT(OK, nbcoll_comm_icreate(context[rank], end[rank], &config, &comm[rank], &request[rank]));
+    }
+    for (int turn = 0; status[0] == NBCOLL_PENDING || status[1] == NBCOLL_PENDING; turn++) {
+        assert_true(turn < 10000);
+        if (status[turn % RANKS] == NBCOLL_PENDING)
+            status[turn % RANKS] = nbcoll_test(&request[turn % RANKS]);
+    }
+    assert_int_equal(status[0], status[1]);
+    for (int rank = 0; rank < RANKS; rank++)
+        EXPECT(OK, nbcoll_agent_close(agent[rank]));
+    for (int rank = 0; rank < RANKS; rank++)
+        EXPECT(OK, nbcoll_context_free(context[rank]));
+    return status[0];
+}
+
+static void communicator_has_agents_of_one_kind(void **state)
+{
+    static const nbcoll_agent_config usual = {.size = sizeof usual};
+    (void)state;
+    for (int processes = 0; processes <= RANKS; processes++) {
+        nbcoll_agent *agent[RANKS];
+        scene s;
+        scene_open(&s);
+        begin(&s);
+        for (int rank = 0; rank < RANKS; rank++)
+            if (rank < processes)
+                EXPECT(OK, attach(&s, rank, s.socket[rank], 0, &agent[rank]));
+            else {
+                close(s.socket[rank]);
+                EXPECT(OK, nbcoll_agent_open(s.rank[rank], &usual, &agent[rank]));
+            }
+        assert_int_equal(create(s.rank, agent), processes == 1 ? NBCOLL_ERR_MISMATCH : NBCOLL_OK);
+        s.rank[0] = s.rank[1] = NULL;
+        scene_close(&s);
+    }
+}
+
+/* A process for each rank: what is offloaded depends on the bytes that they share. */
+static void processes_share_as_much_scratch_memory_on_all_nodes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        nbcoll_agent *agent[RANKS];
+        scene s, other;
+        scene_open(&s);
+        s.config.count = 1;
+        other = s;
+        other.config.endpoints = &other.served[1];
+        other.config.sockets = &other.theirs[1];
+        other.config.scratch = i == 1 ? 4096 : 0;
+        other.config.tables = i == 2 ? 4096 : 0;
+        begin(&s);
+        begin(&other);
+        for (int rank = 0; rank < RANKS; rank++)
+            EXPECT(OK, attach(&s, rank, s.socket[rank], 0, &agent[rank]));
+        assert_int_equal(create(s.rank, agent), i ? NBCOLL_ERR_MISMATCH : NBCOLL_OK);
+        pthread_join(other.process, NULL);
+        s.rank[0] = s.rank[1] = NULL;
+        scene_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +520,8 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_said_with_its_numbers),
         cmocka_unit_test(slots_of_a_desk_go_round_among_threads_that_have_nothing_else_in_common),
         cmocka_unit_test(who_falls_asleep_at_a_desk_learns_of_what_the_other_side_stores_meanwhile),
+        cmocka_unit_test(communicator_has_agents_of_one_kind),
+        cmocka_unit_test(processes_share_as_much_scratch_memory_on_all_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,74 @@ static void a_program_that_leaves_its_scratch_memory_elsewhere_is_refuted(void *
     nbcoll_nodes_free(nodes);
 }
 
+static int grow(void *user, const char *text, size_t length)
+{
+    char *shown = user;
+    strncat(shown, text, length);
+    return 0;
+}
+
+/* *why: the reason. */
+static nbcoll_status compile_parts(const pieces *p, nbcoll_program *out[], nbcoll_refusal *why)
+{
+    const nbcoll_program_config config = {.size = sizeof config, .in_parts = 1};
+    *why = (nbcoll_refusal){.size = sizeof *why};
+    return nbcoll_compile((const nbcoll_schedule *const *)p->whole, p->ranks, &config, 0, p->ranks, out, why);
+}
+
+static void programs_of_schedules_in_parts_are_those_of_their_middles(void **state)
+{
+    static char shown[2][1 << 14];
+    const nbcoll_algorithm *algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLREDUCE, "hierarchical");
+    nbcoll_program *parts[MOST];
+    nbcoll_refusal why;
+    nbcoll_nodes *nodes;
+    nbcoll_case c = of_two_nodes(NBCOLL_OPERATION_ALLREDUCE, &nodes);
+    pieces p;
+    (void)state;
+    pieces_open(&p, algorithm, &c);
+    assert_int_equal(pieces_join(&p, &configs[0]), NBCOLL_OK);
+    assert_int_equal(compile_parts(&p, parts, &why), NBCOLL_OK);
+    for (int r = 0; r < p.ranks; r++) {
+        shown[0][0] = shown[1][0] = 0;
+        assert_int_equal(nbcoll_show_program(p.program[r], grow, shown[0]), NBCOLL_OK);
+        assert_int_equal(nbcoll_show_program(parts[r], grow, shown[1]), NBCOLL_OK);
+        assert_string_equal(shown[0], shown[1]);
+        nbcoll_program_free(parts[r]);
+    }
+    assert_non_null(strstr(shown[1], " 0 tasks")); /* the last rank leads no node */
+    pieces_close(&p);
+    nbcoll_nodes_free(nodes);
+}
+
+static nbcoll_refusal_reason refused_in_parts(const nbcoll_algorithm *algorithm, const nbcoll_case *c)
+{
+    nbcoll_program *parts[MOST];
+    nbcoll_refusal why;
+    pieces p;
+    pieces_open(&p, algorithm, c);
+    assert_int_equal(compile_parts(&p, parts, &why), NBCOLL_ERR_UNSUPPORTED);
+    if (why.reason == NBCOLL_REFUSAL_BETWEEN) {
+        assert_int_equal(why.rank, p.exposes);
+        assert_int_equal(why.step, p.step);
+    }
+    pieces_close(&p);
+    return why.reason;
+}
+
+static void what_has_no_parts_is_refused_with_the_reason(void **state)
+{
+    nbcoll_nodes *nodes;
+    nbcoll_case c = of_two_nodes(NBCOLL_OPERATION_BCAST, &nodes);
+    (void)state;
+    c.segment = 16;
+    assert_int_equal(refused_in_parts(nbcoll_algorithm_find(c.operation, "hierarchical"), &c), NBCOLL_REFUSAL_BETWEEN);
+    c.segment = 0;
+    c.leaders = 3;
+    assert_int_equal(refused_in_parts(nbcoll_algorithm_find(c.operation, "hierarchical"), &c), NBCOLL_REFUSAL_ONE_PART);
+    nbcoll_nodes_free(nodes);
+}
+
 static int shares(void *user, int peer)
 {
     (void)user;
@@ -257,6 +325,8 @@ int main(void)
         cmocka_unit_test(what_is_put_together_again_is_proved),
         cmocka_unit_test(without_its_middle_it_is_refuted),
         cmocka_unit_test(a_program_that_leaves_its_scratch_memory_elsewhere_is_refuted),
+        cmocka_unit_test(programs_of_schedules_in_parts_are_those_of_their_middles),
+        cmocka_unit_test(what_has_no_parts_is_refused_with_the_reason),
         cmocka_unit_test(what_is_fetched_between_messages_is_not_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,18 +169,83 @@ static void scene_turn(scene *s, int turns, int without)
     }
 }
 
-static void what_goes_by_nodes_is_offloaded(void **state)
+/* Of a communicator's broadcasts or another operation, on all ranks; why one by nodes is not in three. */
+static int parts_of(const scene *s, nbcoll_operation what, nbcoll_refusal_reason *reason)
 {
-    nbcoll_args bcast = {.size = sizeof bcast, .operation = NBCOLL_OPERATION_BCAST, .count = 3,
-                         .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
-    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_args args = {.size = sizeof args, .operation = what, .count = 3,
+                        .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
+    nbcoll_refusal why[FOUR];
+    for (int rank = 0; rank < FOUR; rank++) {
+        why[rank] = (nbcoll_refusal){.size = sizeof why[rank]};
+        EXPECT(OK, nbcoll_comm_offloads(s->j.w.comm[rank], &args, &why[rank]));
+        assert_int_equal(why[rank].parts, why[0].parts);
+        assert_int_equal(why[rank].reason, why[0].reason);
+    }
+    *reason = why[0].reason;
+    return why[0].parts;
+}
+
+static void what_is_offloaded_says_in_how_many_parts(void **state)
+{
+    nbcoll_refusal_reason why;
     scene s;
     (void)state;
     open_four(&s);
-    for (int rank = 0; rank < FOUR; rank++)
-        EXPECT(OK, nbcoll_comm_offloads(s.j.w.comm[rank], &bcast, &why));
-    assert_int_equal(why.reason, NBCOLL_REFUSAL_NONE);
+    assert_int_equal(parts_of(&s, NBCOLL_OPERATION_BCAST, &why), 3);
+    assert_int_equal(why, NBCOLL_REFUSAL_NONE);
+    assert_int_equal(parts_of(&s, NBCOLL_OPERATION_ALLGATHER, &why), 1);
+    assert_int_equal(why, NBCOLL_REFUSAL_NONE);
     scene_close(&s);
+}
+
+/* Each rank shows something twice to the other one of its node. */
+static void show_twice(nbcoll_builder *b, const nbcoll_args *a)
+{
+    nbcoll_addr at = nbcoll_add_scratch(b, 32);
+    (void)a;
+    for (size_t i = 0; i < 2; i++) {
+        nbcoll_part mine = {b->rank ^ 1, 0, nbcoll_span(nbcoll_at(at, 8 * i), 8)};
+        nbcoll_add_expose(b, 1, &mine);
+        nbcoll_add_fetch(b, b->rank ^ 1, nbcoll_at(at, 16 + 8 * i), 8);
+    }
+    nbcoll_add_send(b, b->rank ^ 2, at, 0);
+    nbcoll_add_recv(b, b->rank ^ 2, at, 0);
+}
+
+static void what_goes_by_nodes_as_a_whole_says_why_not_in_three_parts(void **state)
+{
+    const nbcoll_rule segments = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "hierarchical"),
+                                  .segment = 4};
+    const nbcoll_rule whole = {.algorithm = segments.algorithm};
+    const nbcoll_algorithm twice = {.size = sizeof twice, .name = "twice", .operation = NBCOLL_OPERATION_BARRIER,
+                                    .build = show_twice, .flags = NBCOLL_ALGORITHM_NODES};
+    const nbcoll_rule shows = {.algorithm = &twice};
+    const struct {
+        const nbcoll_rule *rule;
+        nbcoll_operation what;
+        uint32_t cells;
+        int room; /* ranks of a node */
+        nbcoll_refusal_reason why;
+    } cases[] = {
+        {&segments, NBCOLL_OPERATION_BCAST, 8, 2, NBCOLL_REFUSAL_BETWEEN},
+        {&whole, NBCOLL_OPERATION_BCAST, 8, 1, NBCOLL_REFUSAL_ONE_PART},
+        {&shows, NBCOLL_OPERATION_BARRIER, 1, 2, NBCOLL_REFUSAL_CELLS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        nbcoll_comm_config config = {.size = sizeof config, .slots = 3, .cells = cases[i].cells, .schedules = 16,
+                                     .eager = 256, .rules = cases[i].rule, .rule_count = 1};
+        nbcoll_placement placement = {.size = sizeof placement, .room = &cases[i].room, .rooms = 1};
+        nbcoll_refusal_reason why;
+        nbcoll_nodes *nodes;
+        scene s;
+        EXPECT(OK, nbcoll_nodes_place(&placement, FOUR, NULL, &nodes));
+        scene_open(&s, nodes, NULL, 1, config);
+        nbcoll_nodes_free(nodes);
+        assert_int_equal(parts_of(&s, cases[i].what, &why), 1);
+        assert_int_equal(why, cases[i].why);
+        scene_close(&s);
+    }
 }
 
 typedef struct many {
@@ -535,7 +600,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(algorithms_by_nodes_send_by_agents_and_meet_in_memory),
-        cmocka_unit_test(what_goes_by_nodes_is_offloaded),
+        cmocka_unit_test(what_is_offloaded_says_in_how_many_parts),
+        cmocka_unit_test(what_goes_by_nodes_as_a_whole_says_why_not_in_three_parts),
         cmocka_unit_test(programs_start_in_the_order_of_the_calls),
         cmocka_unit_test(leaders_need_do_nothing_between_their_nodes),
         cmocka_unit_test(a_persistent_one_is_started_again_and_again),

@@ -224,10 +224,46 @@ static void blocks_are_written_where_they_are_bound_to(void **state)
     free(shown);
 }
 
+/* What of the receive buffer, of 80 bytes, is brought back. */
+static void bring(const nbcoll_program *p, const nbcolli_binding *b, size_t extent, char to[80])
+{
+    char *letter = malloc(nbcolli_letter_bytes(p)), from[80];
+    size_t extents[3];
+    memset(from, 'x', sizeof from);
+    memset(to, '-', 79);
+    to[79] = 0;
+    assert_int_equal(nbcolli_bound_extent(p, b, extents), NBCOLL_OK);
+    nbcolli_letter_write(p, b, extents, letter);
+    nbcolli_letter_bring(letter, nbcolli_letter_bytes(p), extent, to, from);
+    free(letter);
+}
+
+static void only_what_the_program_writes_is_brought_back(void **state)
+{
+    const nbcolli_binding binding = {block_of, NULL};
+    nbcoll_case how = compiled_case(NBCOLL_OPERATION_ALLGATHER, RANKS, 3);
+    compiled c;
+    char got[80];
+    (void)state;
+    how.in_place = 1;
+    assert_int_equal(compiled_open(&c, nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, "ring"), &how, NULL),
+                     NBCOLL_OK);
+    bring(c.program[1], &unbound, 60, got); /* its own block lies there */
+    assert_string_equal(got, "xxxxxxxxxxxx------------xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-------------------");
+    bring(c.program[1], &unbound, 50, got); /* what reaches further is none */
+    assert_int_equal(got[50], '-');
+    compiled_close(&c);
+    open_case(&c, NBCOLL_OPERATION_ALLTOALLV, 3);
+    bring(c.program[1], &binding, 45, got);
+    assert_string_equal(got, "x---------xx--------xxx-------xxxx------xxxxx----------------------------------");
+    compiled_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_written_where_they_are_bound_to),
+        cmocka_unit_test(only_what_the_program_writes_is_brought_back),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(bytes_that_are_too_few_or_too_many_are_refused),
         cmocka_unit_test(program_that_names_what_is_not_there_is_refused),

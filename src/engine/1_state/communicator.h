@@ -193,7 +193,9 @@ typedef struct nbcolli_carrier {
 typedef struct nbcolli_programs {
     uint64_t called;         /* starts: so many, on all ranks alike; */
     uint64_t turns;          /* starts: of which this rank has a program; */
-    _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one */
+    _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one; */
+    uint64_t rooms;          /* starts: and of which so many need scratch memory that the agent lends; */
+    uint64_t roomed;         /* of which so many have got it: progress */
 } nbcolli_programs;
 
 struct nbcoll_comm {

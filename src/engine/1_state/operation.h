@@ -4,6 +4,7 @@
 #define NBCOLLI_ENGINE_STATE_OPERATION_H
 
 #include "message.h"
+#include "../../offload/offload.h"
 #include "../../reduce/reduce.h"
 #include "../../schedule/schedule.h"
 
@@ -140,7 +141,9 @@ struct nbcolli_run {
     uint32_t finals;         /* of the schedule's: done */
     nbcolli_op *looking;     /* the next one, which is watched */
 
-    uint8_t is_offloaded; /* its middle is in the context's list: its buffers may be the agent's */
+    uint8_t is_offloaded; /* its middle is in the context's list: its buffers may be the agent's; or it waits there for
+                             scratch memory */
+    nbcolli_agent_loan loan; /* of its scratch memory, from the schedule's step `room` on until the run is over */
 
     uint8_t is_brief; /* its steps are worked off by 3_run/brief.h */
     uint8_t is_worn;  /* what only other paths touch is to be set back */

@@ -47,7 +47,8 @@ struct nbcolli_request {
     uint64_t tag;       /* of its last start */
     uint64_t turn;      /* where any thread may come: which it was of all that were handed over */
     uint64_t program_number; /* of one that agents carry out, all or its middle: among those of the communicator; and */
-    uint64_t program_turn;   /* among those of which this rank has a program */
+    uint64_t program_turn;   /* among those of which this rank has a program, */
+    uint64_t program_room;   /* among those that need scratch memory of the agent's */
     nbcolli_run *armed; /* taken for it, if a slot seemed free */
     nbcolli_run *kept;  /* its own, with which a start may replay; null: it takes one from the pool. A request that has
                            one is looked after by no callback, and by one thread */
@@ -57,7 +58,7 @@ struct nbcolli_request {
     nbcolli_run *run; /* while active and not waiting for its slot */
 
     /* The start, then progress; of a middle progress. */
-    struct nbcoll_program_run *program; /* of all of it or its middle, from its making to its end; else null */
+    struct nbcoll_program_run *program; /* of all of it or its middle, while the agent has it; else null */
 
     /* The call that opens it. */
     nbcoll_schedule *schedule;

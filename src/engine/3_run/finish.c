@@ -4,6 +4,7 @@
 
 #include "cells.h"
 #include "lanes.h"
+#include "middle.h"
 #include "observe.h"
 #include "pool.h"
 #include "queue.h"
@@ -25,6 +26,8 @@ void nbcolli_run_finish(nbcolli_run *run)
         nbcolli_run_undelay(run);
     if (run->unserved_at)
         nbcolli_lanes_leave(run);
+    if (run->schedule->is_cut)
+        nbcolli_middle_give_room(run);
     slot->active = NULL;
     nbcolli_slot_next(comm, slot, run->tag);
     nbcolli_raise_failed(comm, slot);

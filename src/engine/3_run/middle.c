@@ -2,7 +2,7 @@
  * Middles that agents carry out: see middle.h. */
 #include "middle.h"
 
-#include "nbcoll/offload.h"
+#include "../../offload/offload.h"
 #include "../2_wire/control.h"
 
 void nbcolli_middle_list(nbcoll_context *c, nbcolli_request *r)
@@ -17,6 +17,34 @@ void nbcolli_middle_begin(nbcolli_run *run)
 {
     run->is_offloaded = 1;
     nbcolli_middle_list(run->comm->context, run->request);
+}
+
+int nbcolli_middle_lacks_room(const nbcolli_run *run)
+{
+    nbcoll_step room = run->schedule->room;
+    return room != NBCOLL_START && run->before[room] != NBCOLLI_STEP_OVER;
+}
+
+int nbcolli_middle_take_room(nbcolli_run *run)
+{
+    nbcolli_programs *programs = &run->comm->programs;
+
+    if (run->request->program_room != programs->roomed)
+        return 0;
+    unsigned char *room = nbcolli_agent_lend(run->comm->config.agent, run->schedule->extent[NBCOLL_BUFFER_SCRATCH],
+                                             &run->loan);
+    if (!room)
+        return 0;
+    programs->roomed++;
+    run->base[NBCOLL_BUFFER_SCRATCH] = room;
+    return 1;
+}
+
+void nbcolli_middle_give_room(nbcolli_run *run)
+{
+    if (run->schedule->room == NBCOLL_START || nbcolli_middle_lacks_room(run))
+        return;
+    nbcolli_agent_take_back(run->comm->config.agent, &run->loan);
 }
 
 void nbcolli_agents_end(nbcoll_comm *comm, nbcoll_status why, int tell)

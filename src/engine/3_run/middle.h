@@ -10,8 +10,18 @@
 /* Puts a request into the context's list of those that agents carry out. */
 void nbcolli_middle_list(nbcoll_context *c, nbcolli_request *r);
 
-/* Its step is ready: the drain hands its program over. */
+/* Its step is ready, or that before which it needs scratch memory of the agent's: the drain goes on with it. */
 void nbcolli_middle_begin(nbcolli_run *run);
+
+/* Does it wait for scratch memory, rather than for its program? Of one in the list. */
+int nbcolli_middle_lacks_room(const nbcolli_run *run);
+
+/* It gets that, if it is its turn, and there is room. Turns are in the order of the calls, as those of programs: an
+ * operation that has room ends without later ones, and then gives it back, so each one's turn comes. */
+int nbcolli_middle_take_room(nbcolli_run *run);
+
+/* The run is over. */
+void nbcolli_middle_give_room(nbcolli_run *run);
 
 /* An operation has failed here. `tell`: the other ranks do not know yet, of whom some may have ended it well. */
 void nbcolli_middle_fail(const nbcoll_schedule *s, nbcoll_comm *comm, int tell);

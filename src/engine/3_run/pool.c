@@ -77,10 +77,11 @@ static uint32_t nbcolli_most_parts(const nbcoll_schedule *s)
     return most;
 }
 
-/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, moves, scratch. */
+/* A run in one block: the struct, ops, pieces, packed blocks, counters, ready list, answers, moves, and scratch memory
+ * unless that will be lent. */
 static nbcolli_run *nbcolli_run_make(nbcoll_schedule *s)
 {
-    size_t scratch = s->extent[NBCOLL_BUFFER_SCRATCH];
+    size_t scratch = s->room == NBCOLL_START ? s->extent[NBCOLL_BUFFER_SCRATCH] : 0;
     size_t ops = nbcolli_lines(sizeof(nbcolli_run));
     size_t pieces = ops + nbcolli_lines(s->ops * sizeof(nbcolli_op));
     size_t packed = pieces + nbcolli_lines(nbcolli_most_parts(s) * sizeof(nbcoll_memory));

@@ -115,7 +115,7 @@ static void nbcolli_step_start(nbcolli_run *run, nbcolli_ready *lane, nbcoll_ste
         nbcolli_reduce_on(run, lane, step);
         return;
     default: /* JOIN */
-        if (step == run->schedule->middle) {
+        if (step == run->schedule->middle || step == run->schedule->room) {
             nbcolli_middle_begin(run);
             return;
         }

@@ -35,10 +35,8 @@ uint32_t nbcolli_comm_agent_hash(const nbcoll_comm *comm)
 /* Says why there is none; returns ERR_UNSUPPORTED. */
 static nbcoll_status nbcolli_programs_refuse(nbcoll_refusal_reason reason, nbcoll_refusal *why)
 {
-    nbcoll_refusal said = {.size = why ? why->size : sizeof said, .reason = reason};
-    strncpy(said.text, nbcoll_refusal_text(reason), sizeof said.text - 1);
-    if (why)
-        memcpy(why, &said, why->size < sizeof said ? why->size : sizeof said);
+    *why = (nbcoll_refusal){.size = sizeof *why, .reason = reason};
+    strncpy(why->text, nbcoll_refusal_text(reason), sizeof why->text - 1);
     return NBCOLL_ERR_UNSUPPORTED;
 }
 
@@ -84,20 +82,13 @@ static nbcoll_status nbcolli_programs_build(nbcoll_comm *comm, const nbcoll_args
     return status;
 }
 
-/* Those of a node share memory, and an operation by nodes may do what is within them there. Another process that
- * executes the programs would see no scratch memory of runs. */
-static int nbcolli_programs_share_nodes(const nbcoll_comm *comm)
-{
-    return comm->nodes_share && !nbcolli_agent_is_process(comm->config.agent);
-}
-
 /* Chosen as for ranks that share no memory, but for those of a node. */
 static nbcoll_status nbcolli_programs_choose(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_choice *choice)
 {
     nbcoll_terms terms = {.size = sizeof terms};
     nbcoll_comm_terms(comm, &terms);
     terms.shared = 0;
-    terms.nodes_share = nbcolli_programs_share_nodes(comm);
+    terms.nodes_share = comm->nodes_share;
     terms.carries = 0;
     return nbcoll_select(&terms, args, choice);
 }
@@ -115,9 +106,12 @@ static void nbcolli_programs_drop(const nbcoll_comm *comm, nbcoll_schedule *sche
 static nbcoll_status nbcolli_programs_cut(nbcoll_comm *comm, const nbcoll_args *args, const nbcoll_choice *choice,
                                           nbcoll_schedule *schedules[], nbcoll_schedule **out, nbcoll_refusal *why)
 {
+    if (!comm->nodes_share)
+        return nbcolli_programs_refuse(NBCOLL_REFUSAL_APART, why);
     nbcoll_status status = nbcolli_programs_build(comm, args, choice, 1, schedules);
     for (int rank = 0; rank < comm->size && status == NBCOLL_OK; rank++)
-        status = nbcolli_cells_suffice(comm, schedules[rank]) ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
+        if (!nbcolli_cells_suffice(comm, schedules[rank]))
+            status = nbcolli_programs_refuse(NBCOLL_REFUSAL_CELLS, why);
     if (status == NBCOLL_OK)
         status = nbcolli_agent_cut(comm->config.agent, (const nbcoll_schedule *const *)schedules, comm->size,
                                    comm->rank, out, why);
@@ -144,8 +138,29 @@ static nbcoll_status nbcolli_programs_whole(nbcoll_comm *comm, const nbcoll_args
     return status;
 }
 
-nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
-                                   nbcoll_refusal *why)
+/* In three parts, if that is possible; else as a whole. *why is of all its size. */
+static nbcoll_status nbcolli_programs_make(nbcoll_comm *comm, const nbcoll_args *args, const nbcoll_choice *choice,
+                                           nbcoll_schedule *schedules[], nbcoll_schedule **out, nbcoll_refusal *why)
+{
+    nbcoll_status status = NBCOLL_ERR_UNSUPPORTED;
+    nbcoll_refusal whole = {.size = sizeof whole};
+
+    if (choice->algorithm->flags & NBCOLL_ALGORITHM_NODES)
+        status = nbcolli_programs_cut(comm, args, choice, schedules, out, why);
+    if (status != NBCOLL_ERR_UNSUPPORTED) {
+        why->parts = status == NBCOLL_OK ? 3 : 0;
+        return status;
+    }
+    status = nbcolli_programs_whole(comm, args, choice, schedules, out, &whole);
+    if (status != NBCOLL_OK)
+        *why = whole;
+    else
+        why->parts = 1;
+    return status;
+}
+
+static nbcoll_status nbcolli_programs_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
+                                              nbcoll_refusal *why)
 {
     if (!comm->config.agent)
         return nbcolli_programs_refuse(NBCOLL_REFUSAL_AGENT, why);
@@ -160,11 +175,19 @@ nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, n
     if (!schedules)
         return NBCOLL_ERR_MEMORY;
     memset(schedules, 0, bytes);
-    status = NBCOLL_ERR_UNSUPPORTED;
-    if (nbcolli_programs_share_nodes(comm) && choice.algorithm->flags & NBCOLL_ALGORITHM_NODES)
-        status = nbcolli_programs_cut(comm, args, &choice, schedules, out, why);
-    if (status == NBCOLL_ERR_UNSUPPORTED)
-        status = nbcolli_programs_whole(comm, args, &choice, schedules, out, why);
+    status = nbcolli_programs_make(comm, args, &choice, schedules, out, why);
     nbcolli_free(&comm->context->host, schedules, bytes);
+    return status;
+}
+
+nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
+                                   nbcoll_refusal *why)
+{
+    nbcoll_refusal said = {.size = sizeof said};
+    nbcoll_status status = nbcolli_programs_compile(comm, args, out, &said);
+    if (why) {
+        said.size = why->size;
+        memcpy(why, &said, said.size < sizeof said ? said.size : sizeof said);
+    }
     return status;
 }

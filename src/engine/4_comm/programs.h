@@ -6,8 +6,8 @@
 #include "nbcoll/offload.h"
 #include "../1_state/context.h"
 
-/* The schedule of a collective with the program that is made of it, which all ranks make alike. ERR_UNSUPPORTED: it is
- * none; *why, which may be null, says the reason. */
+/* The schedule of a collective with the program that is made of it, which all ranks make alike. *why, which may be
+ * null: as nbcoll_comm_offloads says. ERR_UNSUPPORTED: it is none. */
 nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
                                    nbcoll_refusal *why);
 

@@ -136,7 +136,7 @@ void nbcolli_take_handed(nbcoll_context *c)
     while (list) {
         nbcolli_request *r = list;
         list = r->next;
-        if (r->program) {
+        if (nbcolli_is_program(r)) {
             nbcolli_offloaded_take(r);
             continue;
         }

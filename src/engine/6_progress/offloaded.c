@@ -36,49 +36,61 @@ void nbcolli_offloaded_tell(nbcoll_comm *comm)
         nbcolli_agents_end(comm, failed, 1);
 }
 
-/* On the caller's side: of all of the request, or of the middle of its run. */
-static nbcoll_status nbcolli_offloaded_make(nbcolli_request *r)
+/* Of all of the request, or of the middle of its run. */
+static nbcolli_agent_call nbcolli_offloaded_call(nbcolli_request *r)
+{
+    return (nbcolli_agent_call){.send = r->send,
+                                .recv = r->recv,
+                                .scratch = r->run ? r->run->base[NBCOLL_BUFFER_SCRATCH] : NULL,
+                                .bind = nbcolli_offloaded_block,
+                                .user = r,
+                                .host = &r->comm->context->host};
+}
+
+int nbcolli_offloaded_has_buffers(nbcolli_request *r)
+{
+    nbcoll_agent *agent = r->comm->config.agent;
+    const nbcolli_agent_call call = nbcolli_offloaded_call(r);
+
+    return !r->schedule->program || !nbcolli_agent_is_process(agent) ||
+           nbcolli_agent_accepts(agent, r->schedule->program, &call) != NBCOLL_ERR_BUFFER;
+}
+
+/* Acquire: what the one before has handed over comes before this one. */
+static int nbcolli_offloaded_is_next(const nbcolli_request *r)
+{
+    return r->program_turn == atomic_load_explicit(&r->comm->programs.handed, memory_order_acquire);
+}
+
+/* On the caller's side, at its turn, which is passed on. On an error it is not. */
+static nbcoll_status nbcolli_offloaded_hand(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
-    const nbcolli_agent_call call = {.send = r->send,
-                                     .recv = r->recv,
-                                     .scratch = r->run ? r->run->base[NBCOLL_BUFFER_SCRATCH] : NULL,
-                                     .bind = nbcolli_offloaded_block,
-                                     .user = r,
-                                     .host = &comm->context->host};
-    return nbcolli_agent_make(comm->config.agent, r->schedule->program, &call, &r->program);
-}
+    const nbcolli_agent_call call = nbcolli_offloaded_call(r);
+    nbcoll_status s = nbcolli_agent_make(comm->config.agent, r->schedule->program, &call, &r->program);
 
-/* Acquire, here and below: what the one before has handed over comes before this one. */
-static int nbcolli_offloaded_is_handed(const nbcolli_request *r)
-{
-    return r->program_turn < atomic_load_explicit(&r->comm->programs.handed, memory_order_acquire);
-}
-
-/* Returns whether it was its turn. */
-static int nbcolli_offloaded_hand(nbcolli_request *r)
-{
-    _Atomic uint64_t *handed = &r->comm->programs.handed;
-
-    if (r->program_turn != atomic_load_explicit(handed, memory_order_acquire))
-        return 0;
+    if (s != NBCOLL_OK)
+        return s;
     nbcolli_agent_hand(r->program, r->program_number);
-    atomic_store_explicit(handed, r->program_turn + 1, memory_order_release); /* the turn is passed on */
-    return 1;
+    atomic_store_explicit(&comm->programs.handed, r->program_turn + 1, memory_order_release); /* to the next one */
+    return NBCOLL_OK;
 }
 
 nbcoll_status nbcolli_offloaded_give(nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
+    const nbcolli_agent_call call = nbcolli_offloaded_call(r);
     nbcoll_status s = nbcolli_offloaded_over(comm);
 
+    r->program_number = comm->programs.called;
+    r->program_turn = comm->programs.turns;
     if (s == NBCOLL_OK)
-        s = nbcolli_offloaded_make(r);
+        s = nbcolli_offloaded_is_next(r) ? nbcolli_offloaded_hand(r)
+                                         : nbcolli_agent_accepts(comm->config.agent, r->schedule->program, &call);
     if (s != NBCOLL_OK)
         return s;
-    r->program_number = comm->programs.called++;
-    r->program_turn = comm->programs.turns++;
-    nbcolli_offloaded_hand(r);
+    comm->programs.called++;
+    comm->programs.turns++;
     return NBCOLL_OK;
 }
 
@@ -107,7 +119,7 @@ static void nbcolli_offloaded_end(nbcolli_request *r, nbcoll_status status)
     nbcolli_request_end(comm->context, r);
 }
 
-/* The run goes on behind its middle, or settles. */
+/* The run goes on behind its middle, or with scratch memory; or settles. */
 static void nbcolli_offloaded_middle_end(nbcolli_run *run, nbcoll_status status)
 {
     run->is_offloaded = 0;
@@ -116,7 +128,7 @@ static void nbcolli_offloaded_middle_end(nbcolli_run *run, nbcoll_status status)
     else if (status != NBCOLL_OK)
         nbcolli_run_fail(run, status, -1, 1);
     else {
-        nbcolli_step_end(run, run->schedule->middle);
+        nbcolli_step_end(run, nbcolli_middle_lacks_room(run) ? run->schedule->room : run->schedule->middle);
         nbcolli_advance(run);
     }
 }
@@ -126,27 +138,51 @@ int nbcolli_offloaded_arm(nbcoll_context *c)
     int sleeps = 1;
     for (const nbcolli_request *r = c->offloaded; r && sleeps; r = r->next)
         sleeps = nbcolli_agent_watch(r->comm->config.agent, c->poller) &&
-                 !(nbcolli_offloaded_is_handed(r) && nbcolli_agent_has_ended(r->program));
+                 !(r->program && nbcolli_agent_has_ended(r->program));
     return sleeps;
 }
 
-/* Of one that the agent has not got. PENDING, or why it never will. */
+/* At its turn. PENDING: the desk of the agent's process has no room for it before an earlier one has ended. */
+static nbcoll_status nbcolli_offloaded_hand_late(nbcolli_request *r, int *moved)
+{
+    nbcolli_caller_lock(r->context);
+    nbcoll_status s = nbcolli_offloaded_hand(r);
+    nbcolli_caller_unlock(r->context);
+    *moved |= s == NBCOLL_OK;
+    return s == NBCOLL_OK || s == NBCOLL_ERR_LIMIT ? NBCOLL_PENDING : s;
+}
+
+/* Of one that the agent has not got. PENDING; OK: it has scratch memory now; or why it never will get on. */
 static nbcoll_status nbcolli_offloaded_wait(nbcolli_request *r, int *moved)
 {
     nbcoll_status s = r->run ? r->run->status : NBCOLL_OK;
 
     if (s == NBCOLL_OK)
         s = nbcolli_agent_over(r->comm->config.agent);
-    nbcolli_caller_lock(r->context);
-    if (s == NBCOLL_OK && !r->program)
-        s = nbcolli_offloaded_make(r);
-    if (s != NBCOLL_OK && r->program)
-        nbcolli_agent_unmake(r->program);
-    nbcolli_caller_unlock(r->context);
     if (s != NBCOLL_OK)
         return s;
-    *moved |= nbcolli_offloaded_hand(r);
-    return NBCOLL_PENDING;
+    if (r->run && nbcolli_middle_lacks_room(r->run))
+        return nbcolli_middle_take_room(r->run) ? NBCOLL_OK : NBCOLL_PENDING;
+    return nbcolli_offloaded_is_next(r) ? nbcolli_offloaded_hand_late(r, moved) : NBCOLL_PENDING;
+}
+
+/* Looks at one of the list. PENDING, or how it has ended, or got on. */
+static nbcoll_status nbcolli_offloaded_look_at(nbcolli_request *r, int *moved)
+{
+    nbcoll_comm *comm = r->comm;
+    nbcoll_status over = nbcolli_offloaded_over(comm);
+
+    if (over != NBCOLL_OK) /* no member can be waited for any more */
+        nbcoll_agent_cancel(comm->config.agent);
+    nbcoll_status s = r->program ? nbcoll_agent_test(r->program) : nbcolli_offloaded_wait(r, moved);
+    if (s == NBCOLL_PENDING)
+        return s;
+    if (s != NBCOLL_OK && !r->program && !r->run) { /* others have counted it, and wait for it */
+        nbcoll_agent_cancel(comm->config.agent);
+        nbcolli_agents_end(comm, NBCOLL_ERR_CANCELLED, 1);
+    }
+    r->program = NULL;
+    return s == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : s;
 }
 
 int nbcolli_offloaded_look(nbcoll_context *c)
@@ -158,12 +194,8 @@ int nbcolli_offloaded_look(nbcoll_context *c)
         nbcolli_agent_unwatch(r->comm->config.agent);
     for (nbcolli_request **at = &c->offloaded; *at;) {
         nbcolli_request *r = *at;
-        nbcoll_status over = nbcolli_offloaded_over(r->comm);
+        nbcoll_status status = nbcolli_offloaded_look_at(r, &moved);
 
-        if (over != NBCOLL_OK) /* no member can be waited for any more */
-            nbcoll_agent_cancel(r->comm->config.agent);
-        nbcoll_status status =
-            nbcolli_offloaded_is_handed(r) ? nbcoll_agent_test(r->program) : nbcolli_offloaded_wait(r, &moved);
         if (status == NBCOLL_PENDING) {
             at = &r->next;
             continue;
@@ -171,8 +203,6 @@ int nbcolli_offloaded_look(nbcoll_context *c)
         *at = r->next;
         if (c->offloaded_end == &r->next)
             c->offloaded_end = at;
-        status = status == NBCOLL_ERR_CANCELLED && over != NBCOLL_OK ? over : status;
-        r->program = NULL;
         moved = 1;
         if (r->run)
             nbcolli_offloaded_middle_end(r->run, status);

@@ -3,13 +3,14 @@
  * messages of the core's: the agents' queue pairs keep their order, and tell of a rank that is lost. Others are *cut*:
  * runs like any, but for their middle, which is the program.
  *
- * A start makes a program that is all of an operation on the caller's side, and, if it is its turn, gives it to the
- * agent; the request goes to progress as all others do, which alone watches the agent and learns of the end. A middle
- * is made by progress, when its step is ready.
+ * A start gives a program that is all of an operation to the agent, if it is its turn; else progress does so later, as
+ * it does with a middle whose step is ready. The request goes to progress as all others do, which alone watches the
+ * agent and learns of the end.
  *
  * Programs come to the agents of all ranks in the order of the starts, which is that in which tags are given, whatever
- * is ready first: each waits for its turn, which passes from one to the next, so that nobody else takes it. What a
- * program waits for is earlier operations, and ranks that have not started this one; so each comes to its turn. */
+ * is ready first: each waits for its turn, which passes from one to the next, so that nobody else takes it; and then
+ * until an agent's process has room for it on its desk, where earlier ones are. What a program waits for is earlier
+ * operations, and ranks that have not started this one; so each comes to its turn. */
 #ifndef NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 #define NBCOLLI_ENGINE_PROGRESS_OFFLOADED_H
 
@@ -27,8 +28,11 @@ static inline int nbcolli_is_program(const nbcolli_request *r)
     return r->schedule && r->schedule->program && !r->schedule->is_cut;
 }
 
-/* Makes such a program on the caller's side. Nothing has happened on an error. */
+/* Its place in the order, on the caller's side; at its turn the agent has it. Nothing has happened on an error. */
 nbcoll_status nbcolli_offloaded_give(nbcolli_request *r);
+
+/* Of a cut one: can the agent have the buffers that its middle touches? */
+int nbcolli_offloaded_has_buffers(nbcolli_request *r);
 
 /* From now on it is progress's. */
 void nbcolli_offloaded_take(nbcolli_request *r);

@@ -225,7 +225,7 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
         nbcolli_note_failure(r->comm, s, nbcolli_shrink_awaited(r), r->comm->taken);
     else if (nbcolli_is_carried(r)) /* relaxed: for itself */
         nbcolli_note_failure(r->comm, s, atomic_load_explicit(&r->awaited, memory_order_relaxed), r->comm->taken);
-    else if (nbcolli_is_active(r) && r->program)
+    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
         nbcolli_note_failure(r->comm, s, -1, r->comm->taken);
     else if (!run && nbcolli_is_active(r))
         holder = nbcolli_slot_of(r->comm, r->tag)->active;
@@ -556,8 +556,8 @@ nbcoll_status nbcoll_arrived(nbcoll_request request, size_t offset, size_t bytes
         s = NBCOLL_ERR_COUNT;
     else if (r->run)
         s = nbcolli_region_final(r->run, offset, bytes);
-    else if (nbcolli_is_active(r) && r->program)
-        s = nbcolli_agent_has_arrived(r->program, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
+    else if (nbcolli_is_active(r) && nbcolli_is_program(r))
+        s = r->program && nbcolli_agent_has_arrived(r->program, offset, bytes) ? NBCOLL_OK : NBCOLL_PENDING;
     else if (r->status != NBCOLL_OK)
         s = NBCOLL_PENDING; /* it never will */
     return nbcolli_leave(r->context, s);

@@ -67,12 +67,16 @@ static nbcoll_status nbcolli_cut_start(nbcolli_request *r)
 {
     nbcolli_programs *programs = &r->comm->programs;
 
+    if (!nbcolli_offloaded_has_buffers(r))
+        return NBCOLL_ERR_BUFFER;
     r->program_number = programs->called;
     r->program_turn = programs->turns;
+    r->program_room = programs->rooms;
     nbcoll_status s = nbcolli_request_start(r);
     if (s == NBCOLL_OK) {
         programs->called++;
         programs->turns += r->schedule->program != NULL;
+        programs->rooms += r->schedule->room != NBCOLL_START;
     }
     return s;
 }
