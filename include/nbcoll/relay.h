@@ -224,15 +224,21 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  * `by_nodes` joins the leaders of the communicator's nodes by the wiring, and each other rank of a node with its leader
  * (nbcoll_wiring_make_nodes). The leader has the store of its node: what comes it shows the node's ranks where it lies,
  * and a place is free when they have copied it, and it is sent on. Where ranks share memory the store lies there
- * (nbcoll_mem_alloc), unless there is too little of it for that and the cells of all streams: of each rank
- * nbcoll_cells_bytes for each stream, of 3 F f slots and one cell (893 KB in all with the defaults and 16 ranks), and
- * for the closing, of 3 slots. A stream without cells goes by messages; relays that do not go by nodes take cells for
- * the closing alone (4 KB). Another rank copies fragment after fragment, when it comes. So a rank that leads no node
- * holds up nobody, even if its context does not move at all, until its leader's store is full of a stream: that one is
- * held back then, until it comes. What comes to a node, or leaves it, waits for the leader's context to move. Since
- * little stands ready at another rank, it may learn only as it starts operations that the relays are broken; those
- * whose blocks it has still end well. Where ranks of a node do not share memory, messages go in place of exposures: the
- * store is the leader's likewise, and a few fragments more wait where messages do that nobody awaits.
+ * (nbcoll_mem_alloc), unless there is too little of it for that and the cells of all streams. Without cells a stream
+ * goes by messages. For each stream they take of a rank's shared memory, with up(n) for n rounded up to 128 bytes and L
+ * for the rank that leads its node
+ *
+ *     up(4 P) + 128 + up(48 F f + 8 L)   and of who leads others 384 F f more
+ *
+ * With the defaults, and with what the closing takes, 64 ranks of one node have 81 KB each, their leader 474 KB, for
+ * which shm's default quota has room (nbcoll_shm_quota). Relays that do not go by nodes take cells for the closing
+ * alone (nbcoll_cells_bytes of 3 slots and one cell: 4 KB of 16 ranks). Another rank copies fragment after fragment,
+ * when it comes. So a rank that leads no node holds up nobody, even if its context does not move at all, until its
+ * leader's store is full of a stream: that one is held back then, until it comes. What comes to a node, or leaves it,
+ * waits for the leader's context to move. Since little stands ready at another rank, it may learn only as it starts
+ * operations that the relays are broken; those whose blocks it has still end well. Where ranks of a node do not share
+ * memory, messages go in place of exposures: the store is the leader's likewise, and a few fragments more wait where
+ * messages do that nobody awaits.
  *
  *   fragments of a leader       3 F f P
  *   of another rank             3 F f + 2 (P - 1)

@@ -126,6 +126,8 @@ typedef struct nbcoll_registration {
 
 /* Flags of the group. */
 #define NBCOLL_BULK_ANY_LOCAL 1u /* this rank's end of a get or put may be any memory: the core passes null for it */
+#define NBCOLL_BULK_ONE_KEY 2u   /* a key of PEER_READS depends on memory and bytes only: every peer that any memory can
+                                    move to gets by that of another one */
 
 /* Moves large data between memories that are named by keys. The receiver gets, or the sender puts: a transport has get,
  * put or both, and where it has both the core takes the cheaper one (limits.get_ns, put_ns). */

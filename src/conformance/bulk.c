@@ -128,6 +128,27 @@ static void get_copies_any_part_of_what_is_registered(const nbcoll_conformance *
     free(to);
 }
 
+static void one_key_serves_every_peer_where_the_transport_says_so(const nbcoll_conformance *c)
+{
+    struct world *w = bulk_world(c, MAX_RANKS);
+    struct player *owner = &w->player[0];
+    static unsigned char memory[500], to[sizeof memory];
+    nbcoll_registration r;
+    for (int for_whom = 1; for_whom < w->ranks && owner->ep->transport->bulk->flags & NBCOLL_BULK_ONE_KEY; for_whom++) {
+        expected_payload(w, 0, (uint64_t)for_whom, memory, sizeof memory);
+        player_register(owner, for_whom, memory, sizeof memory, NBCOLL_PEER_READS, &r);
+        for (int i = 1; i < w->ranks; i++) {
+            if (!player_reaches(owner, for_whom) || !player_reaches(&w->player[i], 0))
+                continue;
+            memset(to, BLANK, sizeof to);
+            get(&w->player[i], 0, &r, 0, to, sizeof to);
+            CHECK(memcmp(to, memory, sizeof to) == 0);
+        }
+        player_deregister(owner, &r);
+    }
+    world_close(w);
+}
+
 static void registrations_have_keys_of_their_own_and_end(const nbcoll_conformance *c)
 {
     enum { N = 16, BYTES = 500 };

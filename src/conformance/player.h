@@ -142,6 +142,7 @@ static void expected_payload(const struct world *w, int from, uint64_t index, un
     X(a_world_with_undelivered_messages_can_be_closed)                                                                 \
     X(both_ranks_say_the_same_of_their_reach)                                                                          \
     X(get_copies_any_part_of_what_is_registered)                                                                       \
+    X(one_key_serves_every_peer_where_the_transport_says_so)                                                           \
     X(registrations_have_keys_of_their_own_and_end)                                                                    \
     X(a_cancelled_get_writes_nothing_more)                                                                             \
     X(put_writes_any_part_and_then_its_notice_arrives)                                                                 \

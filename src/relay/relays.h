@@ -257,6 +257,9 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
 /* Of the communicator of a line: see nbcolli_relays_line_at. */
 nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i);
 
+/* Has it cells by which leaders show what comes to their nodes? */
+int nbcolli_relays_line_is_led(const nbcoll_relays *r, int i);
+
 /* Reserves the store, and gives each place its own. */
 nbcoll_status nbcolli_relays_lay_places(nbcoll_relays *r);
 

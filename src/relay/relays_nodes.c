@@ -4,6 +4,7 @@
  * all of them have fetched it: so its places are the node's store. It takes out its own share before that end, as a
  * step of the operation says. */
 #include "../engine/3_run/queue.h"
+#include "../engine/4_comm/area.h"
 #include "relays.h"
 
 /* Does the one show the other what comes: do they share a node, which it leads? What goes the other way is a message:
@@ -35,9 +36,14 @@ nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
     }
     if (i < r->ranks)
         config.slots = nbcolli_relays_most(r);
-    config.cells = i < r->ranks && r->nodes && r->nodes->count < r->ranks; /* else nobody shows anything */
+    config.cells = nbcolli_relays_line_is_led(r, i); /* else nobody shows anything */
     config.eager = sizeof(nbcolli_relays_fragment) + r->config.fragment; /* as far as the transport goes */
     return config;
+}
+
+int nbcolli_relays_line_is_led(const nbcoll_relays *r, int i)
+{
+    return i < r->ranks && r->nodes && r->nodes->count < r->ranks;
 }
 
 /* ---- the store ------------------------------------------------------------------------------------------------- */
@@ -45,15 +51,14 @@ nbcoll_comm_config nbcolli_relays_line_config(const nbcoll_relays *r, int i)
 /* Memory that the node shares, if there is as much beside the cells of all streams: without those, nobody reads it. */
 static void *nbcolli_relays_shared_store(nbcoll_relays *r, size_t places)
 {
-    size_t bytes, cells = 0;
+    const nbcoll_comm_config closing = nbcolli_relays_line_config(r, 2 * r->ranks);
+    size_t bytes, cells = nbcoll_cells_bytes(&closing, r->ranks);
     void *room = NULL;
     if (nbcolli_relays_is_led(r) || !nbcolli_relays_shares(r, r->comm) ||
         __builtin_mul_overflow(places, r->stride, &bytes))
         return NULL;
-    for (int i = 0; i < nbcolli_relays_lines(r); i++) {
-        const nbcoll_comm_config config = nbcolli_relays_line_config(r, i);
-        cells += config.cells ? nbcoll_cells_bytes(&config, r->ranks) : 0;
-    }
+    for (int i = 0; i < r->ranks; i++)
+        cells += nbcolli_area_led_bytes(r->comm, nbcolli_relays_most(r));
     if (nbcoll_mem_alloc(r->comm, cells, &room) == NBCOLL_OK)
         nbcoll_mem_alloc(r->comm, bytes, &r->shared);
     nbcoll_mem_free(r->comm, room);

@@ -152,6 +152,7 @@ static nbcoll_status nbcolli_relays_begin(nbcoll_relays *r, nbcolli_relays_plan 
     for (int i = 0; i < lines; i++) {
         nbcolli_relays_line *line = nbcolli_relays_any_line(r, i);
         twin[i].config = nbcolli_relays_line_config(r, i);
+        twin[i].is_led = nbcolli_relays_line_is_led(r, i);
         twin[i].out = &line->comm;
         twin[i].request = &line->opening;
     }

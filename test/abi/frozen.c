@@ -719,6 +719,7 @@ VALUE(NBCOLL_PEER_READS, 1);
 VALUE(NBCOLL_PEER_WRITES, 2);
 VALUE(NBCOLL_LOCAL_END, 4);
 VALUE(NBCOLL_BULK_ANY_LOCAL, 1);
+VALUE(NBCOLL_BULK_ONE_KEY, 2);
 SIZE(nbcoll_registration, 80);
 OFFSET(nbcoll_registration, key, 0);
 OFFSET(nbcoll_registration, word, 64);

@@ -110,6 +110,7 @@ typedef struct group {
     int carries;     /* their relays carry out the communicator's calls */
     size_t quota;    /* of shared memory; 0: the default */
     int by_nodes;    /* ranks of a node; 1: two nodes, of which rank 1 leads one; 0: not by nodes */
+    int hoards;      /* the last rank has all of its shared memory in use */
     atomic_int stopped; /* the process that stops */
 } group;
 
@@ -138,6 +139,9 @@ static void member_open(member *me, const group *all, int rank)
     CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&shm, &ep));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &config, &me->context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create(me->context, ep, &comm, &me->comm, deadline));
+    void *taken;
+    while (all->hoards && rank == RANKS - 1 && nbcoll_mem_alloc(me->comm, 512, &taken) == NBCOLL_OK)
+        ; /* what is left would do for no stream */
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_create(NULL, &me->driver));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_add(me->driver, me->context));
     CHECK_STATUS(NBCOLL_OK, nbcoll_driver_start(me->driver));
@@ -190,12 +194,22 @@ static void the_same_of_processes(void **state)
 /* With the store in shared memory; with cells, but no room for that; with cells for some of the streams, or none. */
 static void the_same_by_nodes_however_little_memory_they_share(void **state)
 {
-    static const size_t quotas[] = {8 << 20, 0, 400 << 10, 150 << 10, 120 << 10, 4096};
+    static const size_t quotas[] = {8 << 20, 0, 60 << 10, 40 << 10, 4096};
     crew c = CREW(1, 1, 1, 1);
     (void)state;
     for (int by_nodes = 2; by_nodes <= RANKS; by_nodes += 2)
         for (size_t i = 0; i < sizeof quotas / sizeof *quotas; i++)
             crew_succeeds(&c, late_or_not, group_make(0, by_nodes, quotas[i]));
+}
+
+/* Neither its leader nor the others, who see nothing of its part, take the cells of any stream. */
+static void a_node_of_which_one_led_rank_lacks_memory_goes_by_messages(void **state)
+{
+    group *all = group_make(0, RANKS, 60 << 10);
+    crew c = CREW(1, 1, 1, 1);
+    (void)state;
+    all->hoards = 1;
+    crew_succeeds(&c, late_or_not, all);
 }
 
 /* Of the ranks of a node one process stops, driver and all, unless it leads that: all others go on. */
@@ -305,6 +319,7 @@ int main(void)
                                        cmocka_unit_test(the_driver_passes_on_what_calls_contribute),
                                        cmocka_unit_test(the_same_of_processes),
                                        cmocka_unit_test(the_same_by_nodes_however_little_memory_they_share),
+        cmocka_unit_test(a_node_of_which_one_led_rank_lacks_memory_goes_by_messages),
                                        cmocka_unit_test(a_process_that_leads_no_node_may_be_stopped),
                                        cmocka_unit_test(a_rank_that_dies_ends_the_operations_of_all),
                                        cmocka_unit_test(a_rank_that_dies_ends_the_calls_of_all)};

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/shm.h"
 #include "nbcoll/transport.h"
 #include "party.h"
 #include "tally.h"
@@ -158,10 +159,24 @@ static size_t cells_of(int ranks, uint32_t slots)
     return nbcoll_cells_bytes(&config, ranks);
 }
 
-/* The communicator of the closing has cells; a stream's fragments have some where a leader shows them to its node. */
+enum { PLACES = 3 * 4 * 4 }; /* with the defaults */
+
+static size_t up_to_128(size_t bytes)
+{
+    return (bytes + 127) / 128 * 128;
+}
+
+/* What a rank has for one stream by nodes, whose leader is the first of them all. */
+static size_t stream_of(int ranks, int leads)
+{
+    return up_to_128(4 * (size_t)ranks) + 128 + 16 * PLACES + (leads ? 128 * PLACES : 0);
+}
+
+/* The communicator of the closing has cells; a stream's fragments have some where a leader shows them to its node: what
+ * the leader writes, and words of the others. */
 static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **state)
 {
-    enum { RANKS = 5, PLACES = 3 * 4 * 4 };
+    enum { RANKS = 5 };
     (void)state;
     for (uint32_t by_nodes = 0; by_nodes < 2; by_nodes++) {
         nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
@@ -170,13 +185,23 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
         open_counted(&w, RANKS);
         config.by_nodes = by_nodes;
         open_relays(&w, &config, relays);
-        size_t streams = by_nodes ? RANKS * cells_of(RANKS, PLACES) : 0;
+        size_t leaders = by_nodes ? RANKS * stream_of(RANKS, 1) : 0;
+        size_t others = by_nodes ? RANKS * stream_of(RANKS, 0) : 0;
         size_t store = by_nodes ? PLACES * RANKS * 4096 : 0;
-        size_t tried = by_nodes ? RANKS * cells_of(RANKS, PLACES) + cells_of(RANKS, 3) : 0; /* beside the store */
-        assert_int_equal(reserved, RANKS * (streams + cells_of(RANKS, 3)) + store + tried);
+        size_t tried = by_nodes ? leaders + cells_of(RANKS, 3) : 0; /* beside the store */
+        assert_int_equal(reserved, leaders + (RANKS - 1) * others + RANKS * cells_of(RANKS, 3) + store + tried);
         close_relays(&w, relays);
         world_close(&w);
     }
+}
+
+/* Else those would go by messages: beside them there are the communicator's own cells, and those of the closing. */
+static void the_usual_shared_memory_has_room_for_the_streams_of_64_ranks_of_a_node(void **state)
+{
+    enum { RANKS = 64 };
+    (void)state;
+    size_t all = RANKS * stream_of(RANKS, 1) + cells_of(RANKS, 3) + nbcoll_cells_bytes(NULL, RANKS);
+    assert_true(all <= nbcoll_shm_quota(RANKS));
 }
 
 /* ---- by agents --------------------------------------------------------------------------------------------------- */
@@ -228,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_fragment_takes_three_kibibytes_more_at_most),
         cmocka_unit_test(closed_relays_leave_nothing_behind),
         cmocka_unit_test(only_relays_by_nodes_take_shared_memory_for_their_streams),
+        cmocka_unit_test(the_usual_shared_memory_has_room_for_the_streams_of_64_ranks_of_a_node),
         cmocka_unit_test(by_agents_a_rank_has_8_F_f_P_bytes_and_a_leader_8_a_buffer_and_4_a_destination),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

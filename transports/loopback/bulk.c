@@ -145,13 +145,13 @@ static nbcoll_posted nbcolli_loopback_put(nbcoll_endpoint *ep, int peer, const n
 }
 
 const nbcoll_bulk nbcolli_loopback_bulk = {.size = sizeof nbcolli_loopback_bulk,
-                                           .flags = NBCOLL_BULK_ANY_LOCAL,
+                                           .flags = NBCOLL_BULK_ANY_LOCAL | NBCOLL_BULK_ONE_KEY,
                                            .register_memory = nbcolli_loopback_register,
                                            .get = nbcolli_loopback_get,
                                            .put = nbcolli_loopback_put,
                                            .view = nbcolli_loopback_view};
 
 const nbcoll_bulk nbcolli_loopback_bulk_puts = {.size = sizeof nbcolli_loopback_bulk_puts,
-                                                .flags = NBCOLL_BULK_ANY_LOCAL,
+                                                .flags = NBCOLL_BULK_ANY_LOCAL | NBCOLL_BULK_ONE_KEY,
                                                 .register_memory = nbcolli_loopback_register,
                                                 .put = nbcolli_loopback_put};

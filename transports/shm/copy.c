@@ -379,7 +379,7 @@ const char *nbcolli_shm_why(const struct nbcolli_shm_end *e, int peer)
 }
 
 const nbcoll_bulk nbcolli_shm_bulk = {.size = sizeof nbcolli_shm_bulk,
-                                      .flags = NBCOLL_BULK_ANY_LOCAL,
+                                      .flags = NBCOLL_BULK_ANY_LOCAL | NBCOLL_BULK_ONE_KEY,
                                       .register_memory = nbcolli_shm_bulk_register,
                                       .get = nbcolli_shm_bulk_get,
                                       .reaches = nbcolli_shm_bulk_reaches,

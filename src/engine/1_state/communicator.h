@@ -29,7 +29,7 @@ struct nbcolli_slot {
     uint64_t well_since; /* the turn after the last one that failed here */
     _Atomic uint64_t *own_word; /* made, with the cells: what this rank would acknowledge to itself; without them the
                                    communicator's `nothing` */
-    size_t at;                  /* made, with the cells, too: where it lies in each rank's part of them */
+    size_t at, row;             /* made, with the cells, too: where it, and its row of words, lie in each rank's part */
     uint16_t *shown_to;         /* likewise: who reads what it shows, where one word says that; else 0 there */
 };
 
@@ -156,10 +156,10 @@ typedef struct nbcolli_area {
 
 /* Where things are in each rank's part of the cells: offsets in bytes (cells.h). */
 typedef struct nbcolli_layout {
-    size_t slots;          /* the first slot, behind the words that say who has left */
-    size_t stride;         /* of the slots */
-    size_t readers, parts; /* in a slot, behind the row of words: the table */
-    size_t cells;          /* in a slot, behind the table */
+    size_t words, row;     /* the first slot's row of words, behind those that say who has left; from one to the next */
+    size_t slots, stride;  /* the first slot; from one to the next */
+    size_t readers, parts; /* in a slot: the table */
+    size_t cells;          /* in a slot */
 } nbcolli_layout;
 
 /* What is left of a freed communicator where an operation failed: others may not know yet. */
@@ -220,6 +220,8 @@ struct nbcoll_comm {
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, what has been found */
     nbcolli_layout layout; /* of each part */
+    int leader;            /* only leaders show anything, to the others of their node: this rank's; -1: anybody may */
+    int leads;             /* it is the leader, of others */
     int shared;            /* all are near: exposures between any two of its ranks need no messages */
     int nodes_share;       /* those of each node are near each other, and have cells */
     int lacking;           /* the lowest rank that had no memory for its part, or -1 */

@@ -10,16 +10,22 @@ nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells)
 {
     nbcolli_layout l = {.slots = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
                         .parts = nbcolli_apart(ranks * sizeof(uint64_t))};
+    l.words = l.slots;
     l.readers = l.parts + nbcolli_table_parts(ranks) * sizeof(nbcolli_cell_part);
     l.cells = nbcolli_apart(l.readers + nbcolli_table_parts(ranks) * sizeof(nbcolli_cell_reader));
-    l.stride = l.cells + cells * NBCOLLI_APART;
+    l.row = l.stride = l.cells + cells * NBCOLLI_APART;
     return l;
 }
 
-size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells)
+nbcolli_layout nbcolli_layout_led(size_t ranks, size_t slots, int leader)
 {
-    nbcolli_layout l = nbcolli_layout_of(ranks, cells);
-    return l.slots + slots * l.stride;
+    nbcolli_layout l = {.words = nbcolli_apart(ranks * sizeof(uint32_t)) + NBCOLLI_APART,
+                        .row = 2 * sizeof(uint64_t),
+                        .stride = sizeof(nbcolli_cell),
+                        .parts = offsetof(nbcolli_cell, payload),
+                        .readers = offsetof(nbcolli_cell, payload) + sizeof(nbcolli_cell_part)};
+    l.slots = nbcolli_apart(l.words + slots * l.row + (size_t)leader * sizeof(uint64_t));
+    return l;
 }
 
 int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s)
@@ -63,7 +69,7 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner)
 int nbcolli_has_ended(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
     /* acquire: before what is looked at next */
-    uint64_t word = atomic_load_explicit(nbcolli_word(comm, tag, rank, rank), memory_order_acquire);
+    uint64_t word = atomic_load_explicit(nbcolli_own_word(comm, tag, rank), memory_order_acquire);
     uint64_t turn = tag / comm->config.slots, last = word >> 16;
     return last >= turn && last - turn < (word & NBCOLLI_ALL_FETCHED);
 }
@@ -74,7 +80,7 @@ void nbcolli_raise(nbcoll_comm *comm, uint64_t tag)
 
     for (int owner = 0; owner < comm->size; owner++) {
         _Atomic uint64_t *word = nbcolli_word(comm, tag, comm->rank, owner);
-        if (owner == comm->rank || !comm->area[owner] ||
+        if (!nbcolli_may_fetch(comm, owner) ||
             atomic_load_explicit(word, memory_order_relaxed) >= all) /* only we write it */
             continue;
         atomic_store(word, all);
@@ -113,7 +119,7 @@ int nbcolli_first_reading(const nbcoll_comm *comm, const nbcolli_slot *slot, uin
 {
     int shown_to = *slot->shown_to, only = shown_to == NBCOLLI_SHOWN_ALL ? -1 : shown_to - 1;
     uint64_t none = nbcolli_word_of(comm, tag, 0);
-    size_t word = slot->at + (size_t)comm->rank * sizeof(uint64_t); /* as far into each part */
+    size_t word = slot->row + (size_t)comm->rank * sizeof(uint64_t); /* as far into each part */
 
     if (!shown_to)
         return nbcolli_first_counted(comm, slot, none, word);
@@ -225,14 +231,15 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcolli_cell_part *part = nbcolli_table(comm, run->tag, comm->rank) + run->parts;
     nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, comm->rank) + run->parts;
-    int inlined = nbcolli_fits_inline(v);
+    int is_led = comm->leader >= 0, inlined = !is_led && nbcolli_fits_inline(v);
+    uint32_t entries = is_led ? 1 : v->part_count;
     size_t end = 0;
 
-    for (uint32_t i = 0; i < v->part_count; i++) {
+    for (uint32_t i = 0; i < entries; i++) {
         const nbcolli_peer *peer = &comm->peer[v->parts[i].peer];
         size_t bytes = nbcolli_part_bytes(v, i);
         void *memory = nbcolli_resolve(run, v->parts[i].region).at;
-        reader[i] = (nbcolli_cell_reader)v->parts[i].peer;
+        reader[i] = is_led ? NBCOLLI_EVERY_READER : (nbcolli_cell_reader)v->parts[i].peer;
         part[i] = (nbcolli_cell_part){(uint64_t)bytes << (64 - NBCOLLI_CELL_BYTES) | v->parts[i].number, {0}};
         if (inlined) {
             part[i].key[0] = nbcolli_inline_at(v, i, &end);
@@ -256,8 +263,8 @@ static nbcoll_status nbcolli_write_parts(nbcolli_op *op, nbcolli_cell *cell)
     }
     cell->kind = inlined ? NBCOLLI_INLINED : op->copy ? NBCOLLI_ON_SHELF : NBCOLLI_REFERRED;
     cell->first = run->parts;
-    cell->parts = v->part_count;
-    run->parts += v->part_count;
+    cell->parts = entries;
+    run->parts += entries;
     return NBCOLL_OK;
 }
 
@@ -398,7 +405,8 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
         const nbcolli_cell_reader *reader = nbcolli_readers(comm, run->tag, v->peer);
         int inlined = kind == NBCOLLI_INLINED;
         for (uint32_t i = first; i < first + parts; i++) {
-            if (reader[i] != comm->rank)
+            nbcolli_cell_reader whose = reader[i];
+            if (whose != comm->rank && whose != NBCOLLI_EVERY_READER)
                 continue;
             nbcolli_cell_part part = nbcolli_table(comm, run->tag, v->peer)[i];
             uint64_t all = part.extent >> (64 - NBCOLLI_CELL_BYTES), number = part.extent & NBCOLLI_ALL_FETCHED;

@@ -12,12 +12,19 @@
  * Where all readers of a cell get the same few bytes, as the same part, it needs no table: what the part is and whose
  * stands in the cell, once. Nor does an exposure that shows each other rank as many bytes of its own: they lie in order
  * of the ranks in its cell, and in those behind it as far as it takes, of which it uses nothing but their payload; they
- * belong to its generation. An owner fills a cell, then writes its generation; a reader that finds the generation of
- * its tag reads the payload, or gets it by its key, then writes its word. Before the owner writes for tag t it looks
- * whether the readers of the last tag that used the slot are through: reuse is paid for when the slot comes round. The
- * words in brackets at the functions are the transitions of the model in test/model. What is read from shared memory is
- * read once and checked. All generations, counts and words are seq_cst: they are the posters' side of the sleeper's
- * bargain (transport.h). Inline: where things are, and what every exposure and fetch looks at. */
+ * belong to its generation.
+ *
+ * Where only the leaders of nodes show anything, the same to all others of their node (create.h), a part is less. A row
+ * is two words, of the leader and of the rank itself; so that they are found as always, at the owner's place, rows
+ * overlap. All of them come first, and only a leader's part has slots behind them: one cell each, whose payload is the
+ * table, of one entry for all.
+ *
+ * An owner fills a cell, then writes its generation; a reader that finds the generation of its tag reads the payload,
+ * or gets it by its key, then writes its word. Before the owner writes for tag t it looks whether the readers of the
+ * last tag that used the slot are through: reuse is paid for when the slot comes round. The words in brackets at the
+ * functions are the transitions of the model in test/model. What is read from shared memory is read once and checked.
+ * All generations, counts and words are seq_cst: they are the posters' side of the sleeper's bargain (transport.h).
+ * Inline: where things are, and what every exposure and fetch looks at. */
 #ifndef NBCOLLI_ENGINE_RUN_CELLS_H
 #define NBCOLLI_ENGINE_RUN_CELLS_H
 
@@ -57,7 +64,8 @@ typedef struct nbcolli_cell_part {
 
 typedef uint16_t nbcolli_cell_reader; /* rank in the communicator */
 
-#define NBCOLLI_CELL_RANKS 65536 /* at most */
+#define NBCOLLI_CELL_RANKS 65535        /* at most */
+#define NBCOLLI_EVERY_READER UINT16_MAX /* the entry is that of all others of the leader's node */
 
 _Static_assert(sizeof(nbcolli_cell) == NBCOLLI_APART, "a cell fills its lines");
 
@@ -75,11 +83,17 @@ static inline size_t nbcolli_apart(size_t bytes)
     return (bytes + NBCOLLI_APART - 1) / NBCOLLI_APART * NBCOLLI_APART;
 }
 
-/* Of a communicator of `ranks` ranks. */
+/* Of a communicator of `ranks` ranks: who has left the part, what this rank has started, then the slots. */
 nbcolli_layout nbcolli_layout_of(size_t ranks, size_t cells);
 
-/* Bytes of a rank's part: who has left it, what this rank has started, then the slots. */
-size_t nbcolli_area_bytes(size_t ranks, size_t slots, size_t cells);
+/* Of one of so many slots in which only leaders show anything, for the ranks of one's node. */
+nbcolli_layout nbcolli_layout_led(size_t ranks, size_t slots, int leader);
+
+/* Bytes of a rank's part, with room for what it shows or without. */
+static inline size_t nbcolli_area_bytes(const nbcolli_layout *l, size_t slots, int shows)
+{
+    return l->slots + (shows ? slots * l->stride : 0);
+}
 
 /* Is there room in a slot for all that the schedule exposes? */
 int nbcolli_cells_suffice(const nbcoll_comm *comm, const nbcoll_schedule *s);
@@ -96,10 +110,10 @@ static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, i
 /* The last operations that `rank` has started: see ask.h. */
 static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
 {
-    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.slots - NBCOLLI_APART);
+    return (_Atomic uint64_t *)(void *)(comm->area[rank] + comm->layout.words - NBCOLLI_APART);
 }
 
-/* What `rank` writes in the slot of `tag`: its row, its table, its cells. */
+/* What `rank` writes in the slot of `tag` as an owner: its table, its cells. */
 static inline unsigned char *nbcolli_cells_of(const nbcoll_comm *comm, uint64_t tag, int rank)
 {
     return comm->area[rank] + comm->layout.slots + tag % comm->config.slots * comm->layout.stride;
@@ -107,7 +121,21 @@ static inline unsigned char *nbcolli_cells_of(const nbcoll_comm *comm, uint64_t 
 
 static inline _Atomic uint64_t *nbcolli_word(const nbcoll_comm *comm, uint64_t tag, int reader, int owner)
 {
-    return (_Atomic uint64_t *)(void *)nbcolli_cells_of(comm, tag, reader) + owner;
+    return (_Atomic uint64_t *)(void *)(comm->area[reader] + comm->layout.words +
+                                        tag % comm->config.slots * comm->layout.row) +
+           owner;
+}
+
+/* What `rank` would acknowledge to itself. */
+static inline _Atomic uint64_t *nbcolli_own_word(const nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    return nbcolli_word(comm, tag, rank, comm->leader < 0 ? rank : comm->leader + 1);
+}
+
+/* May this rank fetch what that one shows, and hear of it by its words? */
+static inline int nbcolli_may_fetch(const nbcoll_comm *comm, int owner)
+{
+    return owner != comm->rank && comm->area[owner] && (comm->leader < 0 || owner == comm->leader);
 }
 
 static inline nbcolli_cell_part *nbcolli_table(const nbcoll_comm *comm, uint64_t tag, int owner)

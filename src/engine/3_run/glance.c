@@ -153,7 +153,7 @@ static inline void nbcolli_glance_use(nbcolli_run *run, const nbcolli_op *op, co
 static inline void nbcolli_glance_acknowledge(nbcolli_run *run, int owner)
 {
     nbcoll_comm *comm = run->comm;
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->at) + owner;
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->row) + owner;
 
     atomic_store(word, run->none + 1);
     nbcolli_shared_wake(comm, owner);
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void nbcolli_moves_acknowledge(nbcolli_run *run
 {
     const nbcolli_brief *brief = run->schedule->brief;
     const nbcoll_comm *comm = run->comm;
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->at);
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)(comm->area[comm->rank] + run->slot->row);
     uint64_t done = run->none + 1;
     int owner = -1, owners = 0;
 

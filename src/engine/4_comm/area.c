@@ -85,14 +85,45 @@ nbcolli_area *nbcolli_area_reserve(nbcolli_link *link, size_t bytes, int most)
     return area;
 }
 
+static int nbcolli_area_leader(const nbcoll_comm *parent)
+{
+    return nbcoll_node_rank(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank), 0);
+}
+
+static int nbcolli_area_leads(const nbcoll_comm *parent)
+{
+    return nbcolli_area_leader(parent) == parent->rank &&
+           nbcoll_node_size(&parent->nodes, nbcoll_node_of(&parent->nodes, parent->rank)) > 1;
+}
+
+void nbcolli_area_lead(nbcoll_comm *comm, const nbcoll_comm *parent)
+{
+    comm->leader = nbcolli_area_leader(parent);
+    comm->leads = nbcolli_area_leads(parent);
+}
+
+size_t nbcolli_area_led_bytes(const nbcoll_comm *parent, uint32_t slots)
+{
+    nbcolli_layout layout = nbcolli_layout_led((size_t)parent->size, slots, nbcolli_area_leader(parent));
+    return nbcolli_area_bytes(&layout, slots, nbcolli_area_leads(parent));
+}
+
+static nbcolli_layout nbcolli_area_layout(const nbcoll_comm *comm, int most)
+{
+    const nbcoll_comm_config *config = &comm->config;
+    return comm->leader < 0 ? nbcolli_layout_of((size_t)most, config->cells)
+                            : nbcolli_layout_led((size_t)most, config->slots, comm->leader);
+}
+
 uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
 {
     nbcolli_link *link = comm->link->first;
 
     if (!comm->config.cells)
         return 0;
-    comm->offered_bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells);
-    if (!nbcolli_area_is_possible(link) || most > NBCOLLI_CELL_RANKS)
+    nbcolli_layout layout = nbcolli_area_layout(comm, most);
+    comm->offered_bytes = nbcolli_area_bytes(&layout, comm->config.slots, comm->leader < 0 || comm->leads);
+    if (!nbcolli_area_suits(comm) || most > NBCOLLI_CELL_RANKS)
         return 0;
     comm->offered = nbcolli_area_reserve(link, comm->offered_bytes, most);
     if (!comm->offered)
@@ -103,13 +134,28 @@ uint64_t nbcolli_area_offer(nbcoll_comm *comm, int most)
     return comm->offered->at;
 }
 
+/* Has this rank to do with the part of that one? Where leaders show, both have their ranks in the parent. */
+static int nbcolli_area_concerns(const nbcoll_comm *comm, int rank)
+{
+    int mine = comm->leader < 0 ? -1 : comm->parent->rank;
+    return mine < 0 || rank == mine || rank == comm->leader ||
+           (comm->leads && nbcoll_node_of(&comm->parent->nodes, rank) == nbcoll_node_of(&comm->parent->nodes, mine));
+}
+
 void nbcolli_area_find(nbcoll_comm *comm, int rank, uint64_t at, int most)
 {
     nbcolli_link *link = comm->link->first;
-    size_t bytes = nbcolli_area_bytes((size_t)most, comm->config.slots, comm->config.cells); /* it may be larger */
+    nbcolli_layout layout = nbcolli_area_layout(comm, most);
+    int shows = comm->leader < 0 || (comm->leader == rank && (comm->leads || rank != comm->parent->rank));
 
-    if (comm->agreed.shares)
-        comm->parts[rank] = at && comm->peer[rank].is_near ? link->shared.map(link->endpoint, at, bytes) : NULL;
+    if (!comm->agreed.shares || !comm->peer[rank].is_near)
+        return;
+    size_t bytes = nbcolli_area_bytes(&layout, comm->config.slots, shows); /* it may be larger */
+    if (at && nbcolli_area_concerns(comm, rank))
+        comm->parts[rank] = link->shared.map(link->endpoint, at, bytes);
+    int lacks = !at || (nbcolli_area_concerns(comm, rank) && !comm->parts[rank]);
+    if (lacks && (comm->lacking < 0 || rank < comm->lacking))
+        comm->lacking = rank;
 }
 
 void nbcolli_area_return(nbcoll_comm *comm)
@@ -141,9 +187,6 @@ static void nbcolli_area_log_lack(const nbcoll_comm *comm)
 
 void nbcolli_area_take(nbcoll_comm *comm)
 {
-    for (int rank = comm->size - 1; comm->agreed.shares && rank >= 0; rank--)
-        if (comm->peer[rank].is_near && !comm->parts[rank])
-            comm->lacking = rank;
     if (!comm->agreed.shares || comm->lacking >= 0) {
         nbcolli_area_return(comm);
         if (comm->lacking >= 0)
@@ -151,8 +194,8 @@ void nbcolli_area_take(nbcoll_comm *comm)
         return;
     }
     comm->area = comm->parts;
-    comm->layout = nbcolli_layout_of((size_t)comm->size, comm->config.cells);
-    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL;
+    comm->layout = nbcolli_area_layout(comm, comm->size);
+    comm->shared = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL && comm->leader < 0;
     for (int owner = 0; owner < comm->size; owner++) {
         comm->shared &= nbcolli_has_cells_of(comm, owner);
         if (nbcolli_has_cells_of(comm, owner))
@@ -165,8 +208,9 @@ void nbcolli_area_take(nbcoll_comm *comm)
     comm->started = nbcolli_area_started(comm, comm->rank);
     for (uint32_t i = 0; i < comm->config.slots; i++) {
         nbcolli_slot *slot = &comm->slot[i];
-        slot->at = (size_t)(nbcolli_cells_of(comm, i, comm->rank) - comm->area[comm->rank]);
-        slot->own_word = nbcolli_word(comm, i, comm->rank, comm->rank);
+        slot->at = comm->layout.slots + i * comm->layout.stride;
+        slot->row = comm->layout.words + i * comm->layout.row;
+        slot->own_word = nbcolli_own_word(comm, i, comm->rank);
         slot->shown_to = comm->exposed + i * (size_t)comm->size + comm->rank;
     }
     comm->offered->ranks = comm->size;

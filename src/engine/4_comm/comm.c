@@ -91,7 +91,7 @@ nbcoll_status nbcolli_comm_open(nbcolli_link *link, const nbcoll_comm_config *co
     comm->node = (int *)(void *)(block + node);
     comm->domain = (int *)(void *)(block + domain);
     comm->nodes = (nbcoll_nodes){sizeof comm->nodes, most, 1, 1, NULL, NULL, NULL, NULL, NULL};
-    comm->lacking = -1;
+    comm->lacking = comm->leader = -1;
     if (config->rule_count)
         comm->config.rules = memcpy(block + rules, config->rules, config->rule_count * sizeof(nbcoll_rule));
     comm->cache.buckets = buckets;

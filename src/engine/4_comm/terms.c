@@ -19,6 +19,14 @@ int nbcolli_area_is_possible(const nbcolli_link *link)
            bulk->flags & NBCOLL_BULK_ANY_LOCAL && link->limits.key_bytes <= NBCOLLI_CELL_KEY * sizeof(uint64_t);
 }
 
+int nbcolli_area_suits(const nbcoll_comm *comm)
+{
+    const nbcolli_link *link = comm->link->first;
+
+    return comm->config.cells && nbcolli_area_is_possible(link) &&
+           (comm->leader < 0 || link->transport.bulk->flags & NBCOLL_BULK_ONE_KEY);
+}
+
 /* Of one that is being made nobody knows yet who has this rank's first endpoint, only that they all are its ranks. */
 static int nbcolli_terms_shares_with(const nbcoll_comm *over, int address)
 {

@@ -106,7 +106,7 @@ nbcolli_vote nbcolli_vote_of(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creat
                           .interfaces = far->interfaces,
                           .shelf = (uint32_t)comm->link->first->shelf.bytes,
                           .flags = comm->config.flags,
-                          .shares = comm->config.cells ? nbcolli_area_shares(over) : 0,
+                          .shares = nbcolli_area_suits(comm) ? nbcolli_area_shares(over) : 0,
                           .near_alpha_ns = near->alpha_ns,
                           .near_beta_ps = near->beta_ps,
                           .near_overhead_ns = near->overhead_ns,

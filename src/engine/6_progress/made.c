@@ -26,7 +26,7 @@ static void nbcolli_settle_sharing(nbcoll_comm *comm)
 {
     const nbcolli_link *first = comm->link->first;
 
-    comm->nodes_share = comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL &&
+    comm->nodes_share = comm->leader < 0 && comm->agreed.shares == NBCOLLI_SHARES_WITH_ALL &&
                         (first == comm->link || (first->beside == comm->link && !comm->has_named));
     for (int rank = 0; rank < comm->size; rank++)
         comm->nodes_share &= comm->votes[nbcolli_voters(comm)[rank]].area != 0;

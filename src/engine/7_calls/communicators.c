@@ -107,5 +107,6 @@ size_t nbcoll_cells_bytes(const nbcoll_comm_config *given, int ranks)
 
     if (ranks < 1 || ranks > NBCOLLI_CELL_RANKS || nbcolli_comm_config_read(given, &config) != NBCOLL_OK)
         return 0;
-    return nbcolli_area_bytes((size_t)ranks, config.slots, config.cells);
+    nbcolli_layout layout = nbcolli_layout_of((size_t)ranks, config.cells);
+    return nbcolli_area_bytes(&layout, config.slots, 1);
 }

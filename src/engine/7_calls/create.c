@@ -232,6 +232,8 @@ static nbcoll_status nbcolli_twin_prepare(nbcoll_comm *parent, nbcolli_create_wi
     if (s != NBCOLL_OK)
         return s;
     twin->made->parent = parent;
+    if (twin->is_led)
+        nbcolli_area_lead(twin->made, parent);
     s = nbcolli_create_prepare(twin->made, parent, mine, twin->out, &twin->vote);
     if (s == NBCOLL_OK)
         parent->link->serial++;

@@ -9,6 +9,8 @@ typedef struct nbcolli_twin {
     nbcoll_comm_config config; /* without an agent; with 0 cells: it exposes nothing, and takes no shared memory */
     nbcoll_comm **out;         /* as of nbcoll_comm_idup_with, */
     nbcoll_request *request;   /* also */
+    int is_led; /* only the leaders of the nodes expose anything, in each operation once, and the same to all others of
+                   the node. It has one cell */
     nbcoll_comm *made;         /* the call's own: until it is started, */
     nbcolli_request *vote;     /* also */
 } nbcolli_twin;
