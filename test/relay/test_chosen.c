@@ -11,6 +11,7 @@
 
 #include "nbcoll/relay.h"
 #include "nbcoll/select.h"
+#include "stepped.h"
 #include "world.h"
 
 enum { RANKS = 3, LATE = 1, CARRIES = 16, LOOKS = 2000 };
@@ -47,19 +48,6 @@ static void open_relays(world *w, nbcoll_relays *relays[])
         world_step(w);
     for (int r = 0; r < w->ranks; r++)
         EXPECT(OK, nbcoll_relays_test(relays[r], 0));
-}
-
-static void close_relays(world *w, nbcoll_relays *relays[])
-{
-    unsigned left = (1u << w->ranks) - 1;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(w, looks < LOOKS);
-        for (int r = 0; r < w->ranks; r++)
-            if (left >> r & 1 && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(w->context[r]);
-    }
 }
 
 /* By what the communicator says of itself. */
@@ -118,7 +106,7 @@ static void rules_give_relays_a_range_of_bytes(void **state)
         comes_past_who_is_late(&w, 6, 0);
         comes_past_who_is_late(&w, 5, 1);
     }
-    close_relays(&w, relays);
+    stepped_close(&w, relays);
     world_close(&w);
 }
 
@@ -134,7 +122,7 @@ static void a_rule_names_another_algorithm_in_their_place(void **state)
     serves(&w, NBCOLL_OPERATION_BCAST, 8, "relays", NBCOLL_REASON_RELAYS);
     comes_past_who_is_late(&w, 7, 0);
     comes_past_who_is_late(&w, 8, 1);
-    close_relays(&w, relays);
+    stepped_close(&w, relays);
     world_close(&w);
 }
 
@@ -155,7 +143,7 @@ static void the_next_rule_is_asked_where_they_are_not_open(void **state)
         serves(&w, NBCOLL_OPERATION_BCAST, CARRIES + 1, "chain_pipelined", NBCOLL_REASON_RULE);
         comes_past_who_is_late(&w, CARRIES, 1);
         comes_past_who_is_late(&w, CARRIES + 1, 0);
-        close_relays(&w, relays);
+        stepped_close(&w, relays);
     }
     world_close(&w);
 }
@@ -173,7 +161,7 @@ static void a_tolerant_communicator_takes_them(void **state)
     serves(&w, NBCOLL_OPERATION_BCAST, 0, "relays", NBCOLL_REASON_RELAYS);
     serves(&w, NBCOLL_OPERATION_ALLGATHER, CARRIES + 1, NULL, NBCOLL_REASON_COST);
     comes_past_who_is_late(&w, CARRIES, 1);
-    close_relays(&w, relays);
+    stepped_close(&w, relays);
     serves(&w, NBCOLL_OPERATION_ALLGATHER, CARRIES, NULL, NBCOLL_REASON_COST);
     world_close(&w);
 }

@@ -12,6 +12,7 @@
 #include "nbcoll/shm.h"
 #include "nbcoll/transport.h"
 #include "party.h"
+#include "stepped.h"
 #include "tally.h"
 
 enum { LOOKS = 4000 };
@@ -25,19 +26,6 @@ static void open_relays(world *w, const nbcoll_relays_config *config, nbcoll_rel
             nbcoll_relays_test(relays[r], 0);
     for (int r = 0; r < w->ranks; r++)
         EXPECT(OK, nbcoll_relays_test(relays[r], 0));
-}
-
-static void close_relays(world *w, nbcoll_relays *relays[])
-{
-    unsigned left = (1u << w->ranks) - 1;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(w, looks < LOOKS);
-        for (int r = 0; r < w->ranks; r++)
-            if (left >> r & 1 && nbcoll_relays_close(relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(w->context[r]);
-    }
 }
 
 /* Bytes that `ranks` ranks have for their relays. */
@@ -59,7 +47,7 @@ static size_t bytes_of(int ranks, uint32_t at_once, uint32_t fragments, uint32_t
     config.fragment = fragment;
     open_relays(&w, &config, relays);
     size_t used = counted.used - before;
-    close_relays(&w, relays);
+    stepped_close(&w, relays);
     world_close(&w);
     assert_int_equal(counted.used, 0);
     return used;
@@ -111,7 +99,7 @@ static void closed_relays_leave_nothing_behind(void **state)
             world_open(&w, RANKS, &loopback, &context, NULL);
             for (int times = 0; times < 3; times++) {
                 open_relays(&w, &config, relays);
-                close_relays(&w, relays);
+                stepped_close(&w, relays);
                 if (times)
                     assert_int_equal(counted.used, left);
                 left = counted.used;
@@ -190,7 +178,7 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
         size_t store = by_nodes ? PLACES * RANKS * 4096 : 0;
         size_t tried = by_nodes ? leaders + cells_of(RANKS, 3) : 0; /* beside the store */
         assert_int_equal(reserved, leaders + (RANKS - 1) * others + RANKS * cells_of(RANKS, 3) + store + tried);
-        close_relays(&w, relays);
+        stepped_close(&w, relays);
         world_close(&w);
     }
 }

@@ -11,13 +11,6 @@
 
 #include "wired.h"
 
-static void must(wired *p, nbcoll_status status)
-{
-    if (status != NBCOLL_OK)
-        print_error("%s\n", p->why.text);
-    assert_int_equal(status, NBCOLL_OK);
-}
-
 static void all_wirings_are_proved(void **state)
 {
     wired p;
@@ -26,7 +19,7 @@ static void all_wirings_are_proved(void **state)
         for (unsigned ports = 1; ports <= 4; ports++)
             for (int ranks = 1; ranks <= 33; ranks++) {
                 wired_open(&p, (nbcoll_wiring_kind)kind, ports, ranks);
-                must(&p, nbcoll_verify_wirings(p.wiring, ranks, NULL, &p.why));
+                wired_must(&p, nbcoll_verify_wirings(p.wiring, ranks, NULL, &p.why));
                 assert_int_equal(p.why.flaw, NBCOLL_RELAY_FLAW_NONE);
                 wired_close(&p);
             }
@@ -39,20 +32,9 @@ static void wirings_of_128_ranks_are_proved(void **state)
     for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
         for (unsigned ports = 1; ports <= 3; ports++) {
             wired_open(&p, (nbcoll_wiring_kind)kind, ports, WIRED_MOST);
-            must(&p, nbcoll_verify_wirings(p.wiring, WIRED_MOST, NULL, &p.why));
+            wired_must(&p, nbcoll_verify_wirings(p.wiring, WIRED_MOST, NULL, &p.why));
             wired_close(&p);
         }
-}
-
-static void play(wired *p, const uint32_t started[], uint32_t at_once, uint32_t operations, uint64_t seed)
-{
-    nbcoll_relay_play play = {.size = sizeof play,
-                              .at_once = at_once,
-                              .fragments = 2,
-                              .operations = operations,
-                              .started = started,
-                              .seed = seed};
-    must(p, nbcoll_play_wirings(p->wiring, p->ranks, &play, &p->why));
 }
 
 static void any_ranks_may_be_late(void **state)
@@ -67,7 +49,7 @@ static void any_ranks_may_be_late(void **state)
                 for (unsigned late = 0; late < 1u << ranks; late++) {
                     for (int rank = 0; rank < ranks; rank++)
                         started[rank] = late >> rank & 1 ? 0 : 5;
-                    play(&p, started, 2, 5, late); /* three operations more than are promised */
+                    wired_play(&p, started, 2, 5, late); /* three operations more than are promised */
                 }
                 wired_close(&p);
             }
@@ -87,7 +69,7 @@ static void ranks_may_be_late_by_any_number_of_operations(void **state)
                 random = random * UINT64_C(6364136223846793005) + 1;
                 started[rank] = (uint32_t)(random >> 40) % 7;
             }
-            play(&p, started, 1 + turn % 3, 6, turn);
+            wired_play(&p, started, 1 + turn % 3, 6, turn);
         }
         wired_close(&p);
     }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "purse.h"
 #include "wired.h"
 
 enum { NUMBERINGS = 3 };
@@ -21,13 +22,6 @@ static const struct {
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static void must(wired *p, nbcoll_status status)
-{
-    if (status != NBCOLL_OK)
-        print_error("%s\n", p->why.text);
-    assert_int_equal(status, NBCOLL_OK);
-}
-
 static nbcoll_nodes *nodes_of(int shape, int ranks, int numbering)
 {
     return wired_nodes(ranks, shapes[shape].room, shapes[shape].rooms, (nbcoll_numbering)numbering, (uint64_t)ranks);
@@ -37,7 +31,7 @@ static void prove(int kind, unsigned ports, const nbcoll_nodes *nodes)
 {
     wired p;
     wired_open_nodes(&p, (nbcoll_wiring_kind)kind, ports, nodes);
-    must(&p, nbcoll_verify_wirings(p.wiring, p.ranks, NULL, &p.why));
+    wired_must(&p, nbcoll_verify_wirings(p.wiring, p.ranks, NULL, &p.why));
     wired_close(&p);
 }
 
@@ -100,17 +94,6 @@ static void only_leaders_are_joined_to_other_nodes(void **state)
     }
 }
 
-static void play(wired *p, const uint32_t started[], uint32_t at_once, uint32_t operations, uint64_t seed)
-{
-    nbcoll_relay_play play = {.size = sizeof play,
-                              .at_once = at_once,
-                              .fragments = 2,
-                              .operations = operations,
-                              .started = started,
-                              .seed = seed};
-    must(p, nbcoll_play_wirings(p->wiring, p->ranks, &play, &p->why));
-}
-
 static void any_ranks_may_be_late(void **state)
 {
     uint32_t started[6];
@@ -124,7 +107,7 @@ static void any_ranks_may_be_late(void **state)
                 for (unsigned late = 0; late < 1u << ranks; late++) {
                     for (int rank = 0; rank < ranks; rank++)
                         started[rank] = late >> rank & 1 ? 0 : 5;
-                    play(&p, started, 2, 5, late); /* three operations more than are promised */
+                    wired_play(&p, started, 2, 5, late); /* three operations more than are promised */
                 }
                 wired_close(&p);
                 nbcoll_nodes_free(nodes);
@@ -146,7 +129,7 @@ static void ranks_may_be_late_by_any_number_of_operations(void **state)
                 random = random * UINT64_C(6364136223846793005) + 1;
                 started[rank] = (uint32_t)(random >> 40) % 7;
             }
-            play(&p, started, 1 + turn % 3, 6, turn);
+            wired_play(&p, started, 1 + turn % 3, 6, turn);
         }
         wired_close(&p);
         nbcoll_nodes_free(nodes);
@@ -169,32 +152,11 @@ static void what_cannot_be_wired_is_refused(void **state)
     nbcoll_nodes_free(nodes);
 }
 
-/* Memory that is counted, and that fails from the n-th time on. */
-typedef struct purse {
-    int left;
-    size_t out;
-} purse;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    purse *p = user;
-    if (p->left-- <= 0)
-        return NULL;
-    p->out += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    ((purse *)user)->out -= bytes;
-    free(memory);
-}
-
 static void without_memory_nothing_is_made_and_nothing_kept(void **state)
 {
     nbcoll_nodes *nodes = nodes_of(2, 12, NBCOLL_NUMBERING_BLOCK);
-    purse mine = {0, 0};
-    nbcoll_host host = {.size = sizeof host, .user = &mine, .alloc = take, .free = give};
+    purse mine = {0};
+    nbcoll_host host = purse_host(&mine);
     nbcoll_status s = NBCOLL_ERR_MEMORY;
     nbcoll_wiring *w;
     int failed = 0;

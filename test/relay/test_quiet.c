@@ -11,6 +11,7 @@
 
 #include "nbcoll/relay.h"
 #include "nbcoll/trace.h"
+#include "stepped.h"
 #include "world.h"
 
 enum { RANKS = 6, LOOKS = 4000, MILLISECOND = 1000000 };
@@ -67,15 +68,7 @@ static void open_all(party *p, uint32_t at_once)
 
 static void close_all(party *p)
 {
-    unsigned left = (1u << RANKS) - 1;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(&p->w, looks < LOOKS);
-        for (int r = 0; r < RANKS; r++)
-            if (left >> r & 1 && nbcoll_relays_close(p->relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(p->w.context[r]);
-    }
+    stepped_close(&p->w, p->relays);
     world_close(&p->w);
 }
 

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "nbcoll/relay.h"
+#include "purse.h"
+#include "stepped.h"
 #include "world.h"
 
 enum { RANKS = 5, AT_ONCE = 2, MANY = 9, BYTES = 13, LOOKS = 4000, CREDITS = 4 };
@@ -64,15 +66,7 @@ static void open_all(party *p, int ranks, nbcoll_relays_config config)
 
 static void close_all(party *p)
 {
-    unsigned left = (1u << p->w.ranks) - 1;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(&p->w, looks < LOOKS);
-        for (int r = 0; r < p->w.ranks; r++)
-            if (left >> r & 1 && nbcoll_relays_close(p->relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(p->w.context[r]);
-    }
+    stepped_close(&p->w, p->relays);
     world_close(&p->w);
 }
 
@@ -263,35 +257,14 @@ static void bad_calls_are_refused(void **state)
     close_all(&p);
 }
 
-typedef struct purse {
-    int left;   /* times that there is memory */
-    size_t out; /* bytes */
-} purse;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    purse *p = user;
-    if (p->left-- <= 0)
-        return NULL;
-    p->out += bytes;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    purse *p = user;
-    p->out -= bytes;
-    free(memory);
-}
-
 /* Each time it runs out later. */
 static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
 {
     static party p;
     nbcoll_loopback_config loopback = world_variant(0, 1);
     nbcoll_status s = NBCOLL_ERR_MEMORY;
-    purse mine = {0, 0};
-    nbcoll_host host = {.size = sizeof host, .user = &mine, .alloc = take, .free = give};
+    purse mine = {0};
+    nbcoll_host host = purse_host(&mine);
     nbcoll_relays_config config = plain(NBCOLL_WIRING_CAYLEY);
     int failed = 0;
     (void)state;
@@ -318,9 +291,8 @@ static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
 static void operations_take_no_memory(void **state)
 {
     static party p;
-    purse mine = {1 << 20, 0};
-    nbcoll_context_config context = {.size = sizeof context,
-                                     .host = {.size = sizeof context.host, .user = &mine, .alloc = take, .free = give}};
+    purse mine = {.left = 1 << 20};
+    nbcoll_context_config context = {.size = sizeof context, .host = purse_host(&mine)};
     nbcoll_loopback_config loopback = world_variant(0, 1);
     nbcoll_relays_config config = plain(NBCOLL_WIRING_RING);
     int left = 0;

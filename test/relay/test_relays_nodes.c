@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "nbcoll/relay.h"
+#include "purse.h"
+#include "stepped.h"
 #include "world.h"
 
 enum { RANKS = 5, AT_ONCE = 2, MANY = 9, BYTES = 13, LOOKS = 4000, CREDITS = 4 };
@@ -128,15 +130,7 @@ static void open_all(party *p, const place *at, int way, nbcoll_relays_config co
 
 static void close_all(party *p)
 {
-    unsigned left = (1u << p->w.ranks) - 1;
-    for (int looks = 0; left; looks++) {
-        world_watchdog(&p->w, looks < LOOKS);
-        for (int r = 0; r < p->w.ranks; r++)
-            if (left >> r & 1 && nbcoll_relays_close(p->relays[r], 0) == NBCOLL_OK)
-                left &= ~(1u << r);
-            else
-                nbcoll_progress(p->w.context[r]);
-    }
+    stepped_close(&p->w, p->relays);
     world_close(&p->w);
 }
 
@@ -375,28 +369,6 @@ static void they_are_closed_with_operations_that_nobody_has_read(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-typedef struct purse {
-    int left;         /* times that there is memory */
-    size_t out, most; /* bytes */
-} purse;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    purse *p = user;
-    if (p->left-- <= 0)
-        return NULL;
-    p->out += bytes;
-    p->most = p->out > p->most ? p->out : p->most;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    purse *p = user;
-    p->out -= bytes;
-    free(memory);
-}
-
 /* As relay.h says: a leader has 3 F f fragments for each rank, another rank as many for its own blocks, and two for
  * each other rank's; beside them less than 2 KiB for each fragment and 8 KiB for each rank. */
 static void memory_is_as_documented(void **state)
@@ -408,9 +380,9 @@ static void memory_is_as_documented(void **state)
     for (int way = 0; way < 2; way++) { /* the store of leaders is the host's memory; or shared memory */
         open_world(&p, &places[4], way, NULL);
         for (int r = 0; r < RANKS; r++) {
-            nbcoll_host host = {.size = sizeof host, .user = &mine[r], .alloc = take, .free = give};
+            nbcoll_host host = purse_host(&mine[r]);
             nbcoll_relays_config config = plain(NBCOLL_WIRING_BRUCK, (uint32_t)fragment - 32);
-            mine[r] = (purse){1 << 20, 0, 0};
+            mine[r] = (purse){.left = 1 << 20};
             config.host = &host;
             EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
         }
@@ -434,8 +406,8 @@ static void without_memory_nothing_is_opened_and_nothing_kept(void **state)
     (void)state;
     for (int way = 0; way < WAYS; way++) {
         nbcoll_status s = NBCOLL_ERR_MEMORY;
-        purse mine = {0, 0, 0};
-        nbcoll_host host = {.size = sizeof host, .user = &mine, .alloc = take, .free = give};
+        purse mine = {0};
+        nbcoll_host host = purse_host(&mine);
         nbcoll_relays_config config = plain(NBCOLL_WIRING_CAYLEY, ways[way].fragment);
         int failed = 0;
         open_world(&p, &places[1], way, NULL);
@@ -464,10 +436,8 @@ static void operations_take_no_memory(void **state)
     static party p;
     (void)state;
     for (int way = 0; way < WAYS; way++) {
-        purse mine = {1 << 20, 0, 0};
-        nbcoll_context_config context = {
-            .size = sizeof context,
-            .host = {.size = sizeof context.host, .user = &mine, .alloc = take, .free = give}};
+        purse mine = {.left = 1 << 20};
+        nbcoll_context_config context = {.size = sizeof context, .host = purse_host(&mine)};
         nbcoll_relays_config config = plain(NBCOLL_WIRING_RING, ways[way].fragment);
         int left = 0;
         config.host = &context.host;

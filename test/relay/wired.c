@@ -48,3 +48,21 @@ nbcoll_relay_end *wired_ends(wired *p, int rank, uint32_t relay, int is_source, 
     *count = is_source ? &at->sources : &at->destinations;
     return (nbcoll_relay_end *)(uintptr_t)(is_source ? at->source : at->destination);
 }
+
+void wired_must(const wired *p, nbcoll_status status)
+{
+    if (status != NBCOLL_OK)
+        print_error("%s\n", p->why.text);
+    assert_int_equal(status, NBCOLL_OK);
+}
+
+void wired_play(wired *p, const uint32_t started[], uint32_t at_once, uint32_t operations, uint64_t seed)
+{
+    nbcoll_relay_play play = {.size = sizeof play,
+                              .at_once = at_once,
+                              .fragments = 2,
+                              .operations = operations,
+                              .started = started,
+                              .seed = seed};
+    wired_must(p, nbcoll_play_wirings(p->wiring, p->ranks, &play, &p->why));
+}

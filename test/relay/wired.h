@@ -23,6 +23,10 @@ void wired_close(wired *p);
 /* The table of so many ranks on nodes of these sizes, dealt in turns; the caller frees it. */
 nbcoll_nodes *wired_nodes(int ranks, const int room[], size_t rooms, nbcoll_numbering numbering, uint64_t seed);
 
+/* Fails the test, and prints why, unless it is OK; plays these wirings, with two fragments a block. */
+void wired_must(const wired *p, nbcoll_status status);
+void wired_play(wired *p, const uint32_t started[], uint32_t at_once, uint32_t operations, uint64_t seed);
+
 /* The destinations (or sources) of a relay, to be spoiled, and how many there are. */
 nbcoll_relay_end *wired_ends(wired *p, int rank, uint32_t relay, int is_source, uint32_t **count);
 

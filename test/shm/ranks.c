@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See ranks.h. */
+#include <dirent.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -39,4 +41,15 @@ nbcoll_shm_id fresh_id(void)
     nbcoll_shm_id id;
     assert_int_equal(nbcoll_shm_id_make(&id), NBCOLL_OK);
     return id;
+}
+
+int shared_names(void)
+{
+    DIR *dir = opendir("/dev/shm");
+    int n = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += strstr(e->d_name, "nbcoll") != NULL;
+    if (dir)
+        closedir(dir);
+    return n;
 }

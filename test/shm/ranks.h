@@ -23,4 +23,7 @@ void member_leave(member *m);
 
 nbcoll_shm_id fresh_id(void);
 
+/* How many names there are that the library would have made. Other programs come and go there, too. */
+int shared_names(void);
+
 #endif

@@ -4,7 +4,6 @@
  * rank that leaves is no loss. NBCOLL_FULL=1 kills 1,000.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -86,18 +85,6 @@ static void work_until_someone_dies(int rank, void *user)
     member_leave(&m);
     free(a);
     free(b);
-}
-
-/* Names that the library would have made. Other programs come and go there, too. */
-static int shared_names(void)
-{
-    DIR *dir = opendir("/dev/shm");
-    int n = 0;
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        n += strstr(e->d_name, "nbcoll") != NULL;
-    if (dir)
-        closedir(dir);
-    return n;
 }
 
 /* `of`: the process of the victim. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A rank is killed at some moment while relays are opened, used or closed: the others are told in time, whoever moves
  * them, close theirs, and open others in what is left of the communicator; nothing is left of all. */
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -160,17 +159,6 @@ static void play(int rank, void *user)
     if (nbcoll_comm_size(rest) == RANKS - 1) /* else it dies later */
         CHECK_STATUS(NBCOLL_OK, use(s, rest, rank, FEW));
     member_leave(&m);
-}
-
-static int shared_names(void)
-{
-    DIR *dir = opendir("/dev/shm");
-    int n = 0;
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        n += strstr(e->d_name, "nbcoll") != NULL;
-    if (dir)
-        closedir(dir);
-    return n;
 }
 
 static void kill_one(uint64_t *random, mover by)
