@@ -352,8 +352,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_cancel(nbcoll_agent *agent);
  *     a rank:                nbcoll_agent_attach(endpoint, &config, &agent), then all as with an agent of its own
  *
  * A rank writes program and place of the buffers into memory that both have mapped; the process makes the copies of
- * the program's end, too. Buffers lie in memory from nbcoll_mem_alloc, where the rank's endpoint tells a file of it
- * (shm does), or are copied there and back, if they reach no further than `copied` bytes; back only what the program
+ * the program's end, too. Buffers lie in memory from nbcoll_mem_alloc, where the endpoint that it is of tells a file of
+ * it (shm does), or are copied there and back, if they reach no further than `copied` bytes; back only what the program
  * writes. */
 
 /* What comes to the endpoints comes from outside, over a device: while a program has not ended the process looks each
@@ -388,6 +388,9 @@ typedef struct nbcoll_attach_config {
     const nbcoll_host *host; /* may be null; copied. `log` is told why a start is refused */
     int socket;              /* the agent's from the call on, also after an error */
     uint64_t timeout;        /* ns until the process must have answered; 0: a minute; NBCOLL_FOREVER */
+    nbcoll_endpoint *memory; /* of this rank: the process is to share its memory, if a communicator has endpoints before
+                                the agent's (nbcoll_mem_alloc takes from the first that shares any). Null: the agent's
+                                own. Not needed after the call */
 } nbcoll_attach_config;
 
 /* An agent whose programs that process executes, for the endpoint's rank. nbcoll_agent_progress has nothing to do

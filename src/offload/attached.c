@@ -60,7 +60,7 @@ static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli
     return l->programs && l->depth && l->eager && l->in_flight ? (nbcoll_status)l->status : NBCOLL_ERR_ABI;
 }
 
-/* This rank's memory, if its transport can say where it lies; -1. */
+/* This rank's memory there, if the transport can say where it lies; -1. */
 static int nbcolli_attached_memory(nbcoll_endpoint *ep, void **base, size_t *bytes)
 {
     const nbcoll_transport *t = ep->transport;
@@ -70,7 +70,8 @@ static int nbcolli_attached_memory(nbcoll_endpoint *ep, void **base, size_t *byt
     return group->descriptor(ep, base, bytes);
 }
 
-static nbcoll_status nbcolli_attached_make(nbcoll_agent *a, const nbcolli_desk_letter *shape, int socket, int fd)
+static nbcoll_status nbcolli_attached_make(nbcoll_agent *a, const nbcoll_attach_config *config,
+                                           const nbcolli_desk_letter *shape, int fd)
 {
     void *desk, *segment = NULL;
     nbcoll_status status = nbcolli_desk_map(fd, nbcolli_desk_bytes(shape), &desk);
@@ -82,17 +83,17 @@ static nbcoll_status nbcolli_attached_make(nbcoll_agent *a, const nbcolli_desk_l
         return NBCOLL_ERR_MEMORY;
     }
     memset(m, 0, nbcolli_attached_bytes(shape));
-    m->socket = socket;
+    m->socket = config->socket;
     m->watch = nbcolli_desk_watch(shape->pid);
     m->shape = *shape;
     m->desk = desk;
     a->attached = m;
     nbcolli_desk_letter l = nbcolli_desk_letter_of(a->rank, a->ranks);
-    int memory = nbcolli_attached_memory(a->ep, &segment, &m->segment_bytes);
+    int memory = nbcolli_attached_memory(config->memory ? config->memory : a->ep, &segment, &m->segment_bytes);
     m->segment = segment;
     m->segment_bytes = memory < 0 ? 0 : m->segment_bytes;
     l.segment = m->segment_bytes;
-    return nbcolli_desk_send(socket, &l, memory);
+    return nbcolli_desk_send(config->socket, &l, memory);
 }
 
 static nbcoll_status nbcolli_attached_open(nbcoll_agent *a, const nbcoll_attach_config *config)
@@ -109,7 +110,7 @@ static nbcoll_status nbcolli_attached_open(nbcoll_agent *a, const nbcoll_attach_
         a->config.eager = l.eager;
         a->config.depth = l.depth;
         a->config.in_flight = l.in_flight;
-        status = nbcolli_attached_make(a, &l, config->socket, fd);
+        status = nbcolli_attached_make(a, config, &l, fd);
     }
     if (fd >= 0)
         close(fd);

@@ -1090,11 +1090,12 @@ OFFSET(nbcoll_serve_config, copied, 48);
 OFFSET(nbcoll_serve_config, flags, 56);
 OFFSET(nbcoll_serve_config, scratch, 64);
 
-SIZE(nbcoll_attach_config, 32);
+SIZE(nbcoll_attach_config, 40);
 OFFSET(nbcoll_attach_config, size, 0);
 OFFSET(nbcoll_attach_config, host, 8);
 OFFSET(nbcoll_attach_config, socket, 16);
 OFFSET(nbcoll_attach_config, timeout, 24);
+OFFSET(nbcoll_attach_config, memory, 32);
 
 /* ---- card.h ------------------------------------------------------------------------------------------------------ */
 SIZE(nbcoll_card_model, 104);

@@ -28,6 +28,7 @@ typedef struct scene {
     nbcoll_shm_config config;
     nbcoll_serve_config serve;
     rank_main *main;
+    nbcoll_shm_id node[RANKS / 2];
     served sockets;
     pid_t pid[RANKS + 1];
     atomic_int started, ended, seen;
@@ -399,6 +400,70 @@ static void process_must_share_or_copy_what_its_part_touches_and_nothing_else(vo
     assert_non_null(strstr(s.said, "30000 bytes, and 16384 are allowed"));
 }
 
+/* Each node has memory of its own, and an endpoint of all ranks joins the nodes. */
+static void bcast_from_memory_of_nodes(int rank, scene *s, int socket)
+{
+    const nbcoll_context_config contexts = {.size = sizeof contexts};
+    const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "hierarchical")};
+    nbcoll_shm_config config = s->config;
+    nbcoll_comm_config limits = NBCOLL_COMM_DEFAULTS;
+    nbcoll_endpoint *end[2];
+    nbcoll_refusal why;
+    nbcoll_request request;
+    member m;
+    actor a = {.s = s};
+    config.rank = rank;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &end[1]));
+    config.id = s->node[rank / 2];
+    config.ranks = 2;
+    config.rank = rank % 2;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_shm_open(&config, &end[0]));
+    const nbcoll_attach_config attach = {.size = sizeof attach, .socket = socket, .memory = end[0]};
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_attach(end[1], &attach, &limits.agent));
+    limits.rules = &rule;
+    limits.rule_count = 1;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, &contexts, &m.context));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(m.context, 2, end, &limits, &m.comm, 30 * SECOND));
+    a.comm = m.comm;
+    CHECK(parts_of(&a, NBCOLL_OPERATION_BCAST, LONG / 4, &why) == 3);
+    char *memory = shared_bytes(&a, rank);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(memory, LONG, NBCOLL_BYTE, 0, m.comm, &request));
+    end_well(&request);
+    for (int i = 0; i < LONG; i++)
+        CHECK(memory[i] == 1);
+    member_leave(&m);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(limits.agent));
+}
+
+static void play_nodes(int rank, void *user)
+{
+    scene *s = user;
+    int mine[RANKS];
+    served_take(&s->sockets, rank, mine);
+    if (rank == AGENT)
+        served_serve(&s->sockets, mine, &s->serve);
+    else
+        bcast_from_memory_of_nodes(rank, s, mine[rank]);
+}
+
+static void process_shares_the_memory_of_each_node(void **state)
+{
+    scene *s = shared_memory(sizeof *s);
+    int status[RANKS + 1];
+    (void)state;
+    s->config = (nbcoll_shm_config){
+        .size = sizeof s->config, .id = fresh_id(), .ranks = RANKS, .quota = 1 << 20, .timeout = 30 * SECOND};
+    for (int i = 0; i < RANKS / 2; i++)
+        s->node[i] = fresh_id();
+    served_open(&s->sockets, RANKS);
+    bool all = crew_run(&everybody, play_nodes, s, status);
+    served_close(&s->sockets);
+    munmap(s, sizeof *s);
+    assert_true(all);
+    for (int i = 0; i <= RANKS; i++)
+        assert_int_equal(status[i], 0);
+}
+
 /* ---- a leader that is stopped ---------------------------------------------------------------------------------- */
 
 /* Rank 0 leads the first node. It is stopped when its node has come, before others start; they end. */
@@ -531,6 +596,7 @@ int main(void)
         cmocka_unit_test(operations_wait_in_order_for_room_on_the_desk),
         cmocka_unit_test(starting_one_again_allocates_nothing),
         cmocka_unit_test(process_must_share_or_copy_what_its_part_touches_and_nothing_else),
+        cmocka_unit_test(process_shares_the_memory_of_each_node),
         cmocka_unit_test(other_nodes_finish_while_a_leader_is_stopped_whose_node_has_come),
         cmocka_unit_test(leader_that_dies_half_way_ends_it_on_all_ranks),
         cmocka_unit_test(agent_that_dies_half_way_ends_it_on_all_ranks),
