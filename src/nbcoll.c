@@ -142,6 +142,7 @@
 #include "engine/5_match/news.c"
 #include "engine/5_match/receive.c"
 #include "engine/6_progress/carried.c"
+#include "engine/6_progress/carriers.c"
 #include "engine/6_progress/driven.c"
 #include "engine/6_progress/handed.c"
 #include "engine/6_progress/lock.c"

@@ -210,7 +210,7 @@ NBCOLL_API nbcoll_status nbcoll_progress(nbcoll_context *context);
  * nbcoll_progress and arm again. While data is left to which a call did not come (NBCOLL_PASS_BYTES) it is AGAIN.
  * While operations are active poll for 100 ms at most: a rank that sleeps longer finds out late that the ranks are out
  * of step (see collectives), and where others are (nbcoll_failure). Errors: ERR_UNSUPPORTED (no endpoint, or one whose
- * transport has no wakeup). */
+ * transport has no wakeup; arm: calls are carried out by relays of which nobody tells, see relay.h). */
 NBCOLL_API nbcoll_status nbcoll_fd(nbcoll_context *context, int *fd);
 NBCOLL_API nbcoll_status nbcoll_arm(nbcoll_context *context);
 

@@ -278,11 +278,12 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     on by its schedule;
  *   - the communicator must outlive them. It has one such set of relays at a time.
  *
- * With `by_agents` agents of the nodes (offload.h) move them instead: each node has one, which its first rank gives,
- * the node's leader. The wiring is that of the nodes, each one as if it were one rank (nbcoll_comm_nodes); a relay is
- * shared receives of the transport's (nbcoll_offload in transport.h), a connection a queue pair. What comes lies in a
- * store that the ranks of the node share, is sent on at once, and is copied by each of them when it has started the
- * operation: ranks need call nothing so that the node relays, nor that it receives, only the agent must.
+ * With `by_agents`, with or without `carries`, agents of the nodes (offload.h) move them instead: each node has one,
+ * which its first rank gives, the node's leader. The wiring is that of the nodes, each one as if it were one rank
+ * (nbcoll_comm_nodes); a relay is shared receives of the transport's (nbcoll_offload in transport.h), a connection a
+ * queue pair. What comes lies in a store that the ranks of the node share, is sent on at once, and is copied by each of
+ * them when it has started the operation: ranks need call nothing so that the node relays, nor that it receives, only
+ * the agent must.
  *
  *     nbcoll_agent_open(endpoint, &agent_config, &config.agent);          on the first rank of each node
  *     config.by_agents = 1;                                               on all
@@ -290,8 +291,10 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *
  * The store of a node of n ranks among P has 2 F f P buffers: for what comes of each other rank, of F operations that
  * ranks of the node have started and not copied, and F that they have not started; and as many for each rank of the
- * node to contribute. A connection has 2 F f credits for each rank whose blocks come by it. A buffer that all n have
- * copied, and that is sent on, receives again, and its credit goes back; until then its sender waits. What differs:
+ * node to contribute. A connection has 2 F f credits for each rank whose blocks come by it. With `carries` there are 3
+ * F more of each: a call may be cancelled when all of a block has gone, which is said by one more fragment. A buffer
+ * that all n have copied, and that is sent on, receives again, and its credit goes back; until then its sender waits.
+ * What differs:
  *
  *   - a rank that contributes nothing to a broadcast sends a fragment of no bytes, by which others know that it has
  *     started it. Until all have, the operation is one of the F under way: it ends as soon as the root's block has
@@ -306,7 +309,9 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     and ERR_DUPLICATE (relays are still open that the same rank led 2^20 openings ago). An agent's process is asked
  *     only then: also ERR_UNSUPPORTED, ERR_LIMIT (the device; or it has as many relays of this rank as it takes),
  *     ERR_PEER_LOST (it has ended);
- *   - `carries` is ERR_UNSUPPORTED;
+ *   - with `carries` calls move in passes over the context, also a driver's, which look at the node's store. Who waits
+ *     for one sleeps as others do, and nbcoll_fd tells of what comes. Ticks leave these calls alone. A cancelled one is
+ *     among the F under way until all ranks have started it, or have said that it is cancelled;
  *   - an agent that fails, is cancelled or closed ends them like a rank that is lost: on its node with that status,
  *     elsewhere with ERR_PEER_LOST. So does a rank that finds that ranks differ (there ERR_MISMATCH). Its programs are
  *     not touched, nor are these by what its programs come to, but for nbcoll_agent_cancel. The agent's memory may go
@@ -325,17 +330,19 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *   - calls on the leader's relays start and test on its agent: meanwhile no other thread does. nbcoll_agent_close is
  *     ERR_BUSY until they are closed. That the process has ended the leader finds as it calls; the others hear of it
  *     from there;
- *   - the process wakes no rank, so that who waits looks again and again, and yields its core.
+ *   - the process wakes no rank, so that who waits looks each millisecond, and so does a driver, with `carries`; there
+ *     nbcoll_arm is ERR_UNSUPPORTED.
  *
  * Memory of a node's store, of the leader's transport where the node has several ranks or its agent is a process
  * (nbcoll_mem_alloc says what that means), each term rounded up to 64 bytes:
  *
  *     192 + 64 n + 4 * 2 F f P + 2 F f P * (64 + (40 + fragment))
  *
- * Beside it each rank has 8 F f P bytes, and 4 P F for its operations, and a leader, or its agent's process for it, 8
- * bytes for each buffer, and 4 for each buffer of a relay and destination of it; taken in pieces of 16 KiB, or 32 and
- * more where that is too little. When broken relays are closed a store stays reserved, with the transport's memory,
- * unless all other ranks of the node have closed theirs before. */
+ * Beside it each rank has 8 F f P bytes (with `carries` 2 f + 3 stands for 2 f, there as well), and 4 P F for its
+ * operations, and a leader, or its agent's process for it, 8 bytes for each buffer, and 4 for each buffer of a relay
+ * and destination of it; taken in pieces of 16 KiB, or 32 and more where that is too little. When broken relays are
+ * closed a store stays reserved, with the transport's memory, unless all other ranks of the node have closed theirs
+ * before. */
 typedef struct nbcoll_relays nbcoll_relays;
 
 /* The same on all ranks, but for host and agent. Of ranks that differ the opening ends with ERR_MISMATCH, and their
@@ -362,7 +369,7 @@ typedef struct nbcoll_relays_config {
 /* Begins to make relays between all ranks of `comm`, collectively: two of its operations for each rank and one more, by
  * agents one in all. Test or wait for operation 0 tells when they are there. `config`: null: the defaults. `comm` must
  * outlive the opening, by agents the relays. Errors: ERR_NULL, ERR_CONFIG (the size; a number out of its range),
- * ERR_BUSY (others carry out its calls), ERR_UNSUPPORTED (agents do not carry out calls), ERR_MEMORY, and those of
+ * ERR_BUSY (others carry out its calls), ERR_MEMORY, ERR_LIMIT (its table of requests is full), and those of
  * nbcoll_comm_idup: then nothing has begun here, and others wait until this rank calls again. What a rank lacks later
  * ends the opening on all ranks, with ERR_MEMORY, elsewhere also ERR_CANCELLED, or, by agents, ERR_PEER_LOST;
  * when these relays are closed others can be opened. */

@@ -224,6 +224,19 @@ static json_t *call_object(const nbcoll_terms *t, const nbcoll_case *at, const n
                      (int)c->split, "leaders", (int)c->leaders, "costs", costs_object(t, a));
 }
 
+/* What does a rank do that is late? */
+static void print_late(const nbcoll_choice *choice)
+{
+    const nbcoll_algorithm *relays = nbcoll_algorithm_find(choice->algorithm->operation, "relays");
+    if (choice->algorithm == relays)
+        printf("        a rank that is late holds up nobody but for its own block: it passes on in passes over its "
+               "context,\n        or, by agents (nbcoll_relays_config.by_agents), while it calls nothing\n");
+    else if (relays)
+        printf("        a rank that is late passes on nothing until it calls; open relays (--relays BYTES) do\n");
+    else
+        printf("        a rank that is late passes on nothing until it calls\n");
+}
+
 /* Of rank 0; or why there is none. Returns whether there is one. */
 static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
                           const nbcoll_program_config *limits, const char *as, const char *not_as)
@@ -250,6 +263,10 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
     nbcoll_program_config parts = q->limits;
     nbcoll_case c = *at, shares = *at;
 
+    if (choice->algorithm == nbcoll_algorithm_find(choice->algorithm->operation, "relays")) {
+        printf("        not as a program: relays stand, which agents may move\n");
+        return;
+    }
     command_set_parameters(&c, choice);
     command_set_parameters(&shares, choice);
     shares.node = NBCOLL_CASE_BY_NODE;
@@ -281,6 +298,8 @@ static nbcoll_status answer(question *q, const nbcoll_case *at, size_t counts[])
         printf("%7s %12s %14s  %-32s %s\n", "ranks", "count", "bytes", "algorithm", "why");
     printf("%7d %12zu %14zu  %-32s %-7s %s\n", at->ranks, at->count, chosen.choice.bytes,
            command_algorithm_text(&chosen.choice, name), nbcoll_reason_name(chosen.choice.reason), chosen.why);
+    if (q->flags & NBCOLL_ARRIVAL_TOLERANT)
+        print_late(&chosen.choice);
     if (q->is_offloaded)
         print_program(q, at, &chosen.choice);
     if (q->cases.fewest == q->cases.most && q->cases.counts == 1)
@@ -360,7 +379,7 @@ const command command_explain = {
     "  --known           gatherv, scatterv: all ranks pass all counts\n"
     "  --native          all ranks share memory\n"
     "  --reproducible    the communicator has NBCOLL_REPRODUCIBLE;\n"
-    "  --tolerant        NBCOLL_ARRIVAL_TOLERANT\n"
+    "  --tolerant        NBCOLL_ARRIVAL_TOLERANT; also, what a late rank does\n"
     "  --alpha NS, --beta PS, --overhead NS, --gamma PS, --get NS, --eager BYTES, --credits N\n"
     "                    the cost model: a message, a byte, a post, a byte that a rank handles itself (0: as beta),\n"
     "                    a get, the longest message that is not announced, how many of those at once (0: any number).\n"

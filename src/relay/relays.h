@@ -84,6 +84,8 @@ typedef struct nbcolli_relays_operation {
 typedef struct nbcolli_relays_kind {
     uint32_t marks;                 /* 1: a rank that does not contribute to an operation says that it has started it */
     void (*move)(nbcoll_relays *r); /* takes out what has come, and sends what can be sent */
+    /* One fragment of the own stream, with its bytes. 0: there is no room, or they are broken */
+    int (*send)(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes);
     void (*give_up)(nbcoll_relays *r); /* the opening, for all ranks; more than once, too */
     int (*pause)(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline); /* between two looks. 0: it is over */
     int (*are_over)(nbcoll_relays *r); /* they are closing, or broken: is nothing of them under way any more? */
@@ -105,9 +107,10 @@ struct nbcoll_relays {
     nbcoll_status status; /* OK; PENDING: being opened; else they are broken */
     int is_revoked; /* 1: but for the own stream */
     int is_cancelled, has_passed;
-    int gives_up; /* it closes before it has seen that they are opened */
+    atomic_int gives_up; /* it closes before it has seen that they are opened */
     atomic_int is_closing;
     uint64_t last, sending;              /* operations: started; whose block is to be sent next */
+    uint32_t telling;                    /* operations of which others are to be told that they are revoked */
     nbcolli_relays_stream *stream;       /* [ranks] */
     nbcolli_relays_operation *operation; /* [F] number n at n modulo F */
     nbcolli_relays_line closing;         /* two collectives: of the steps COUNTS and MEETS */
@@ -116,12 +119,11 @@ struct nbcoll_relays {
     int begun, given_up;                 /* of these collectives; lines that have ended since they were withdrawn */
     uint64_t *totals;                    /* [ranks] fragments that each has sent */
 
-    /* Of those that carry out calls. They move when an operation ends that stands ready, and when a call is started: by
-     * one thread at a time, which alone touches all above. Whoever finds another one moving leaves it to that. */
+    /* Of those that carry out calls. They move when an operation ends that stands ready, when a node's store has
+     * something for its rank, and when a call is started: by one thread at a time, which alone touches all above.
+     * Whoever finds another one moving leaves it to that. */
     nbcolli_carrier carrier;
     nbcoll_done *heeds;                      /* is told of the end of an operation that stands ready */
-    nbcoll_done *hears; /* likewise of what comes before such an end, by */
-    nbcoll_request notice; /* which ends again and again: relays_nodes.c. Of relays that carry out calls */
     nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
     atomic_uint wanted;                      /* moves: who counts from 0 makes them */
     atomic_uint inside;                      /* callbacks that have not returned */
@@ -208,8 +210,7 @@ static inline int nbcolli_relays_contributes(const nbcolli_relays_operation *o, 
 
 /* relays_operation.c */
 
-/* *to becomes the configuration, with the defaults, *host its host. ERR_CONFIG; ERR_UNSUPPORTED: agents do not carry
- * out calls. */
+/* *to becomes the configuration, with the defaults, *host its host. ERR_CONFIG. */
 nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host);
 
 /* Ranks whose configurations differ do not understand each other's fragments. */
@@ -230,15 +231,13 @@ void nbcolli_relays_discard(nbcoll_relays *r);
 
 /* An operation that is under way ends as cancelled. The others learn of it by this rank's stream: from whoever begins
  * that (`tells`), and from each whose own block has not all been sent, in the place of what is left of it. */
-void nbcolli_relays_revoke(const nbcoll_relays *r, nbcolli_relays_operation *o, int tells);
+void nbcolli_relays_revoke(nbcoll_relays *r, nbcolli_relays_operation *o, int tells);
 
 /* A fragment of an operation that this rank has started is copied out. What does not fit breaks the relays. */
 void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f);
 
-/* The next fragment of that rank's; are there no more? One more has come, or been sent. */
-nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank);
-int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank);
-void nbcolli_relays_count(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank);
+/* Sends of the own blocks, in order, and of what others are to be told, what there is room for. */
+void nbcolli_relays_send_blocks(nbcoll_relays *r);
 
 /* Begins an operation, whose block `own` comes to this rank's place in `recv`; null: it is there. */
 nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
@@ -247,6 +246,13 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
 /* relays_open.c: makes relays that the ranks' engines move, whose streams are then being made. */
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
                                   const nbcolli_relays_kind *kind, nbcoll_relays **out);
+
+/* As far as passes have brought it. */
+static inline int nbcolli_relays_is_under_way(const nbcoll_request *q)
+{
+    uint32_t state = __atomic_load_n(&q->at->state, __ATOMIC_ACQUIRE); /* what it has brought is seen, too */
+    return state == NBCOLLI_REQUEST_HANDED || state == NBCOLLI_REQUEST_ACTIVE;
+}
 
 /* relays_agents.c: the same of those that agents move. */
 nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,
@@ -269,16 +275,16 @@ nbcoll_status nbcolli_relays_build(nbcoll_relays *r, int origin, int from, const
 /* Of the schedules of a line the one that its communicator carries out is kept. */
 void nbcolli_relays_settle(nbcolli_relays_line *line);
 
-/* Where something comes before an operation ends, those that carry out calls are to move then. */
-nbcoll_status nbcolli_relays_heed(nbcoll_relays *r);
-
 /* A builder for these. */
 nbcoll_status nbcolli_relays_builder(const nbcoll_relays *r, nbcoll_comm *shares, nbcoll_builder **out);
 
-/* relays_run.c: takes out what has come, and sends what can be sent. */
+/* relays_run.c: takes out what has come, and sends what can be sent; one fragment. */
 void nbcolli_relays_move(nbcoll_relays *r);
+int nbcolli_relays_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes);
 
-/* They are to carry out the communicator's calls: it has them as its carrier, and they are told of what ends. */
+/* relays_carry.c: they are to carry out the communicator's calls, if they do: of these it is told as they are made.
+ * Then it has them as its carrier, and they are told of what ends. */
+nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r);
 nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r);
 
 /* How those are, after a pass and a move. */

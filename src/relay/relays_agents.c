@@ -17,6 +17,8 @@ static int nbcolli_relays_agents_have_come(void *user)
 
 static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint64_t deadline)
 {
+    if (nbcolli_relays_carry(r)) /* who sleeps looks at those anyway */
+        return nbcolli_relays_pause(r, w, deadline);
     w->has_come = nbcolli_relays_agents_have_come;
     w->user = r;
     const nbcolli_node_store_head *head = r->agents->store.head;
@@ -66,14 +68,17 @@ static int nbcolli_relays_all_close(nbcoll_relays *r)
 static int nbcolli_relays_agents_are_over(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcoll_progress(r->context);
+    if (!nbcolli_relays_carry(r)) /* those move in passes */
+        nbcoll_progress(r->context);
+    if (r->status == NBCOLL_OK && r->telling) /* its agent will soon have room for that, whatever others do */
+        return 0;
     nbcolli_relays_leave(r);
     if (!nbcolli_relays_all_close(r))
         return 0;
     if (!a->is_begun)
         return 1;
     atomic_store_explicit(&a->store.head->is_ending, 1, memory_order_release); /* after all that was done here */
-    return nbcolli_node_relays_look(a->standing) == NBCOLLI_NODE_STORE_OVER; /* its agent's last touch */
+    return nbcolli_relays_agents_state(r) == NBCOLLI_NODE_STORE_OVER; /* its agent's last touch */
 }
 
 static void nbcolli_relays_agents_free(nbcoll_relays *r)
@@ -97,7 +102,9 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     a->leader = nbcoll_node_rank(nodes, node, 0);
     a->reader = (uint32_t)nbcoll_node_place(nodes, r->rank);
     a->shape.readers = (uint32_t)nbcoll_node_size(nodes, node);
-    a->shape.own = 2 * r->batch;
+    /* Of those that carry out calls, each of 2 F may be revoked after all of it has gone, and F before them: so who is
+     * to say so has room, if all that others call is the agents. */
+    a->shape.own = 2 * r->batch + (nbcolli_relays_carry(r) ? 3 * r->config.at_once : 0);
     a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
     a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
     a->fingerprint = nbcolli_relays_fingerprint(&r->config);
@@ -115,6 +122,7 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
 {
     static const nbcolli_relays_kind kind = {1,
                                              nbcolli_relays_store_move,
+                                             nbcolli_relays_store_send,
                                              nbcolli_relays_agents_open_no_more,
                                              nbcolli_relays_agents_pause,
                                              nbcolli_relays_agents_are_over,
@@ -126,7 +134,9 @@ nbcoll_status nbcolli_relays_make_agents(nbcoll_comm *comm, const nbcoll_relays_
         return s;
     own.config.slots = own.config.schedules = 2;
     own.config.cells = 1;
-    s = nbcolli_relays_agents_reserve(r);
+    s = nbcolli_relays_open_carrier(r);
+    if (s == NBCOLL_OK)
+        s = nbcolli_relays_agents_reserve(r);
     if (s != NBCOLL_OK) {
         nbcolli_relays_discard(r);
         return s;

@@ -56,14 +56,23 @@ static inline int nbcolli_relays_leads(const nbcoll_relays *r)
 
 /* relays_store.c: as relays move. Does the store have something for this rank, which is about to sleep? */
 void nbcolli_relays_store_move(nbcoll_relays *r);
+int nbcolli_relays_store_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes);
 int nbcolli_relays_store_has_news(const nbcoll_relays *r);
 
-/* relays_begin.c: goes on with the opening, or gives it up. */
+/* Of relays that carry out calls, for a mover who is inside: is there a move to make? `poller`: on which this rank is
+ * about to sleep, or -1: it is awake. */
+nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller);
+
+/* relays_begin.c: goes on with the opening, or gives it up. Is there something to go on with? */
 void nbcolli_relays_agents_open_on(nbcoll_relays *r);
+nbcolli_carrier_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r);
 void nbcolli_relays_agents_open_no_more(nbcoll_relays *r);
 
 /* relays_lead.c: wakes another rank of the node, for which something has been published in the store. Any thread. */
 void nbcolli_relays_wake(const nbcoll_relays *r, uint32_t reader);
+
+/* How the agent's part is, which the leader has begun. */
+nbcolli_node_store_state nbcolli_relays_agents_state(const nbcoll_relays *r);
 
 /* The leader takes the store, and what its agent needs; gives it back. */
 nbcoll_status nbcolli_relays_lead(nbcoll_relays *r);

@@ -58,7 +58,13 @@ static nbcoll_status nbcolli_relays_meet(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcoll_status s = a->standing ? nbcolli_node_relays_begin(a->standing) : NBCOLL_OK;
+    nbcoll_status s = a->standing ? nbcolli_enter(r->context) : NBCOLL_OK;
+    if (a->standing && s == NBCOLL_OK) { /* on the caller's side: where an agent's process has it, as a start */
+        nbcolli_caller_lock(r->context);
+        s = nbcolli_node_relays_begin(a->standing);
+        nbcolli_caller_unlock(r->context);
+        nbcolli_leave(r->context, s);
+    }
     a->is_begun = a->standing && s == NBCOLL_OK;
     return r->gives_up ? NBCOLL_OK : s;
 }
@@ -67,7 +73,7 @@ static nbcoll_status nbcolli_relays_hand_over(nbcoll_relays *r)
 static nbcoll_status nbcolli_relays_await_agent(nbcoll_relays *r)
 {
     nbcolli_relays_agents *a = r->agents;
-    nbcolli_node_store_state state = a->is_begun ? nbcolli_node_relays_look(a->standing) : NBCOLLI_NODE_STORE_OPEN;
+    nbcolli_node_store_state state = a->is_begun ? nbcolli_relays_agents_state(r) : NBCOLLI_NODE_STORE_OPEN;
     a->is_awaited = state == NBCOLLI_NODE_STORE_OPENING || state == NBCOLLI_NODE_STORE_ENDING;
     if (state == NBCOLLI_NODE_STORE_OVER)
         a->mine.status = nbcolli_node_store_status(&a->store);
@@ -81,7 +87,11 @@ static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
     const nbcolli_link *link = r->comm->link->first;
     if (a->store.head)
         return NBCOLL_OK;
+    nbcoll_status s = nbcolli_enter(r->context);
+    if (s != NBCOLL_OK)
+        return s;
     void *memory = link->shared.map(link->endpoint, a->said[a->leader].at, nbcolli_node_store_bytes(&a->shape));
+    nbcolli_leave(r->context, s);
     if (!memory)
         return NBCOLL_ERR_MEMORY;
     a->store = nbcolli_node_store_at(memory, &a->shape);
@@ -103,6 +113,17 @@ void nbcolli_relays_agents_open_on(nbcoll_relays *r)
         a->standing = NULL;
     }
     r->status = s;
+}
+
+nbcolli_carrier_sight nbcolli_relays_agents_opening_sight(const nbcoll_relays *r)
+{
+    const nbcolli_relays_agents *a = r->agents;
+    if (!a->stage)
+        return nbcolli_relays_is_under_way(&a->opening) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
+    if (a->is_awaited)
+        return nbcolli_node_store_state_of(&a->store) == NBCOLLI_NODE_STORE_OPENING ? NBCOLLI_CARRIER_QUIET
+                                                                                    : NBCOLLI_CARRIER_MOVES;
+    return a->saying.at && nbcolli_relays_is_under_way(&a->saying) ? NBCOLLI_CARRIER_QUIET : NBCOLLI_CARRIER_MOVES;
 }
 
 /* What all are to hear is revoked, as soon as there is something to revoke. */

@@ -6,7 +6,12 @@
 nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *config, nbcoll_relays **out)
 {
     static const nbcolli_relays_kind by_engines = {
-        0, nbcolli_relays_move_on, nbcolli_relays_open_no_more, nbcolli_relays_pause, nbcolli_relays_are_over,
+        0,
+        nbcolli_relays_move_on,
+        nbcolli_relays_send,
+        nbcolli_relays_open_no_more,
+        nbcolli_relays_pause,
+        nbcolli_relays_are_over,
         nbcolli_relays_free};
     nbcoll_relays_config own;
     nbcoll_host host;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays that carry out calls of their communicator: they move when something that stands ready ends, told by its
- * callback, and when a call is started. */
+ * callback, and when a call is started. Those that agents move do so when a pass, or who is about to sleep, sees that
+ * their node's store has something for this rank. */
 #include "../engine/6_progress/lock.h"
-#include "relays.h"
+#include "relays_agents.h"
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
@@ -94,7 +95,7 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
         }
         nbcoll_status s = o->missing ? r->status : o->is_revoked ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
         nbcolli_request *q = o->request;
-        o->missing = o->awaited = 0;
+        o->missing = 0;
         o->request = NULL;
         nbcolli_relays_call_ends(r, q, s);
         ended = 1;
@@ -111,7 +112,9 @@ static int nbcolli_relays_turn(nbcoll_relays *r)
     /* relaxed, both: who sets one lets us go */
     if (atomic_exchange_explicit(&r->carrier.is_cancelled, 0, memory_order_relaxed))
         nbcolli_relays_revoke_calls(r);
-    nbcolli_relays_move(r);
+    if (r->status == NBCOLL_PENDING && atomic_load_explicit(&r->gives_up, memory_order_relaxed)) /* as above */
+        r->kind->give_up(r);
+    r->kind->move(r);
     nbcoll_status ended = (nbcoll_status)atomic_load_explicit(&r->ended, memory_order_relaxed);
     if (ended == NBCOLL_OK && r->cancelled_early)
         ended = NBCOLL_ERR_CANCELLED;
@@ -123,30 +126,39 @@ static int nbcolli_relays_turn(nbcoll_relays *r)
         while (nbcolli_relays_begin_call(r))
             moved = 1;
     }
-    int is_over = r->is_closing && r->status == NBCOLL_OK && nbcolli_relays_close_on(r);
-    if (r->status != NBCOLL_OK && r->status != NBCOLL_PENDING)
-        is_over = nbcolli_relays_break(r) && r->is_closing;
+    int ends = r->is_closing || (r->status != NBCOLL_OK && r->status != NBCOLL_PENDING); /* broken, all are told */
+    int is_over = ends && r->kind->are_over(r) && r->is_closing;
     unsigned was = atomic_exchange_explicit(&r->shown, r->status, memory_order_relaxed); /* for itself */
     if (is_over)
         atomic_store_explicit(&r->is_over, 1, memory_order_release); /* nothing starts any more */
     return is_over || (was == NBCOLL_PENDING && r->status != NBCOLL_PENDING);
 }
 
-static void nbcolli_relays_go(nbcolli_carrier *carrier)
+static nbcoll_relays *nbcolli_relays_of_carrier(void *carrier)
 {
-    nbcoll_relays *r = (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
+    return (nbcoll_relays *)(void *)((char *)carrier - offsetof(nbcoll_relays, carrier));
+}
+
+/* By who has counted from 0. acq_rel, there and here: each who moves sees what the one before did, and what whoever
+ * wants it to move did. */
+static void nbcolli_relays_turns(nbcoll_relays *r)
+{
     nbcoll_context *context = r->context;
     uint32_t wanted = 1;
     int is_news = 0;
-    /* acq_rel, both: each who moves sees what the one before did, and what whoever wants it to move did */
-    if (atomic_fetch_add_explicit(&r->wanted, 1, memory_order_acq_rel))
-        return;
     do
         is_news |= nbcolli_relays_turn(r);
     while (
         !atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 0, memory_order_acq_rel, memory_order_acquire));
     if (is_news) /* the relays may have been freed */
         nbcolli_driven_tell(context);
+}
+
+static void nbcolli_relays_go(nbcolli_carrier *carrier)
+{
+    nbcoll_relays *r = nbcolli_relays_of_carrier(carrier);
+    if (!atomic_fetch_add_explicit(&r->wanted, 1, memory_order_acq_rel)) /* see above */
+        nbcolli_relays_turns(r);
 }
 
 /* In a callback, whose last touch of the relays it is. */
@@ -172,7 +184,34 @@ static void nbcolli_relays_place_ended(nbcoll_request request, nbcoll_status s, 
 static void nbcolli_relays_noticed(nbcoll_request request, nbcoll_status s, void *user)
 {
     (void)request, (void)s;
-    nbcolli_relays_told(user);
+    nbcolli_relays_told(nbcolli_relays_of_carrier(user));
+}
+
+/* The store has something: who saw that has counted it, and the move, too. */
+static void nbcolli_relays_store_noticed(nbcoll_request request, nbcoll_status s, void *user)
+{
+    nbcoll_relays *r = nbcolli_relays_of_carrier(user);
+    (void)request, (void)s;
+    nbcolli_relays_turns(r);
+    atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release); /* then they may be freed */
+}
+
+/* Looks at what only a mover may touch: it counts itself as one, and stays that if there is something, or if another
+ * one has left the move to it meanwhile. */
+static nbcolli_carrier_sight nbcolli_relays_store_look(nbcolli_carrier *carrier, int poller)
+{
+    nbcoll_relays *r = nbcolli_relays_of_carrier(carrier);
+    uint32_t wanted = 0;
+    /* acq_rel: as who moves */
+    if (!atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 1, memory_order_acq_rel, memory_order_relaxed))
+        return NBCOLLI_CARRIER_MOVED;
+    nbcolli_carrier_sight sight = nbcolli_relays_store_sight(r, poller);
+    wanted = 1;
+    if (sight != NBCOLLI_CARRIER_MOVES &&
+        atomic_compare_exchange_strong_explicit(&r->wanted, &wanted, 0, memory_order_acq_rel, memory_order_relaxed))
+        return sight;
+    atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* taken back by the callback */
+    return NBCOLLI_CARRIER_MOVES;
 }
 
 static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, void *user)
@@ -187,14 +226,24 @@ static void nbcolli_relays_line_opened(nbcoll_request request, nbcoll_status s, 
     nbcolli_relays_told(r);
 }
 
-nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
+nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r)
 {
+    if (!nbcolli_relays_carry(r))
+        return NBCOLL_OK;
     r->carrier.most = r->config.carries;
     r->carrier.go = nbcolli_relays_go;
+    r->carrier.look = r->config.by_agents ? nbcolli_relays_store_look : NULL;
+    r->carrier.noticed = r->config.by_agents ? nbcolli_relays_store_noticed : nbcolli_relays_noticed;
     r->heeds = nbcolli_relays_place_ended;
-    r->hears = nbcolli_relays_noticed;
     atomic_store_explicit(&r->shown, NBCOLL_PENDING, memory_order_relaxed); /* for itself */
+    return nbcolli_carrier_open(r->comm, &r->carrier);
+}
+
+nbcoll_status nbcolli_relays_take_calls(nbcoll_relays *r)
+{
     nbcoll_status s = nbcolli_comm_carry(r->comm, &r->carrier);
+    if (r->agents) /* a look finds what ends there */
+        return s;
     for (int i = 0; i < nbcolli_relays_lines(r); i++) /* relaxed: no callback yet */
         atomic_store_explicit(&nbcolli_relays_any_line(r, i)->is_opening, 1, memory_order_relaxed);
     for (int i = 0; i < nbcolli_relays_lines(r) && s == NBCOLL_OK; i++) {

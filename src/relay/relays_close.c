@@ -17,10 +17,8 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
         if (atomic_load_explicit(&r->carrier.under_way, memory_order_relaxed))
             return NBCOLL_ERR_BUSY;
     }
-    if (atomic_load_explicit(&r->shown, memory_order_relaxed) == NBCOLL_PENDING) {
+    if (atomic_load_explicit(&r->shown, memory_order_relaxed) == NBCOLL_PENDING)
         r->gives_up = 1;
-        nbcolli_relays_open_no_more(r);
-    }
     while ((s = nbcolli_relays_look(r)) == NBCOLL_PENDING)
         if (!r->kind->pause(r, &w, deadline))
             return NBCOLL_ERR_TIMEOUT;
@@ -43,7 +41,7 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
         }
     }
     nbcolli_waiter_end(&w);
-    nbcolli_relays_free(r);
+    r->kind->free(r);
     return NBCOLL_OK;
 }
 

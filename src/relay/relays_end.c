@@ -19,10 +19,7 @@ static int nbcolli_relays_all_have(nbcoll_relays *r, int which)
 /* This rank sends nothing more. */
 static int nbcolli_relays_has_sent_all(const nbcoll_relays *r)
 {
-    int tells = 0;
-    for (uint32_t i = 0; i < r->config.at_once; i++)
-        tells |= r->operation[i].tells;
-    return !tells && r->sending > r->last;
+    return !r->telling && r->sending > r->last;
 }
 
 /* Has all that was ever sent come here, and gone on, and have the credits for it? */

@@ -88,6 +88,17 @@ static void nbcolli_relays_roused(void *user, uint32_t reader)
         nbcolli_relays_wake(r, reader);
 }
 
+/* ---- the agent -------------------------------------------------------------------------------------------------- */
+
+nbcolli_node_store_state nbcolli_relays_agents_state(const nbcoll_relays *r)
+{
+    if (nbcolli_enter(r->context) != NBCOLL_OK)
+        return nbcolli_node_store_state_of(&r->agents->store);
+    nbcolli_node_store_state state = nbcolli_node_relays_look(r->agents->standing);
+    nbcolli_leave(r->context, NBCOLL_OK);
+    return state;
+}
+
 /* ---- the store ------------------------------------------------------------------------------------------------- */
 
 /* Memory for it: this rank's own, or such as all ranks of the node have, and an agent that is another process. */

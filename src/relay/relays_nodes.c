@@ -90,24 +90,15 @@ static nbcoll_status nbcolli_relays_came(void *user, const nbcoll_memory memory[
     nbcoll_relays *r = line->of;
     size_t place = (size_t)((const char *)memory->at - (const char *)line->standing->at) / r->stride;
     atomic_store_explicit(&line->standing[place].has_come, 1, memory_order_release); /* shows what has come */
-    if (!r->notice.at) {
+    nbcolli_request *q = r->carrier.notice;
+    if (!q) {
         r->context->driven.ended++;
         return NBCOLL_OK;
     }
-    nbcolli_request *q = (nbcolli_request *)(void *)r->notice.at;
     if (!q->calling) /* else it will be told of this, too */
         atomic_fetch_add_explicit(&r->inside, 1, memory_order_relaxed); /* taken back by the callback */
     nbcolli_request_end(r->context, q);
     return NBCOLL_OK;
-}
-
-nbcoll_status nbcolli_relays_heed(nbcoll_relays *r)
-{
-    nbcolli_relays_line *line = &r->stream[0].credits;
-    if (!r->hears || !r->nodes || nbcolli_relays_is_led(r))
-        return NBCOLL_OK;
-    nbcoll_status s = nbcoll_schedule_init(line->schedule, NULL, NULL, line->comm, &r->notice); /* never started */
-    return s == NBCOLL_OK ? nbcoll_on_done(r->notice, r->hears, r) : s;
 }
 
 /* ---- schedules ------------------------------------------------------------------------------------------------- */

@@ -169,11 +169,11 @@ nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config 
         return s;
     r->stride = nbcolli_lines(sizeof(nbcolli_relays_fragment) + r->config.fragment);
     r->nodes = r->config.by_nodes ? nbcoll_comm_nodes(comm) : NULL;
-    s = nbcolli_relays_reserve(r);
+    s = nbcolli_relays_open_carrier(r);
+    if (s == NBCOLL_OK)
+        s = nbcolli_relays_reserve(r);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_plan_all(r, &plan);
-    if (s == NBCOLL_OK && r->config.carries && comm->carrier)
-        s = NBCOLL_ERR_BUSY;
     if (s == NBCOLL_OK)
         s = nbcolli_relays_begin(r, &plan);
     nbcolli_arena_close(&plan.arena);
@@ -203,9 +203,7 @@ static nbcoll_status nbcolli_relays_prepare_closing(nbcoll_relays *r)
 /* Each stream but the own one waits for its first fragments. */
 static nbcoll_status nbcolli_relays_stand(nbcoll_relays *r)
 {
-    nbcoll_status ready = nbcolli_relays_heed(r);
-    if (ready == NBCOLL_OK)
-        ready = nbcolli_relays_prepare_closing(r);
+    nbcoll_status ready = nbcolli_relays_prepare_closing(r);
     if (ready != NBCOLL_OK)
         return ready;
     for (int i = 0; i < 2 * r->ranks; i++) {

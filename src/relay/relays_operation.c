@@ -18,7 +18,7 @@ static nbcoll_status nbcolli_relays_check(const nbcoll_relays_config *c)
         NBCOLLI_RELAYS_BATCHES * c->at_once * c->fragments > NBCOLLI_RELAYS_PLACES || c->by_agents > 1 ||
         c->by_nodes > 1)
         return NBCOLL_ERR_CONFIG;
-    return c->by_agents && c->carries ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
+    return NBCOLL_OK;
 }
 
 uint32_t nbcolli_relays_fingerprint(const nbcoll_relays_config *c)
@@ -126,6 +126,7 @@ nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *
 
 void nbcolli_relays_discard(nbcoll_relays *r)
 {
+    nbcolli_carrier_close(r->comm, &r->carrier);
     nbcolli_relays_hold(r, UINT32_MAX); /* one less */
     nbcolli_arena arena = r->arena;
     nbcolli_arena_close(&arena);
@@ -139,15 +140,31 @@ static uint32_t nbcolli_relays_need(const nbcoll_relays *r, const nbcolli_relays
     return nbcolli_relays_contributes(o, rank) ? o->need : r->kind->marks;
 }
 
-void nbcolli_relays_count(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank)
+/* Has all come, or been sent, that comes of that rank's? */
+static int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
+{
+    return o->come[rank] == nbcolli_relays_need(r, o, rank);
+}
+
+/* One more has come, or been sent. */
+static void nbcolli_relays_count(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank)
 {
     if (++o->come[rank] < nbcolli_relays_need(r, o, rank))
         return;
     o->awaited--;
-    o->missing -= (uint32_t)nbcolli_relays_contributes(o, rank);
+    o->missing -= (uint32_t)(nbcolli_relays_contributes(o, rank) && !o->is_revoked);
 }
 
-nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
+/* Nothing more comes of that rank's: it has said that the operation is revoked. */
+static void nbcolli_relays_count_out(const nbcoll_relays *r, nbcolli_relays_operation *o, int rank)
+{
+    if (nbcolli_relays_has_all(r, o, rank))
+        return;
+    o->come[rank] = nbcolli_relays_need(r, o, rank);
+    o->awaited--;
+}
+
+static nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
 {
     size_t offset = (size_t)o->come[rank] * r->config.fragment;
     size_t rest = nbcolli_relays_contributes(o, rank) ? o->bytes - offset : 0;
@@ -155,39 +172,74 @@ nbcolli_relays_fragment nbcolli_relays_next(const nbcoll_relays *r, const nbcoll
     return (nbcolli_relays_fragment){o->number, o->bytes, offset, length};
 }
 
-int nbcolli_relays_has_all(const nbcoll_relays *r, const nbcolli_relays_operation *o, int rank)
-{
-    return o->come[rank] == nbcolli_relays_need(r, o, rank);
-}
-
-void nbcolli_relays_revoke(const nbcoll_relays *r, nbcolli_relays_operation *o, int tells)
+void nbcolli_relays_revoke(nbcoll_relays *r, nbcolli_relays_operation *o, int tells)
 {
     o->is_revoked = 1;
     o->tells = tells || !nbcolli_relays_has_all(r, o, r->rank);
-    o->missing = o->awaited = 0;
+    o->missing = 0;
+    r->telling += (uint32_t)o->tells;
 }
 
 void nbcolli_relays_take(nbcoll_relays *r, int origin, const nbcolli_relays_fragment *f)
 {
     nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, f->operation);
-    int is_over = o->number > f->operation || o->is_revoked; /* one that was revoked: others may not know that yet */
-    if (f->offset == NBCOLLI_RELAYS_REVOKED && !is_over && o->missing)
-        nbcolli_relays_revoke(r, o, 0);
-    if (f->offset == NBCOLLI_RELAYS_REVOKED || is_over)
+    if (o->number > f->operation) /* one that has ended: somebody has revoked it since, or others did not know that */
         return;
-    if (o->number != f->operation || o->bytes != f->bytes || nbcolli_relays_has_all(r, o, origin)) {
-        r->status = NBCOLL_ERR_MISMATCH;
+    int is_of = o->number == f->operation && o->bytes == f->bytes;
+    if (is_of && f->offset == NBCOLLI_RELAYS_REVOKED) {
+        if (o->missing)
+            nbcolli_relays_revoke(r, o, 0);
+        nbcolli_relays_count_out(r, o, origin);
         return;
     }
-    nbcolli_relays_fragment next = nbcolli_relays_next(r, o, origin);
-    if (next.offset != f->offset || next.length != f->length) {
+    const nbcolli_relays_fragment next = nbcolli_relays_next(r, o, origin);
+    if (!is_of || nbcolli_relays_has_all(r, o, origin) || next.offset != f->offset || next.length != f->length) {
         r->status = NBCOLL_ERR_MISMATCH;
         return;
     }
     char *block = o->recv + (o->root < 0 ? (size_t)origin * o->bytes : 0);
-    if (next.length)
+    if (next.length && !o->is_revoked)
         memcpy(block + next.offset, f + 1, next.length);
     nbcolli_relays_count(r, o, origin);
+}
+
+/* ---- what goes ------------------------------------------------------------------------------------------------- */
+
+/* Has it been said that it is revoked? */
+static int nbcolli_relays_tell(nbcoll_relays *r, nbcolli_relays_operation *o)
+{
+    const nbcolli_relays_fragment f = {o->number, o->bytes, NBCOLLI_RELAYS_REVOKED, 0};
+    if (!o->tells || !r->kind->send(r, &f, NULL))
+        return !o->tells;
+    o->tells = 0;
+    r->telling--;
+    nbcolli_relays_count_out(r, o, r->rank);
+    return 1;
+}
+
+static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation *o)
+{
+    if (o->is_revoked)
+        return nbcolli_relays_tell(r, o);
+    while (!nbcolli_relays_has_all(r, o, r->rank)) {
+        const nbcolli_relays_fragment f = nbcolli_relays_next(r, o, r->rank);
+        if (!r->kind->send(r, &f, o->send ? o->send + f.offset : NULL))
+            return 0;
+        nbcolli_relays_count(r, o, r->rank);
+    }
+    return 1;
+}
+
+void nbcolli_relays_send_blocks(nbcoll_relays *r)
+{
+    for (; r->status == NBCOLL_OK && r->sending <= r->last; r->sending++) {
+        nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, r->sending);
+        if (o->number == r->sending && !nbcolli_relays_send_block(r, o))
+            break;
+    }
+    for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK && r->telling; i++)
+        if (r->operation[i].number < r->sending) /* its block has gone before */
+            nbcolli_relays_tell(r, &r->operation[i]);
 }
 
 /* ---- started --------------------------------------------------------------------------------------------------- */
@@ -202,7 +254,8 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
         return r->status;
     if (o.bytes > (size_t)r->config.fragments * r->config.fragment)
         return NBCOLL_ERR_COUNT;
-    if (at->awaited || at->tells)
+    /* Where ranks say that they have started it nobody is more than F ahead, not even of one that is revoked. */
+    if ((r->kind->marks ? at->awaited : at->missing) || at->tells)
         return NBCOLL_ERR_BUSY;
     size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
     if (own && o.bytes)
@@ -213,7 +266,8 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
     o.missing = o.root < 0 ? (uint32_t)r->ranks : 1;
     o.awaited = r->kind->marks ? (uint32_t)r->ranks : o.missing;
     if (o.is_revoked)
-        o.missing = o.awaited = 0;
+        o.missing = 0;
+    r->telling += (uint32_t)o.tells;
     o.come = at->come;
     memset(o.come, 0, (size_t)r->ranks * sizeof *o.come);
     *at = o;

@@ -6,13 +6,6 @@
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-/* As far as passes have brought it. acquire: what it has brought is seen, too */
-static int nbcolli_relays_is_under_way(const nbcoll_request *q)
-{
-    uint32_t state = __atomic_load_n(&q->at->state, __ATOMIC_ACQUIRE);
-    return state == NBCOLLI_REQUEST_HANDED || state == NBCOLLI_REQUEST_ACTIVE;
-}
-
 /* Has it ended? 0 also where that broke the relays. Only the first look of a move makes a pass over the context. */
 int nbcolli_relays_place_has_ended(nbcoll_relays *r, nbcolli_relays_place *at)
 {
@@ -108,37 +101,16 @@ static nbcolli_relays_place *nbcolli_relays_room(nbcoll_relays *r)
     return nbcolli_relays_place_has_ended(r, at) && r->status == NBCOLL_OK ? at : NULL;
 }
 
-static void nbcolli_relays_send(nbcoll_relays *r, nbcolli_relays_place *at, nbcolli_relays_fragment f, const char *from)
+int nbcolli_relays_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes)
 {
-    *at->at = f;
-    if (f.length)
-        memcpy(at->at + 1, from, f.length);
+    nbcolli_relays_place *at = nbcolli_relays_room(r);
+    if (!at)
+        return 0;
+    *at->at = *f;
+    if (f->length)
+        memcpy(at->at + 1, bytes, f->length);
     nbcolli_relays_place_start(r, at);
     r->stream[r->rank].next++;
-}
-
-/* Has that been said? */
-static int nbcolli_relays_tell(nbcoll_relays *r, nbcolli_relays_operation *o)
-{
-    nbcolli_relays_place *at = o->tells ? nbcolli_relays_room(r) : NULL;
-    if (at)
-        nbcolli_relays_send(r, at, (nbcolli_relays_fragment){o->number, o->bytes, NBCOLLI_RELAYS_REVOKED, 0}, NULL);
-    o->tells = o->tells && !at;
-    return !o->tells;
-}
-
-static int nbcolli_relays_send_block(nbcoll_relays *r, nbcolli_relays_operation *o)
-{
-    if (o->is_revoked)
-        return nbcolli_relays_tell(r, o);
-    while (!nbcolli_relays_has_all(r, o, r->rank)) {
-        nbcolli_relays_place *at = nbcolli_relays_room(r);
-        nbcolli_relays_fragment f = nbcolli_relays_next(r, o, r->rank);
-        if (!at)
-            return 0;
-        nbcolli_relays_send(r, at, f, o->send ? o->send + f.offset : NULL);
-        nbcolli_relays_count(r, o, r->rank);
-    }
     return 1;
 }
 
@@ -147,14 +119,7 @@ void nbcolli_relays_move(nbcoll_relays *r)
     r->has_passed = 0;
     if (r->status == NBCOLL_PENDING)
         nbcolli_relays_open_on(r);
-    for (; r->status == NBCOLL_OK && r->sending <= r->last; r->sending++) {
-        nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, r->sending);
-        if (o->number == r->sending && nbcolli_relays_contributes(o, r->rank) && !nbcolli_relays_send_block(r, o))
-            break;
-    }
-    for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK; i++)
-        if (r->operation[i].tells && r->operation[i].number < r->sending) /* its block has gone before */
-            nbcolli_relays_tell(r, &r->operation[i]);
+    nbcolli_relays_send_blocks(r);
     for (int i = 0; i < r->ranks && r->status != NBCOLL_PENDING && r->step < NBCOLLI_RELAYS_MEETS; i++) {
         if (i != r->rank)
             nbcolli_relays_drain(r, i);

@@ -85,30 +85,27 @@ static void nbcolli_relays_read(nbcoll_relays *r)
 
 /* ---- the own block --------------------------------------------------------------------------------------------- */
 
-static int nbcolli_relays_hand_block(nbcoll_relays *r, nbcolli_relays_operation *o)
+int nbcolli_relays_store_send(nbcoll_relays *r, const nbcolli_relays_fragment *f, const char *bytes)
 {
     nbcolli_relays_agents *a = r->agents;
-    while (!nbcolli_relays_has_all(r, o, r->rank)) {
-        if (!nbcolli_node_store_has_room(&a->store, a->reader, a->handed))
-            return 0;
-        nbcolli_relays_letter *letter =
-            nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
-        letter->origin = (uint32_t)r->rank;
-        letter->fingerprint = a->fingerprint;
-        const nbcolli_relays_fragment next = nbcolli_relays_next(r, o, r->rank);
-        letter->fragment = next;
-        if (next.length)
-            memcpy(letter + 1, o->send + next.offset, next.length);
-        nbcolli_node_store_hand(&a->store, a->reader, a->handed++);
-        nbcolli_relays_count(r, o, r->rank);
-    }
+    if (!nbcolli_node_store_has_room(&a->store, a->reader, a->handed))
+        return 0;
+    nbcolli_relays_letter *letter =
+        nbcolli_node_store_message(&a->store, nbcolli_node_store_own(&a->store, a->reader, a->handed));
+    letter->origin = (uint32_t)r->rank;
+    letter->fingerprint = a->fingerprint;
+    letter->fragment = *f;
+    if (f->length)
+        memcpy(letter + 1, bytes, f->length);
+    nbcolli_node_store_hand(&a->store, a->reader, a->handed++);
     return 1;
 }
 
-static void nbcolli_relays_hand(nbcoll_relays *r)
+/* Has it something to send, and room for that? */
+static int nbcolli_relays_may_send(const nbcoll_relays *r)
 {
-    while (r->sending <= r->last && nbcolli_relays_hand_block(r, nbcolli_relays_operation_at(r, r->sending)))
-        r->sending++;
+    const nbcolli_relays_agents *a = r->agents;
+    return (r->sending <= r->last || r->telling) && nbcolli_node_store_has_room(&a->store, a->reader, a->handed);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
@@ -118,7 +115,7 @@ static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
 {
     const nbcoll_comm *comm = r->agents->comm;
     if (r->agents->is_begun)
-        nbcolli_node_relays_look(r->agents->standing);
+        nbcolli_relays_agents_state(r);
     nbcoll_status s = nbcolli_node_store_status(&r->agents->store);
     if (s == NBCOLL_OK)
         s = nbcolli_broken(comm);
@@ -129,16 +126,17 @@ static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
 
 void nbcolli_relays_store_move(nbcoll_relays *r)
 {
-    nbcoll_progress(r->context);
+    if (!nbcolli_relays_carry(r)) /* those move in passes */
+        nbcoll_progress(r->context);
     if (r->status == NBCOLL_PENDING)
         nbcolli_relays_agents_open_on(r);
-    if (r->status != NBCOLL_OK || r->is_closing)
+    if (r->status != NBCOLL_OK || (r->is_closing && !r->telling))
         return;
     nbcolli_relays_read(r);
     if (r->status == NBCOLL_OK)
         r->status = nbcolli_relays_health(r);
     if (r->status == NBCOLL_OK)
-        nbcolli_relays_hand(r);
+        nbcolli_relays_send_blocks(r);
     else
         nbcolli_node_store_break(&r->agents->store,
                                  r->status); /* the agent ends, and other nodes learn of it by that */
@@ -155,5 +153,42 @@ int nbcolli_relays_store_has_news(const nbcoll_relays *r)
     if (r->status == NBCOLL_PENDING)
         return a->is_awaited && state != NBCOLLI_NODE_STORE_OPENING;
     return nbcolli_node_store_arrived(&a->store) != a->read || nbcolli_node_store_status(&a->store) != NBCOLL_OK ||
-           (r->sending <= r->last && nbcolli_node_store_has_room(&a->store, a->reader, a->handed));
+           nbcolli_relays_may_send(r);
+}
+
+/* Of those that are closing: what is told, the barrier, or the agent. */
+static int nbcolli_relays_closing_moves(const nbcoll_relays *r)
+{
+    const nbcolli_relays_agents *a = r->agents;
+    if (atomic_load_explicit(&r->is_over, memory_order_relaxed)) /* stored by a mover */
+        return 0;
+    if (r->status == NBCOLL_OK && r->telling)
+        return nbcolli_relays_may_send(r) || nbcolli_node_store_status(&a->store) != NBCOLL_OK;
+    if (a->closing.at && !a->is_closed)
+        return !a->is_closing || !nbcolli_relays_is_under_way(&a->closing);
+    return !a->is_begun || nbcolli_relays_store_has_news(r);
+}
+
+nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
+{
+    nbcolli_relays_agents *a = r->agents;
+    nbcolli_carrier_sight sight = NBCOLLI_CARRIER_QUIET;
+    int is_heard = 1;
+    if (poller < 0)
+        nbcolli_alarm_unset(&a->alarm);
+    else if (a->is_begun)
+        is_heard = nbcolli_alarm_set(&a->alarm, poller);
+    if (a->is_begun)
+        nbcolli_node_relays_look(a->standing);
+    if (r->is_closing)
+        sight = nbcolli_relays_closing_moves(r) ? NBCOLLI_CARRIER_MOVES : sight;
+    else if (r->status == NBCOLL_PENDING)
+        sight = nbcolli_relays_agents_opening_sight(r);
+    else if (r->status == NBCOLL_OK && (nbcolli_relays_store_has_news(r) || nbcolli_broken(a->comm) != NBCOLL_OK ||
+                                        a->comm->departed))
+        sight = NBCOLLI_CARRIER_MOVES;
+    /* relaxed: it does not change */
+    if (a->store.head && atomic_load_explicit(&a->store.head->is_silent, memory_order_relaxed))
+        is_heard = 0;
+    return sight == NBCOLLI_CARRIER_QUIET && !is_heard ? NBCOLLI_CARRIER_UNHEARD : sight;
 }

@@ -47,7 +47,12 @@ says ring 'ONLY .*' allgather --ranks 8 --large 1000000 --tolerant
 
 # by relays, as long as the call is short; a rule that names them falls to the next one where they are not open
 says relays 'RELAYS  .*' allgather --ranks 8 --count 16 --relays 64
-says relays 'RELAYS  .*' bcast --ranks 8 --count 16 --relays 64 --tolerant
+says relays 'RELAYS  .*' bcast --ranks 8 --count 16 --relays 64 --tolerant --program
+prints "        a rank that is late holds up nobody but for its own block: it passes on in passes over its context,"
+prints "        or, by agents (nbcoll_relays_config.by_agents), while it calls nothing"
+prints "        not as a program: relays stand, which agents may move"
+says flat 'COST .*' allgather --ranks 8 --count 17 --relays 64 --tolerant
+prints "        a rank that is late passes on nothing until it calls; open relays (--relays BYTES) do"
 says flat 'COST .*' allgather --ranks 8 --count 17 --relays 64
 says flat 'COST .*' scatter --ranks 8 --count 16 --relays 64
 says relays 'RULE    --algorithm' bcast --ranks 8 --count 16 --relays 64 --algorithm relays

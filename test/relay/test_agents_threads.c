@@ -13,7 +13,7 @@
 
 #include "party.h"
 
-enum { OPERATIONS = 300, BYTES = 13 };
+enum { OPERATIONS = 300, CALLS = 100, BYTES = 13 };
 
 typedef struct crew {
     party p;
@@ -78,6 +78,47 @@ static void run(world *w, int rank, void *user)
     EXPECT(OK, nbcoll_relays_close(relays, NBCOLL_FOREVER));
 }
 
+static nbcoll_relays *open_carrying(crew *c, int rank)
+{
+    nbcoll_relays_config config = party_config(c->kind);
+    config.carries = 16;
+    for (int n = 0; n < c->p.nodes; n++)
+        if (c->p.leader[n] == rank)
+            config.agent = c->p.agent[n];
+    nbcoll_relays *relays;
+    EXPECT(OK, nbcoll_relays_open(c->p.w.comm[rank], &config, &relays));
+    return relays;
+}
+
+/* Calls of the communicator, the first of them before relays are there. One of them each rank cancels: it ends so, or
+ * well. */
+static void run_calls(world *w, int rank, void *user)
+{
+    crew *c = user;
+    nbcoll_relays *relays = open_carrying(c, rank);
+    unsigned char mine[2][BYTES], all[2][PARTY_RANKS * BYTES];
+    nbcoll_request q[2];
+    uint64_t random = (uint64_t)rank + 1;
+    for (int o = 0; o <= CALLS; o++) {
+        for (uint64_t late = world_random(&random) % 20; late > 15; late--)
+            sched_yield();
+        for (int i = 0; i < BYTES; i++)
+            mine[o % 2][i] = value(rank, o, i);
+        if (o < CALLS)
+            EXPECT(OK, nbcoll_iallgather(mine[o % 2], all[o % 2], BYTES, NBCOLL_BYTE, w->comm[rank], &q[o % 2]));
+        if (o == 0)
+            continue;
+        if (o == CALLS / 2) /* relays are there: all have ended a call */
+            EXPECT(OK, nbcoll_cancel(q[(o - 1) % 2]));
+        nbcoll_status s = nbcoll_wait(&q[(o - 1) % 2], NBCOLL_FOREVER);
+        if (s != NBCOLL_ERR_CANCELLED || o != CALLS / 2) {
+            EXPECT(OK, s);
+            check(c, all[(o - 1) % 2], o - 1);
+        }
+    }
+    EXPECT(OK, nbcoll_relays_close(relays, NBCOLL_FOREVER));
+}
+
 static void with_threads(nbcoll_wiring_kind kind, const int shape[], void (*each)(world *, int, void *))
 {
     static crew c;
@@ -105,6 +146,15 @@ static void ranks_and_agents_share_the_store(void **state)
     for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             with_threads((nbcoll_wiring_kind)kind, shapes[i], run);
+}
+
+static void ranks_and_agents_share_the_store_of_calls(void **state)
+{
+    static const int shapes[][4] = {{2, 2, 1, 0}, {3, 0}};
+    (void)state;
+    for (int kind = 0; kind < NBCOLL_WIRING_COUNT; kind++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            with_threads((nbcoll_wiring_kind)kind, shapes[i], run_calls);
 }
 
 /* Rank 0 gives up rank 3, which starts nothing; each is told. */
@@ -161,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_and_agents_share_the_store),
+        cmocka_unit_test(ranks_and_agents_share_the_store_of_calls),
         cmocka_unit_test(a_lost_rank_ends_all_threads_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays that carry out the calls of their communicator: requests are like others, whoever is late passes on what
- * others contribute; short calls go by relays and long ones by schedules, in one order. */
+ * Relays that carry out the calls of their communicator, moved by the ranks' engines or by agents: requests are like
+ * others, whoever is late passes on what others contribute; short calls go by relays and long ones by schedules, in one
+ * order. By agents a rank that is late calls nothing at all. */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,14 +14,19 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/offload.h"
 #include "nbcoll/relay.h"
 #include "nbcoll/select.h"
 #include "world.h"
 
-enum { RANKS = 5, AT_ONCE = 2, MANY = 9, BYTES = 13, LONG = 100, LOOKS = 4000 };
+enum { RANKS = 5, NEAR = 2, AT_ONCE = 2, MANY = 9, BYTES = 13, LONG = 100, LOOKS = 4000 };
+
+static int by_agents; /* they move them, in this run of the tests */
 
 typedef struct party {
     world w;
+    nbcoll_agent *agent[RANKS]; /* of the first rank of each node, by agents */
+    unsigned late;              /* bits of ranks that call nothing */
     nbcoll_relays *relays[RANKS];
     unsigned char send[RANKS][MANY][BYTES], recv[RANKS][MANY][RANKS * BYTES];
     nbcoll_request request[RANKS][MANY];
@@ -32,7 +41,73 @@ static nbcoll_relays_config carrying(nbcoll_wiring_kind kind)
     c.fragments = 2;
     c.fragment = 8;
     c.carries = 16;
+    c.by_agents = (uint32_t)by_agents;
     return c;
+}
+
+/* One progress of each rank that is not late, and of each agent. */
+static void step(party *p)
+{
+    int first = (int)(world_random(&p->w.random) % (unsigned)p->w.ranks);
+    for (int i = 0; i < p->w.ranks; i++) {
+        int r = (first + i) % p->w.ranks;
+        if (!(p->late >> r & 1))
+            nbcoll_progress(p->w.context[r]);
+        nbcoll_agent_progress(p->agent[r]);
+    }
+}
+
+static void steps(party *p, int many)
+{
+    for (int looks = 0; looks < many; looks++)
+        step(p);
+}
+
+static void settle_all(party *p, size_t n, nbcoll_request q[], nbcoll_status s[])
+{
+    size_t left = n;
+    memset(s, 0, n * sizeof *s);
+    for (int looks = 0; left; looks++) {
+        world_watchdog(&p->w, looks < LOOKS);
+        step(p);
+        for (size_t i = left = 0; i < n; i++) {
+            s[i] = q[i].at ? nbcoll_test(&q[i]) : s[i];
+            left += s[i] == NBCOLL_PENDING;
+        }
+    }
+}
+
+static void finish_all(party *p, size_t n, nbcoll_request q[])
+{
+    nbcoll_status s[RANKS * AT_ONCE];
+    settle_all(p, n, q, s);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(s[i], NBCOLL_OK);
+}
+
+/* Ranks on nodes of two, with an agent for each node. */
+static void open_ranks(party *p, int ranks, const nbcoll_context_config *context, const nbcoll_comm_config *config)
+{
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_request q[RANKS];
+    memset(p, 0, sizeof *p);
+    loopback.flags |= by_agents ? NBCOLL_LOOPBACK_SHARED : 0;
+    world_open_contexts(&p->w, ranks, &loopback, context);
+    for (int r = 0; r < ranks; r++) {
+        nbcoll_comm_config comm = *config;
+        comm.node = by_agents ? 1 + (uint64_t)(r / NEAR) : 0;
+        EXPECT(OK, nbcoll_comm_icreate(p->w.context[r], p->w.endpoint[r], &comm, &p->w.comm[r], &q[r]));
+    }
+    world_finish(&p->w, (size_t)ranks, q);
+    for (int r = 0; by_agents && r < ranks; r += NEAR)
+        EXPECT(OK, nbcoll_agent_open(p->w.endpoint[r], &agent, &p->agent[r]));
+}
+
+static nbcoll_status open_relays(party *p, int rank, nbcoll_relays_config config)
+{
+    config.agent = p->agent[rank];
+    return nbcoll_relays_open(p->w.comm[rank], &config, &p->relays[rank]);
 }
 
 /* Schedules broadcast along a chain, which a late rank breaks. */
@@ -41,13 +116,11 @@ static void open_all(party *p, int ranks, nbcoll_relays_config config, const nbc
     nbcoll_rule rules[] = {{.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "relays")},
                            {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "chain_pipelined")}};
     nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
-    nbcoll_loopback_config loopback = world_variant(0, 1);
-    memset(p, 0, sizeof *p);
     comm.rules = rules;
     comm.rule_count = 2;
-    world_open(&p->w, ranks, &loopback, context, &comm);
+    open_ranks(p, ranks, context, &comm);
     for (int r = 0; r < ranks; r++)
-        EXPECT(OK, nbcoll_relays_open(p->w.comm[r], &config, &p->relays[r]));
+        EXPECT(OK, open_relays(p, r, config));
     for (int r = 0; r < ranks; r++)
         for (int o = 0; o < MANY; o++)
             for (int i = 0; i < BYTES; i++)
@@ -64,19 +137,32 @@ static void close_relays(party *p)
                 left &= ~(1u << r);
             else
                 nbcoll_progress(p->w.context[r]);
+        for (int r = 0; r < p->w.ranks; r++)
+            nbcoll_agent_progress(p->agent[r]);
     }
+}
+
+static void close_ranks(party *p)
+{
+    for (int r = 0; r < p->w.ranks; r++)
+        if (p->agent[r])
+            EXPECT(OK, nbcoll_agent_close(p->agent[r]));
+    world_close(&p->w);
 }
 
 static void close_all(party *p)
 {
     close_relays(p);
-    world_close(&p->w);
+    close_ranks(p);
 }
 
 static void open_wide(party *p)
 {
-    for (int looks = 0; looks < LOOKS; looks++)
-        world_step(&p->w);
+    for (int r = 0; r < p->w.ranks; r++)
+        for (int looks = 0; nbcoll_relays_test(p->relays[r], 0) == NBCOLL_PENDING; looks++) {
+            world_watchdog(&p->w, looks < LOOKS);
+            step(p);
+        }
     for (int r = 0; r < p->w.ranks; r++)
         EXPECT(OK, nbcoll_relays_test(p->relays[r], 0));
 }
@@ -98,7 +184,7 @@ static void finish(party *p, int o)
     nbcoll_request q[RANKS];
     for (int r = 0; r < p->w.ranks; r++)
         q[r] = p->request[r][o];
-    world_finish(&p->w, (size_t)p->w.ranks, q);
+    finish_all(p, (size_t)p->w.ranks, q);
 }
 
 /* ---- late ranks ------------------------------------------------------------------------------------------------ */
@@ -115,13 +201,14 @@ static void some_are_late(nbcoll_wiring_kind kind, int ranks, unsigned late)
     for (int turn = 0; turn < 2; turn++) {
         nbcoll_request q[RANKS * AT_ONCE];
         size_t n = 0;
+        p.late = by_agents && !turn ? late : 0;
         for (int o = 0; o < AT_ONCE; o++)
             for (int r = 0; r < ranks; r++)
                 if ((late >> r & 1) == (unsigned)turn) {
                     memcpy(p.recv[r][o], p.send[r][o], BYTES);
                     EXPECT(OK, nbcoll_ibcast(p.recv[r][o], BYTES, NBCOLL_BYTE, root, p.w.comm[r], &q[n++]));
                 }
-        world_finish(&p.w, n, q);
+        finish_all(&p, n, q);
     }
     for (int o = 0; o < AT_ONCE; o++)
         for (int r = 0; r < ranks; r++)
@@ -161,6 +248,33 @@ static void calls_beyond_those_at_once_wait(void **state)
 
 static const uint64_t deadline = 60000000000u;
 
+static atomic_int agents_rest;
+
+static void *move_agents(void *user)
+{
+    const party *p = user;
+    while (!atomic_load(&agents_rest)) {
+        int moved = 0;
+        for (int r = 0; r < p->w.ranks; r++)
+            moved |= nbcoll_agent_progress(p->agent[r]);
+        if (!moved)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* One for each rank, and one for all agents. The ranks close relays. */
+static void with_threads(party *p, void (*rank)(world *w, int rank, void *user))
+{
+    pthread_t agents;
+    atomic_store(&agents_rest, 0);
+    assert_int_equal(pthread_create(&agents, NULL, move_agents, p), 0);
+    world_threads(&p->w, rank, p);
+    atomic_store(&agents_rest, 1);
+    pthread_join(agents, NULL);
+    close_ranks(p);
+}
+
 /* Short and long, nonblocking, persistent and blocking, and other collectives between them. */
 static void one_rank(world *w, int rank, void *user)
 {
@@ -198,8 +312,7 @@ static void short_and_long_calls_of_all_forms_go_in_one_order(void **state)
     static party p;
     (void)state;
     open_all(&p, 4, carrying(NBCOLL_WIRING_BRUCK), NULL);
-    world_threads(&p.w, one_rank, &p);
-    world_close(&p.w);
+    with_threads(&p, one_rank);
 }
 
 /* Of carried calls and one by a schedule among them, each is given out once, when its data are there: first one at a
@@ -240,8 +353,7 @@ static void calls_are_taken_as_they_end(void **state)
     static party p;
     (void)state;
     open_all(&p, RANKS, carrying(NBCOLL_WIRING_CAYLEY), NULL);
-    world_threads(&p.w, one_rank_takes_them_as_they_end, &p);
-    world_close(&p.w);
+    with_threads(&p, one_rank_takes_them_as_they_end);
 }
 
 static void a_callback_reports_the_end(nbcoll_request request, nbcoll_status s, void *user)
@@ -262,8 +374,7 @@ static void calls_have_callbacks_and_in_place(void **state)
         EXPECT(OK, nbcoll_iallgather(NBCOLL_IN_PLACE, p.recv[r][0], BYTES, NBCOLL_BYTE, p.w.comm[r], &p.request[r][0]));
         EXPECT(OK, nbcoll_on_done(p.request[r][0], a_callback_reports_the_end, &told[r]));
     }
-    for (int looks = 0; looks < LOOKS; looks++)
-        world_step(&p.w);
+    steps(&p, LOOKS);
     for (int r = 0; r < RANKS; r++) {
         EXPECT(OK, told[r]);
         gathered(&p, r, 0);
@@ -279,7 +390,7 @@ static void settle(party *p, int o, nbcoll_status wanted)
     nbcoll_status s[RANKS];
     for (int r = 0; r < p->w.ranks; r++)
         q[r] = p->request[r][o];
-    world_settle(&p->w, (size_t)p->w.ranks, q, s);
+    settle_all(p, (size_t)p->w.ranks, q, s);
     for (int r = 0; r < p->w.ranks; r++)
         assert_int_equal(s[r], wanted);
 }
@@ -300,8 +411,7 @@ static void a_cancelled_call_ends_alone(void **state)
         }
         EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
         EXPECT(OK, nbcoll_cancel(p.request[1][0]));
-        for (int looks = 0; looks < LOOKS; looks++)
-            world_step(&p.w);
+        steps(&p, LOOKS / 10);
         for (int r = 0; r + 1 < RANKS; r++)
             EXPECT(ERR_CANCELLED, nbcoll_test(&q[r]));
         gather(&p, RANKS - 1, 0);
@@ -311,7 +421,7 @@ static void a_cancelled_call_ends_alone(void **state)
             gathered(&p, r, 1);
         for (int looks = 0; nbcoll_test(&p.request[RANKS - 1][0]) == NBCOLL_PENDING; looks++) {
             world_watchdog(&p.w, looks < LOOKS);
-            world_step(&p.w);
+            step(&p);
         }
         close_all(&p);
     }
@@ -370,7 +480,7 @@ static void cancel_at_random(unsigned turn, unsigned ended[])
             start_one(&p, r, started[r]++);
         else if (p.request[r][some].at && world_random(&p.w.random) % 16 == 0)
             EXPECT(OK, nbcoll_cancel(p.request[r][some]));
-        world_step(&p.w);
+        step(&p);
         for (r = left = 0; r < RANKS; r++)
             for (int o = 0; o < MANY; o++)
                 left += o >= started[r] || !look_at_one(&p, r, o, ended);
@@ -390,12 +500,6 @@ static void calls_cancelled_in_any_order_leave_the_others(void **state)
     assert_true(ended[0] > 100 && ended[1] > 400);
 }
 
-static void step(party *p)
-{
-    for (int looks = 0; looks < LOOKS / 10; looks++)
-        world_step(&p->w);
-}
-
 static void broadcast(party *p, int rank, int root, int o)
 {
     if (rank == root)
@@ -411,11 +515,11 @@ static void cancel_without_room(int closes)
     enum { FILL = 6, REVOKED = FILL, BEHIND, LATER };
     static party p;
     open_all(&p, 3, carrying(NBCOLL_WIRING_DIRECT), NULL);
-    step(&p);
+    steps(&p, LOOKS / 10);
     for (int o = 0; o < FILL; o++) {
         for (int r = 0; r < 2; r++)
             broadcast(&p, r, 1, o);
-        step(&p);
+        steps(&p, LOOKS / 10);
         for (int r = 0; r < 2; r++)
             EXPECT(OK, nbcoll_test(&p.request[r][o]));
     }
@@ -423,9 +527,9 @@ static void cancel_without_room(int closes)
         gather(&p, r, REVOKED);
         broadcast(&p, r, 0, BEHIND);
     }
-    step(&p);
+    steps(&p, LOOKS / 10);
     EXPECT(OK, nbcoll_cancel(p.request[0][REVOKED]));
-    step(&p);
+    steps(&p, LOOKS / 10);
     for (int r = 0; r < 2; r++) {
         EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[r][REVOKED]));
         EXPECT(OK, nbcoll_test(&p.request[r][BEHIND]));
@@ -442,7 +546,7 @@ static void cancel_without_room(int closes)
         broadcast(&p, 2, 1, o);
     gather(&p, 2, REVOKED);
     for (int looks = 0; looks < 10; looks++) {
-        step(&p);
+        steps(&p, LOOKS / 10);
         for (int r = 0; r < 2 && closes; r++)
             EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[r], 0));
     }
@@ -452,7 +556,7 @@ static void cancel_without_room(int closes)
     broadcast(&p, 2, 0, BEHIND);
     if (!closes)
         gather(&p, 2, LATER);
-    step(&p);
+    steps(&p, LOOKS / 10);
     EXPECT(OK, nbcoll_test(&p.request[2][BEHIND]));
     for (int r = 0; r < 3 && !closes; r++) {
         EXPECT(OK, nbcoll_test(&p.request[r][LATER]));
@@ -468,25 +572,133 @@ static void who_had_no_room_for_its_block_says_that_the_call_is_revoked(void **s
         cancel_without_room(closes);
 }
 
+/* By agents, where revoked calls are among those at once until all ranks have started them: F are revoked, after all of
+ * their blocks have gone, while rank 2 is late; the next one waits until it comes. 1: the others close meanwhile. */
+static void cancel_ahead(int closes)
+{
+    enum { NEXT = AT_ONCE };
+    static party p;
+    open_all(&p, 3, carrying(NBCOLL_WIRING_RING), NULL);
+    open_wide(&p);
+    p.late = 1u << 2;
+    for (int r = 0; r < 2; r++)
+        for (int o = 0; o < NEXT + !closes; o++)
+            gather(&p, r, o);
+    steps(&p, LOOKS / 10);
+    for (int o = 0; o < AT_ONCE; o++)
+        EXPECT(OK, nbcoll_cancel(p.request[o % 2][o]));
+    steps(&p, LOOKS / 10);
+    for (int r = 0; r < 2; r++)
+        for (int o = 0; o < AT_ONCE; o++)
+            EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[r][o]));
+    for (int r = 0; r < 2 && closes; r++)
+        EXPECT(ERR_TIMEOUT, nbcoll_relays_close(p.relays[r], 0));
+    steps(&p, LOOKS / 10);
+    p.late = 0;
+    for (int o = 0; o < NEXT + !closes; o++)
+        gather(&p, 2, o);
+    steps(&p, LOOKS / 10);
+    for (int o = 0; o < AT_ONCE; o++)
+        EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[2][o]));
+    if (!closes) {
+        finish(&p, NEXT);
+        for (int r = 0; r < 3; r++)
+            gathered(&p, r, NEXT);
+    }
+    close_all(&p);
+}
+
+static void by_agents_revoked_calls_count_until_all_have_started_them(void **state)
+{
+    (void)state;
+    for (int closes = 0; closes < 2; closes++)
+        cancel_ahead(closes);
+}
+
+/* The communicator has an agent and tolerates arrivals: of a persistent allgather what is there comes to all who have
+ * started it, though the late one calls nothing; longer ones are programs of the same agents. */
+static void a_tolerant_communicator_with_an_agent_waits_for_nobody_else(void **state)
+{
+    enum { LATE = 1, TURNS = 6 };
+    static party p;
+    static unsigned char mine[RANKS][LONG], all[RANKS][RANKS * LONG];
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_request q[RANKS], of[RANKS];
+    (void)state;
+    memset(&p, 0, sizeof p);
+    world_open_contexts(&p.w, RANKS, &loopback, NULL);
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+        comm.flags = NBCOLL_ARRIVAL_TOLERANT;
+        comm.node = 1 + (uint64_t)r;
+        EXPECT(OK, nbcoll_agent_open(p.w.endpoint[r], &agent, &p.agent[r]));
+        comm.agent = p.agent[r];
+        EXPECT(OK, nbcoll_comm_icreate(p.w.context[r], p.w.endpoint[r], &comm, &p.w.comm[r], &q[r]));
+    }
+    world_finish(&p.w, RANKS, q);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, open_relays(&p, r, carrying(NBCOLL_WIRING_RING)));
+    open_wide(&p);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_allgather_init(mine[r], all[r], BYTES, NBCOLL_BYTE, p.w.comm[r], &of[r]));
+    for (int turn = 1; turn <= TURNS; turn++) {
+        for (int r = 0; r < RANKS; r++)
+            memset(mine[r], turn * 10 + r, sizeof mine[r]);
+        p.late = 1u << LATE;
+        for (int r = 0; r < RANKS; r++)
+            if (r != LATE)
+                EXPECT(OK, nbcoll_start(&of[r]));
+        for (int looks = 0; all[0][4 * BYTES + BYTES - 1] != turn * 10 + 4; looks++) {
+            world_watchdog(&p.w, looks < LOOKS);
+            step(&p);
+        }
+        p.late = 0;
+        EXPECT(OK, nbcoll_start(&of[LATE]));
+        finish_all(&p, RANKS, of);
+        for (int r = 0; r < RANKS; r++)
+            for (int k = 0; k < RANKS; k++)
+                assert_int_equal(all[r][k * BYTES + BYTES - 1], turn * 10 + k);
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_iallgather(mine[r], all[r], LONG, NBCOLL_BYTE, p.w.comm[r], &q[r]));
+        finish_all(&p, RANKS, q);
+        for (int k = 0; k < RANKS; k++)
+            assert_int_equal(all[LATE][k * LONG + LONG - 1], turn * 10 + k);
+    }
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_request_free(&of[r]));
+    close_relays(&p);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_comm_free(p.w.comm[r]));
+    for (int r = 0; r < RANKS; r++) {
+        p.w.comm[r] = NULL;
+        EXPECT(OK, nbcoll_agent_close(p.agent[r]));
+        p.agent[r] = NULL;
+    }
+    world_close(&p.w);
+}
+
 static void a_call_is_cancelled_before_the_relays_are_there(void **state)
 {
     static party p;
-    nbcoll_loopback_config loopback = world_variant(0, 1);
+    const nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     nbcoll_relays_config config = carrying(NBCOLL_WIRING_RING);
     (void)state;
-    memset(&p, 0, sizeof p);
-    world_open(&p.w, 2, &loopback, NULL, NULL);
-    EXPECT(OK, nbcoll_relays_open(p.w.comm[0], &config, &p.relays[0]));
+    open_ranks(&p, 3, NULL, &comm);
+    EXPECT(OK, open_relays(&p, 0, config));
     gather(&p, 0, 0);
     EXPECT(ERR_BUSY, nbcoll_relays_close(p.relays[0], 0));
     EXPECT(OK, nbcoll_cancel(p.request[0][0]));
     EXPECT(ERR_CANCELLED, nbcoll_test(&p.request[0][0]));
-    EXPECT(OK, nbcoll_relays_open(p.w.comm[1], &config, &p.relays[1]));
-    gather(&p, 1, 0);
-    for (int looks = 0; nbcoll_test(&p.request[1][0]) == NBCOLL_PENDING; looks++) {
-        world_watchdog(&p.w, looks < LOOKS);
-        world_step(&p.w);
+    for (int r = 1; r < 3; r++) {
+        EXPECT(OK, open_relays(&p, r, config));
+        gather(&p, r, 0);
     }
+    for (int r = 1; r < 3; r++)
+        for (int looks = 0; nbcoll_test(&p.request[r][0]) == NBCOLL_PENDING; looks++) {
+            world_watchdog(&p.w, looks < LOOKS);
+            step(&p);
+        }
     close_all(&p);
 }
 
@@ -504,7 +716,7 @@ static void a_blocking_call_ends_at_its_deadline(void **state)
     assert_int_equal(failure.rank, 1);
     for (int looks = 0; nbcoll_comm_active(p.w.comm[0]); looks++) {
         world_watchdog(&p.w, looks < LOOKS);
-        world_step(&p.w);
+        step(&p);
     }
     close_all(&p);
 }
@@ -523,16 +735,14 @@ static void a_wait_names_whose_block_has_not_come(void **state)
         for (int r = 0; r < RANKS; r++)
             if (r != late[0] && r != late[1])
                 gather(&p, r, turn);
-        for (int looks = 0; looks < LOOKS; looks++)
-            world_step(&p.w);
+        steps(&p, LOOKS);
         for (int r = 0; r < RANKS; r += 2) {
             EXPECT(ERR_TIMEOUT, nbcoll_wait(&p.request[r][turn], 1000000));
             EXPECT(OK, nbcoll_comm_failure(p.w.comm[r], &failure));
             assert_int_equal(failure.rank, late[0]);
         }
         gather(&p, late[0], turn);
-        for (int looks = 0; looks < LOOKS; looks++)
-            world_step(&p.w);
+        steps(&p, LOOKS);
         EXPECT(ERR_TIMEOUT, nbcoll_wait(&p.request[0][turn], 1000000));
         EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
         assert_int_equal(failure.rank, late[1]);
@@ -547,7 +757,7 @@ static void a_wait_names_whose_block_has_not_come(void **state)
             EXPECT(OK, nbcoll_comm_failure(p.w.comm[0], &failure));
     }
     assert_int_equal(failure.rank, 3);
-    world_finish(&p.w, RANKS, q);
+    finish_all(&p, RANKS, q);
     close_all(&p);
 }
 
@@ -569,24 +779,22 @@ static void a_lost_rank_ends_the_calls(void **state)
                 break;
             }
             world_watchdog(&p.w, looks < LOOKS);
-            world_step(&p.w);
+            step(&p);
         }
-    for (int looks = 0; looks < LOOKS; looks++)
-        world_step(&p.w);
+    steps(&p, LOOKS);
     close_all(&p);
 }
 
 static void ranks_that_differ_in_what_is_carried_are_told(void **state)
 {
     static party p;
-    nbcoll_loopback_config loopback = world_variant(0, 1);
+    const nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
     (void)state;
-    memset(&p, 0, sizeof p);
-    world_open(&p.w, 2, &loopback, NULL, NULL);
+    open_ranks(&p, 2, NULL, &comm);
     for (int r = 0; r < 2; r++) {
         nbcoll_relays_config config = carrying(NBCOLL_WIRING_DIRECT);
         config.carries -= (size_t)r;
-        EXPECT(OK, nbcoll_relays_open(p.w.comm[r], &config, &p.relays[r]));
+        EXPECT(OK, open_relays(&p, r, config));
         gather(&p, r, 0);
     }
     settle(&p, 0, NBCOLL_ERR_MISMATCH);
@@ -652,24 +860,30 @@ static void calls_take_no_memory(void **state)
     close_all(&p);
 }
 
+#define OF_ALL_RELAYS                                                                                                  \
+    cmocka_unit_test(a_late_rank_passes_on_what_calls_contribute), cmocka_unit_test(calls_beyond_those_at_once_wait),  \
+        cmocka_unit_test(short_and_long_calls_of_all_forms_go_in_one_order),                                           \
+        cmocka_unit_test(calls_are_taken_as_they_end), cmocka_unit_test(calls_have_callbacks_and_in_place),            \
+        cmocka_unit_test(a_cancelled_call_ends_alone),                                                                 \
+        cmocka_unit_test(calls_cancelled_in_any_order_leave_the_others),                                               \
+        cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),                                             \
+        cmocka_unit_test(a_blocking_call_ends_at_its_deadline),                                                        \
+        cmocka_unit_test(a_wait_names_whose_block_has_not_come), cmocka_unit_test(a_lost_rank_ends_the_calls),         \
+        cmocka_unit_test(ranks_that_differ_in_what_is_carried_are_told), cmocka_unit_test(bad_calls_are_refused),      \
+        cmocka_unit_test(calls_take_no_memory)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_late_rank_passes_on_what_calls_contribute),
-        cmocka_unit_test(calls_beyond_those_at_once_wait),
-        cmocka_unit_test(short_and_long_calls_of_all_forms_go_in_one_order),
-        cmocka_unit_test(calls_are_taken_as_they_end),
-        cmocka_unit_test(calls_have_callbacks_and_in_place),
-        cmocka_unit_test(a_cancelled_call_ends_alone),
-        cmocka_unit_test(calls_cancelled_in_any_order_leave_the_others),
+    const struct CMUnitTest engines[] = {
+        OF_ALL_RELAYS,
         cmocka_unit_test(who_had_no_room_for_its_block_says_that_the_call_is_revoked),
-        cmocka_unit_test(a_call_is_cancelled_before_the_relays_are_there),
-        cmocka_unit_test(a_blocking_call_ends_at_its_deadline),
-        cmocka_unit_test(a_wait_names_whose_block_has_not_come),
-        cmocka_unit_test(a_lost_rank_ends_the_calls),
-        cmocka_unit_test(ranks_that_differ_in_what_is_carried_are_told),
-        cmocka_unit_test(bad_calls_are_refused),
-        cmocka_unit_test(calls_take_no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest agents[] = {
+        OF_ALL_RELAYS,
+        cmocka_unit_test(by_agents_revoked_calls_count_until_all_have_started_them),
+        cmocka_unit_test(a_tolerant_communicator_with_an_agent_waits_for_nobody_else),
+    };
+    int failed = cmocka_run_group_tests_name("by engines", engines, NULL, NULL);
+    by_agents = 1;
+    return failed + cmocka_run_group_tests_name("by agents", agents, NULL, NULL);
 }

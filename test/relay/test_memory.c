@@ -195,7 +195,7 @@ static void the_usual_shared_memory_has_room_for_the_streams_of_64_ranks_of_a_no
 /* ---- by agents --------------------------------------------------------------------------------------------------- */
 
 /* Bytes that one rank of three nodes has for its relays by agents, beside the store. */
-static size_t bytes_by_agents(int rank, uint32_t at_once, uint32_t fragments)
+static size_t bytes_by_agents(int rank, uint32_t at_once, uint32_t fragments, size_t carries)
 {
     static const int sizes[] = {3, 2, 1, 0};
     static party p;
@@ -204,6 +204,7 @@ static size_t bytes_by_agents(int rank, uint32_t at_once, uint32_t fragments)
     nbcoll_host host = tally_host(&counted);
     config.at_once = at_once;
     config.fragments = fragments;
+    config.carries = carries;
     party_open(&p, sizes, NULL);
     for (int r = 0; r < p.w.ranks; r++) {
         config.agent = r == 0 ? p.agent[0] : r == 3 ? p.agent[1] : r == 5 ? p.agent[2] : NULL;
@@ -228,10 +229,14 @@ static void by_agents_a_rank_has_8_F_f_P_bytes_and_a_leader_8_a_buffer_and_4_a_d
     enum { RANK = 8 * BATCHES * RANKS, LEADER = RANK + 8 * 2 * BATCHES * RANKS + 4 * 2 * BATCHES * (3 + 1) };
     enum { PIECE = 16384 };
     (void)state;
-    assert_int_equal(bytes_by_agents(1, F, MORE) - bytes_by_agents(1, F, LESS), RANK);
-    assert_int_equal(bytes_by_agents(0, F, MORE) - bytes_by_agents(0, F, LESS), LEADER);
-    assert_int_equal(bytes_by_agents(1, 4, 4), PIECE);
-    assert_int_equal(bytes_by_agents(0, 4, 4), 2 * PIECE);
+    for (size_t carries = 0; carries < 2; carries++) {
+        assert_int_equal(bytes_by_agents(1, F, MORE, carries) - bytes_by_agents(1, F, LESS, carries), RANK);
+        assert_int_equal(bytes_by_agents(0, F, MORE, carries) - bytes_by_agents(0, F, LESS, carries), LEADER);
+        assert_int_equal(bytes_by_agents(1, 4, 4, carries), PIECE);
+        assert_int_equal(bytes_by_agents(0, 4, 4, carries), 2 * PIECE);
+    }
+    enum { MANY = 64 }; /* operations at once */
+    assert_int_equal(bytes_by_agents(1, MANY, LESS, 1) - bytes_by_agents(1, MANY, LESS, 0), 4 * 3 * MANY * RANKS);
 }
 
 int main(void)

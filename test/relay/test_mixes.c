@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays, moved by agents or engines, on any nodes and by any wiring, while at some moment there is no memory for a
- * while, an agent is cancelled or closed, a rank is declared lost, or closes relays that it still awaits: what ends
- * well has its blocks, all else is told, all can be closed, and nothing leaks. NBCOLL_TEST_SEED sets another sample. */
+ * while, an agent is cancelled or closed, a rank is declared lost, or closes relays that it still awaits, or ranks
+ * cancel calls: what ends well has its blocks, all else is told, all can be closed, and nothing leaks. NBCOLL_TEST_SEED
+ * sets another sample. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,20 @@
 #include "party.h"
 #include "tally.h"
 
-enum { OPERATIONS = 12, AHEAD = 5, LATEST = 150, IN_TIME = 200000, SAMPLE = 150 };
+enum { OPERATIONS = 12, AHEAD = 5, LATEST = 150, IN_TIME = 200000, SAMPLE = 175 };
 
-typedef enum trouble { NONE, NO_MEMORY, AGENT_CANCELLED, AGENT_CLOSED, DECLARED_LOST, GIVEN_UP, TROUBLES } trouble;
+typedef enum trouble {
+    NONE,
+    NO_MEMORY,
+    AGENT_CANCELLED,
+    AGENT_CLOSED,
+    DECLARED_LOST,
+    GIVEN_UP,
+    CALLS_CANCELLED,
+    TROUBLES
+} trouble;
 
-typedef enum mover { AGENTS, NODES, RANKS, RANKS_FOR_CALLS, MOVERS } mover;
+typedef enum mover { AGENTS, AGENTS_FOR_CALLS, NODES, RANKS, RANKS_FOR_CALLS, MOVERS } mover;
 
 typedef struct scene {
     party p;
@@ -29,6 +39,7 @@ typedef struct scene {
     nbcoll_request call[PARTY_RANKS][PARTY_MANY]; /* operations, where they carry out calls */
     nbcoll_status status[PARTY_RANKS]; /* PENDING; OK: all operations have ended; or what the rank was told */
     int is_given_up[PARTY_RANKS];
+    int cancelled; /* calls */
 } scene;
 
 static long lacking; /* allocations that still fail */
@@ -62,6 +73,14 @@ static void be_in_trouble(scene *s)
         EXPECT(OK, nbcoll_comm_declare_lost(s->p.w.comm[r], (int)(r + 1) % s->p.w.ranks));
     else if (s->trouble == GIVEN_UP)
         s->is_given_up[r] = s->p.relays[r] && !s->begun[r] && nbcoll_relays_test(s->p.relays[r], 0) == NBCOLL_PENDING;
+}
+
+/* Of those that are under way. */
+static void cancel_some(scene *s)
+{
+    unsigned r = draw(s, (unsigned)s->p.w.ranks), at = draw(s, PARTY_MANY);
+    if (s->call[r][at].at && draw(s, 8) == 0)
+        EXPECT(OK, nbcoll_cancel(s->call[r][at]));
 }
 
 static void begin(scene *s, int r)
@@ -102,6 +121,11 @@ static void look(scene *s, int r)
         for (int of = 0; of < s->p.w.ranks; of++)
             assert_true(party_has_block(&s->p, r, o % PARTY_MANY, of));
         s->ended[r]++;
+    }
+    if (status == NBCOLL_ERR_CANCELLED && s->trouble == CALLS_CANCELLED && o < s->begun[r]) {
+        s->ended[r]++;
+        s->cancelled++;
+        status = nbcoll_relays_test(s->p.relays[r], 0); /* the others go on, if they had been opened */
     }
     if (status == NBCOLL_OK && s->ended[r] == OPERATIONS)
         s->status[r] = NBCOLL_OK;
@@ -172,9 +196,9 @@ static int live(uint64_t seed, mover by, trouble what)
     s.p.w.random = random;
     s.config = party_config((nbcoll_wiring_kind)draw(&s, NBCOLL_WIRING_COUNT));
     s.config.host = &host;
-    s.config.by_agents = by == AGENTS;
+    s.config.by_agents = by == AGENTS || by == AGENTS_FOR_CALLS;
     s.config.by_nodes = by == NODES;
-    s.config.carries = by == RANKS_FOR_CALLS ? 2 * 8 : 0;
+    s.config.carries = by == RANKS_FOR_CALLS || by == AGENTS_FOR_CALLS ? 2 * 8 : 0;
     s.trouble = what;
     s.at = (int)draw(&s, what == GIVEN_UP ? 30 : LATEST);
     for (int r = 0; r < s.p.w.ranks; r++)
@@ -185,6 +209,8 @@ static int live(uint64_t seed, mover by, trouble what)
         world_watchdog(&s.p.w, steps < IN_TIME);
         if (steps == s.at)
             be_in_trouble(&s);
+        if (steps >= s.at && s.trouble == CALLS_CANCELLED)
+            cancel_some(&s);
         step(&s);
     }
     lacking = 0;
@@ -195,6 +221,7 @@ static int live(uint64_t seed, mover by, trouble what)
         }
         told += s.status[r] != NBCOLL_OK;
     }
+    told += s.cancelled;
     party_close(&s.p);
     assert_int_equal(counted.used, 0);
     return told;

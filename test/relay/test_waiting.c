@@ -17,7 +17,7 @@
 
 enum { LATE = 4, STEPS = 400, SECOND = 1000000000 };
 
-typedef enum form { PLAIN, BY_NODES, CARRYING, CARRYING_BY_NODES, BY_AGENTS, FORMS } form;
+typedef enum form { PLAIN, BY_NODES, CARRYING, CARRYING_BY_NODES, BY_AGENTS, CARRYING_BY_AGENTS, FORMS } form;
 
 static struct {
     party p;
@@ -194,9 +194,9 @@ static void wait_as(int waiter, const int shape[])
 static void wait_in(form f)
 {
     s.config = party_config(NBCOLL_WIRING_RING);
-    s.config.by_agents = f == BY_AGENTS;
+    s.config.by_agents = f == BY_AGENTS || f == CARRYING_BY_AGENTS;
     s.config.by_nodes = f == BY_NODES || f == CARRYING_BY_NODES;
-    s.config.carries = f == CARRYING || f == CARRYING_BY_NODES ? 16 : 0;
+    s.config.carries = f == CARRYING || f == CARRYING_BY_NODES || f == CARRYING_BY_AGENTS ? 16 : 0;
     static const int shapes[][4] = {{2, 2, 1, 0}, {5, 0}};
     for (int waiter = 0; waiter < 2; waiter++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -215,6 +215,7 @@ static void who_waits_for_calls_that_relays_carry_out_sleeps_until_it_is_woken(v
     (void)state;
     wait_in(CARRYING);
     wait_in(CARRYING_BY_NODES);
+    wait_in(CARRYING_BY_AGENTS);
 }
 
 static void who_waits_for_relays_of_agents_sleeps_until_it_is_woken(void **state)

@@ -29,6 +29,7 @@ typedef struct scene {
     nbcoll_shm_config config;
     nbcoll_serve_config how;
     nbcoll_wiring_kind wiring;
+    size_t carries;      /* of the relays */
     nbcoll_status opens; /* how the opening ends */
     rank_main *main;
     served sockets;
@@ -58,6 +59,7 @@ static nbcoll_relays_config relays_config(const actor *a)
     config.wiring = a->s->wiring;
     config.at_once = AT_ONCE;
     config.fragment = 16;
+    config.carries = a->s->carries;
     return config;
 }
 
@@ -326,6 +328,113 @@ static void others_end_allgathers_that_a_stopped_node_has_started(void **state)
 {
     (void)state;
     run(scene_new(stop_after_the_start), -1);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+static scene *scene_of_calls(rank_main *main)
+{
+    scene *s = scene_new(main);
+    s->carries = BYTES;
+    return s;
+}
+
+static void call(actor *a, int o, nbcoll_request *q)
+{
+    int at = o % AT_ONCE;
+    fill(a->mine[at], nbcoll_comm_rank(a->m.comm), o);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_iallgather(a->mine[at], a->all[at], BYTES, NBCOLL_BYTE, a->m.comm, q));
+}
+
+static void called(actor *a, int o, nbcoll_request *q)
+{
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(q, 30 * SECOND));
+    for (int of = 0; of < RANKS; of++)
+        check(a->all[o % AT_ONCE] + of * BYTES, of, o);
+}
+
+/* Broadcasts of rank 0 end past the stopped node, which then finds them; allgathers that it has started end, too. */
+static void call_past_the_stopped(int rank, void *user)
+{
+    actor *a = user;
+    nbcoll_request q[AT_ONCE];
+    for (int o = 0; o < OPERATIONS; o++) {
+        call(a, o, &q[0]);
+        called(a, o, &q[0]);
+    }
+    stop_or_see(rank, a->s);
+    for (int o = 0; o < AT_ONCE; o++) {
+        if (rank == 0)
+            fill(a->all[o], 0, o);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_ibcast(a->all[o], BYTES, NBCOLL_BYTE, 0, a->m.comm, &q[o]));
+    }
+    for (int o = 0; o < AT_ONCE; o++) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q[o], 30 * SECOND));
+        check(a->all[o], 0, o);
+    }
+    go_on(rank, a->s);
+}
+
+static void call_then_stop(int rank, void *user)
+{
+    actor *a = user;
+    nbcoll_request q[AT_ONCE];
+    for (int o = 0; o < AT_ONCE && stops(rank); o++)
+        call(a, o, &q[o]);
+    stop_or_see(rank, a->s);
+    for (int o = 0; o < AT_ONCE && !stops(rank); o++)
+        call(a, o, &q[o]);
+    for (int o = 0; o < AT_ONCE && !stops(rank); o++)
+        called(a, o, &q[o]);
+    go_on(rank, a->s);
+    for (int o = 0; o < AT_ONCE && stops(rank); o++)
+        called(a, o, &q[o]);
+}
+
+static void others_end_calls_past_a_stopped_node(void **state)
+{
+    (void)state;
+    run(scene_of_calls(call_past_the_stopped), -1);
+    run(scene_of_calls(call_then_stop), -1);
+}
+
+/* The last rank starts none; who waits is told, and so is who calls later. */
+static void call_and_lose(int rank, actor *a, int lost)
+{
+    nbcoll_request q;
+    if (rank == RANKS - 1) {
+        await(&a->s->started, RANKS - 1);
+        kill(a->s->pid[lost], SIGKILL);
+    } else {
+        call(a, 0, &q);
+        atomic_fetch_add(&a->s->started, 1);
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_wait(&q, 10 * SECOND));
+    }
+    nbcoll_status s;
+    uint64_t begin = clock_ns();
+    while ((s = nbcoll_relays_test(a->relays, 0)) == NBCOLL_OK) {
+        CHECK(clock_ns() - begin < 10 * SECOND);
+        sched_yield();
+    }
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, s);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_bcast(a->all[0], BYTES, NBCOLL_BYTE, 1, a->m.comm, 10 * SECOND));
+}
+
+static void call_and_lose_a_leader(int rank, void *user)
+{
+    call_and_lose(rank, user, STOPPED);
+}
+
+static void call_and_lose_the_process(int rank, void *user)
+{
+    call_and_lose(rank, user, RANKS);
+}
+
+static void whoever_dies_ends_calls(void **state)
+{
+    (void)state;
+    run(scene_of_calls(call_and_lose_a_leader), STOPPED);
+    run(scene_of_calls(call_and_lose_the_process), RANKS);
 }
 
 /* ---- deaths ---------------------------------------------------------------------------------------------------- */
@@ -701,6 +810,8 @@ int main(void)
         cmocka_unit_test(a_node_that_is_stopped_before_it_starts_passes_on_and_is_late_alone),
         cmocka_unit_test(others_end_broadcasts_that_a_stopped_node_has_not_started),
         cmocka_unit_test(others_end_allgathers_that_a_stopped_node_has_started),
+        cmocka_unit_test(others_end_calls_past_a_stopped_node),
+        cmocka_unit_test(whoever_dies_ends_calls),
         cmocka_unit_test(whoever_dies_ends_relays_and_they_can_be_closed),
         cmocka_unit_test(whoever_is_killed_at_some_moment_is_told_of),
         cmocka_unit_test(tables_that_the_process_has_no_room_for_are_refused_on_all_ranks),

@@ -177,11 +177,26 @@ typedef struct nbcolli_carry_note {
 
 #define NBCOLLI_CARRY_NOTES 8u
 
+/* What a look at a carrier finds. */
+typedef enum nbcolli_carrier_sight {
+    NBCOLLI_CARRIER_QUIET,   /* nothing; what comes ends a sleep on the context's poller */
+    NBCOLLI_CARRIER_UNHEARD, /* nothing; nobody tells when something comes */
+    NBCOLLI_CARRIER_MOVED,   /* another thread moves it */
+    NBCOLLI_CARRIER_MOVES    /* its notice is to end */
+} nbcolli_carrier_sight;
+
 /* What carries out short allgathers and broadcasts of a communicator instead of schedules: relays (relay.h). Nobody
  * holds a lock of the context's who calls `go`: operations have been started, or one is cancelled. */
 typedef struct nbcolli_carrier {
     size_t most; /* bytes that a rank contributes to one: the length alone decides, so that all ranks do alike */
     void (*go)(struct nbcolli_carrier *carrier);
+    /* Ends again and again: then its callback, `noticed`, runs on the way out. Whoever is inside ends it. */
+    nbcolli_request *notice;
+    nbcoll_done *noticed; /* its user is the carrier */
+    /* Of one for which something comes that is no end of an operation: passes look, and who is about to sleep on that
+     * poller; of a pass it is -1. Inside. Null: there is no such */
+    nbcolli_carrier_sight (*look)(struct nbcolli_carrier *carrier, int poller);
+    struct nbcolli_carrier *next; /* in its context's list of those */
     nbcolli_request *_Atomic started; /* the last one first, until `go` takes them; starts add */
     atomic_uint under_way;            /* started, and not ended */
     atomic_uint is_cancelled;         /* some of them are */

@@ -102,6 +102,8 @@ struct nbcoll_context {
     nbcolli_op *watched, *looked; /* that wait for shared memory: to be looked at next; those that have been since the
                                      first list was the second one */
     int carried; /* one that a carrier has ended is to be looked at before a sleep */
+    struct nbcolli_carrier *carriers; /* at which passes look: each counts as active. Calls that open and close them */
+    int is_unheard;                   /* when it was armed last one of them was */
     nbcolli_request *offloaded, **offloaded_end; /* that agents carry out, or whose middles are ready for that */
     nbcolli_run *delayed, **delayed_end; /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_run *unserved;               /* runs with steps that are another thread's to end */

@@ -8,6 +8,42 @@
 #include "../4_comm/requests.h"
 #include "../../select/select.h"
 
+nbcoll_status nbcolli_carrier_open(nbcoll_comm *comm, nbcolli_carrier *carrier)
+{
+    nbcoll_context *c = comm->context;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
+    nbcolli_caller_lock(c);
+    nbcolli_request *r = comm->carrier ? NULL : nbcolli_request_open(comm, NULL, NULL, NULL, 0);
+    if (r) {
+        nbcolli_request_list(comm, r);
+        r->is_heeded = 1;
+        r->done = carrier->noticed;
+        r->user = carrier;
+    } else
+        s = comm->carrier ? NBCOLL_ERR_BUSY : nbcolli_request_refused(c);
+    carrier->notice = r;
+    nbcolli_caller_unlock(c);
+    return nbcolli_leave(c, s);
+}
+
+void nbcolli_carrier_close(nbcoll_comm *comm, nbcolli_carrier *carrier)
+{
+    nbcoll_context *c = comm->context;
+    if (!carrier->notice || nbcolli_enter(c) != NBCOLL_OK)
+        return;
+    for (nbcolli_carrier **at = &c->carriers; *at; at = &(*at)->next)
+        if (*at == carrier) {
+            *at = carrier->next;
+            c->active--;
+            break;
+        }
+    c->is_unheard = 0;
+    nbcolli_request_release(c, carrier->notice);
+    nbcolli_unlock(c);
+}
+
 nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
 {
     nbcoll_context *c = comm->context;
@@ -19,6 +55,11 @@ nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier)
         s = NBCOLL_ERR_BUSY;
     else {
         comm->carrier = carrier;
+        if (carrier && carrier->look) {
+            carrier->next = c->carriers;
+            c->carriers = carrier;
+            c->active++;
+        }
         atomic_store_explicit(&comm->carries, carrier ? carrier->most + 1 : 0, memory_order_relaxed); /* for itself */
     }
     for (uint32_t i = 0; s == NBCOLL_OK && i < NBCOLLI_NOTES; i++) /* those lead to schedules */

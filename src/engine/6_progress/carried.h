@@ -6,6 +6,11 @@
 #include "../1_state/context.h"
 #include "../../arguments/arguments.h"
 
+/* Takes the notice of one that is to be the communicator's carrier, or was. ERR_BUSY: that has another one;
+ * ERR_MEMORY, ERR_LIMIT. Closed, it is looked at no more. */
+nbcoll_status nbcolli_carrier_open(nbcoll_comm *comm, nbcolli_carrier *carrier);
+void nbcolli_carrier_close(nbcoll_comm *comm, nbcolli_carrier *carrier);
+
 /* Sets the communicator's carrier, or with null takes it away. ERR_BUSY: it has another one. */
 nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier);
 

@@ -2,6 +2,7 @@
  * One pass over a context: see progress.h. */
 #include "progress.h"
 
+#include "carriers.h"
 #include "made.h"
 #include "offloaded.h"
 #include "../2_wire/control.h"
@@ -256,6 +257,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_pass_made(nbcoll_context *c)
         nbcolli_drain(c);
         moved = 1;
     }
+    if (c->carriers)
+        moved |= nbcolli_carriers_look(c, -1);
     return moved;
 }
 

@@ -14,6 +14,7 @@
 #include "../5_match/agree.h"
 #include "../5_match/ask.h"
 #include "../4_comm/area.h"
+#include "../6_progress/carriers.h"
 #include "../6_progress/progress.h"
 #include "../6_progress/report.h"
 #include "../../host/alive.h"
@@ -222,7 +223,9 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
         if (s != NBCOLL_OK)
             return s;
     }
-    if (!nbcolli_look_at_all(c) && !c->delayed) { /* [SLEEP] the second look of the sleeper's bargain */
+    /* [SLEEP] the second look of the sleeper's bargain */
+    int has_come = nbcolli_look_at_all(c) || c->delayed || (c->carriers && nbcolli_carriers_look(c, c->poller));
+    if (!has_come) {
         c->ticks.is_armed = 1;
         c->ticks.armed_at = c->looked_at;
         c->ticks.armed = c->passes_left;
@@ -237,7 +240,10 @@ nbcoll_status nbcoll_arm(nbcoll_context *c)
     if (!c)
         return NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_enter(c);
-    return s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_arm_all(c)) : s;
+    if (s != NBCOLL_OK)
+        return s;
+    s = nbcolli_arm_all(c);
+    return nbcolli_leave(c, s == NBCOLL_OK && c->is_unheard ? NBCOLL_ERR_UNSUPPORTED : s);
 }
 
 nbcoll_status nbcoll_last_failure(const nbcoll_context *context, nbcoll_failure *out)

@@ -131,7 +131,8 @@ static nbcolli_drive_rest nbcolli_drive_lie_down(nbcoll_context *c, int poller)
         state = c->links ? NBCOLLI_DRIVE_UNARMED : NBCOLLI_DRIVE_IDLE;
     else if ((s = nbcolli_arm_all(c)) == NBCOLL_AGAIN)
         return NBCOLLI_REST_NOT;
-    int is_deaf = s != NBCOLL_OK || (state == NBCOLLI_DRIVE_UNARMED && !nbcolli_drive_is_polled(c, poller));
+    int is_deaf = s != NBCOLL_OK || c->is_unheard ||
+                  (state == NBCOLLI_DRIVE_UNARMED && !nbcolli_drive_is_polled(c, poller));
     if (is_deaf)
         state = NBCOLLI_DRIVE_UNARMED;
     d->looked = d->fresh = 0;

@@ -8,6 +8,7 @@
 
 #include "wait.h"
 
+#include "context.h"
 #include "../5_match/ask.h"
 #include "../6_progress/lock.h"
 #include "../../host/host.h"
@@ -25,7 +26,8 @@ static int nbcolli_arm_contexts(nbcoll_context *const c[], size_t n, struct poll
 {
     for (size_t i = 0; i < n; i++) {
         fds[i] = (struct pollfd){.events = POLLIN};
-        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcoll_arm(c[i]) != NBCOLL_OK)
+        if (nbcoll_fd(c[i], &fds[i].fd) != NBCOLL_OK || nbcolli_enter(c[i]) != NBCOLL_OK ||
+            nbcolli_leave(c[i], nbcolli_arm_all(c[i])) != NBCOLL_OK)
             return 0;
     }
     return 1;
@@ -38,13 +40,13 @@ static void nbcolli_sleep_on(const nbcolli_waiter *w, nbcoll_context *const c[],
     size_t armed = n < NBCOLLI_SLEEP_ON ? n : NBCOLLI_SLEEP_ON;
     uint64_t most = n == armed ? NBCOLLI_ROUND : NBCOLLI_SHORT_SLEEP;
 
+    int sleeps = nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w->user));
     for (size_t i = 0; i < armed; i++)
-        if (c[i]->flags & NBCOLL_ANY_THREAD)
+        if (c[i]->flags & NBCOLL_ANY_THREAD || c[i]->is_unheard)
             most = NBCOLLI_SHORT_SLEEP;
     if (w->longest && w->longest < most)
         most = w->longest;
-    /* without a pause hook, which would be called instead of this */
-    if (nbcolli_arm_contexts(c, armed, fds) && !(w->has_come && w->has_come(w->user)))
+    if (sleeps) /* without a pause hook, which would be called instead of this */
         nbcolli_sleep(&c[0]->host, fds, armed, longest < most ? longest : most, NULL);
     else
         sched_yield();
