@@ -21,11 +21,11 @@
 #include "native.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define MOST 17 /* a sanitizer looks at the same code, and takes five times as long */
+#define MOST 9 /* a sanitizer looks at the same code, and takes five times as long */
 #else
 #define MOST 33
 #endif
-#define CUT_MOST 12
+#define CUT_MOST (MOST < 12 ? MOST : 12)
 #define FEW_MOST 9 /* by nodes: here on one node, and on others in test_verify_nodes.c */
 #define FULL_MOST 130
 #define ALGORITHMS 256
