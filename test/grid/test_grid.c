@@ -22,6 +22,7 @@
 #include "world.h"
 
 enum { SEED = 20261121, SAMPLES = RUN_EVERY == 1 ? 50 : 8, MOST = 4000, PART = 64 };
+enum { BESIDE = 5 }; /* samples whose points share worlds */
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
@@ -82,18 +83,24 @@ static size_t take_sample(uint64_t seed, point points[MOST])
         points[i] = (point){.seed = world_random(&random) >> 24};
         memcpy(points[i].v, rows + i * DIMENSIONS, sizeof points[i].v);
     }
-    qsort(points, n, sizeof *points, in_order_of_worlds);
     return n;
 }
 
-static void run_sample(runner *r, uint64_t seed)
+/* Of samples first..last, those points that are run. */
+static void run_samples(runner *r, uint64_t first, uint64_t last)
 {
-    static point points[MOST];
-    size_t n = take_sample(seed, points);
+    static point points[BESIDE * MOST];
+    size_t n = 0;
 
+    for (uint64_t seed = first; seed <= last; seed++) {
+        size_t begin = n, end = n + take_sample(seed, points + n);
+        for (size_t i = begin; i < end; i++)
+            if ((points[i].seed + seed) % RUN_EVERY == 0)
+                points[n++] = points[i];
+    }
+    qsort(points, n, sizeof *points, in_order_of_worlds);
     for (size_t i = 0; i < n; i++)
-        if ((points[i].seed + seed) % RUN_EVERY == 0)
-            runner_add(r, &points[i]);
+        runner_add(r, &points[i]);
 }
 
 /* What is rare, a barrier, say, is in too few samples to have been on all nodes: of another one the points that add
@@ -174,8 +181,8 @@ static void every_collective_has_the_values_of_serial_c(void **state)
         run_shard(r, part);
     } else {
         print_message("seed %llu, %llu samples\n", (unsigned long long)seed, (unsigned long long)samples);
-        for (uint64_t i = 0; i < samples; i++)
-            run_sample(r, seed + i);
+        for (uint64_t i = 0; i < samples; i += BESIDE)
+            run_samples(r, seed + i, seed + (i + BESIDE < samples ? i + BESIDE : samples) - 1);
         for (uint64_t i = 0; covers_nodes && i < SAMPLES && !saw_all_nodes(runner_run(r)); i++)
             run_on_all_nodes(r, seed + samples + i);
     }
