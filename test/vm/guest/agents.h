@@ -46,23 +46,38 @@ static inline void helper_end(helper *h)
     CHECK_STATUS(NBCOLL_OK, nbcoll_agent_close(h->agent));
 }
 
-/* It has the queue pairs of all ranks. `socket`: of each rank, its own and the agent's. */
-static inline void agents_serve(int ranks, int socket[][2])
+/* It has the queue pairs of ranks first..first + count - 1 of so many. `meets` adds the addresses of the others, or is
+ * null; `socket`: of each of these ranks, its own and the agent's; `how` says what is not the default. */
+static inline void agents_serve_some(int first, int count, int ranks, void meets(nbcoll_verbs_address all[]),
+                                     int socket[][2], nbcoll_serve_config how)
 {
     nbcoll_verbs_config config = {.size = sizeof config, .ranks = ranks, .timeout = 15};
     nbcoll_verbs_address all[AGENTS_RANKS];
     nbcoll_endpoint *end[AGENTS_RANKS] = {NULL};
     int sockets[AGENTS_RANKS];
 
-    for (config.rank = 0; config.rank < ranks; config.rank++, config.beside = end[0])
-        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[config.rank]));
-    for (int i = 0; i < ranks; i++) {
+    for (int i = 0; i < count; i++, config.beside = end[0]) {
+        config.rank = first + i;
+        CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_open(&config, &all[config.rank], &end[i]));
+    }
+    if (meets)
+        meets(all);
+    for (int i = 0; i < count; i++) {
         CHECK_STATUS(NBCOLL_OK, nbcoll_verbs_meet(end[i], all));
         sockets[i] = dup(socket[i][1]);
     }
-    const nbcoll_serve_config served = {
-        .size = sizeof served, .endpoints = end, .sockets = sockets, .count = ranks, .flags = NBCOLL_SERVE_OUTSIDE};
-    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&served));
+    how.size = sizeof how;
+    how.endpoints = end;
+    how.sockets = sockets;
+    how.count = count;
+    how.flags = NBCOLL_SERVE_OUTSIDE;
+    CHECK_STATUS(NBCOLL_OK, nbcoll_agent_serve(&how));
+}
+
+/* Of all ranks. */
+static inline void agents_serve(int ranks, int socket[][2])
+{
+    agents_serve_some(0, ranks, ranks, NULL, socket, (nbcoll_serve_config){0});
 }
 
 #endif
