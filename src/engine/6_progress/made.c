@@ -75,7 +75,22 @@ static void nbcolli_settle_losses(const nbcoll_comm *comm, const nbcolli_peer *p
     comm->context->news = 1;
 }
 
-/* The members: those of my colour, by key, then by rank in the parent. */
+/* Of the ranks of one colour by key, then by rank in the parent. Duplicates keep their ranks: there it need not be
+ * counted. */
+static int nbcolli_settle_place(const nbcoll_comm *comm, int rank)
+{
+    const nbcolli_vote *votes = comm->votes, *mine = &votes[rank];
+    int place = 0;
+
+    if (mine->creation == NBCOLLI_DUP)
+        return rank;
+    for (int i = 0; i < comm->parent->size; i++)
+        place += votes[i].colour == mine->colour &&
+                 (votes[i].key < mine->key || (votes[i].key == mine->key && i < rank));
+    return place;
+}
+
+/* The members: those of my colour. */
 static void nbcolli_settle_members(nbcoll_comm *comm)
 {
     const nbcoll_comm *parent = comm->parent;
@@ -85,12 +100,9 @@ static void nbcolli_settle_members(nbcoll_comm *comm)
     nbcolli_votes_agree(comm, votes, parent->size); /* its parent's, whatever the colour */
     comm->size = 0;
     for (int i = 0; i < parent->size; i++) {
-        int place = 0;
         if (votes[i].colour != votes[mine].colour)
             continue;
-        for (int j = 0; j < parent->size; j++)
-            place += votes[j].colour == votes[i].colour &&
-                     (votes[j].key < votes[i].key || (votes[j].key == votes[i].key && j < i));
+        int place = nbcolli_settle_place(comm, i);
         const nbcolli_peer *peer = &parent->peer[i];
         comm->peer[place] = (nbcolli_peer){.link = peer->link,
                                            .address = peer->address,
