@@ -121,7 +121,8 @@ static nbcoll_status reserve_counted(nbcoll_endpoint *ep, size_t bytes, uint64_t
     return reserve_really(ep, bytes, at);
 }
 
-static void open_counted(world *w, int ranks)
+/* The first `first` ranks are one node, the others another one. */
+static void open_counted(world *w, int ranks, int first)
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .flags = NBCOLL_LOOPBACK_SHARED};
     nbcoll_request q[WORLD_MOST];
@@ -132,8 +133,10 @@ static void open_counted(world *w, int ranks)
     shared.reserve = reserve_counted;
     transport.shared = &shared;
     for (int r = 0; r < ranks; r++) {
+        nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+        config.node = r < first ? 1 : 2;
         w->endpoint[r]->transport = &transport;
-        EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], NULL, &w->comm[r], &q[r]));
+        EXPECT(OK, nbcoll_comm_icreate(w->context[r], w->endpoint[r], &config, &w->comm[r], &q[r]));
     }
     world_finish(w, (size_t)ranks, q);
     reserved = 0;
@@ -154,10 +157,11 @@ static size_t up_to_128(size_t bytes)
     return (bytes + 127) / 128 * 128;
 }
 
-/* What a rank has for one stream by nodes, whose leader is the first of them all. */
-static size_t stream_of(int ranks, int leads)
+/* What a rank has for one stream by nodes, whose leader is that one. */
+static size_t stream_of(int ranks, int leader, int leads)
 {
-    return up_to_128(4 * (size_t)ranks) + 128 + 16 * PLACES + (leads ? 128 * PLACES : 0);
+    return up_to_128(4 * (size_t)ranks) + 128 + up_to_128(16 * PLACES + 8 * (size_t)leader) +
+           (leads ? 128 * PLACES : 0);
 }
 
 /* The communicator of the closing has cells; a stream's fragments have some where a leader shows them to its node: what
@@ -166,18 +170,22 @@ static void only_relays_by_nodes_take_shared_memory_for_their_streams(void **sta
 {
     enum { RANKS = 5 };
     (void)state;
-    for (uint32_t by_nodes = 0; by_nodes < 2; by_nodes++) {
+    for (int first = 0; first <= RANKS; first += first ? 2 : 3) { /* 0: not by nodes; then two nodes, then one */
         nbcoll_relays_config config = NBCOLL_RELAYS_DEFAULTS;
         nbcoll_relays *relays[RANKS];
+        size_t all = RANKS * cells_of(RANKS, 3);
         world w;
-        open_counted(&w, RANKS);
-        config.by_nodes = by_nodes;
+        open_counted(&w, RANKS, first);
+        config.by_nodes = first > 0;
         open_relays(&w, &config, relays);
-        size_t leaders = by_nodes ? RANKS * stream_of(RANKS, 1) : 0;
-        size_t others = by_nodes ? RANKS * stream_of(RANKS, 0) : 0;
-        size_t store = by_nodes ? PLACES * RANKS * 4096 : 0;
-        size_t tried = by_nodes ? leaders + cells_of(RANKS, 3) : 0; /* beside the store */
-        assert_int_equal(reserved, leaders + (RANKS - 1) * others + RANKS * cells_of(RANKS, 3) + store + tried);
+        for (int r = 0; r < RANKS && first; r++) {
+            int leader = r < first ? 0 : first;
+            size_t streams = RANKS * stream_of(RANKS, leader, r == leader);
+            all += streams;
+            if (r == leader) /* it has looked for room for that beside the store */
+                all += PLACES * RANKS * 4096 + streams + cells_of(RANKS, 3);
+        }
+        assert_int_equal(reserved, all);
         stepped_close(&w, relays);
         world_close(&w);
     }
@@ -188,7 +196,7 @@ static void the_usual_shared_memory_has_room_for_the_streams_of_64_ranks_of_a_no
 {
     enum { RANKS = 64 };
     (void)state;
-    size_t all = RANKS * stream_of(RANKS, 1) + cells_of(RANKS, 3) + nbcoll_cells_bytes(NULL, RANKS);
+    size_t all = RANKS * stream_of(RANKS, 0, 1) + cells_of(RANKS, 3) + nbcoll_cells_bytes(NULL, RANKS);
     assert_true(all <= nbcoll_shm_quota(RANKS));
 }
 
