@@ -173,6 +173,21 @@ static void what_becomes_no_program_says_why(void **state)
     scene_close(&s);
 }
 
+static void what_goes_by_nodes_that_share_no_memory_is_a_program_as_a_whole(void **state)
+{
+    const nbcoll_args bcast = args_of(NBCOLL_OPERATION_BCAST, NBCOLL_INT32);
+    nbcoll_refusal why = {.size = sizeof why};
+    scene s;
+    (void)state;
+    scene_open_by(&s, 4, 0, (nbcoll_agent_config){.size = sizeof(nbcoll_agent_config)},
+                  nbcoll_algorithm_find(NBCOLL_OPERATION_BCAST, "hierarchical"));
+    EXPECT(OK, nbcoll_comm_offloads(s.w.comm[0], &bcast, &why));
+    assert_int_equal(why.parts, 1);
+    assert_int_equal(why.reason, NBCOLL_REFUSAL_APART);
+    assert_string_equal(why.text, nbcoll_refusal_text(NBCOLL_REFUSAL_APART));
+    scene_close(&s);
+}
+
 /* Eager buffers of 64 bytes: four messages, and one fits. The host's engine needs no turn of an agent's. */
 static void what_agents_have_no_room_for_runs_on_the_engine(void **state)
 {
@@ -646,6 +661,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_of_an_agent_have_the_values_of_serial_c),
         cmocka_unit_test(what_becomes_no_program_says_why),
+        cmocka_unit_test(what_goes_by_nodes_that_share_no_memory_is_a_program_as_a_whole),
         cmocka_unit_test(what_agents_have_no_room_for_runs_on_the_engine),
         cmocka_unit_test(a_started_collective_needs_nothing_of_its_ranks),
         cmocka_unit_test(a_rank_sleeps_until_its_agent_wakes_it),
