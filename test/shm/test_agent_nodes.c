@@ -560,6 +560,43 @@ static void cancel(int rank, void *user)
     end_half_way(rank, user, RANK_0_CANCELS);
 }
 
+static void ends_badly(nbcoll_request *request)
+{
+    nbcoll_status status = nbcoll_wait(request, 10 * SECOND);
+    CHECK(status == NBCOLL_ERR_CANCELLED || status == NBCOLL_ERR_PEER_LOST);
+}
+
+/* Rank 1 is late, so rank 0's agent has nothing yet: the program that is cancelled waits behind a part that is not
+ * ready. */
+static void cancel_before_it_has_begun(int rank, void *user)
+{
+    static int32_t in[RANKS * FITS], out[RANKS * FITS], all[RANKS];
+    nbcoll_request request, behind = {0};
+    actor *a = user;
+    join_usual(a, rank);
+    if (rank == 1)
+        await(a, &a->s->ended, RANKS - 1);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_ialltoall(in, out, FITS, NBCOLL_INT32, a->comm, &request));
+    nbcoll_status begun = nbcoll_iallgather(&rank, all, 1, NBCOLL_INT32, a->comm, &behind);
+    CHECK(begun == NBCOLL_OK || rank == 1);
+    atomic_fetch_add(&a->s->started, 1);
+    if (rank == 0) {
+        await(a, &a->s->started, RANKS - 1);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_cancel(behind));
+        CHECK_STATUS(NBCOLL_ERR_CANCELLED, nbcoll_wait(&behind, 10 * SECOND));
+    } else if (begun == NBCOLL_OK)
+        ends_badly(&behind);
+    atomic_fetch_add(&a->s->ended, 1);
+    ends_badly(&request);
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(a->comm));
+}
+
+static void one_cancelled_before_the_agent_has_it_ends_on_all_ranks(void **state)
+{
+    (void)state;
+    succeeds(cancel_before_it_has_begun, (nbcoll_serve_config){.programs = 4}, NULL);
+}
+
 /* All others end well, and so do all when nobody is killed: -1. */
 static void ends(rank_main *main, int killed)
 {
@@ -601,6 +638,7 @@ int main(void)
         cmocka_unit_test(leader_that_dies_half_way_ends_it_on_all_ranks),
         cmocka_unit_test(agent_that_dies_half_way_ends_it_on_all_ranks),
         cmocka_unit_test(one_cancelled_half_way_ends_on_all_ranks),
+        cmocka_unit_test(one_cancelled_before_the_agent_has_it_ends_on_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
