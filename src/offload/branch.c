@@ -47,7 +47,7 @@ nbcoll_status nbcolli_plan_branches(nbcolli_plan *p)
     for (uint32_t i = 0; i < p->s->sends + p->s->recvs; i++) {
         const nbcolli_plan_message *m = &p->message[i];
         nbcolli_branch_join(p, m->step, steps + m->queue);
-        if (m->queue % 3 == NBCOLL_QUEUE_BULK)
+        if (nbcolli_plan_is_bulk(m))
             nbcolli_branch_join(p, m->step, steps + nbcolli_plan_pair(m->queue, NBCOLL_QUEUE_CLEAR));
     }
     return NBCOLL_OK;

@@ -125,7 +125,7 @@ static nbcoll_region nbcolli_emit_part(const nbcolli_plan *p, nbcoll_region whol
 
 static uint32_t nbcolli_emit_parts(const nbcolli_plan *p, const nbcolli_plan_message *m, size_t bytes)
 {
-    if (m->queue % 3 == NBCOLL_QUEUE_BULK || !bytes)
+    if (nbcolli_plan_is_bulk(m) || !bytes)
         return 1;
     return (uint32_t)((bytes - 1) / p->c->config.eager + 1);
 }
@@ -135,7 +135,7 @@ static nbcoll_status nbcolli_emit_send(nbcolli_plan *p, const nbcolli_plan_messa
     nbcoll_region whole = nbcolli_plan_view(p, m->step)->read[0];
     uint32_t management = nbcolli_plan_management(p, m->step), parts = nbcolli_emit_parts(p, m, whole.bytes);
     uint32_t clear = nbcolli_plan_pair(m->queue, NBCOLL_QUEUE_CLEAR);
-    int is_bulk = m->queue % 3 == NBCOLL_QUEUE_BULK;
+    int is_bulk = nbcolli_plan_is_bulk(m);
     nbcoll_status status = NBCOLL_OK;
     if (is_bulk) {
         nbcoll_task wait = nbcolli_emit_new(NBCOLL_TASK_WAIT, m->step);
@@ -181,7 +181,7 @@ static nbcoll_status nbcolli_emit_received(nbcolli_plan *p, nbcolli_plan_message
     nbcoll_region whole = nbcolli_plan_view(p, m->step)->write;
     uint32_t management = nbcolli_plan_management(p, m->step), parts = nbcolli_emit_parts(p, m, whole.bytes);
     nbcoll_status status = nbcolli_emit_wait(p, management, m->step, &p->queue[m->queue].receive_cq, parts);
-    if (m->queue % 3 == NBCOLL_QUEUE_BULK)
+    if (nbcolli_plan_is_bulk(m))
         return status == NBCOLL_OK ? nbcolli_emit_put(p, whole, NBCOLL_NO_QUEUE) : status;
     m->eager = p->buffers;
     for (uint32_t i = 0; i < parts && status == NBCOLL_OK; i++) {

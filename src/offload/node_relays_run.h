@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Relays of a node: what their two files share. */
+ * Relays of a node: what node_relays.c, which makes them, shares with those that move them. */
 #ifndef NBCOLLI_OFFLOAD_NODE_RELAYS_RUN_H
 #define NBCOLLI_OFFLOAD_NODE_RELAYS_RUN_H
 
@@ -76,7 +76,6 @@ nbcoll_status nbcolli_node_relays_post_free(nbcolli_node_relays *s, const nbcoll
 /* One credit, or the receive for one. */
 nbcoll_status nbcolli_node_relays_post_credit(nbcolli_node_relays *s, nbcoll_queue_pair *pair,
                                               nbcoll_posting_kind kind);
-
 
 /* node_attached.c: the same for an agent that is another process. */
 nbcoll_status nbcolli_node_attached_make(nbcolli_node_relays *s, const nbcolli_node_relays_config *c);

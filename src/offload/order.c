@@ -21,11 +21,11 @@ nbcoll_status nbcolli_plan_order(nbcolli_plan *p)
     for (uint32_t i = 0; i < p->s->sends + p->s->recvs; i++) {
         const nbcolli_plan_message *m = &p->message[i];
         int is_recv = nbcolli_plan_view(p, m->step)->kind == NBCOLL_RECV;
-        if (!is_recv || m->queue % 3 == NBCOLL_QUEUE_BULK)
+        if (!is_recv || nbcolli_plan_is_bulk(m))
             nbcolli_order_add(p, NBCOLLI_PLAN_GO, m->step, i, m->begin);
         if (is_recv)
             nbcolli_order_add(p, NBCOLLI_PLAN_END, m->step, i, nbcolli_plan_met(p, m->step));
-        if (is_recv && m->queue % 3 == NBCOLL_QUEUE_EAGER)
+        if (is_recv && !nbcolli_plan_is_bulk(m))
             nbcolli_order_add(p, NBCOLLI_PLAN_TAKE, m->step, i, nbcolli_plan_done(p, m->step));
         if (!is_recv && p->is_awaited[m->step])
             nbcolli_order_add(p, NBCOLLI_PLAN_END, m->step, i, nbcolli_plan_done(p, m->step));

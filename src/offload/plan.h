@@ -57,6 +57,12 @@ static inline const nbcoll_step_view *nbcolli_plan_view(const nbcolli_plan *p, n
     return &p->s->step[step];
 }
 
+/* Does it go over the bulk queue of its connection, and not over the eager one? */
+static inline int nbcolli_plan_is_bulk(const nbcolli_plan_message *m)
+{
+    return m->queue % 3 == NBCOLL_QUEUE_BULK;
+}
+
 /* The queue pair of a kind in the same connection. */
 static inline uint32_t nbcolli_plan_pair(uint32_t queue, nbcoll_queue_kind kind)
 {
@@ -82,10 +88,10 @@ static inline uint32_t nbcolli_plan_met(const nbcolli_plan *p, nbcoll_step step)
     return (nbcolli_compile_is_bulk(p->c, v) && other > mine ? other : mine) + 1;
 }
 
-/* wire.c: connections, and the order of messages in their queues; what the queues hold. */
-nbcoll_status nbcolli_plan_wire(nbcolli_plan *p);
-/* Sets is_pairwise. */
-nbcoll_status nbcolli_compile_wiring(nbcolli_compile *c);
+/* connect.c: connections, and the order of messages in their queues; what the queues hold. */
+nbcoll_status nbcolli_plan_connect(nbcolli_plan *p);
+/* Does every pair of ranks that talks do so both ways? */
+int nbcolli_compile_is_pairwise(const nbcolli_compile *c);
 
 /* branch.c: `branch` and `is_awaited`. */
 nbcoll_status nbcolli_plan_branches(nbcolli_plan *p);

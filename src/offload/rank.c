@@ -68,7 +68,7 @@ static nbcoll_status nbcolli_rank_fits(nbcolli_compile *c, const nbcoll_program_
 
 static nbcoll_status nbcolli_rank_draft(nbcolli_plan *p)
 {
-    nbcoll_status status = nbcolli_plan_wire(p);
+    nbcoll_status status = nbcolli_plan_connect(p);
     if (status == NBCOLL_OK)
         status = nbcolli_plan_branches(p);
     if (status == NBCOLL_OK)
@@ -146,10 +146,10 @@ static nbcoll_status nbcolli_compile_all(nbcolli_compile *c, int first, int coun
     nbcoll_status status = nbcolli_compile_open(c);
     for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++)
         status = nbcolli_rank_check(c, rank);
-    if (status == NBCOLL_OK)
-        status = nbcolli_compile_wiring(c);
-    if (status == NBCOLL_OK)
+    if (status == NBCOLL_OK) {
+        c->is_pairwise = nbcolli_compile_is_pairwise(c);
         status = nbcolli_compile_levels(c);
+    }
     for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++)
         status = nbcolli_compile_rank(c, rank, rank >= first && rank - first < count ? &out[rank - first] : NULL);
     return status;
