@@ -218,6 +218,7 @@
 #include "relay/relays_lead.c"
 #include "relay/relays_nodes.c"
 #include "relay/relays_open.c"
+#include "relay/relays_packed.c"
 #include "relay/relays_operation.c"
 #include "relay/relays_run.c"
 #include "relay/relays_store.c"

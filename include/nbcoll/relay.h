@@ -273,7 +273,10 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *   - one that is cancelled before the relays are there ends them on all ranks: all that are under way, and all later
  *     ones, end with ERR_CANCELLED, until relays are closed. So do a loss (ERR_PEER_LOST) and ranks out of step
  *     (ERR_MISMATCH);
- *   - types whose elements travel packed are ERR_UNSUPPORTED, as long as the call is short;
+ *   - where elements travel packed F P blocks of `carries` bytes, and up to 64 bytes for each of the F, are needed, in
+ *     which blocks are put together. The first such call of a rank takes them (ERR_MEMORY: it has not begun here), the
+ *     closing gives them back. If packing fails the call ends with ERR_CALL, on other ranks as if it were cancelled; if
+ *     unpacking does, on this rank alone;
  *   - a start of a persistent request of theirs is ERR_REQUEST when they are closed. One that was made before them goes
  *     on by its schedule;
  *   - the communicator must outlive them. It has one such set of relays at a time.

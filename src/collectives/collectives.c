@@ -232,13 +232,13 @@ static inline nbcoll_status nbcolli_enter_call(nbcoll_comm *comm, nbcoll_request
     return comm && request ? nbcolli_enter_caller(comm->context) : NBCOLL_ERR_NULL;
 }
 
-/* By the communicator's carrier: no schedule is needed. Elements that travel packed it does not take: all ranks decide
- * by what all know, and would differ otherwise. */
+/* By the communicator's carrier: no schedule is needed. */
 static nbcoll_status nbcolli_call_carry(nbcolli_collective_call *c, nbcoll_comm *comm, int persistent,
                                         nbcoll_request *request)
 {
-    if (nbcolli_packs(c->args.reduction.type))
-        return NBCOLL_ERR_UNSUPPORTED;
+    nbcoll_status s = nbcolli_carried_prepare(comm, c->args.reduction.type);
+    if (s != NBCOLL_OK)
+        return s;
     nbcolli_request *r = nbcolli_carried_open(comm, &c->args, c->send, c->recv, c->extent);
     if (!r)
         return nbcolli_request_refused(comm->context);

@@ -76,6 +76,7 @@ typedef struct nbcolli_relays_operation {
     uint32_t *come;           /* [ranks] fragments; of the own block: sent */
     int is_revoked;           /* it ends as cancelled, and touches none of its memory any more */
     int tells;                /* others are still to be told of that, by the own stream */
+    nbcoll_status failed;     /* what its type's function came to here that packs; it is revoked then */
     int first;                /* of an allgather: the blocks of all ranks before it have come, but for the own one */
     nbcolli_request *request; /* the communicator's call, if it is one; null: none, or it has been told */
 } nbcolli_relays_operation;
@@ -123,6 +124,7 @@ struct nbcoll_relays {
      * something for its rank, and when a call is started: by one thread at a time, which alone touches all above.
      * Whoever finds another one moving leaves it to that. */
     nbcolli_carrier carrier;
+    char *packed; /* [F][ranks] blocks as they travel, once a call has had a type that packs: starts */
     nbcoll_done *heeds;                      /* is told of the end of an operation that stands ready */
     nbcolli_request *waiting, *last_waiting; /* calls beyond F, in their order */
     atomic_uint wanted;                      /* moves: who counts from 0 makes them */
@@ -242,6 +244,13 @@ void nbcolli_relays_send_blocks(nbcoll_relays *r);
 /* Begins an operation, whose block `own` comes to this rank's place in `recv`; null: it is there. */
 nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_operation o, const void *own,
                                              uint64_t *operation);
+
+/* relays_packed.c: of a call whose elements travel packed, whose number is the next one, this rank's block is packed
+ * where it waits for those of others; when all have come they are unpacked. ERR_CALL: one of the type's functions has
+ * failed. */
+nbcoll_status nbcolli_relays_prepare_packed(nbcolli_carrier *carrier);
+nbcoll_status nbcolli_relays_pack(const nbcoll_relays *r, nbcolli_relays_operation *o);
+nbcoll_status nbcolli_relays_unpack(const nbcoll_relays *r, const nbcolli_relays_operation *o);
 
 /* relays_open.c: makes relays that the ranks' engines move, whose streams are then being made. */
 nbcoll_status nbcolli_relays_make(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,

@@ -3,6 +3,7 @@
  * callback, and when a call is started. Those that agents move do so when a pass, or who is about to sleep, sees that
  * their node's store has something for this rank. */
 #include "../engine/6_progress/lock.h"
+#include "../reduce/reduce.h"
 #include "relays_agents.h"
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static int nbcolli_relays_begin_call(nbcoll_relays *r)
     uint64_t number;
     if (!q || r->operation[(r->last + 1) % r->config.at_once].request) /* that one is to be told first */
         return 0;
-    nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->block, .root = q->root};
+    nbcolli_relays_operation o = {.recv = q->recv, .bytes = q->block, .root = q->root, .request = q};
     nbcolli_request *next = q->next;
     nbcoll_status s = NBCOLL_ERR_CANCELLED;
     o.is_revoked = o.tells = nbcolli_relays_is_revoked(q); /* then it begins and ends at once */
@@ -64,8 +65,6 @@ static int nbcolli_relays_begin_call(nbcoll_relays *r)
     r->waiting = next;
     if (s != NBCOLL_OK)
         nbcolli_relays_call_ends(r, q, s);
-    else
-        r->operation[number % r->config.at_once].request = q;
     return 1;
 }
 
@@ -93,8 +92,12 @@ static int nbcolli_relays_end_calls(nbcoll_relays *r)
             nbcolli_relays_await_block(r, o);
             continue;
         }
-        nbcoll_status s = o->missing ? r->status : o->is_revoked ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
         nbcolli_request *q = o->request;
+        nbcoll_status s = o->missing ? r->status : o->is_revoked ? NBCOLL_ERR_CANCELLED : NBCOLL_OK;
+        if (o->failed != NBCOLL_OK)
+            s = o->failed;
+        else if (s == NBCOLL_OK && nbcolli_packs(q->blocks[1].type))
+            s = nbcolli_relays_unpack(r, o);
         o->missing = 0;
         o->request = NULL;
         nbcolli_relays_call_ends(r, q, s);
@@ -232,6 +235,7 @@ nbcoll_status nbcolli_relays_open_carrier(nbcoll_relays *r)
         return NBCOLL_OK;
     r->carrier.most = r->config.carries;
     r->carrier.go = nbcolli_relays_go;
+    r->carrier.prepare_packed = nbcolli_relays_prepare_packed;
     r->carrier.look = r->config.by_agents ? nbcolli_relays_store_look : NULL;
     r->carrier.noticed = r->config.by_agents ? nbcolli_relays_store_noticed : nbcolli_relays_noticed;
     r->heeds = nbcolli_relays_place_ended;

@@ -2,6 +2,7 @@
  * Operations over relays, whoever moves these: which have been started, and what of their blocks has come. */
 #include "../engine/3_run/fail.h"
 #include "../engine/6_progress/lock.h"
+#include "../reduce/reduce.h"
 #include "relays.h"
 
 #define NBCOLLI_RELAYS_MOST 1024u    /* operations, and fragments of a block */
@@ -258,7 +259,10 @@ nbcoll_status nbcolli_relays_begin_operation(nbcoll_relays *r, nbcolli_relays_op
     if ((r->kind->marks ? at->awaited : at->missing) || at->tells)
         return NBCOLL_ERR_BUSY;
     size_t mine = o.root < 0 ? (size_t)r->rank * o.bytes : 0;
-    if (own && o.bytes)
+    if (o.request && nbcolli_packs(o.request->blocks[1].type)) {
+        o.failed = nbcolli_relays_pack(r, &o);
+        o.is_revoked = o.tells |= o.failed != NBCOLL_OK;
+    } else if (own && o.bytes)
         memcpy(o.recv + mine, own, o.bytes);
     o.send = o.bytes ? o.recv + mine : NULL;
     o.number = ++r->last;

@@ -190,6 +190,8 @@ typedef enum nbcolli_carrier_sight {
 typedef struct nbcolli_carrier {
     size_t most; /* bytes that a rank contributes to one: the length alone decides, so that all ranks do alike */
     void (*go)(struct nbcolli_carrier *carrier);
+    /* Takes the memory for elements that travel packed, unless it has; on the caller's side. ERR_MEMORY */
+    nbcoll_status (*prepare_packed)(struct nbcolli_carrier *carrier);
     /* Ends again and again: then its callback, `noticed`, runs on the way out. Whoever is inside ends it. */
     nbcolli_request *notice;
     nbcoll_done *noticed; /* its user is the carrier */

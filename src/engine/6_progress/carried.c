@@ -6,6 +6,7 @@
 #include "../1_state/failure.h"
 #include "../3_run/queue.h"
 #include "../4_comm/requests.h"
+#include "../../reduce/reduce.h"
 #include "../../select/select.h"
 
 nbcoll_status nbcolli_carrier_open(nbcoll_comm *comm, nbcolli_carrier *carrier)
@@ -93,6 +94,11 @@ int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *a)
     return n->is_carried;
 }
 
+nbcoll_status nbcolli_carried_prepare(const nbcoll_comm *comm, nbcoll_type type)
+{
+    return nbcolli_packs(type) ? comm->carrier->prepare_packed(comm->carrier) : NBCOLL_OK;
+}
+
 nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, const void *send, void *recv,
                                       size_t extent)
 {
@@ -100,6 +106,9 @@ nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *a, c
     if (!r)
         return NULL;
     r->block = a->bytes;
+    r->blocks[1].count = a->count;
+    r->blocks[1].type = a->reduction.type;
+    r->blocks[1].element = nbcoll_type_size(a->reduction.type);
     r->root = a->operation == NBCOLL_OPERATION_BCAST ? a->root : -1;
     return r;
 }
@@ -109,6 +118,9 @@ nbcoll_status nbcolli_carried_start(nbcolli_request *r)
     nbcolli_carrier *carrier = r->comm->carrier;
     if (!carrier || r->block > carrier->most)
         return NBCOLL_ERR_REQUEST;
+    nbcoll_status s = nbcolli_carried_prepare(r->comm, r->blocks[1].type);
+    if (s != NBCOLL_OK)
+        return s;
     r->status = NBCOLL_PENDING;
     atomic_store_explicit(&r->is_revoked, 0, memory_order_relaxed); /* shown with the request */
     atomic_store_explicit(&r->awaited, -1, memory_order_relaxed); /* shown with the request */

@@ -18,12 +18,15 @@ nbcoll_status nbcolli_comm_carry(nbcoll_comm *comm, nbcolli_carrier *carrier);
  * side, as the next two are. */
 int nbcolli_is_to_be_carried(const nbcoll_comm *comm, const nbcoll_args *args);
 
+/* Before a call whose elements travel packed, and before each start of one. ERR_MEMORY: nothing has happened. */
+nbcoll_status nbcolli_carried_prepare(const nbcoll_comm *comm, nbcoll_type type);
+
 /* A request for such a call; null: there is no memory for one. */
 nbcolli_request *nbcolli_carried_open(nbcoll_comm *comm, const nbcoll_args *args, const void *send, void *recv,
                                       size_t extent);
 
 /* Starts it. AGAIN: it is started, and whoever starts is to let the carrier go, outside. ERR_REQUEST: that does not
- * take it (any more). */
+ * take it (any more). ERR_MEMORY: as above. */
 nbcoll_status nbcolli_carried_start(nbcolli_request *r);
 
 /* Outside: the same starts, the first one first; each is counted as active from now on. */
