@@ -179,8 +179,7 @@ NBCOLL_API nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_contex
  * a `done` or `pause`. Null is accepted. Errors: ERR_BUSY (a request is active, a message is not yet handed to its
  * transport: progress, then call again; a `done` is still to be called, or one, or a `pause`, has not returned, on
  * whatever thread; relays over one of its communicators are not closed: relay.h; nor is an agent over one of its
- * endpoints that a communicator of it, or relays, were given: offload.h; it is in a driver, or has ticks),
- * ERR_FORKED. */
+ * endpoints: offload.h; it is in a driver, or has ticks), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_context_free(nbcoll_context *context);
 
 /* A start, test or progress takes no long, however large the data: the library copies, combines and sends in pieces
@@ -349,8 +348,9 @@ NBCOLL_API nbcoll_status nbcoll_on_done(nbcoll_request request, nbcoll_done *don
 
 /* Revokes the operation on all ranks. It ends (test, wait) with ERR_CANCELLED, but only when no peer can touch its
  * buffers any more; ranks that still needed it get ERR_CANCELLED too, ranks for which it had ended keep their result.
- * The communicator stays usable. An operation that has ended here keeps its status. If it makes a communicator, ranks
- * for which that had ended have one that not all have: see nbcoll_comm_idup. Errors: ERR_REQUEST. */
+ * The communicator stays usable; where agents carry out its operations, all of those end (offload.h). An operation that
+ * has ended here keeps its status. If it makes a communicator, ranks for which that had ended have one that not all
+ * have: see nbcoll_comm_idup. Errors: ERR_REQUEST. */
 NBCOLL_API nbcoll_status nbcoll_cancel(nbcoll_request request);
 
 /* Has this part of the receive buffer got its final bytes? `offset` and `bytes` are bytes of the receive buffer, as the
@@ -787,11 +787,12 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * piece of shared memory shows it, else within 200 ms of the last of the calls, since a rank that waits for another
  * asks that one what it runs, or reads it from shared memory. Without shared memory a rank answers only while it is
  * inside calls that progress; what one that computes has called is found out when it calls again. A rank that has not
- * come to the operation is no difference, however long it takes. After the first difference the ranks are out of step:
- * what all of them had started alike still ends as it should, further starts on the communicator get ERR_MISMATCH. Not
- * noticed at once is a difference between operations that have all ended before anything could be compared: with two
- * ranks and little data, a scatter on one and a gather on the other, or a bcast with two roots, may both be OK; a
- * message that nobody waits for then marks the communicator, memory that nobody reads only when its slot comes round.
+ * come to the operation is no difference, however long it takes; one that has freed the communicator is, for those who
+ * wait for it. After the first difference the ranks are out of step: what all of them had started alike still ends as
+ * it should, further starts on the communicator get ERR_MISMATCH. Not noticed at once is a difference between
+ * operations that have all ended before anything could be compared: with two ranks and little data, a scatter on one
+ * and a gather on the other, or a bcast with two roots, may both be OK; a message that nobody waits for then marks the
+ * communicator, memory that nobody reads only when its slot comes round.
  *
  * Where each rank passes counts of its own, what a rank sends to another must be as many bytes as that one receives
  * from it: else the operation ends with ERR_MISMATCH, before any of these bytes is written; others go on. Not told

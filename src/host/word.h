@@ -27,6 +27,11 @@ void nbcolli_bell_ring(int bell);
 /* Makes it quiet. 1: it had been rung. */
 int nbcolli_bell_hush(int bell);
 
+/* The head of every context: what uses its endpoints beside it, and is to be closed first. */
+typedef struct nbcolli_users {
+    atomic_uint agents; /* that are open over its endpoints, as far as they, or it, have met the other one */
+} nbcolli_users;
+
 /* A bell for a rank that sleeps on an epoll descriptor of its own, by whoever has something for it. */
 typedef struct nbcolli_alarm {
     int bell;                /* -1: there is none */

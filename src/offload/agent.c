@@ -56,6 +56,7 @@ nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *
     atomic_init(&a->driver, 0);
     atomic_init(&a->driver_sleeps, 0);
     atomic_init(&a->begun, NULL);
+    nbcolli_agent_hold(a);
     *out = a;
     return NBCOLL_OK;
 }
@@ -257,7 +258,10 @@ nbcoll_status nbcoll_agent_start_bound(nbcoll_agent *a, const nbcoll_program *pr
     const nbcolli_agent_call call = {.send = send, .recv = recv, .bind = bind, .user = user};
     if (!a || !program || !out)
         return NBCOLL_ERR_NULL;
+    nbcolli_agent_hold(a); /* its endpoint may have got a context since it was opened */
     nbcoll_status status = nbcolli_agent_make(a, program, &call, out);
+    if (status == NBCOLL_OK && !a->attached)
+        (*out)->is_alone = 1;
     if (status == NBCOLL_OK)
         nbcolli_agent_hand(*out, a->started++);
     return status;
@@ -323,6 +327,8 @@ static int nbcolli_agent_advance(nbcoll_agent *a, nbcoll_program_run *r)
         status = nbcolli_agent_go_on(a, r, &moved);
     if (status == NBCOLL_PENDING)
         return moved;
+    if (status != NBCOLL_OK && state == NBCOLLI_AGENT_WAITING && r->is_alone)
+        nbcolli_agent_lines_show(a, r);
     if (status != NBCOLL_OK)
         nbcolli_agent_fail(a, status);
     nbcolli_agent_end(r, status);
@@ -476,9 +482,9 @@ nbcoll_status nbcoll_agent_close(nbcoll_agent *a)
     if (a->driver_bell >= 0)
         close(a->driver_bell);
     nbcoll_host host = a->host;
-    atomic_uint *count = a->count;
+    nbcolli_users *users = a->users;
     nbcolli_free(&host, a, sizeof *a);
-    if (count)
-        atomic_fetch_sub_explicit(count, 1, memory_order_release); /* after all that was done with the endpoint */
+    if (users) /* release: after all that it did with the endpoint */
+        atomic_fetch_sub_explicit(&users->agents, 1, memory_order_release);
     return NBCOLL_OK;
 }

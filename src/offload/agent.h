@@ -63,6 +63,7 @@ struct nbcoll_program_run {
     nbcolli_agent_line **line; /* [p->info.queues] */
     _Atomic uint32_t *at;      /* [p->info.queues]: the next task of a management queue; of a pair: 1: drained */
     uint32_t set, pairs;           /* of the lines, the first so many are there */
+    int is_alone;                  /* nobody tells its peers if it fails: their queue pairs must */
     nbcoll_status status;
     _Atomic int state; /* nbcolli_agent_state */
 };
@@ -109,7 +110,7 @@ struct nbcoll_agent {
     int driver_bell;                     /* -1: it was never in one */
     _Atomic uint32_t driver_sleeps;      /* it is about to sleep, or does */
     atomic_int promised; /* standing relays that are still to be handed over; to another process: that are not freed */
-    atomic_uint *count;  /* of agents, it among them; null: none */
+    nbcolli_users *users; /* of the context that owns the endpoint: it is counted there; null: it has not met one */
     _Atomic(struct nbcolli_node_relays *) begun; /* standing relays, handed over, the last ones first */
     struct nbcolli_node_relays *standing;        /* that it has */
 };
@@ -123,6 +124,9 @@ nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q,
                                     nbcolli_agent_line **out);
 /* Posts receives in advance until there are `depth` that no program has taken. */
 nbcoll_status nbcolli_agent_line_fill(nbcoll_agent *a, nbcolli_agent_line *line);
+/* Opens what a program that will not begin would have needed, as far as that can be, so that it is closed with all
+ * queue pairs: by that its peers learn of it. */
+void nbcolli_agent_lines_show(nbcoll_agent *a, const nbcoll_program_run *r);
 /* Closes the queue pairs: what came stays where it is. And all of the lines. */
 void nbcolli_agent_pairs_close(nbcoll_agent *a);
 void nbcolli_agent_lines_close(nbcoll_agent *a);

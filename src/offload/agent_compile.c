@@ -10,12 +10,12 @@ const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a)
     return a->ep;
 }
 
-void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count)
+void nbcolli_agent_hold(nbcoll_agent *a)
 {
-    if (a->attached || a->count)
+    if (a->attached || a->users || !a->ep->owner)
         return;
-    a->count = count;
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed); /* it is open for the caller anyway */
+    a->users = (nbcolli_users *)(void *)a->ep->owner;
+    atomic_fetch_add_explicit(&a->users->agents, 1, memory_order_relaxed); /* it is open for the caller anyway */
 }
 
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)

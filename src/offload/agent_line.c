@@ -106,3 +106,11 @@ nbcoll_status nbcolli_agent_line_of(nbcoll_agent *a, const nbcoll_queue_view *q,
     a->lines = *out = line;
     return nbcolli_agent_line_open(a, line);
 }
+
+void nbcolli_agent_lines_show(nbcoll_agent *a, const nbcoll_program_run *r)
+{
+    nbcolli_agent_line *line;
+    for (uint32_t i = 0; i < r->pairs; i++)
+        (void)nbcolli_agent_line_of(a, &r->p->queue[i], r->set, &line); /* else its endpoint's end tells */
+    nbcolli_agent_pairs_close(a);
+}

@@ -139,9 +139,9 @@ nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *co
 
 /* agent_compile.c, again */
 const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a);
-/* While it is open it counts as one there, from the first call on; not if another process executes, which does without
- * the endpoint. */
-void nbcolli_agent_count(nbcoll_agent *a, atomic_uint *count);
+/* If a context owns the endpoint, the agent holds that until it is closed; not where another process executes, which
+ * does without the endpoint. */
+void nbcolli_agent_hold(nbcoll_agent *a);
 /* Why it starts nothing any more, or OK. Where it had no memory, or room, that is CANCELLED: a start that is refused
  * for want of memory can be tried again. */
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a);

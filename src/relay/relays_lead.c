@@ -172,7 +172,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     void *memory = NULL;
     if (!nbcolli_relays_agent_suits(r))
         return NBCOLL_ERR_UNSUPPORTED;
-    nbcolli_agent_given(r->context, r->config.agent);
+    nbcolli_agent_hold(r->config.agent);
     nbcolli_alarm_open(&a->alarm);
     nbcoll_status s = nbcolli_relays_reserve_store(r, nodes, &memory);
     if (s != NBCOLL_OK)

@@ -227,6 +227,24 @@ static void a_program_cancelled_half_way_ends_and_nothing_is_written_afterwards(
     compiled_close(&p);
 }
 
+/* It has no queue pair yet by which others could learn of it. */
+static void a_program_cancelled_before_it_began_ends_on_all_ranks(void **state)
+{
+    nbcoll_status statuses[MOST];
+    scene s;
+    compiled p;
+    (void)state;
+    scene_open(&s, 4, 4096, 1);
+    start_bcast(&s, &p, 5000, NULL);
+    EXPECT(OK, nbcoll_agent_cancel(s.agent[2]));
+    scene_finish(&s, 1, statuses);
+    assert_int_equal(statuses[0], NBCOLL_ERR_PEER_LOST);
+    assert_int_equal(statuses[2], NBCOLL_ERR_CANCELLED);
+    assert_int_equal(statuses[3], NBCOLL_ERR_PEER_LOST);
+    scene_close(&s);
+    compiled_close(&p);
+}
+
 /* Its values lie in eager buffers until the rank asks for them. */
 static void a_program_that_has_ended_keeps_its_values_when_its_agent_is_cancelled(void **state)
 {
@@ -261,6 +279,36 @@ static void an_agent_is_not_closed_before_its_runs_are_reported(void **state)
     assert_int_equal(data[1][0], 1);
     scene_close(&s);
     compiled_close(&p);
+}
+
+/* A context gets the endpoint when the agent has it already; or the agent is opened later. */
+static void an_agent_holds_the_context_that_owns_its_endpoint(void **state)
+{
+    nbcoll_agent_config config = {.size = sizeof config};
+    (void)state;
+    for (int is_later = 0; is_later < 2; is_later++) {
+        nbcoll_case c = compiled_case(NBCOLL_OPERATION_BARRIER, 1, 0);
+        nbcoll_program_run *run;
+        nbcoll_agent *agent;
+        compiled p;
+        world w;
+        assert_int_equal(compiled_open(&p, nbcoll_algorithm_find(c.operation, "dissemination"), &c, NULL), NBCOLL_OK);
+        world_open_contexts(&w, 1, NULL, NULL);
+        if (!is_later)
+            EXPECT(OK, nbcoll_agent_open(w.endpoint[0], &config, &agent));
+        EXPECT(OK, nbcoll_comm_create(w.context[0], w.endpoint[0], NULL, &w.comm[0], NBCOLL_FOREVER));
+        if (is_later)
+            EXPECT(OK, nbcoll_agent_open(w.endpoint[0], &config, &agent));
+        else {
+            EXPECT(OK, nbcoll_agent_start(agent, p.program[0], NULL, NULL, &run));
+            nbcoll_agent_progress(agent);
+            EXPECT(OK, nbcoll_agent_test(run));
+        }
+        EXPECT(ERR_BUSY, nbcoll_context_free(w.context[0]));
+        EXPECT(OK, nbcoll_agent_close(agent));
+        world_close(&w);
+        compiled_close(&p);
+    }
 }
 
 static void a_peer_that_closes_its_queue_pairs_is_lost(void **state)
@@ -310,8 +358,10 @@ int main(void)
         cmocka_unit_test(programs_of_one_in_flight_follow_each_other),
         cmocka_unit_test(programs_of_several_in_flight_do_not_mix),
         cmocka_unit_test(a_program_cancelled_half_way_ends_and_nothing_is_written_afterwards),
+        cmocka_unit_test(a_program_cancelled_before_it_began_ends_on_all_ranks),
         cmocka_unit_test(a_program_that_has_ended_keeps_its_values_when_its_agent_is_cancelled),
         cmocka_unit_test(an_agent_is_not_closed_before_its_runs_are_reported),
+        cmocka_unit_test(an_agent_holds_the_context_that_owns_its_endpoint),
         cmocka_unit_test(a_peer_that_closes_its_queue_pairs_is_lost),
         cmocka_unit_test(what_cannot_be_posted_is_refused_at_the_start),
     };

@@ -585,6 +585,49 @@ static void an_agent_of_another_endpoint_is_refused(void **state)
     world_close(&w);
 }
 
+/* Their programs would have no order, and the queue pairs of two agents the same numbers. The next one gets an agent
+ * when the one before is freed. */
+static void one_communicator_of_an_endpoint_has_an_agent(void **state)
+{
+    nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+    nbcoll_agent_config config = {.size = sizeof config};
+    nbcoll_request request[2];
+    nbcoll_comm *plain[2], *twin[2];
+    nbcoll_agent *second[2];
+    nbcoll_status statuses[MOST];
+    scene s;
+    (void)state;
+    scene_open(&s, 2, 0);
+    for (int rank = 0; rank < 2; rank++)
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &request[rank]));
+    scene_settle(&s, request, statuses);
+    for (int rank = 0; rank < 2; rank++) {
+        comm.agent = s.agent[rank];
+        EXPECT(ERR_BUSY, nbcoll_comm_idup_with(s.w.comm[rank], &comm, &twin[rank], &request[rank]));
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[rank], &plain[rank], &request[rank]));
+    }
+    world_finish(&s.w, 2, request);
+    for (int rank = 0; rank < 2; rank++) {
+        EXPECT(OK, nbcoll_agent_open(s.w.endpoint[rank], &config, &second[rank]));
+        comm.agent = second[rank];
+        EXPECT(ERR_BUSY, nbcoll_comm_idup_with(plain[rank], &comm, &twin[rank], &request[rank]));
+        EXPECT(OK, nbcoll_comm_free(s.w.comm[rank]));
+        EXPECT(OK, nbcoll_agent_close(s.agent[rank]));
+        s.agent[rank] = second[rank];
+    }
+    for (int rank = 0; rank < 2; rank++) {
+        comm.agent = second[rank];
+        EXPECT(OK, nbcoll_comm_idup_with(plain[rank], &comm, &s.w.comm[rank], &request[rank]));
+    }
+    world_finish(&s.w, 2, request);
+    for (int rank = 0; rank < 2; rank++)
+        EXPECT(OK, nbcoll_ibarrier(s.w.comm[rank], &request[rank]));
+    scene_settle(&s, request, statuses);
+    for (int rank = 0; rank < 2; rank++)
+        assert_int_equal(statuses[rank], NBCOLL_OK);
+    scene_close(&s);
+}
+
 /* ---- threads --------------------------------------------------------------------------------------------------- */
 
 typedef struct worker {
@@ -678,6 +721,7 @@ int main(void)
         cmocka_unit_test(a_context_is_not_abandoned_while_an_agent_writes),
         cmocka_unit_test(all_ranks_have_like_agents_or_none),
         cmocka_unit_test(an_agent_of_another_endpoint_is_refused),
+        cmocka_unit_test(one_communicator_of_an_endpoint_has_an_agent),
         cmocka_unit_test(agents_may_be_threads),
         cmocka_unit_test(parts_may_be_read_while_an_agents_thread_goes_on),
     };

@@ -7,6 +7,7 @@
 
 #include "driven.h"
 #include "link.h"
+#include "../../host/word.h"
 
 /* How far a round of asking has come (5_match/ask.h). */
 typedef struct nbcolli_round {
@@ -59,6 +60,8 @@ typedef struct nbcolli_ticks {
  * `handed`. Where another word passes something on, it is named. *Made*: written before anybody else knows the object,
  * and only read from then on. */
 struct nbcoll_context {
+    nbcolli_users users; /* first: whoever has an endpoint finds it by its owner */
+
     /* Made. */
     nbcoll_host host;
     const volatile uint32_t *alive; /* a page of its own that fork wipes */
@@ -71,7 +74,6 @@ struct nbcoll_context {
     atomic_uintptr_t caller; /* the same of the caller's side, where any may come: see caller.h */
     _Atomic(nbcolli_request *) handed; /* the last operation that a start has handed over; null: all are taken */
     atomic_uint outside;   /* calls that are in a host function without the lock, and will come back */
-    atomic_uint agents;    /* that are open over its endpoints, as far as it was given them */
 
     /* Calls that make and free; of a communicator that is not made in the end, progress. */
     nbcolli_link *links;

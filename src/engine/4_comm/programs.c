@@ -8,15 +8,18 @@
 #include "../../host/host.h"
 #include "../../offload/offload.h"
 
-nbcoll_status nbcolli_agent_suits(const nbcoll_agent *agent, const nbcoll_endpoint *ep)
+nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *agent, const nbcoll_endpoint *ep)
 {
-    return !agent || nbcolli_agent_endpoint(agent) == ep ? NBCOLL_OK : NBCOLL_ERR_UNSUPPORTED;
-}
-
-void nbcolli_agent_given(nbcoll_context *c, nbcoll_agent *agent)
-{
-    if (agent && nbcolli_agent_endpoint(agent)->owner == c)
-        nbcolli_agent_count(agent, &c->agents);
+    if (!agent)
+        return NBCOLL_OK;
+    if (nbcolli_agent_endpoint(agent) != ep)
+        return NBCOLL_ERR_UNSUPPORTED;
+    /* Agents number the queue pairs of an endpoint alike, and programs of two communicators have no order. */
+    for (const nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
+        if (comm->config.agent && (comm->config.agent == agent ||
+                                   (comm->link->endpoint == ep && !nbcolli_agent_is_process(agent))))
+            return NBCOLL_ERR_BUSY;
+    return NBCOLL_OK;
 }
 
 int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm)

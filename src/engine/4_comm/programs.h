@@ -11,12 +11,8 @@
 nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
                                    nbcoll_refusal *why);
 
-/* May it serve a communicator of this endpoint's ranks? Null may. */
-nbcoll_status nbcolli_agent_suits(const nbcoll_agent *agent, const nbcoll_endpoint *ep);
-
-/* The context was given that agent, which may be null: where it is over one of the context's endpoints, the context is
- * not freed before the agent is closed. */
-void nbcolli_agent_given(nbcoll_context *c, nbcoll_agent *agent);
+/* May it serve a communicator of this endpoint's ranks? Null may. ERR_UNSUPPORTED; ERR_BUSY: another one is served. */
+nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *agent, const nbcoll_endpoint *ep);
 
 /* Are its ranks those of its last endpoint, in order? */
 int nbcolli_has_ranks_of_endpoint(const nbcoll_comm *comm);

@@ -147,7 +147,8 @@ int nbcolli_context_busy(const nbcoll_context *c)
 int nbcolli_is_held(const nbcoll_context *c)
 {
     /* acquire: an agent that is closed has touched its endpoint for the last time */
-    return c->driven.driver || c->ticks.are_on || c->holders || atomic_load_explicit(&c->agents, memory_order_acquire);
+    return c->driven.driver || c->ticks.are_on || c->holders ||
+           atomic_load_explicit(&c->users.agents, memory_order_acquire);
 }
 
 nbcoll_status nbcoll_context_free(nbcoll_context *c)

@@ -15,6 +15,7 @@
 #include "../4_comm/sides.h"
 #include "../4_comm/vote.h"
 #include "../6_progress/lock.h"
+#include "../../offload/offload.h"
 
 /* ---- the vote ---------------------------------------------------------------------------------------------------- */
 
@@ -164,7 +165,7 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
     nbcoll_status s = nbcolli_create_check(c, n, ep);
 
     if (s == NBCOLL_OK)
-        s = nbcolli_agent_suits(config->agent, ep[n - 1]);
+        s = nbcolli_agent_suits(c, config->agent, ep[n - 1]);
     if (s != NBCOLL_OK)
         return s;
     s = nbcolli_links_open(c, n, ep, &home);
@@ -185,7 +186,8 @@ static nbcoll_status nbcolli_comm_create(nbcoll_context *c, int n, nbcoll_endpoi
         nbcolli_links_drop(home);
         return s;
     }
-    nbcolli_agent_given(c, config->agent);
+    if (config->agent)
+        nbcolli_agent_hold(config->agent);
     return NBCOLL_OK;
 }
 
@@ -350,12 +352,12 @@ nbcoll_status nbcoll_comm_idup_with(nbcoll_comm *comm, const nbcoll_comm_config 
     s = nbcolli_comm_config_read(given, &one.config);
     if (s == NBCOLL_OK && one.config.agent)
         s = nbcolli_has_ranks_of_endpoint(comm)
-                ? nbcolli_agent_suits(one.config.agent, comm->link->endpoint)
+                ? nbcolli_agent_suits(comm->context, one.config.agent, comm->link->endpoint)
                 : NBCOLL_ERR_UNSUPPORTED;
     if (s == NBCOLL_OK)
         s = nbcolli_create_derive(comm, nbcolli_as_parent(comm), 1, &one);
-    if (s == NBCOLL_OK)
-        nbcolli_agent_given(comm->context, one.config.agent);
+    if (s == NBCOLL_OK && one.config.agent)
+        nbcolli_agent_hold(one.config.agent);
     return nbcolli_leave(comm->context, s);
 }
 
