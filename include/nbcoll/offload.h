@@ -294,9 +294,11 @@ typedef struct nbcoll_agent_config {
 } nbcoll_agent_config;
 
 /* Opens an agent over an endpoint, which must outlive it; others may use that, too, and a context own it, which is then
- * freed after the agent is closed (before, it is ERR_BUSY, if it has made a communicator or relays with the agent). It
- * takes queue pairs as programs first need them, with receives posted in eager buffers, and keeps them. Errors:
- * ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs), ERR_MEMORY. */
+ * freed after the agent is closed. Before, it is ERR_BUSY, if the context owned the endpoint when the agent was opened
+ * or got a program, or has made a communicator or relays with it. The agent takes queue pairs as programs first need
+ * them, with receives posted in eager buffers, and keeps them. Of an endpoint's agents one gets programs, until it is
+ * closed on all ranks: those of others would need queue pairs of the same numbers, and end with ERR_DUPLICATE or meet
+ * the wrong ones. Errors: ERR_NULL, ERR_CONFIG, ERR_UNSUPPORTED (the transport has no queue pairs), ERR_MEMORY. */
 NBCOLL_API nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out);
 
 /* Closes all queue pairs. Not while another thread is inside. Null is accepted. Errors: ERR_BUSY (the end of a run has
@@ -310,7 +312,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_close(nbcoll_agent *agent);
  * context any thread may enter, no other thread may be in a call that starts or makes an operation there. Errors:
  * ERR_NULL, ERR_RANK (it is not for this rank of so many), ERR_BUFFER (null, and the program touches it), ERR_CONFIG
  * (other eager buffers), ERR_LIMIT (more messages on a queue pair than `depth`), ERR_PEER_LOST, ERR_CANCELLED,
- * ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any of them nothing is posted. */
+ * ERR_TRANSPORT (the agent has failed before), ERR_MEMORY; after any of them nothing is posted, and peers that have
+ * started theirs wait, until this rank's endpoint is closed: then they end with ERR_PEER_LOST. */
 NBCOLL_API nbcoll_status nbcoll_agent_start(nbcoll_agent *agent, const nbcoll_program *program, const void *send,
                                             void *recv, nbcoll_program_run **out);
 
@@ -333,7 +336,8 @@ NBCOLL_API int nbcoll_agent_progress(nbcoll_agent *agent);
 /* Has the run ended? Makes the copies of its end, so it belongs to the rank. By any one thread; not NBCOLL_PENDING: the
  * run is gone. OK, or ERR_PEER_LOST (a peer has closed a queue pair that the program needed), ERR_CANCELLED,
  * ERR_TRANSPORT, ERR_LIMIT, ERR_MEMORY: then the agent has failed, its queue pairs are closed, so that no peer can
- * touch memory of its programs any more, and peers that need it learn of it. ERR_NULL. */
+ * touch memory of its programs any more, and peers that need it learn of it, also those of programs that had not begun
+ * here. ERR_NULL. */
 NBCOLL_API nbcoll_status nbcoll_agent_test(nbcoll_program_run *run);
 
 /* Ends all programs, those half way too: with the next progress the queue pairs are closed. Any thread. Errors:
@@ -416,9 +420,11 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  * does what the program builds itself. A driver or a thread of the host calls nbcoll_agent_progress, which wakes a rank
  * that sleeps in a wait or on nbcoll_fd.
  *
- *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order, and serves no other one
- *     (what is made of the communicator has none); it stays open until that is freed. Else the communicator's creation
- *     is refused: ERR_UNSUPPORTED.
+ *   - The agent is of the communicator's last endpoint, whose ranks are its ranks, in order; it stays open until that
+ *     is freed. Else the communicator's creation is refused: ERR_UNSUPPORTED. An endpoint has one communicator with an
+ *     agent at a time (what is made of one has none): while another one has not been freed, it is ERR_BUSY. The next
+ *     one gets another agent, opened when all ranks have closed theirs; but after an agent has failed its endpoint
+ *     keeps traces of queue pairs by which programs of a later one may end with ERR_PEER_LOST.
  *   - Programs come to the agent in the order of their starts, which is the same on all ranks; in a context made with
  *     NBCOLL_ANY_THREAD threads that share the communicator see to that, as for all operations. A driver of the context
  *     wakes those that wait when a program has ended; it need not be the driver that has the agent.
@@ -442,12 +448,16 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     the reason in words to the agent's `log`, or else to the context's). Like every refused call it has taken no
  *     place in the order: with another buffer it is the same operation still.
  *   - Compiling takes memory for all ranks' programs; starting, for as many as are open at once, which is kept.
- *   - nbcoll_cancel of such an operation, or the loss of a rank, ends all that the agent has, with ERR_CANCELLED or
- *     ERR_PEER_LOST; queue pairs are closed, so that nothing is written afterwards; peers learn of it by that, those
- *     with whom there was none yet by a message, as soon as a call of this rank has seen the end, and end with
- *     ERR_PEER_LOST. From then on starts of what would be a program are refused with that status (ERR_CANCELLED where
- *     the agent had no memory), here at once, elsewhere once it is known there; operations by nodes,
- *     which have their place in the order of the engine's, are started, and end with it. All other operations go on. */
+ *   - nbcoll_cancel of such an operation, also of one in three parts, or the loss of a rank, ends all that the agent
+ *     has, since its queue pairs keep one order of all programs: with ERR_CANCELLED or ERR_PEER_LOST, where without
+ *     agents a cancelled operation ends alone. Queue pairs are closed, so that nothing is written afterwards; peers
+ *     learn of it by that, those with whom there was none yet by a message, as soon as a call of this rank has seen the
+ *     end, and end with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status
+ *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there; operations by
+ *     nodes, which have their place in the order of the engine's, are started, and end with it. All other operations go
+ *     on.
+ *   - What needs a rank that has freed the communicator, and has not started it, ends as without agents: with
+ *     ERR_MISMATCH, when those who wait for that rank have asked it, which takes about 0.1 s. */
 
 /* Would it be offloaded? OK: yes; *why, which may be null, says in how many parts. Its reason is NONE then, but for an
  * algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors: ERR_UNSUPPORTED (no;

@@ -307,7 +307,7 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
     scene s;
 
     (void)state;
-    for (int variant = 0; variant < WORLD_SHARED; variant++) {
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
         scene_open(&s, 2, variant, NULL);
         for (int r = 0; r < 2; r++)
             EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
@@ -318,6 +318,67 @@ static void who_waits_for_a_rank_that_has_freed_the_communicator_is_told(void **
         EXPECT(ERR_MISMATCH, status);
         world_close(&s.w);
     }
+}
+
+/* Rank 1 sends to rank 2, which answers that it has freed it; rank 0 waits for rank 1 alone. */
+static void who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told(void **state)
+{
+    nbcoll_builder_config config = {.size = sizeof config, .ranks = 3};
+    nbcoll_schedule *schedule[2];
+    nbcoll_comm *twin[3];
+    nbcoll_request q[3];
+    nbcoll_status status[2];
+    nbcoll_builder *b;
+    scene s;
+
+    (void)state;
+    scene_open(&s, 3, 0, NULL);
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
+    world_finish(&s.w, 3, q);
+    EXPECT(OK, nbcoll_comm_free(twin[2]));
+    for (config.rank = 0; config.rank < 2; config.rank++) {
+        EXPECT(OK, nbcoll_builder_open(&config, &b));
+        nbcoll_add_recv(b, config.rank + 1, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, 4);
+        if (config.rank)
+            nbcoll_add_send(b, 2, (nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, 4);
+        EXPECT(OK, nbcoll_builder_finish(b, &schedule[config.rank]));
+        EXPECT(OK, nbcoll_schedule_start(schedule[config.rank], small[0], large[config.rank], twin[config.rank],
+                                         &q[config.rank]));
+    }
+    settle(&s, 2, q, status, LIMIT);
+    for (int r = 0; r < 2; r++) {
+        EXPECT(ERR_MISMATCH, status[r]);
+        nbcoll_schedule_free(schedule[r]);
+    }
+    world_close(&s.w);
+}
+
+/* Rank 0 exposes to all, and would write again where rank 2 has not read. */
+static void who_waits_until_one_has_read_that_has_freed_the_communicator_is_told(void **state)
+{
+    nbcoll_comm_config config = {.size = sizeof config, .slots = 1, .cells = 4, .schedules = 4, .eager = 256};
+    nbcoll_comm *twin[3];
+    nbcoll_request q[3];
+    nbcoll_status status[2];
+    scene s;
+
+    (void)state;
+    scene_open(&s, 3, WORLD_SHARED, &config);
+    for (int r = 0; r < 3; r++)
+        EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &twin[r], &q[r]));
+    world_finish(&s.w, 3, q);
+    EXPECT(OK, nbcoll_comm_free(twin[2]));
+    for (int i = 1; i <= 2; i++) {
+        small[0][0] = i;
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_ibcast(small[r], 1, NBCOLL_INT32, 0, twin[r], &q[r]));
+        settle(&s, 2, q, status, LIMIT);
+        for (int r = 0; r < 2; r++)
+            assert_int_equal(status[r], i == 1 ? NBCOLL_OK : NBCOLL_ERR_MISMATCH);
+        assert_int_equal(small[1][0], 1);
+    }
+    world_close(&s.w);
 }
 
 /* ---- messages under way ---------------------------------------------------------------------------------------- */
@@ -562,6 +623,8 @@ int main(void)
         cmocka_unit_test(a_rank_that_ended_without_sending_is_out_of_step_unless_its_fingerprint_says_that_it_has),
         cmocka_unit_test(what_an_ended_rank_has_sent_may_be_under_way),
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_is_told),
+        cmocka_unit_test(who_waits_for_one_that_a_rank_without_the_communicator_has_answered_is_told),
+        cmocka_unit_test(who_waits_until_one_has_read_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(a_late_rank_is_no_mismatch_and_the_deadline_names_it),
         cmocka_unit_test(a_silent_rank_is_named_as_silent),
         cmocka_unit_test(what_a_failure_was_about_is_said_in_words),

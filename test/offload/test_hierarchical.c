@@ -596,6 +596,97 @@ static void a_leader_that_is_lost_ends_it_on_all_ranks(void **state)
     leader_goes(1);
 }
 
+/* ---- freed communicators ---------------------------------------------------------------------------------------- */
+
+enum { MS = 1000000, LIMIT = 200 };
+
+static uint64_t clock_at;
+
+static uint64_t clock_now(void *user)
+{
+    (void)user;
+    return clock_at;
+}
+
+static void open_four_by_clock(scene *s)
+{
+    const nbcoll_context_config contexts = {.size = sizeof contexts,
+                                            .host = {.size = sizeof contexts.host, .now = clock_now}};
+    clock_at = 1;
+    open_four_with(s, &contexts, 1);
+}
+
+/* Passes for so many milliseconds, but for the agent of one rank, or of none: -1. Ranks that have freed their
+ * communicator are called, too. */
+static void pass(scene *s, int ms, int idle)
+{
+    for (; ms; ms--, clock_at += MS)
+        for (int rank = 0; rank < s->ranks; rank++) {
+            if (rank != idle)
+                nbcoll_agent_progress(s->agent[rank]);
+            nbcoll_progress(s->j.w.context[rank]);
+        }
+}
+
+/* All start one, and end it; one frees its communicator, and the others start another one. */
+static void who_needs_the_one_that_has_freed_is_told(int is_program, int freed)
+{
+    nbcoll_request request[FOUR] = {{0}};
+    int32_t mine[FOUR] = {0}, all[FOUR][FOUR];
+    scene s;
+    open_four_by_clock(&s);
+    for (int round = 0; round < 2; round++) {
+        for (int rank = 0; rank < FOUR; rank++) {
+            if (round && rank == freed)
+                EXPECT(OK, nbcoll_comm_free(s.j.w.comm[rank]));
+            else if (is_program)
+                EXPECT(OK, nbcoll_iallgather(&mine[rank], all[rank], 1, NBCOLL_INT32, s.j.w.comm[rank],
+                                             &request[rank]));
+            else
+                EXPECT(OK, nbcoll_ibarrier(s.j.w.comm[rank], &request[rank]));
+        }
+        pass(&s, LIMIT, -1);
+        for (int rank = 0; rank < FOUR; rank++)
+            assert_int_equal(nbcoll_test(&request[rank]),
+                             round && rank != freed ? NBCOLL_ERR_MISMATCH : NBCOLL_OK);
+    }
+    for (int rank = 0; rank < FOUR; rank++)
+        if (rank != freed)
+            EXPECT(ERR_MISMATCH, nbcoll_ibarrier(s.j.w.comm[rank], &request[rank]));
+    scene_close(&s);
+}
+
+static void a_rank_that_frees_only_its_communicator_ends_what_needs_it(void **state)
+{
+    (void)state;
+    for (int is_program = 0; is_program < 2; is_program++)
+        for (int freed = 0; freed < FOUR; freed++)
+            who_needs_the_one_that_has_freed_is_told(is_program, freed);
+}
+
+/* The agent of the root sends before those of others take it, and is moved no more for a while. */
+static void a_late_agent_ends_well_what_others_have_ended_before_they_freed(void **state)
+{
+    nbcoll_request request[FOUR];
+    int32_t value[FOUR] = {0, 0, 0, 7};
+    scene s;
+    (void)state;
+    open_four_by_clock(&s);
+    for (int rank = 0; rank < FOUR; rank++)
+        EXPECT(OK, nbcoll_ibcast(&value[rank], 1, NBCOLL_INT32, 3, s.j.w.comm[rank], &request[rank]));
+    nbcoll_progress(s.j.w.context[3]);
+    nbcoll_agent_progress(s.agent[3]);
+    pass(&s, 5, 3);
+    for (int rank = 0; rank < 2; rank++) {
+        EXPECT(OK, nbcoll_test(&request[rank]));
+        EXPECT(OK, nbcoll_comm_free(s.j.w.comm[rank]));
+    }
+    pass(&s, 5 * LIMIT, 3);
+    EXPECT(PENDING, nbcoll_test(&request[3]));
+    scene_finish(&s, 2, &request[2]);
+    scene_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +704,8 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_one_whose_middle_never_begins),
         cmocka_unit_test(a_leader_that_leaves_ends_it_on_all_ranks),
         cmocka_unit_test(a_leader_that_is_lost_ends_it_on_all_ranks),
+        cmocka_unit_test(a_rank_that_frees_only_its_communicator_ends_what_needs_it),
+        cmocka_unit_test(a_late_agent_ends_well_what_others_have_ended_before_they_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,6 +213,7 @@ typedef struct nbcolli_programs {
     _Atomic uint64_t handed; /* of which the agent has got so many: start or progress, whoever has the next one; */
     uint64_t rooms;          /* starts: and of which so many need scratch memory that the agent lends; */
     uint64_t roomed;         /* of which so many have got it: progress */
+    uint64_t awaited;        /* progress: 1 + the lowest number that the agent had at the last round of asking, or 0 */
 } nbcolli_programs;
 
 struct nbcoll_comm {
@@ -285,6 +286,7 @@ struct nbcoll_comm {
     nbcoll_failure failure; /* what broke it, or its last failed operation */
     atomic_uint agents;     /* OK; or why programs start no more. Read by starts, for itself */
     int departed;         /* some of its ranks have departed */
+    uint64_t freed_told;  /* 1 + the lowest tag of which all were told that a rank has freed it before that; 0: none */
 
     /* While it is being made: the call that begins it, then progress. */
     int making;            /* and it stays so if that fails */

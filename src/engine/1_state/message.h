@@ -69,7 +69,8 @@ typedef struct nbcolli_header {
     uint64_t bytes;   /* EAGER, RTS: the whole payload, of an EAGER in the lower half; in its upper half, and CHANNEL:
                          a channel (channel.h), or 0; DATA: where this fragment begins; REVOKE: 1 if an answer is
                          wanted; LOST for ERR_PEER_LOST: 1 if the rank is given up, for ERR_MISMATCH: the tag that
-                         showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next */
+                         showed it; GIVE_UP: 1 if its sender is; WHERE: the tag that its sender starts next, where
+                         that is FREED: how many operations of agents it has started, or UINT64_MAX */
     uint32_t to;      /* the receiver's rank in the communicator */
     uint32_t count;   /* STALLED: its number; EAGER, RTS, CREDIT: none up to this one waits any more, or 0; REVOKE:
                          so many operations behind this one are revoked, too; WHERE: 1 if there is a fingerprint */

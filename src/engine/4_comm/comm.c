@@ -149,6 +149,10 @@ void nbcolli_comm_destroy(nbcoll_comm *comm)
     nbcolli_queue_drop(comm, comm->queue, comm->queue_room);
     if (comm->listed)
         nbcolli_comm_unregister(comm);
+    if (comm->config.agent && !comm->making) { /* one at a time has one: all have freed those before */
+        comm->link->agents_comm = comm->id;
+        comm->link->agents_called = comm->programs.called;
+    }
     nbcolli_comm_bury(comm);
     nbcolli_channels_forget(comm);
     nbcolli_area_leave(comm);

@@ -2,6 +2,7 @@
  * Who waits for whom, and where that rank is: see ask.h. */
 #include "ask.h"
 
+#include "nbcoll/offload.h"
 #include "../1_state/failure.h"
 #include "../2_wire/control.h"
 #include "../3_run/cells.h"
@@ -57,8 +58,10 @@ static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int ra
     int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fingerprint);
 
     p.is_known = ahead == 0;
-    if (ahead < 0)
-        p.position = NBCOLL_POSITION_NOT_STARTED;
+    if (ahead < 0) /* relaxed: a number that it has started before it left is seen by the next round */
+        p.position = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_relaxed)
+                         ? NBCOLL_POSITION_FREED
+                         : NBCOLL_POSITION_NOT_STARTED;
     else if (nbcolli_has_ended(comm, tag, rank))
         p.position = NBCOLL_POSITION_ENDED;
     else if (ahead == 0)
@@ -205,7 +208,7 @@ static void nbcolli_ask_judge(nbcolli_run *run, int rank, uint64_t tag, const nb
     /* A fingerprint of 0 says nothing: it is what schedules of a program's own have. */
     int is_doubtful = p->position == NBCOLL_POSITION_FREED ||
                       (p->position == NBCOLL_POSITION_ENDED && !(is_known && mine));
-    if (!is_own || !is_doubtful)
+    if (!is_doubtful || (!is_own && p->position != NBCOLL_POSITION_FREED))
         return;
     if (run->suspect == rank + 1 && run->stuck > run->suspected)
         nbcolli_run_out_of_step(run, rank);
@@ -264,8 +267,11 @@ void nbcolli_ask_in(nbcoll_comm *comm, const nbcolli_header *h)
 void nbcolli_ask_elsewhere(nbcolli_link *link, int source, const nbcolli_header *h, int is_freed)
 {
     nbcolli_header where = {.comm = h->comm, .tag = h->tag, .source = h->to, .to = h->source, .type = NBCOLLI_WHERE};
+    int had_agent = link->home->agents_comm == h->comm;
 
-    where.status = is_freed ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
+    where.status = is_freed || had_agent ? NBCOLL_POSITION_FREED : NBCOLL_POSITION_NOT_STARTED;
+    if (where.status == NBCOLL_POSITION_FREED)
+        where.bytes = had_agent ? link->home->agents_called : UINT64_MAX;
     if (nbcolli_may_send(link->context))
         nbcolli_control(link, source, &where);
 }
@@ -283,6 +289,52 @@ static uint64_t nbcolli_next_wanted(const nbcoll_comm *comm, int rank, uint64_t 
     return lowest;
 }
 
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+#define NBCOLLI_ASK_FREED (UINT64_MAX - 1) /* no tag: only whether it has the communicator */
+
+/* That of the lowest number which the agent has got and not ended; null: there is none. */
+static const nbcolli_request *nbcolli_program_first(const nbcoll_comm *comm)
+{
+    const nbcolli_request *first = NULL;
+    for (const nbcolli_request *r = comm->context->offloaded; r; r = r->next)
+        if (r->comm == comm && r->program && (!first || r->program_number < first->program_number))
+            first = r;
+    return first;
+}
+
+/* `rank` has freed the communicator when it had started so many operations of agents: it has ended those, and will not
+ * start a later one. */
+static void nbcolli_programs_judge(nbcoll_comm *comm, int rank, uint64_t called)
+{
+    const nbcolli_request *first = nbcolli_program_first(comm);
+    if (first && first->program_number >= called)
+        nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, comm->taken);
+}
+
+/* If the first one was that at the last round, too, those are asked with whom it has queue pairs. Returns whether
+ * somebody is. */
+static int nbcolli_programs_look_after(nbcoll_comm *comm)
+{
+    const nbcolli_request *first = nbcolli_program_first(comm);
+    uint64_t awaited = first ? first->program_number + 1 : 0, before = comm->programs.awaited;
+    const nbcoll_queue_view *q;
+    int wants = 0;
+
+    comm->programs.awaited = awaited;
+    if (!first || awaited != before)
+        return 0;
+    for (uint32_t i = 0; (q = nbcoll_program_queue(first->schedule->program, i)); i++)
+        if (q->peer >= 0 && comm->peer[q->peer].link->loss[comm->peer[q->peer].address] == NBCOLLI_HERE) {
+            nbcolli_told *told = &comm->told[q->peer];
+            told->want = told->want ? told->want : NBCOLLI_ASK_FREED + 1;
+            wants = 1;
+        }
+    return wants;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
 void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int rank = (int)h->source;
@@ -295,12 +347,14 @@ void nbcolli_where_in(nbcoll_comm *comm, const nbcolli_header *h)
         p.position = (nbcoll_position)h->status;
     told->asked = 0;
     told->tag = h->tag;
-    told->next = h->bytes;
+    told->next = p.position == NBCOLL_POSITION_FREED ? 0 : h->bytes;
     told->position = (uint8_t)p.position;
     told->late = h->number <= (uint32_t)comm->size ? (int)h->number : 0;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
     if (nbcolli_is_stuck(run) && nbcolli_run_waits_for(run, rank) && !comm->context->ticks.is_under_way)
         nbcolli_ask_judge(run, rank, h->tag, &p);
+    if (p.position == NBCOLL_POSITION_FREED && !comm->context->ticks.is_under_way)
+        nbcolli_programs_judge(comm, rank, h->bytes);
     uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
     if (next && !told->asked)
         nbcolli_ask_peer(comm, rank, next - 1);
@@ -390,6 +444,8 @@ static void nbcolli_round_on(nbcoll_context *c, int64_t slots)
         }
         if (c->round.slot < last)
             return;
+        if (comm->active && comm->config.agent)
+            c->round.wants |= nbcolli_programs_look_after(comm);
         if (c->round.wants)
             slots -= NBCOLLI_ASK_SLOTS * nbcolli_round_ask(comm);
         c->round = (nbcolli_round){comm->sister, 0, 0};

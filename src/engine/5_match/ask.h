@@ -11,6 +11,10 @@
  *                                      round. Still so, and still nothing has come: the ranks are out of step
  *   it has failed there                word of that is on its way
  *
+ * Of a program, which has no tag, a rank asks those with whom it has queue pairs only whether they have freed the
+ * communicator. One that has says how many operations of agents it had started: it has ended these, and a later one is
+ * out of step at once.
+ *
  * The clock is looked at about every 10 ms, from passes (at most every 1024th) and before a sleep: an operation that
  * goes well asks nobody. Nor does one of a standing schedule, which is to wait. Inline: what every start and every pass
  * does for that. */

@@ -108,6 +108,16 @@ void nbcolli_revokes_in(nbcoll_comm *comm, nbcolli_incoming *in)
     }
 }
 
+/* A rank that has freed the communicator says so to whoever sends it something. Who waits for one that has ended this
+ * operation by that must learn of it, too. Each rank tells only of earlier ones than it has told of. */
+static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
+{
+    if (comm->freed_told && comm->freed_told <= tag + 1)
+        return;
+    comm->freed_told = tag + 1;
+    nbcolli_tell_all(comm, NBCOLLI_LOST, tag, NBCOLL_ERR_MISMATCH, rank, 0);
+}
+
 void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
 {
     int cause = (int)(h->number == (uint32_t)comm->rank ? h->source : h->number); /* who has lost us is lost to us */
@@ -117,6 +127,8 @@ void nbcolli_lost_in(nbcoll_comm *comm, const nbcolli_header *h)
     if (h->status == NBCOLL_ERR_MISMATCH) {
         nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes : h->tag);
         nbcolli_runs_fail(comm, h->tag, NBCOLL_ERR_MISMATCH, cause);
+        if (!h->bytes)
+            nbcolli_freed_tell(comm, h->tag, cause);
     } else if (h->bytes && h->number < (uint32_t)comm->size)
         nbcolli_given_up_in(comm, (int)h->source, (int)h->number);
     else
