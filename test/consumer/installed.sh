@@ -8,7 +8,7 @@ installed()
     shared=$1
     shift
     cmake -S "$NBCOLL_SOURCE" -B "$work/build" -DBUILD_SHARED_LIBS="$shared" -DCMAKE_INSTALL_PREFIX="$work/first" \
-        -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=Debug -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=None -DNBCOLL_EXAMPLES=OFF -DNBCOLL_BENCH=OFF \
         -DNBCOLL_TESTS=OFF "$@"
     cmake --build "$work/build"
     cmake --install "$work/build"

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 here=$NBCOLL_SOURCE/test/consumer
 
 for name in acme beta; do
-    flags="-w -O1 -fPIC -DNBCOLL_WITH_LOOPBACK -DNBCOLL_PREFIX=${name}_ -I$NBCOLL_SOURCE/include"
+    flags="-w -O0 -fPIC -DNBCOLL_WITH_LOOPBACK -DNBCOLL_PREFIX=${name}_ -I$NBCOLL_SOURCE/include"
     # shellcheck disable=SC2086 # the flags are words
     "$CC" $flags -c "$NBCOLL_SOURCE/src/nbcoll.c" -o "$work/nbcoll_$name.o"
     # shellcheck disable=SC2086
