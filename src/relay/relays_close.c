@@ -41,6 +41,7 @@ static nbcoll_status nbcolli_relays_close_calls(nbcoll_relays *r, uint64_t timeo
         }
     }
     nbcolli_waiter_end(&w);
+    nbcolli_carrier_close(r->comm, &r->carrier); /* before what a look by another thread would read is freed */
     r->kind->free(r);
     return NBCOLL_OK;
 }

@@ -42,6 +42,7 @@ void nbcolli_carrier_close(nbcoll_comm *comm, nbcolli_carrier *carrier)
         }
     c->is_unheard = 0;
     nbcolli_request_release(c, carrier->notice);
+    carrier->notice = NULL;
     nbcolli_unlock(c);
 }
 
