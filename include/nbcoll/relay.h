@@ -308,10 +308,10 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *     not of this rank of the communicator's last endpoint; the transport has no shared receives; ranks of its node, or
  *     the agent's process, share no memory), ERR_MEMORY, ERR_LIMIT (1024 connections from one node to another; tables
  *     that the agent's process has no room for; or the device has no queue pairs for so many messages, or not so many:
- *     the transport's log says its limit); then what an agent comes to as it opens its queue pairs, also ERR_TRANSPORT,
- *     and ERR_DUPLICATE (relays are still open that the same rank led 2^20 openings ago). An agent's process is asked
- *     only then: also ERR_UNSUPPORTED, ERR_LIMIT (the device; or it has as many relays of this rank as it takes),
- *     ERR_PEER_LOST (it has ended);
+ *     the transport's log says its limit); then what an agent comes to as it opens its queue pairs: also ERR_LIMIT
+ *     (others have what the device had left: the log says of what), ERR_TRANSPORT, and ERR_DUPLICATE (relays are still
+ *     open that the same rank led 2^20 openings ago). An agent's process is asked only then: also ERR_UNSUPPORTED,
+ *     ERR_LIMIT (the device; or it has as many relays of this rank as it takes), ERR_PEER_LOST (it has ended);
  *   - with `carries` calls move in passes over the context, also a driver's, which look at the node's store. Who waits
  *     for one sleeps as others do, and nbcoll_fd tells of what comes. Ticks leave these calls alone. A cancelled one is
  *     among the F under way until all ranks have started it, or have said that it is cancelled;
@@ -331,8 +331,9 @@ NBCOLL_API nbcoll_status nbcoll_play_wirings(const nbcoll_wiring *const wirings[
  *   - the process believes nothing that ranks have written. What cannot be ends these relays, and nothing else: with
  *     ERR_ARGUMENT on the node, elsewhere with ERR_PEER_LOST;
  *   - calls on the leader's relays start and test on its agent: meanwhile no other thread does. nbcoll_agent_close is
- *     ERR_BUSY until they are closed. That the process has ended the leader finds as it calls; the others hear of it
- *     from there;
+ *     ERR_BUSY until they are closed. That the process has ended each rank of the node finds as it calls, also while
+ *     its leader is stopped. For that a rank which does not lead has one descriptor, from the opening to the closing;
+ *     where it cannot see the process (no descriptor is left; another PID namespace) it hears of it from its leader;
  *   - the process wakes no rank, so that who waits looks each millisecond, and so does a driver, with `carries`; there
  *     nbcoll_arm is ERR_UNSUPPORTED.
  *

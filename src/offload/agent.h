@@ -158,6 +158,7 @@ nbcoll_refusal_reason nbcolli_attached_refuses(const nbcoll_agent *a, const nbco
 nbcoll_status nbcolli_attached_start(nbcoll_agent *a, const nbcoll_program *p, const void *const buffer[2],
                                      const char *scratch, const nbcolli_binding *binding, nbcoll_program_run **out);
 void nbcolli_attached_give(nbcoll_program_run *r, uint64_t number);
+int nbcolli_attached_process(const nbcoll_agent *a);
 /* See nbcolli_agent_lends. */
 size_t nbcolli_attached_lends(const nbcoll_agent *a);
 void *nbcolli_attached_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);

@@ -24,9 +24,9 @@ nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a)
     return s == NBCOLL_ERR_MEMORY || s == NBCOLL_ERR_LIMIT ? NBCOLL_ERR_CANCELLED : s;
 }
 
-int nbcolli_agent_is_process(const nbcoll_agent *a)
+int nbcolli_agent_process(const nbcoll_agent *a)
 {
-    return a->attached != NULL;
+    return a->attached ? nbcolli_attached_process(a) : 0;
 }
 
 size_t nbcolli_agent_lends(const nbcoll_agent *a)

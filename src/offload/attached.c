@@ -52,12 +52,18 @@ static nbcoll_status nbcolli_attached_await(const nbcoll_host *host, int socket,
     }
 }
 
+int nbcolli_attached_process(const nbcoll_agent *a)
+{
+    return a->attached->shape.pid;
+}
+
 /* What it says of itself: programs are made for that. */
 static nbcoll_status nbcolli_attached_shape(const nbcoll_agent *a, const nbcolli_desk_letter *l)
 {
     if (l->rank != a->rank || l->ranks != a->ranks)
         return NBCOLL_ERR_RANK;
-    return l->programs && l->depth && l->eager && l->in_flight ? (nbcoll_status)l->status : NBCOLL_ERR_ABI;
+    int is_whole = l->programs && l->depth && l->eager && l->in_flight && l->pid > 0;
+    return is_whole ? (nbcoll_status)l->status : NBCOLL_ERR_ABI;
 }
 
 /* This rank's memory there, if the transport can say where it lies; -1. */

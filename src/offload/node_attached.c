@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Relays of a node whose agent is another process: the rank that leads writes what that needs to know into a slot of
  * the desk, and hears there whether it takes them. From then on both know of each other by the store. */
+#include <poll.h>
+#include <unistd.h>
+
 #include "agent.h"
 #include "desk.h"
 #include "node_relays_run.h"
@@ -50,4 +53,24 @@ void nbcolli_node_attached_look(nbcolli_node_relays *s)
         status = NBCOLL_ERR_PEER_LOST;
     if (status != NBCOLL_OK)
         nbcolli_node_attached_end(s, status);
+}
+
+/* ---- other ranks of the node ------------------------------------------------------------------------------------- */
+
+int nbcolli_node_store_watch(const nbcolli_node_store *s)
+{
+    int process = atomic_load_explicit(&s->head->process, memory_order_relaxed); /* it does not change */
+    return process > 0 ? nbcolli_desk_watch(process) : -1;
+}
+
+int nbcolli_node_store_has_ended(int watch)
+{
+    struct pollfd ended = {watch, POLLIN, 0};
+    return poll(&ended, 1, 0) > 0;
+}
+
+void nbcolli_node_store_unwatch(int watch)
+{
+    if (watch >= 0)
+        close(watch);
 }

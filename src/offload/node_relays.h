@@ -63,6 +63,12 @@ nbcoll_status nbcolli_node_relays_begin(nbcolli_node_relays *s);
  * store's status says why. */
 nbcolli_node_store_state nbcolli_node_relays_look(nbcolli_node_relays *s);
 
+/* Another rank of the node, whose leader may be stopped: a descriptor, until unwatch, by which it sees that the agent's
+ * process has ended; -1: it cannot, or the agent is a thread. */
+int nbcolli_node_store_watch(const nbcolli_node_store *s);
+int nbcolli_node_store_has_ended(int watch);
+void nbcolli_node_store_unwatch(int watch);
+
 /* They were not begun, or the store's state is OVER and they are not the agent's. Null is accepted. */
 void nbcolli_node_relays_free(nbcolli_node_relays *s);
 

@@ -26,7 +26,8 @@ typedef struct nbcolli_node_store_head {
     atomic_uint status;    /* why nothing goes on, or OK: whoever knows first */
     atomic_uint is_ending; /* a wish: the agent is to close its queue pairs */
     atomic_uint users;     /* ranks that have not left it */
-    atomic_uint is_silent; /* 1: the agent wakes nobody, so that ranks look; before they know where the store is */
+    /* That is the agent, and wakes nobody, so that ranks look; 0: a thread is. Before they know where the store is. */
+    atomic_int process;
     /* In order: arrival n is at n modulo `buffers` of the ring. */
     _Alignas(NBCOLLI_NODE_STORE_LINE) _Atomic uint64_t arrived;
     /* 1 + the last buffer for what comes that nobody needs any more; 0: the agent has taken all. */

@@ -145,8 +145,8 @@ void nbcolli_agent_hold(nbcoll_agent *a);
 /* Why it starts nothing any more, or OK. Where it had no memory, or room, that is CANCELLED: a start that is refused
  * for want of memory can be tried again. */
 nbcoll_status nbcolli_agent_failed(const nbcoll_agent *a);
-/* Is it another process? Then it touches no memory but what its ranks share. */
-int nbcolli_agent_is_process(const nbcoll_agent *a);
+/* Which other process is it? That touches no memory but what its ranks share. 0: it is a thread of this one. */
+int nbcolli_agent_process(const nbcoll_agent *a);
 /* Of what agents must have in common; never 0. */
 uint32_t nbcolli_agent_hash(const nbcoll_agent *a);
 

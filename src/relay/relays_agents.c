@@ -23,7 +23,7 @@ static int nbcolli_relays_agents_pause(nbcoll_relays *r, nbcolli_waiter *w, uint
     w->user = r;
     const nbcolli_node_store_head *head = r->agents->store.head;
     /* relaxed: it does not change */
-    w->longest = head && atomic_load_explicit(&head->is_silent, memory_order_relaxed) ? NBCOLLI_RELAYS_LOOK : 0;
+    w->longest = head && atomic_load_explicit(&head->process, memory_order_relaxed) ? NBCOLLI_RELAYS_LOOK : 0;
     int goes_on = nbcolli_relays_pause(r, w, deadline);
     nbcolli_alarm_unset(&r->agents->alarm);
     return goes_on;
@@ -43,6 +43,8 @@ static void nbcolli_relays_leave(nbcoll_relays *r)
     if (!nbcolli_relays_leads(r)) {
         atomic_fetch_sub_explicit(&a->store.head->users, 1, memory_order_release); /* after all touches of it here */
         a->store.head = NULL;
+        nbcolli_node_store_unwatch(a->watch);
+        a->watch = -1;
     }
 }
 
@@ -108,7 +110,7 @@ static nbcoll_status nbcolli_relays_agents_reserve(nbcoll_relays *r)
     a->shape.received = a->shape.own * ((uint32_t)r->ranks - a->shape.readers);
     a->shape.bytes = (uint32_t)sizeof(nbcolli_relays_letter) + r->config.fragment;
     a->fingerprint = nbcolli_relays_fingerprint(&r->config);
-    a->alarm.bell = a->alarm.poller = -1;
+    a->alarm.bell = a->alarm.poller = a->watch = -1;
     a->said = nbcolli_arena_take(&r->arena, (size_t)r->ranks, sizeof *a->said);
     a->later = nbcolli_arena_take(&r->arena, r->config.at_once, sizeof *a->later);
     a->after = nbcolli_arena_take(&r->arena, (size_t)a->shape.own * (size_t)r->ranks, sizeof *a->after);

@@ -45,6 +45,8 @@ typedef struct nbcolli_relays_agents {
     nbcolli_node_store store; /* head null: it is not known yet, or another rank's and left */
     uint32_t reader;
     uint64_t read, handed, caught_up; /* arrivals; own buffers; operations whose earlier fragments are taken out */
+    int watch;                        /* not a leader's, with its store: of the agent's process, or -1 */
+    uint32_t looks;                   /* that were due there */
     nbcolli_relays_later *later;      /* [F] by operation, modulo F */
     uint32_t *after;                  /* [buffers] 1 + the next one of the same operation, or 0 */
 } nbcolli_relays_agents;

@@ -95,6 +95,7 @@ static nbcoll_status nbcolli_relays_map(nbcoll_relays *r)
     if (!memory)
         return NBCOLL_ERR_MEMORY;
     a->store = nbcolli_node_store_at(memory, &a->shape);
+    a->watch = nbcolli_node_store_watch(&a->store);
     return NBCOLL_OK;
 }
 

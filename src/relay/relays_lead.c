@@ -107,7 +107,7 @@ static nbcoll_status nbcolli_relays_reserve_store(nbcoll_relays *r, const nbcoll
     nbcolli_relays_agents *a = r->agents;
     const nbcolli_link *link = r->comm->link->first;
     size_t bytes = nbcolli_node_store_bytes(&a->shape);
-    if (a->shape.readers == 1 && !nbcolli_agent_is_process(r->config.agent)) {
+    if (a->shape.readers == 1 && !nbcolli_agent_process(r->config.agent)) {
         *memory = nbcolli_arena_take(&r->arena, 1, bytes);
         return *memory ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     }
@@ -180,8 +180,7 @@ nbcoll_status nbcolli_relays_lead(nbcoll_relays *r)
     a->store = nbcolli_node_store_at(memory, &a->shape);
     /* relaxed: shown to the agent and the other ranks with all of it */
     atomic_store_explicit(&a->store.head->users, a->shape.readers - 1, memory_order_relaxed);
-    atomic_store_explicit(&a->store.head->is_silent, nbcolli_agent_is_process(r->config.agent) != 0,
-                          memory_order_relaxed);
+    atomic_store_explicit(&a->store.head->process, nbcolli_agent_process(r->config.agent), memory_order_relaxed);
     s = nbcolli_between_open(&between, r->config.wiring, r->config.ports, nodes, &r->arena.host);
     if (s == NBCOLL_OK)
         s = nbcolli_relays_make_standing(r, &between, memory);

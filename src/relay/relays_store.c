@@ -4,6 +4,8 @@
 #include "../engine/6_progress/lock.h"
 #include "relays_agents.h"
 
+#define NBCOLLI_RELAYS_LOOKS 64u /* at the store, from one look at the agent's process to the next */
+
 /* ---- what has arrived ------------------------------------------------------------------------------------------ */
 
 /* This rank is done with it. Whose own it is may have waited for it. */
@@ -110,12 +112,20 @@ static int nbcolli_relays_may_send(const nbcoll_relays *r)
 
 /* ---- moving ---------------------------------------------------------------------------------------------------- */
 
+/* Another rank than the leader, which may be stopped, looks after the agent's process itself, now and then. */
+static void nbcolli_relays_look_after_process(nbcolli_relays_agents *a)
+{
+    if (a->watch >= 0 && ++a->looks % NBCOLLI_RELAYS_LOOKS == 0 && nbcolli_node_store_has_ended(a->watch))
+        nbcolli_node_store_break(&a->store, NBCOLL_ERR_PEER_LOST);
+}
+
 /* How the node's agent is, and the other ranks. */
 static nbcoll_status nbcolli_relays_health(const nbcoll_relays *r)
 {
     const nbcoll_comm *comm = r->agents->comm;
     if (r->agents->is_begun)
         nbcolli_relays_agents_state(r);
+    nbcolli_relays_look_after_process(r->agents);
     nbcoll_status s = nbcolli_node_store_status(&r->agents->store);
     if (s == NBCOLL_OK)
         s = nbcolli_broken(comm);
@@ -180,6 +190,7 @@ nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
         is_heard = nbcolli_alarm_set(&a->alarm, poller);
     if (a->is_begun)
         nbcolli_node_relays_look(a->standing);
+    nbcolli_relays_look_after_process(a);
     if (r->is_closing)
         sight = nbcolli_relays_closing_moves(r) ? NBCOLLI_CARRIER_MOVES : sight;
     else if (r->status == NBCOLL_PENDING)
@@ -188,7 +199,7 @@ nbcolli_carrier_sight nbcolli_relays_store_sight(nbcoll_relays *r, int poller)
                                         a->comm->departed))
         sight = NBCOLLI_CARRIER_MOVES;
     /* relaxed: it does not change */
-    if (a->store.head && atomic_load_explicit(&a->store.head->is_silent, memory_order_relaxed))
+    if (a->store.head && atomic_load_explicit(&a->store.head->process, memory_order_relaxed))
         is_heard = 0;
     return sight == NBCOLLI_CARRIER_QUIET && !is_heard ? NBCOLLI_CARRIER_UNHEARD : sight;
 }

@@ -490,6 +490,40 @@ static void whoever_dies_ends_relays_and_they_can_be_closed(void **state)
     run(scene_new(lose_the_process), RANKS);
 }
 
+/* The leader of a node is stopped while the process dies. The other rank there is told by itself: nobody else looks at
+ * the relays, or closes them, before it has been. */
+static void lose_the_process_beside_a_stopped_leader(int rank, void *user)
+{
+    actor *a = user;
+    scene *s = a->s;
+    if (rank == STOPPED) {
+        raise(SIGSTOP);
+        CHECK_STATUS(NBCOLL_ERR_PEER_LOST, breaks(a->relays));
+        return;
+    }
+    start(a, 0);
+    atomic_fetch_add(&s->started, 1);
+    if (rank == STOPPED + 1) {
+        await(&s->started, RANKS - 1);
+        for (uint64_t begin = clock_ns(); !process_is_stopped(s->pid[STOPPED]); sched_yield())
+            CHECK(clock_ns() - begin < 30 * SECOND);
+        kill(s->pid[RANKS], SIGKILL);
+    } else
+        await(&s->ended, 1);
+    CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_relays_wait(a->relays, a->number[0], 10 * SECOND));
+    if (rank == STOPPED + 1) {
+        atomic_store(&s->ended, 1);
+        CHECK(process_is_stopped(s->pid[STOPPED]));
+        kill(s->pid[STOPPED], SIGCONT);
+    }
+}
+
+static void ranks_are_told_of_a_dead_process_while_their_leader_is_stopped(void **state)
+{
+    (void)state;
+    run(scene_new(lose_the_process_beside_a_stopped_leader), RANKS);
+}
+
 static pid_t condemned;
 
 static void execute(int signal)
@@ -813,6 +847,7 @@ int main(void)
         cmocka_unit_test(others_end_calls_past_a_stopped_node),
         cmocka_unit_test(whoever_dies_ends_calls),
         cmocka_unit_test(whoever_dies_ends_relays_and_they_can_be_closed),
+        cmocka_unit_test(ranks_are_told_of_a_dead_process_while_their_leader_is_stopped),
         cmocka_unit_test(whoever_is_killed_at_some_moment_is_told_of),
         cmocka_unit_test(tables_that_the_process_has_no_room_for_are_refused_on_all_ranks),
         cmocka_unit_test(relays_beyond_what_the_process_takes_are_refused_on_all_ranks_until_others_are_closed),

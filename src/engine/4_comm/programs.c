@@ -17,7 +17,7 @@ nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *a
     /* Agents number the queue pairs of an endpoint alike, and programs of two communicators have no order. */
     for (const nbcoll_comm *comm = c->comms; comm; comm = comm->sister)
         if (comm->config.agent && (comm->config.agent == agent ||
-                                   (comm->link->endpoint == ep && !nbcolli_agent_is_process(agent))))
+                                   (comm->link->endpoint == ep && !nbcolli_agent_process(agent))))
             return NBCOLL_ERR_BUSY;
     return NBCOLL_OK;
 }

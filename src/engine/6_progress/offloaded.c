@@ -52,7 +52,7 @@ int nbcolli_offloaded_has_buffers(nbcolli_request *r)
     nbcoll_agent *agent = r->comm->config.agent;
     const nbcolli_agent_call call = nbcolli_offloaded_call(r);
 
-    return !r->schedule->program || !nbcolli_agent_is_process(agent) ||
+    return !r->schedule->program || !nbcolli_agent_process(agent) ||
            nbcolli_agent_accepts(agent, r->schedule->program, &call) != NBCOLL_ERR_BUFFER;
 }
 
