@@ -295,7 +295,8 @@ typedef struct nbcoll_offload {
     /* Room for so many entries. ERR_MEMORY. */
     nbcoll_status (*open_cq)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue **out);
     /* ERR_MEMORY, ERR_RANK, ERR_DUPLICATE (this rank has that pair already), ERR_CONFIG (a `size` that is none),
-     * ERR_LIMIT (the device has no such depth), ERR_TRANSPORT (the device refused). */
+     * ERR_LIMIT (the device has no such depth, or no more of what a pair needs: others use it, too), ERR_TRANSPORT (the
+     * device refused for another reason). */
     nbcoll_status (*open_queue)(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out);
     /* ERR_LIMIT: the queue is full, or the message longer than the device can send. */
     nbcoll_status (*post)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting);
@@ -315,8 +316,8 @@ typedef struct nbcoll_offload {
      * may keep the receive for it until close_shared. */
 
     /* Room for `depth`, at least 1, whose entries come to `received`: a completion queue for nothing else, with room
-     * for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (the device has not so many),
-     * ERR_UNSUPPORTED (it has none), ERR_TRANSPORT. */
+     * for as many. ERR_MEMORY, ERR_BUSY (that queue has some already), ERR_LIMIT (the device has not so many, or no
+     * more of them), ERR_UNSUPPORTED (it has none), ERR_TRANSPORT. */
     nbcoll_status (*open_shared)(nbcoll_endpoint *ep, uint32_t depth, nbcoll_completion_queue *received,
                                  nbcoll_shared_receives **out);
     /* A RECEIVE. ERR_LIMIT: `depth` are posted and not taken, or the room is more than the device can receive.

@@ -18,7 +18,8 @@
  * A rank that ends without closing its endpoint is found by what is sent to it: a probe, if nothing else. It is
  * reported lost when the device has retried as often as it may; `probe_ms` and `timeout` say how soon that is. The
  * reason (nbcoll_failure.reason) is then libibverbs' text of the completion's status, and the vendor's own code for it
- * (ibv_wc.vendor_err; 0 if there is none); where the device refused a call, its errno.
+ * (ibv_wc.vendor_err; 0 if there is none); where the device refused a call, its errno. When the device ends a queue
+ * pair of programs (offload.h) the host's log is told that text and code.
  *
  * This part of nbcoll is optional: a library of its own that needs libibverbs (pkg-config: nbcoll_verbs; CMake: the
  * component `verbs`, target nbcoll::verbs). The core knows nothing of it. Its memory comes from the host's hooks, but
@@ -48,7 +49,8 @@ typedef struct nbcoll_verbs_config {
      * commas, each with a port or not: "mlx5_0,mlx5_1", "mlx5_0:1,mlx5_0:2". Then these are the ranks' rails: the pairs
      * of ranks are dealt over them, so that a rank talks to as many others over each. The i-th ones of all ranks must
      * reach each other, and there must be as many on all ranks. With several, no queue pairs share receives
-     * (transport.h). */
+     * (transport.h): a queue of them belongs to one device, and of several nobody could say which one the next message
+     * takes a receive of. */
     const char *device;
     uint32_t port; /* of a device that is named without [its first active one] */
     /* Entry + 1 of the port's table of GIDs, for RoCE [the first RoCE v2 one with an IPv4 address, else the first

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the devices have of queue pairs for programs and relays, compared with what is wanted. See verbs.h. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,6 +22,37 @@ static nbcoll_status nbcolli_verbs_too_much(const nbcolli_verbs_end *e, const nb
 
     snprintf(text, sizeof text, "the RDMA device %s has %s %d, and %" PRIu64 " are wanted for %" PRIu32 " %s",
              ibv_get_device_name(rail->device->device), b->name, b->most, b->wanted, b->of, b->what);
+    if (e->host.log)
+        e->host.log(e->host.user, NBCOLL_ERR_LIMIT, text);
+    return NBCOLL_ERR_LIMIT;
+}
+
+nbcoll_status nbcolli_verbs_refused(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
+                                    nbcolli_verbs_thing thing, uint64_t entries)
+{
+    struct ibv_device_attr has = {0};
+    int why = errno;
+    char text[240];
+
+    if (why != ENOMEM && why != EINVAL) /* devices say either: what was asked for is within their limits */
+        return NBCOLL_ERR_TRANSPORT;
+    ibv_query_device(rail->device, &has);
+    const struct {
+        const char *name, *in_all, *of_each;
+        int most, deepest;
+    } all[] = {[NBCOLLI_VERBS_COMPLETIONS] = {"completion queue", "max_cq", "max_cqe", has.max_cq, has.max_cqe},
+               [NBCOLLI_VERBS_PAIR] = {"queue pair", "max_qp", "max_qp_wr", has.max_qp, has.max_qp_wr},
+               [NBCOLLI_VERBS_RECEIVES] = {"shared receive queue", "max_srq", "max_srq_wr", has.max_srq,
+                                           has.max_srq_wr},
+               [NBCOLLI_VERBS_REGISTRATION] = {"registration", "max_mr", NULL, has.max_mr, 0}},
+      *of = &all[thing];
+    int at = snprintf(text, sizeof text,
+                      "the RDMA device %s has no room for one more %s, where %" PRIu64
+                      " %s are wanted: it has %s %d in all, which others use, too",
+                      ibv_get_device_name(rail->device->device), of->name, entries, of->of_each ? "entries" : "bytes",
+                      of->in_all, of->most);
+    if (of->of_each && at > 0 && (size_t)at < sizeof text)
+        snprintf(text + at, sizeof text - (size_t)at, ", and %s %d", of->of_each, of->deepest);
     if (e->host.log)
         e->host.log(e->host.user, NBCOLL_ERR_LIMIT, text);
     return NBCOLL_ERR_LIMIT;

@@ -38,6 +38,7 @@
 #define nbcolli_verbs_open_shared NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_open_shared)
 #define nbcolli_verbs_over NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_over)
 #define nbcolli_verbs_pair_advance NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_advance)
+#define nbcolli_verbs_pair_fails NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_fails)
 #define nbcolli_verbs_pair_hears NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_hears)
 #define nbcolli_verbs_pair_lose NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_lose)
 #define nbcolli_verbs_pair_poll NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_pair_poll)
@@ -48,6 +49,7 @@
 #define nbcolli_verbs_progress NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_progress)
 #define nbcolli_verbs_receive NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_receive)
 #define nbcolli_verbs_receives_end NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_receives_end)
+#define nbcolli_verbs_refused NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_refused)
 #define nbcolli_verbs_register_for_all NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_register_for_all)
 #define nbcolli_verbs_release NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_release)
 #define nbcolli_verbs_run NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_run)
@@ -69,7 +71,6 @@
 #define nbcolli_verbs_want NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_want)
 #define nbcolli_verbs_watch_shared NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_watch_shared)
 #define nbcolli_verbs_way NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_way)
-#define nbcolli_verbs_why NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_verbs_why)
 
 #endif
 #endif

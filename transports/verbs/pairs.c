@@ -2,7 +2,6 @@
  * Queue pairs for programs, and how two ranks join theirs: as connect.c does it, but by datagrams of their own, since
  * another thread executes programs than progresses. Nobody is asked in vain for ever: an agent's program is ended by
  * its host, and a rank that the endpoint has found to be gone has no pairs any more. See verbs.h. */
-#include <errno.h>
 #include <string.h>
 
 #include "verbs.h"
@@ -264,8 +263,8 @@ static nbcoll_queue_pair *nbcolli_verbs_pair_new(nbcolli_verbs_end *e, const nbc
     return pair;
 }
 
-/* Each send, each receive, and what is told of it may be under way at once. */
-static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+/* Each send, each receive, and what is told may be under way at once. */
+static nbcoll_status nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
 {
     const nbcolli_verbs_rail *rail = &e->rail[nbcolli_verbs_rail_to(e, pair->peer)];
     int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -274,17 +273,24 @@ static bool nbcolli_verbs_pair_equip(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
         .qp_state = IBV_QPS_INIT, .port_num = rail->port, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
     pair->cq = ibv_create_cq(rail->device, (int)(sends + pair->depth), NULL, NULL, 0);
+    if (!pair->cq)
+        return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_COMPLETIONS, sends + pair->depth);
     struct ibv_qp_init_attr how = {.send_cq = pair->cq,
                                    .recv_cq = pair->shared ? pair->shared->cq : pair->cq,
                                    .srq = pair->shared ? pair->shared->srq : NULL,
                                    .qp_type = IBV_QPT_RC,
                                    .cap = {sends, pair->shared ? 0 : pair->depth, 1, 1, 0}};
-    pair->qp = pair->cq ? ibv_create_qp(rail->pd, &how) : NULL;
-    if (pair->qp && pair->shared)
+    pair->qp = ibv_create_qp(rail->pd, &how);
+    if (!pair->qp)
+        return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_PAIR, sends);
+    if (pair->shared)
         nbcolli_verbs_share_pair(pair);
-    pair->mr = pair->qp ? ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access) : NULL;
-    return pair->mr &&
-           ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
+    pair->mr = ibv_reg_mr(rail->pd, pair->told, sizeof *pair->told, access);
+    if (!pair->mr)
+        return nbcolli_verbs_refused(e, rail, NBCOLLI_VERBS_REGISTRATION, sizeof *pair->told);
+    bool is_ready =
+        ibv_modify_qp(pair->qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
+    return is_ready ? NBCOLL_OK : NBCOLL_ERR_TRANSPORT;
 }
 
 nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *config, nbcoll_queue_pair **out)
@@ -310,8 +316,8 @@ nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_c
     nbcoll_queue_pair *pair = nbcolli_verbs_pair_new(e, &c);
     if (!pair)
         return NBCOLL_ERR_MEMORY;
-    if (!nbcolli_verbs_pair_equip(e, pair)) {
-        status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
+    status = nbcolli_verbs_pair_equip(e, pair);
+    if (status != NBCOLL_OK) {
         nbcolli_verbs_pair_free(e, pair);
         return status;
     }

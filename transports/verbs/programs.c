@@ -4,9 +4,9 @@
  * no receiver is ever not ready; a peer that shares receives tells once of more than there ever can be. Data is sent
  * into the receive that is posted; a message of no bytes, as a clear-to-send is, is a write of no bytes with an
  * immediate. All completions of a pair come into a queue of its own. See verbs.h. */
-#include "verbs.h"
+#include <stdio.h>
 
-#define NBCOLLI_VERBS_TELLS 8u /* beside one for each receive: probes */
+#include "verbs.h"
 
 /* ---- posting ----------------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,8 @@ static bool nbcolli_verbs_give_receive(nbcoll_queue_pair *pair, const nbcolli_ve
     return true;
 }
 
-/* How many receives there are, is written to the peer. What is not told now is told with the next. */
+/* How many receives there are, is written to the peer; by one write, however many they are. What is not told now, since
+ * there are enough writes under way, is told when one of them has ended. */
 static void nbcolli_verbs_tell_receives(nbcoll_queue_pair *pair)
 {
     struct ibv_sge part = {(uintptr_t)&pair->told->ours, sizeof pair->told->ours, pair->mr->lkey};
@@ -77,7 +78,7 @@ static void nbcolli_verbs_tell_receives(nbcoll_queue_pair *pair)
                        *bad;
     uint64_t before = pair->told->ours;
 
-    if (!pair->may_send || pair->telling == pair->depth + NBCOLLI_VERBS_TELLS)
+    if (!pair->may_send || pair->telling == NBCOLLI_VERBS_TELLS)
         return;
     pair->told->ours = pair->receive.gone; /* what is under way may tell it, too: these receives are there */
     if (ibv_post_send(pair->qp, &wr, &bad) == 0)
@@ -119,7 +120,7 @@ void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why)
 }
 
 /* A message that is longer than its receive is refused by the receiver's device, which tells both. */
-nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
+static nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
 {
     switch (status) {
     case IBV_WC_LOC_LEN_ERR:
@@ -131,6 +132,18 @@ nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status)
     default:
         return NBCOLL_ERR_PEER_LOST;
     }
+}
+
+void nbcolli_verbs_pair_fails(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair, const struct ibv_wc *wc)
+{
+    nbcoll_status why = nbcolli_verbs_why(wc->status);
+    char text[200];
+
+    snprintf(text, sizeof text, "the RDMA device has ended a queue pair of programs to rank %d: %s (vendor's code %u)",
+             pair->peer, ibv_wc_status_str(wc->status), wc->vendor_err);
+    if (!pair->is_over && e->host.log)
+        e->host.log(e->host.user, why, text);
+    nbcolli_verbs_pair_lose(pair, why);
 }
 
 static void nbcolli_verbs_count(nbcolli_verbs_line *q, bool is_entry)
@@ -154,7 +167,7 @@ static void nbcolli_verbs_pair_ended(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
     if (of == NBCOLLI_VERBS_OF_QUIET)
         pair->telling--;
     if (wc->status != IBV_WC_SUCCESS) {
-        nbcolli_verbs_pair_lose(pair, nbcolli_verbs_why(wc->status));
+        nbcolli_verbs_pair_fails(e, pair, wc);
         return;
     }
     pair->heard = nbcolli_now(&e->host);

@@ -43,7 +43,7 @@ static void nbcolli_verbs_shared_came(nbcolli_verbs_end *e, nbcoll_shared_receiv
         return;
     }
     if (pair)
-        nbcolli_verbs_pair_lose(pair, nbcolli_verbs_why(wc->status));
+        nbcolli_verbs_pair_fails(e, pair, wc);
     if (nbcolli_verbs_give_shared(r, slot) != 0) /* for others; or it stays away until all are closed */
         r->left--;
 }
@@ -242,7 +242,8 @@ nbcoll_status nbcolli_verbs_open_shared(nbcoll_endpoint *ep, uint32_t depth, nbc
     r->cq = ibv_create_cq(e->rail->device, (int)depth, r, e->programs.channel, 0);
     r->srq = r->cq ? ibv_create_srq(e->rail->pd, &how) : NULL;
     if (!r->srq) {
-        status = errno == ENOMEM ? NBCOLL_ERR_MEMORY : NBCOLL_ERR_TRANSPORT;
+        status =
+            nbcolli_verbs_refused(e, e->rail, r->cq ? NBCOLLI_VERBS_RECEIVES : NBCOLLI_VERBS_COMPLETIONS, depth);
         nbcolli_verbs_shared_free(e, r);
         return status;
     }

@@ -32,6 +32,7 @@
 #define NBCOLLI_VERBS_ROUTE 40          /* bytes before a datagram that has come */
 #define NBCOLLI_VERBS_BATCH 32          /* completions of a progress, at most */
 #define NBCOLLI_VERBS_QUIET 8u          /* messages of the transport's own under way to a peer, at most */
+#define NBCOLLI_VERBS_TELLS 8u          /* writes of how many receives there are, at most, on a pair for programs */
 #define NBCOLLI_VERBS_BULK 64u          /* pieces of gets and puts under way to a peer, and notices, at most */
 #define NBCOLLI_VERBS_INLINE 220u       /* bytes of a message that goes inline, with its header, at most */
 #define NBCOLLI_VERBS_EXTRA 4u /* receives for a peer beside its credits: two returns of credits, a goodbye, one more  \
@@ -559,9 +560,9 @@ void nbcolli_verbs_pair_poll(nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
 /* Gives the device what may go, and tells the peer of new receives. */
 void nbcolli_verbs_pair_advance(nbcoll_queue_pair *pair);
 
-/* Nothing will come any more, for that reason; and which one a completion says. */
+/* Nothing will come any more, for that reason; and for the one that a completion says, which the log is told. */
 void nbcolli_verbs_pair_lose(nbcoll_queue_pair *pair, nbcoll_status why);
-nbcoll_status nbcolli_verbs_why(enum ibv_wc_status status);
+void nbcolli_verbs_pair_fails(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair, const struct ibv_wc *wc);
 
 /* Something has come by it. */
 void nbcolli_verbs_pair_hears(const nbcolli_verbs_end *e, nbcoll_queue_pair *pair);
@@ -575,8 +576,21 @@ void nbcolli_verbs_run(nbcolli_verbs_end *e);
 /* What a queue pair sends at a time, with what it tells its peer. */
 static inline uint64_t nbcolli_verbs_sends(uint32_t depth)
 {
-    return 2 * (uint64_t)depth + 2 * NBCOLLI_VERBS_QUIET;
+    return (uint64_t)depth + NBCOLLI_VERBS_TELLS;
 }
+
+/* What a device may refuse to make. */
+typedef enum nbcolli_verbs_thing {
+    NBCOLLI_VERBS_COMPLETIONS,
+    NBCOLLI_VERBS_PAIR,
+    NBCOLLI_VERBS_RECEIVES,
+    NBCOLLI_VERBS_REGISTRATION
+} nbcolli_verbs_thing;
+
+/* The device has refused one that is within its limits, as errno says: ERR_LIMIT, told in the log, if that is for want
+ * of room, else ERR_TRANSPORT. `entries`: of a registration bytes. */
+nbcoll_status nbcolli_verbs_refused(const nbcolli_verbs_end *e, const nbcolli_verbs_rail *rail,
+                                    nbcolli_verbs_thing thing, uint64_t entries);
 
 /* The group's. */
 nbcoll_status nbcolli_verbs_admits(nbcoll_endpoint *ep, const nbcoll_queue_demand *demand);

@@ -142,15 +142,43 @@ static nbcoll_case case_of(nbcoll_operation operation, size_t count)
 static atomic_int sends, inline_sends; /* of data, to queue pairs that are connected */
 static atomic_int pairs, inline_pairs; /* of programs; of these, with room for bytes in entries of the queue */
 static int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+static int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+
+/* Of programs' queue pairs, by their numbers: sends that are asked for, and that are under way. */
+enum { NUMBERS = 1 << 12 };
+static atomic_int asked[NUMBERS], under_way[NUMBERS];
+static atomic_int excess; /* sends beyond that */
+
+static void count_under_way(uint32_t number, int change)
+{
+    int n = atomic_fetch_add(&under_way[number % NUMBERS], change) + change;
+    int has = atomic_load(&asked[number % NUMBERS]);
+    atomic_fetch_add(&excess, has && n > has);
+}
+
+static int count_ends(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+    int found = poll_cq(cq, n, wc);
+    for (int i = 0; i < found; i++)
+        if (wc[i].status == IBV_WC_SUCCESS && !(wc[i].opcode & IBV_WC_RECV))
+            count_under_way(wc[i].qp_num, -1);
+    return found;
+}
 
 static int count_sends(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+    int n = 0;
     for (const struct ibv_send_wr *w = wr; w; w = w->next) {
         bool is_data = qp->qp_type == IBV_QPT_RC && w->opcode == IBV_WR_SEND;
         atomic_fetch_add(&sends, is_data);
         atomic_fetch_add(&inline_sends, is_data && w->send_flags & IBV_SEND_INLINE);
+        n++;
     }
-    return post_send(qp, wr, bad);
+    count_under_way(qp->qp_num, n); /* before its end can be seen */
+    int refused = post_send(qp, wr, bad);
+    if (refused)
+        count_under_way(qp->qp_num, -n);
+    return refused;
 }
 
 /* The linker brings the transport here first. */
@@ -163,6 +191,8 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
     if (opened) {
         post_send = opened->ops.post_send;
         opened->ops.post_send = count_sends;
+        poll_cq = opened->ops.poll_cq;
+        opened->ops.poll_cq = count_ends;
     }
     return opened;
 }
@@ -174,7 +204,13 @@ struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 {
     atomic_fetch_add(&pairs, is_agent);
     atomic_fetch_add(&inline_pairs, is_agent && how->cap.max_inline_data > 0);
-    return __real_ibv_create_qp(pd, how);
+    int sends_asked_for = (int)how->cap.max_send_wr; /* the device says what it gives */
+    struct ibv_qp *qp = __real_ibv_create_qp(pd, how);
+    if (qp) {
+        atomic_store(&under_way[qp->qp_num % NUMBERS], 0);
+        atomic_store(&asked[qp->qp_num % NUMBERS], is_agent ? sends_asked_for : 0);
+    }
+    return qp;
 }
 
 /* ---- what they do ------------------------------------------------------------------------------------------------ */
@@ -244,6 +280,7 @@ static void gather_short_ones(int rank, void *user)
     CHECK(atomic_load(&inline_sends) == 0);
     CHECK(atomic_load(&pairs) > 0);
     CHECK(atomic_load(&inline_pairs) == 0);
+    CHECK(atomic_load(&excess) == 0);
 }
 
 static void short_messages_are_sent_from_where_they_are_and_nothing_is_inline(void **state)
@@ -278,6 +315,7 @@ static void run_ahead(int rank, void *user)
         for (int k = 0; k < 60; k++)
             CHECK(data[i][k] == i + k);
     }
+    CHECK(atomic_load(&excess) == 0);
     await_all(p);
     leave(&m);
 }

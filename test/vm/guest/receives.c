@@ -36,10 +36,24 @@ typedef struct end {
     uint32_t memory[ALL];
 } end;
 
+static char told[300];
+
+/* What the device says of a pair that it ends. */
+static void hear(void *user, nbcoll_status why, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "%s: %s\n", nbcoll_status_name(why), text);
+    strncpy(told, text, sizeof told - 1);
+}
+
 static void open_end(end *e, plan *p, int rank, uint32_t depth)
 {
-    const nbcoll_verbs_config config = {
-        .size = sizeof config, .rank = rank, .ranks = RANKS, .timeout = 15, .probe_ms = 200};
+    const nbcoll_verbs_config config = {.size = sizeof config,
+                                        .rank = rank,
+                                        .ranks = RANKS,
+                                        .timeout = 15,
+                                        .probe_ms = 200,
+                                        .host = {.size = sizeof config.host, .log = hear}};
 
     memset(e, 0, sizeof *e);
     e->ep = board_open(&p->board, &config);
@@ -246,6 +260,7 @@ static void receive_of_the_living(end *e, plan *p)
             atomic_store(&p->goes, 1);
     }
     CHECK(is_lost && seen[1] >= AFTER);
+    CHECK(strstr(told, "to rank 1: ")); /* of its end or of its memory's, whichever the device finds first */
     atomic_store(&p->is_done, 1);
 }
 

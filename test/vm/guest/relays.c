@@ -5,6 +5,7 @@
  * back who sends there, and all goes on when it is emptied; the others are told of a rank that is killed, and their
  * queue pairs are gone; and what is deeper than a device's queues is refused by the name of its limit. Runs in a guest.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -60,15 +61,6 @@ typedef struct member {
     unsigned char send[SLOTS][BYTES], recv[SLOTS][RANKS * BYTES]; /* of operation n at n modulo SLOTS */
 } member;
 
-static void *be_agent(void *user)
-{
-    member *m = user;
-    while (!atomic_load(&m->is_over))
-        if (!nbcoll_agent_progress(m->agent))
-            sched_yield();
-    return NULL;
-}
-
 /* ---- queue pairs that agents have in this process ---------------------------------------------------------------- */
 
 static const nbcoll_offload *verbs;
@@ -118,6 +110,42 @@ int __wrap_ibv_query_device(struct ibv_context *device, struct ibv_device_attr *
     return status;
 }
 
+/* What the device has no more of, after so many more that it gives the agent: as if others had the rest. */
+typedef enum thing { NOTHING, COMPLETIONS, PAIR, RECEIVES } thing;
+
+static _Thread_local bool is_agent;
+static atomic_int lacks, left;
+
+static bool is_refused(thing what)
+{
+    bool is = is_agent && atomic_load(&lacks) == (int)what && atomic_fetch_sub(&left, 1) <= 0;
+    if (is)
+        errno = ENOMEM;
+    return is;
+}
+
+struct ibv_cq *__real_ibv_create_cq(struct ibv_context *device, int n, void *of, struct ibv_comp_channel *c, int on);
+struct ibv_cq *__wrap_ibv_create_cq(struct ibv_context *device, int n, void *of, struct ibv_comp_channel *c, int on);
+struct ibv_qp *__real_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how);
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how);
+struct ibv_srq *__real_ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *how);
+struct ibv_srq *__wrap_ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *how);
+
+struct ibv_cq *__wrap_ibv_create_cq(struct ibv_context *device, int n, void *of, struct ibv_comp_channel *c, int on)
+{
+    return is_refused(COMPLETIONS) ? NULL : __real_ibv_create_cq(device, n, of, c, on);
+}
+
+struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *how)
+{
+    return is_refused(PAIR) ? NULL : __real_ibv_create_qp(pd, how);
+}
+
+struct ibv_srq *__wrap_ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *how)
+{
+    return is_refused(RECEIVES) ? NULL : __real_ibv_create_srq(pd, how);
+}
+
 static void hear(void *user, nbcoll_status why, const char *text)
 {
     (void)user, (void)why;
@@ -125,6 +153,16 @@ static void hear(void *user, nbcoll_status why, const char *text)
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+static void *be_agent(void *user)
+{
+    member *m = user;
+    is_agent = true;
+    while (!atomic_load(&m->is_over))
+        if (!nbcoll_agent_progress(m->agent))
+            sched_yield();
+    return NULL;
+}
 
 static void join(member *m, int rank, plan *p)
 {
@@ -418,7 +456,7 @@ static void the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs(void **
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* Messages of the two ranks of node 0 come by one connection: 16 at a time, and 48 sends with what is told of receives.
+/* Messages of the two ranks of node 0 come by one connection: 16 at a time, and 24 sends with what is told of receives.
  */
 static void one_device_has_no_such_queues(int rank, void *user)
 {
@@ -426,11 +464,11 @@ static void one_device_has_no_such_queues(int rank, void *user)
     member m;
 
     join(&m, rank, p);
-    work_requests = rank == p->late ? 40 : 0;
+    work_requests = rank == p->late ? 23 : 0;
     CHECK_STATUS(NBCOLL_ERR_LIMIT, try_relays(&m));
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m.relays, 60 * SECOND));
     CHECK(atomic_load(&most) == 0);
-    CHECK((strstr(told, "max_qp_wr 40, and ") != NULL) == (rank == p->late));
+    CHECK((strstr(told, "max_qp_wr 23, and 24 are wanted for 16 ") != NULL) == (rank == p->late));
     printf("rank %d: %s\n", rank, told);
     work_requests = 0;
     open_relays(&m);
@@ -443,6 +481,39 @@ static void relays_deeper_than_a_devices_queues_are_refused_on_all_ranks(void **
 {
     (void)state;
     run(one_device_has_no_such_queues, NBCOLL_WIRING_DIRECT, 2, 0);
+}
+
+/* Each in turn, behind the first one that it gives; the relay with shared receives is one only. */
+static void one_device_has_no_more(int rank, void *user)
+{
+    static const char *const names[] = {[COMPLETIONS] = "one more completion queue",
+                                        [PAIR] = "one more queue pair, where 16 entries are wanted: it has max_qp ",
+                                        [RECEIVES] = "one more shared receive queue"};
+    plan *p = user;
+    member m;
+
+    join(&m, rank, p);
+    for (thing what = COMPLETIONS; what <= RECEIVES; what++) {
+        atomic_store(&left, what != RECEIVES);
+        atomic_store(&lacks, rank == p->late ? what : NOTHING);
+        told[0] = 0;
+        CHECK_STATUS(NBCOLL_ERR_LIMIT, try_relays(&m));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(m.relays, 60 * SECOND));
+        CHECK(atomic_load(&pairs) == 0);
+        CHECK((strstr(told, names[what]) != NULL) == (rank == p->late));
+    }
+    printf("rank %d: %s\n", rank, told);
+    atomic_store(&lacks, NOTHING);
+    open_relays(&m);
+    CHECK_STATUS(NBCOLL_OK, start_gather(&m));
+    finish_gather(&m, 1);
+    leave(&m);
+}
+
+static void relays_that_find_no_more_on_a_device_end_on_all_ranks(void **state)
+{
+    (void)state;
+    run(one_device_has_no_more, NBCOLL_WIRING_DIRECT, 2, 0);
 }
 
 /* More than rxe has. */
@@ -481,6 +552,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(all_goes_on_after_a_rank_whose_store_is_full),
         cmocka_unit_test(the_others_are_told_of_a_killed_rank_and_have_no_queue_pairs),
         cmocka_unit_test(relays_deeper_than_a_devices_queues_are_refused_on_all_ranks),
+        cmocka_unit_test(relays_that_find_no_more_on_a_device_end_on_all_ranks),
         cmocka_unit_test(queue_pairs_deeper_than_the_device_has_are_refused),
     };
     if (argc > 1)
