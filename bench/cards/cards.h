@@ -12,6 +12,16 @@
 
 enum { MOST = 128 };
 
+/* How a rank deals its connections over its card's ports: by turns, in the order in which its schedule first names
+ * them, but for what is said. */
+typedef struct dealing {
+    const char *name;
+    int by_message;     /* ports take messages by turns, whatever their connections */
+    int is_apart;       /* connections that send by turns, and those that receive */
+    int is_of_round;    /* so those of a round, beginning with the first port again */
+    int begins_by_rank; /* each rank of a node with another port */
+} dealing;
+
 typedef struct play {
     const nbcoll_sim_model *machine;
     const nbcoll_algorithm *algorithm;
@@ -23,8 +33,9 @@ typedef struct play {
     uint64_t test_bytes;
     const nbcoll_nodes *nodes; /* of the host's engine; null: neighbours */
     int in_place;
-    int is_rotated; /* by the host's core, when all has come */
-    int copies_own; /* its own block, by the host's core */
+    int is_rotated;       /* by the host's core, when all has come */
+    int copies_own;       /* its own block, by the host's core */
+    const dealing *deals; /* null: by turns */
 } play;
 
 /* ns; `free`: in percent. */
@@ -72,6 +83,11 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
 outcome offloaded_beside(play p, double compute, double *with);
 outcome offloaded(play p);
 
+/* ---- dealing.c ------------------------------------------------------------------------------------------------- */
+
+/* For the cards of a play, until the next one is dealt; null: messages take ports by turns. */
+nbcoll_card_port *deal(const play *p);
+
 /* ---- levels.c -------------------------------------------------------------------------------------------------- */
 
 /* The leaders' part, p, has blocks of a node's ranks (or of a leader's share); then `all` bytes are copied. */
@@ -89,6 +105,11 @@ levels levels_of(const nbcoll_sim_model *m, int nodes, int leaders, const char *
                  size_t bytes);
 outcome hierarchical(const nbcoll_sim_model *m, int nodes, const char *algorithm, unsigned ports, size_t bytes,
                      int has_driver);
+
+/* ---- leaders.c ------------------------------------------------------------------------------------------------- */
+
+/* Leaders of the same place in their nodes exchange among themselves, each its share. One such thing at a time. */
+levels levels_of_groups(const nbcoll_sim_model *m, int nodes, int groups, size_t bytes);
 
 /* ---- pipelined.c ----------------------------------------------------------------------------------------------- */
 

@@ -54,89 +54,128 @@ static void print_apart(void)
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- large blocks by nodes --------------------------------------------------------------------------------------- */
 
-/* MB/s of the memory of a node of cluster A: two processors with three channels of DDR3-1333, and 12 MB of cache, each.
- * A byte that is copied passes it three times: it is read, and its line is fetched and written. */
-enum { PEAK = 64000, PASSES = 3 };
+/* MB/s of a node's memory, and its caches: of cluster A two processors with three channels of DDR3-1333, and 12 MB of
+ * cache, each; of B two channels of DDR2-400 for all. A byte that is copied passes it three times: it is read, and its
+ * line is fetched and written. */
+enum { PEAK_A = 64000, PEAK_B = 6400, CACHE_A = 24 << 20, CACHE_B = 8 << 20, PASSES = 3 };
 
-static unsigned percent_of_peak, tenths_of_byte; /* 0: each copies as if alone */
+typedef struct cause {
+    const char *name;
+    unsigned tenths;   /* of what a leader's byte takes */
+    unsigned percent;  /* that copies reach of the memory's peak; 0: each copies as if alone */
+    int is_slow_alone; /* a message alone has half of a port's rate */
+    int is_rotated;    /* as in levels */
+} cause;
 
-static void share(nbcoll_card_model *c)
+static const cause *changed;
+static unsigned peak, cache;
+
+static void change(nbcoll_card_model *c)
 {
-    if (percent_of_peak) {
-        c->memory = PASSES * UINT64_C(100000000) / PEAK / percent_of_peak;
-        c->cache = 24 << 20;
+    if (changed->percent) {
+        c->memory = PASSES * UINT64_C(100000000) / peak / changed->percent;
+        c->cache = cache;
     }
-    c->byte = c->byte * tenths_of_byte / 10;
+    c->byte = c->byte * changed->tenths / 10 * (changed->is_slow_alone ? 2 : 1);
+    c->ports *= changed->is_slow_alone ? 2 : 1;
 }
 
-static void print_memory_shared(void)
+static outcome by_cause(const cause *c, levels l)
 {
-    static const struct {
-        const char *name;
-        unsigned percent, tenths;
-    } of[] = {{"each copies as if alone", 0, 10},
-              {"memory shared, 64 GB/s", 100, 10},
-              {"memory shared, two thirds of that", 67, 10},
-              {"memory shared, 37% of that", 37, 10},
-              {"leaders' bytes twice as dear", 0, 20},
-              {"two thirds, and twice", 67, 20},
-              {"58%, and 2.2 times", 58, 22}};
-    nbcoll_sim_model a = machine_of("cluster_a");
-    puts("\n| | 1024 bytes: less | free | 4096: less | free | 16384: less | free | 65536: less | free |\n"
-         "|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    static const dealing by_message = {.by_message = 1};
+    double with;
+    int is_a = l.leaders.machine->node == 8;
+    peak = is_a ? PEAK_A : PEAK_B;
+    cache = is_a ? CACHE_A : CACHE_B;
+    l.is_rotated = c->is_rotated;
+    if (c->is_slow_alone) {
+        l.leaders.used *= 2;
+        l.leaders.deals = &by_message;
+    }
+    changed = c;
+    change_card = change;
+    outcome o = by_levels(l, 0, &with);
+    change_card = NULL;
+    return o;
+}
+
+static levels of_ports(const nbcoll_sim_model *b, unsigned ports)
+{
+    levels l = levels_of(b, 4, 1, "exchange", ports, 65536);
+    l.leaders.used = ports == 1;
+    return l;
+}
+
+static void print_large(void)
+{
+    static const cause of[] = {
+        {"each copies as if alone", .tenths = 10},
+        {"copies share the memory, two thirds of its peak", .tenths = 10, .percent = 67},
+        {"37% of its peak", .tenths = 10, .percent = 37},
+        {"two thirds; a message alone has half the rate", .tenths = 10, .percent = 67, .is_slow_alone = 1},
+        {"two thirds; the leader passes over all first", .tenths = 10, .percent = 67, .is_rotated = 1},
+        {"two thirds; leaders' bytes twice as dear", .tenths = 20, .percent = 67},
+        {"58%; 2.2 times", .tenths = 22, .percent = 58}};
+    nbcoll_sim_model a = machine_of("cluster_a"), b = machine_of("cluster_b");
+    puts("\n| | 1024 bytes: less | free | 4096: less | free | 65536: less | free | 2 groups | 4 groups | B, 3 ports |\n"
+         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        outcome one = {0};
         printf("| %s |", of[k].name);
-        percent_of_peak = of[k].percent;
-        tenths_of_byte = of[k].tenths;
-        for (int i = 3; i < SMALL; i++) {
-            double with;
-            play p = {.machine = &a, .ranks = 128, .node = 8, .bytes = sizes[i]};
-            levels l = levels_of(&a, 16, 1, "recursive_doubling", 0, sizes[i]);
-            change_card = share;
-            outcome o = by_levels(l, 0, &with);
-            change_card = NULL;
-            printf(" %.0f%% | %.0f%% |", 100 * (1 - o.alone / baseline(p).alone), o.free);
+        for (size_t bytes = 1024; bytes <= 65536; bytes *= bytes == 1024 ? 4 : 16) {
+            play p = {.machine = &a, .ranks = 128, .node = 8, .bytes = bytes};
+            one = by_cause(&of[k], levels_of(&a, 16, 1, "recursive_doubling", 0, bytes));
+            printf(" %.0f%% | %.0f%% |", 100 * (1 - one.alone / baseline(p).alone), one.free);
         }
-        puts("");
+        for (int groups = 2; groups <= 4; groups += 2)
+            printf(" %.0f%% |",
+                   100 * (1 - by_cause(&of[k], levels_of_groups(&a, 16, groups, 65536)).alone / one.alone));
+        printf(" %.0f%% |\n",
+               100 * (1 - by_cause(&of[k], of_ports(&b, 3)).alone / by_cause(&of[k], of_ports(&b, 1)).alone));
     }
 }
 
 /* ---- three ports ----------------------------------------------------------------------------------------------- */
 
-/* us of a flat allgather of 64 KB on cluster B; of Bruck's order, by the host, a byte costs `order` ps. */
-static double flat_ports(const char *algorithm, unsigned ports, unsigned used, uint64_t order)
+/* us of a flat allgather on cluster B. */
+static double flat_ports(const char *algorithm, unsigned ports, const dealing *deals, size_t bytes)
 {
     nbcoll_sim_model b = machine_of("cluster_b");
-    play p = {.machine = &b, .ranks = 16, .node = 4, .bytes = 65536, .eager = 1, .ports = ports, .used = used};
-    b.copy = order;
+    play p = {.machine = &b,
+              .ranks = 16,
+              .node = 4,
+              .bytes = bytes,
+              .eager = eager_of(16, bytes),
+              .ports = ports,
+              .used = ports == 1,
+              .deals = deals};
     take(&p, algorithm);
     return offloaded(p).alone / 1e3;
 }
 
-/* Both send the same bytes in each round; what Bruck has more is that the host puts blocks in order. 1875 ps: four
- * cores that share two channels of DDR2-400. */
+/* How much less three ports take than one. */
 static void print_three_ports(void)
 {
-    static const struct {
-        const char *name;
-        uint64_t one, three; /* ps of the order's bytes */
-        unsigned used;       /* of the card's ports by three; 0: both */
-    } of[] = {{"as it is", 800, 800, 0},
-              {"cores share the memory, 6.4 GB/s", 1875, 1875, 0},
-              {"cores share the memory, two thirds of that", 2812, 2812, 0},
-              {"three ports put in order at twice the price", 800, 1600, 0},
-              {"at 2.3 times the price", 800, 1840, 0},
-              {"one port for all three", 800, 800, 1}};
-    puts("\n| 65536 bytes, us | exchange, 1 port | 3 ports | less | Bruck, 1 port | 3 ports | less |\n"
-         "|---|---:|---:|---:|---:|---:|---:|");
+    static const dealing of[] = {
+        {.name = "connections by turns"},
+        {.name = "those that send, and those that receive", .is_apart = 1},
+        {.name = "so, and in each round from the first port on", .is_apart = 1, .is_of_round = 1},
+        {.name = "connections by turns, each rank from another port on", .begins_by_rank = 1},
+        {.name = "messages by turns", .by_message = 1}};
+    static const size_t at[] = {16, 256, 1024, 4096, 65536};
+    puts("\n| | 16 bytes: exchange | Bruck | 256: exchange | Bruck | 1024: exchange | Bruck | 4096: exchange | Bruck | "
+         "65536: exchange | Bruck |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
-        double exchange = flat_ports("exchange", 1, 1, 800), exchange3 = flat_ports("exchange", 3, of[k].used, 800);
-        double bruck = flat_ports("bruck_ports", 1, 1, of[k].one);
-        double bruck3 = flat_ports("bruck_ports", 3, of[k].used, of[k].three);
-        printf("| %s | %.0f | %.0f | %.0f%% | %.0f | %.0f | %.0f%% |\n", of[k].name, exchange, exchange3,
-               100 * (1 - exchange3 / exchange), bruck, bruck3, 100 * (1 - bruck3 / bruck));
+        printf("| %s |", of[k].name);
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+            for (int is_bruck = 0; is_bruck < 2; is_bruck++) {
+                const char *name = is_bruck ? "bruck_ports" : "exchange";
+                double one = flat_ports(name, 1, NULL, at[i]), three = flat_ports(name, 3, &of[k], at[i]);
+                printf(" %.0f%% |", 100 * (1 - three / one));
+            }
+        puts("");
     }
 }
 
@@ -144,6 +183,6 @@ void print_causes(void)
 {
     print_order();
     print_apart();
-    print_memory_shared();
+    print_large();
     print_three_ports();
 }

@@ -7,7 +7,7 @@
 /* Leaders of the same place in their nodes exchange among themselves: by recursive doubling over the nodes. */
 static int leaders_of_a_node;
 
-static void groups(nbcoll_builder *b, const nbcoll_args *a)
+static void build_grouped(nbcoll_builder *b, const nbcoll_args *a)
 {
     int g = leaders_of_a_node, nodes = b->ranks / g, node = b->rank / g, place = b->rank % g;
     size_t n = a->bytes;
@@ -26,16 +26,22 @@ static void groups(nbcoll_builder *b, const nbcoll_args *a)
 }
 
 static const nbcoll_algorithm grouped = {
-    .size = sizeof grouped, .name = "groups", .operation = NBCOLL_OPERATION_ALLGATHER, .build = groups};
+    .size = sizeof grouped, .name = "groups", .operation = NBCOLL_OPERATION_ALLGATHER, .build = build_grouped};
+
+levels levels_of_groups(const nbcoll_sim_model *m, int nodes, int groups, size_t bytes)
+{
+    levels l = levels_of(m, nodes, groups, "recursive_doubling", 0, bytes);
+    l.leaders.algorithm = &grouped;
+    leaders_of_a_node = groups;
+    return l;
+}
 
 static double leaders_take(const nbcoll_sim_model *m, int leaders, int is_grouped, int is_hosts, uint32_t cards,
                            size_t bytes)
 {
     double with;
-    levels l = levels_of(m, 16, leaders, "recursive_doubling", 0, bytes);
-    if (is_grouped)
-        l.leaders.algorithm = &grouped;
-    leaders_of_a_node = leaders;
+    levels l = is_grouped ? levels_of_groups(m, 16, leaders, bytes)
+                          : levels_of(m, 16, leaders, "recursive_doubling", 0, bytes);
     l.is_hosts = is_hosts;
     l.leaders.cards = cards;
     return by_levels(l, 0, &with).alone / 1e3;

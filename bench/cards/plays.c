@@ -201,6 +201,7 @@ void play_all(const play *p, nbcoll_program *program[MOST], uint64_t start, uint
     card.node = (uint32_t)p->node;
     card.cards = p->cards ? p->cards : card.cards;
     card.ports = p->used ? p->used : card.ports;
+    config.port = card.ports > 1 ? deal(p) : NULL;
     for (int i = 0; i < p->ranks; i++) {
         starts[i] = start;
         computes[i] = compute;

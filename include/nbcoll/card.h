@@ -14,10 +14,10 @@
  * served: what stands next in a management queue, or a send that is enabled, takes `task`, a calculation also `calc`
  * a byte. Of the queue pairs in use on a card `cached` are at hand: where `pairs` of them are in use, each task of a
  * queue pair takes `miss` * (pairs - cached) / pairs longer, what it costs on average to fetch one that is not. A
- * send's bytes then leave by one of the card's ports, by turns, when that is free: n bytes keep it for n `byte`, or
- * for `gap` if that is longer; they arrive `latency` after they have left, or later where the receiver's port is not
- * free; the sender's completion is there `latency` after that. Receives have been posted before, by a rank that comes
- * late, too.
+ * send's bytes then leave by one of the card's ports, by turns, or by that of their queue pair (`port` below), when it
+ * is free: n bytes keep it for n `byte`, or for `gap` if that is longer; they arrive `latency` after they have left, or
+ * later where the receiver's port is not free; the sender's completion is there `latency` after that. Receives have
+ * been posted before, by a rank that comes late, too.
  *
  * The ranks of a node make their copies at the same time. If they are of more than `cache` bytes together, all as many
  * as this rank has, they share the memory: a byte then takes `node` times `memory`, or `copy` if that is longer.
@@ -48,6 +48,10 @@ typedef struct nbcoll_card_model {
     uint64_t cache;              /* bytes that the ranks of a node can copy without passing its memory */
 } nbcoll_card_model;
 
+/* The port, modulo their number, of a queue pair of `rank`: each end has one, of its own card. `queue` is good until it
+ * returns. Called while a play is set up, in no set order; it must not call back. */
+typedef uint32_t nbcoll_card_port(void *user, int rank, const nbcoll_queue_view *queue);
+
 typedef struct nbcoll_card_config {
     size_t size;
     const nbcoll_host *host; /* for memory; may be null */
@@ -57,6 +61,8 @@ typedef struct nbcoll_card_config {
     const uint64_t *compute; /* [ranks]: ns that it computes then; null: 0 */
     nbcoll_bind *bind;       /* null, or where blocks lie, as for nbcoll_agent_start_bound, */
     void *const *bind_user;  /* which is told that of its rank: [ranks]; null: null */
+    nbcoll_card_port *port;  /* null: messages take ports by turns, whatever their queue pairs */
+    void *port_user;         /* for port */
 } nbcoll_card_config;
 
 typedef struct nbcoll_card_rank {

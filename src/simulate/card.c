@@ -13,6 +13,7 @@ typedef struct nbcolli_card_queue {
     const nbcoll_queue_view *view;
     uint32_t at, sent, enabled;
     uint32_t mate; /* the other end, of the peer's */
+    uint32_t port; /* of its card, if queue pairs have ports */
     int is_busy;   /* its card has the task */
 } nbcolli_card_queue;
 
@@ -37,6 +38,8 @@ typedef struct nbcolli_card_game {
     nbcoll_card_model model; /* no 0 where that means 1 */
     nbcoll_bind *bind;       /* as in the config */
     void *const *bind_user;
+    nbcoll_card_port *port;
+    void *port_user;
     const nbcoll_program *const *programs;
     uint32_t ranks, cards;
     nbcolli_card_player *player;
@@ -91,7 +94,9 @@ static nbcoll_status nbcolli_card_send(nbcolli_card_game *g, uint64_t t, uint32_
     const nbcoll_task *task = &q->view->sends[q->at];
     uint32_t peer = (uint32_t)q->view->peer;
     nbcolli_card *from = &g->card[g->player[rank].card], *to = &g->card[g->player[peer].card];
-    uint64_t *out = &from->out[from->next_out++ % g->model.ports], *in = &to->in[to->next_in++ % g->model.ports];
+    uint32_t sends = g->port ? q->port : from->next_out++ % g->model.ports;
+    uint32_t receives = g->port ? g->player[peer].queue[q->mate].port : to->next_in++ % g->model.ports;
+    uint64_t *out = &from->out[sends], *in = &to->in[receives];
     uint64_t bytes = nbcolli_card_bytes(g, rank, &task->read[0]);
     uint64_t keeps = nbcolli_later(nbcolli_price(bytes, g->model.byte), g->model.gap);
     uint64_t leaves = nbcolli_later(t, *out);
@@ -253,7 +258,9 @@ static nbcoll_status nbcolli_card_enter(nbcolli_card_game *g, uint32_t rank)
     if (!p->queue || !p->entries)
         return NBCOLL_ERR_MEMORY;
     for (uint32_t i = 0; i < info.queues; i++) {
-        p->queue[i].view = nbcoll_program_queue(g->programs[rank], i);
+        const nbcoll_queue_view *view = nbcoll_program_queue(g->programs[rank], i);
+        p->queue[i].view = view;
+        p->queue[i].port = g->port && view->peer >= 0 ? g->port(g->port_user, (int)rank, view) % g->model.ports : 0;
         p->left += p->queue[i].view->send_count;
     }
     g->card[p->card].pairs += info.queue_pairs;
@@ -422,6 +429,8 @@ nbcoll_status nbcoll_card_play(const nbcoll_card_config *config, const nbcoll_pr
     g.ranks = (uint32_t)c.ranks;
     g.bind = c.bind;
     g.bind_user = c.bind_user;
+    g.port = c.port;
+    g.port_user = c.port_user;
     status = nbcolli_card_open(&g);
     if (status == NBCOLL_OK)
         status = nbcolli_card_run(&g, &c);

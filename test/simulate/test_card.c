@@ -195,6 +195,43 @@ static void more_cards_and_ports_serve_more_at_a_time(void **state)
     assert_true(time_of(NBCOLL_OPERATION_ALLGATHER, "ring", 32, 64 * 1024, &ports) < large * 2 / 3);
 }
 
+/* What sends, what receives or both by the rank's port; the rest by the first one. */
+static uint32_t by_rank(void *user, int rank, const nbcoll_queue_view *queue)
+{
+    const nbcoll_direction *only = user;
+    return !only || queue->direction == *only ? (uint32_t)rank : 0;
+}
+
+static uint64_t ring_over(nbcoll_card_port *port, nbcoll_direction *only, uint32_t ports)
+{
+    nbcoll_card_model model = plain;
+    play out;
+    programs p = {.c = {.size = sizeof p.c,
+                        .operation = NBCOLL_OPERATION_ALLGATHER,
+                        .ranks = 32,
+                        .count = 64 * 1024,
+                        .reduction = {NBCOLL_UINT8, NBCOLL_MAX}}};
+    nbcoll_card_config config = {
+        .size = sizeof config, .ranks = 32, .model = &model, .port = port, .port_user = only};
+    model.node = 16;
+    model.ports = ports;
+    programs_open(&p, "ring");
+    assert_int_equal(programs_play(&p, &config, &out), NBCOLL_OK);
+    programs_close(&p);
+    return out.result.last;
+}
+
+/* 16 ranks of a node, each with a queue pair to the next rank and one from the one before. */
+static void queue_pairs_that_have_a_port_stay_there(void **state)
+{
+    nbcoll_direction out = NBCOLL_OUTWARD, in = NBCOLL_INWARD;
+    (void)state;
+    uint64_t one = ring_over(NULL, NULL, 1), most = one - one / 50; /* clear-to-sends go the other way */
+    assert_true(ring_over(by_rank, &in, 2) > most);
+    assert_true(ring_over(by_rank, &out, 2) > most);
+    assert_true(ring_over(by_rank, NULL, 2) < one * 2 / 3);
+}
+
 static void a_slow_card_shows_in_small_messages_alone(void **state)
 {
     nbcoll_card_model slow = plain;
@@ -387,6 +424,7 @@ int main(void)
         cmocka_unit_test(queue_pairs_beyond_those_at_hand_cost_time),
         cmocka_unit_test(the_more_queue_pairs_are_in_use_the_dearer_is_each_task),
         cmocka_unit_test(more_cards_and_ports_serve_more_at_a_time),
+        cmocka_unit_test(queue_pairs_that_have_a_port_stay_there),
         cmocka_unit_test(a_slow_card_shows_in_small_messages_alone),
         cmocka_unit_test(the_card_of_a_machine_has_its_network),
         cmocka_unit_test(programs_of_all_algorithms_end),
