@@ -86,7 +86,8 @@ typedef struct nbcoll_program_config {
     X(ONE_PART, "nothing of it is within nodes, or nothing between them")                                              \
     X(APART, "ranks of a node share no memory")                                                                        \
     X(CELLS, "it exposes more memory than the communicator has cells for")                                             \
-    X(SCRATCH, "its scratch memory is longer than what the agent's process shares")
+    X(SCRATCH, "its scratch memory is longer than what the agent's process shares")                                    \
+    X(CARRIED, "relays carry it out")
 typedef enum nbcoll_refusal_reason {
 #define NBCOLLI_REFUSAL_ENUM(name, text) NBCOLL_REFUSAL_##name,
     NBCOLL_REFUSAL_LIST(NBCOLLI_REFUSAL_ENUM)
@@ -459,10 +460,11 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *   - What needs a rank that has freed the communicator, and has not started it, ends as without agents: with
  *     ERR_MISMATCH, when those who wait for that rank have asked it, which takes about 0.1 s. */
 
-/* Would it be offloaded? OK: yes; *why, which may be null, says in how many parts. Its reason is NONE then, but for an
- * algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors: ERR_UNSUPPORTED (no;
- * *why says the reason), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and of
- * nbcoll_compile. It keeps nothing. */
+/* Would it be offloaded, if it were called now? OK: yes; *why, which may be null, says in how many parts. Its reason is
+ * NONE then, but for an algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors:
+ * ERR_UNSUPPORTED (no; *why says the reason: CARRIED where relays that carry out the communicator's calls (relay.h)
+ * take it, also relays that agents move), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and
+ * of nbcoll_compile. It keeps nothing. */
 NBCOLL_API nbcoll_status nbcoll_comm_offloads(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_refusal *why);
 
 #ifdef __cplusplus

@@ -765,6 +765,7 @@
 #define nbcolli_program_make NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_program_make)
 #define nbcolli_programs_begin NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_programs_begin)
 #define nbcolli_programs_check NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_programs_check)
+#define nbcolli_programs_refuse NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_programs_refuse)
 #define nbcolli_prove_barrier NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_prove_barrier)
 #define nbcolli_prove_end NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_prove_end)
 #define nbcolli_prove_matching NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_prove_matching)

@@ -734,31 +734,47 @@ static void by_agents_revoked_calls_count_until_all_have_started_them(void **sta
         cancel_ahead(closes);
 }
 
-/* The communicator has an agent and tolerates arrivals: of a persistent allgather what is there comes to all who have
- * started it, though the late one calls nothing; longer ones are programs of the same agents. */
+/* The communicator has an agent, on nodes of one rank, and tolerates arrivals. */
+static void open_with_agents(party *p, int ranks)
+{
+    nbcoll_loopback_config loopback = world_variant(0, 1);
+    nbcoll_agent_config agent = {.size = sizeof agent};
+    nbcoll_request q[RANKS];
+    memset(p, 0, sizeof *p);
+    world_open_contexts(&p->w, ranks, &loopback, NULL);
+    for (int r = 0; r < ranks; r++) {
+        nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
+        comm.flags = NBCOLL_ARRIVAL_TOLERANT;
+        comm.node = 1 + (uint64_t)r;
+        EXPECT(OK, nbcoll_agent_open(p->w.endpoint[r], &agent, &p->agent[r]));
+        comm.agent = p->agent[r];
+        EXPECT(OK, nbcoll_comm_icreate(p->w.context[r], p->w.endpoint[r], &comm, &p->w.comm[r], &q[r]));
+    }
+    world_finish(&p->w, (size_t)ranks, q);
+    for (int r = 0; r < ranks; r++)
+        EXPECT(OK, open_relays(p, r, carrying(NBCOLL_WIRING_RING)));
+    open_wide(p);
+}
+
+static void close_with_agents(party *p)
+{
+    for (int r = 0; r < p->w.ranks; r++)
+        EXPECT(OK, nbcoll_comm_free(p->w.comm[r]));
+    for (int r = 0; r < p->w.ranks; r++)
+        p->w.comm[r] = NULL;
+    close_ranks(p);
+}
+
+/* Of a persistent allgather what is there comes to all who have started it, though the late one calls nothing; longer
+ * ones are programs of the same agents. */
 static void a_tolerant_communicator_with_an_agent_waits_for_nobody_else(void **state)
 {
     enum { LATE = 1, TURNS = 6 };
     static party p;
     static unsigned char mine[RANKS][LONG], all[RANKS][RANKS * LONG];
-    nbcoll_loopback_config loopback = world_variant(0, 1);
-    nbcoll_agent_config agent = {.size = sizeof agent};
     nbcoll_request q[RANKS], of[RANKS];
     (void)state;
-    memset(&p, 0, sizeof p);
-    world_open_contexts(&p.w, RANKS, &loopback, NULL);
-    for (int r = 0; r < RANKS; r++) {
-        nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
-        comm.flags = NBCOLL_ARRIVAL_TOLERANT;
-        comm.node = 1 + (uint64_t)r;
-        EXPECT(OK, nbcoll_agent_open(p.w.endpoint[r], &agent, &p.agent[r]));
-        comm.agent = p.agent[r];
-        EXPECT(OK, nbcoll_comm_icreate(p.w.context[r], p.w.endpoint[r], &comm, &p.w.comm[r], &q[r]));
-    }
-    world_finish(&p.w, RANKS, q);
-    for (int r = 0; r < RANKS; r++)
-        EXPECT(OK, open_relays(&p, r, carrying(NBCOLL_WIRING_RING)));
-    open_wide(&p);
+    open_with_agents(&p, RANKS);
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_allgather_init(mine[r], all[r], BYTES, NBCOLL_BYTE, p.w.comm[r], &of[r]));
     for (int turn = 1; turn <= TURNS; turn++) {
@@ -787,14 +803,28 @@ static void a_tolerant_communicator_with_an_agent_waits_for_nobody_else(void **s
     for (int r = 0; r < RANKS; r++)
         EXPECT(OK, nbcoll_request_free(&of[r]));
     close_relays(&p);
-    for (int r = 0; r < RANKS; r++)
-        EXPECT(OK, nbcoll_comm_free(p.w.comm[r]));
-    for (int r = 0; r < RANKS; r++) {
-        p.w.comm[r] = NULL;
-        EXPECT(OK, nbcoll_agent_close(p.agent[r]));
-        p.agent[r] = NULL;
-    }
-    world_close(&p.w);
+    close_with_agents(&p);
+}
+
+static void what_relays_carry_out_is_not_called_offloaded(void **state)
+{
+    nbcoll_args args = {.size = sizeof args,
+                        .operation = NBCOLL_OPERATION_ALLGATHER,
+                        .count = BYTES,
+                        .reduction = {NBCOLL_BYTE, NBCOLL_SUM}};
+    nbcoll_refusal why = {.size = sizeof why};
+    static party p;
+    (void)state;
+    open_with_agents(&p, 2);
+    EXPECT(ERR_UNSUPPORTED, nbcoll_comm_offloads(p.w.comm[0], &args, &why));
+    assert_int_equal(why.reason, NBCOLL_REFUSAL_CARRIED);
+    assert_string_equal(why.text, nbcoll_refusal_text(NBCOLL_REFUSAL_CARRIED));
+    args.count = LONG;
+    EXPECT(OK, nbcoll_comm_offloads(p.w.comm[0], &args, &why));
+    close_relays(&p);
+    args.count = BYTES;
+    EXPECT(OK, nbcoll_comm_offloads(p.w.comm[0], &args, &why));
+    close_with_agents(&p);
 }
 
 static void a_call_is_cancelled_before_the_relays_are_there(void **state)
@@ -1006,6 +1036,7 @@ int main(void)
         OF_ALL_RELAYS,
         cmocka_unit_test(by_agents_revoked_calls_count_until_all_have_started_them),
         cmocka_unit_test(a_tolerant_communicator_with_an_agent_waits_for_nobody_else),
+        cmocka_unit_test(what_relays_carry_out_is_not_called_offloaded),
     };
     int failed = cmocka_run_group_tests_name("by engines", engines, NULL, NULL);
     by_agents = 1;

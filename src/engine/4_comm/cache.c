@@ -133,7 +133,8 @@ static nbcoll_status nbcolli_cache_build(nbcoll_comm *comm, nbcolli_cached *e)
     nbcoll_args args = e->args;
 
     if (comm->config.agent) {
-        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, &e->schedule, NULL);
+        nbcoll_refusal why = {.size = sizeof why};
+        nbcoll_status offloaded = nbcolli_comm_compile(comm, &args, &e->schedule, &why);
         if (offloaded != NBCOLL_ERR_UNSUPPORTED)
             return offloaded == NBCOLL_OK ? nbcolli_schedule_own(e->schedule, comm->context) : offloaded;
     }

@@ -35,8 +35,7 @@ uint32_t nbcolli_comm_agent_hash(const nbcoll_comm *comm)
     return comm->config.agent ? nbcolli_agent_hash(comm->config.agent) : 0;
 }
 
-/* Says why there is none; returns ERR_UNSUPPORTED. */
-static nbcoll_status nbcolli_programs_refuse(nbcoll_refusal_reason reason, nbcoll_refusal *why)
+nbcoll_status nbcolli_programs_refuse(nbcoll_refusal_reason reason, nbcoll_refusal *why)
 {
     *why = (nbcoll_refusal){.size = sizeof *why, .reason = reason};
     strncpy(why->text, nbcoll_refusal_text(reason), sizeof why->text - 1);
@@ -162,8 +161,8 @@ static nbcoll_status nbcolli_programs_make(nbcoll_comm *comm, const nbcoll_args 
     return status;
 }
 
-static nbcoll_status nbcolli_programs_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
-                                              nbcoll_refusal *why)
+nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
+                                   nbcoll_refusal *why)
 {
     if (!comm->config.agent)
         return nbcolli_programs_refuse(NBCOLL_REFUSAL_AGENT, why);
@@ -180,17 +179,5 @@ static nbcoll_status nbcolli_programs_compile(nbcoll_comm *comm, const nbcoll_ar
     memset(schedules, 0, bytes);
     status = nbcolli_programs_make(comm, args, &choice, schedules, out, why);
     nbcolli_free(&comm->context->host, schedules, bytes);
-    return status;
-}
-
-nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
-                                   nbcoll_refusal *why)
-{
-    nbcoll_refusal said = {.size = sizeof said};
-    nbcoll_status status = nbcolli_programs_compile(comm, args, out, &said);
-    if (why) {
-        said.size = why->size;
-        memcpy(why, &said, said.size < sizeof said ? said.size : sizeof said);
-    }
     return status;
 }

@@ -6,10 +6,13 @@
 #include "nbcoll/offload.h"
 #include "../1_state/context.h"
 
-/* The schedule of a collective with the program that is made of it, which all ranks make alike. *why, which may be
- * null: as nbcoll_comm_offloads says. ERR_UNSUPPORTED: it is none. */
+/* The schedule of a collective with the program that is made of it, which all ranks make alike. *why, which is of all
+ * its size: as nbcoll_comm_offloads says. ERR_UNSUPPORTED: it is none. */
 nbcoll_status nbcolli_comm_compile(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_schedule **out,
                                    nbcoll_refusal *why);
+
+/* Says why there is none; returns ERR_UNSUPPORTED. */
+nbcoll_status nbcolli_programs_refuse(nbcoll_refusal_reason reason, nbcoll_refusal *why);
 
 /* May it serve a communicator of this endpoint's ranks? Null may. ERR_UNSUPPORTED; ERR_BUSY: another one is served. */
 nbcoll_status nbcolli_agent_suits(const nbcoll_context *c, const nbcoll_agent *agent, const nbcoll_endpoint *ep);
