@@ -454,7 +454,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     agents a cancelled operation ends alone. Queue pairs are closed, so that nothing is written afterwards; peers
  *     learn of it by that, those with whom there was none yet by a message, as soon as a call of this rank has seen the
  *     end, and end with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status
- *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there; operations by
+ *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there, and noted as the
+ *     last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended so; operations by
  *     nodes, which have their place in the order of the engine's, are started, and end with it. All other operations go
  *     on.
  *   - What needs a rank that has freed the communicator, and has not started it, ends as without agents: with

@@ -453,6 +453,38 @@ static void a_cancelled_program_ends_everywhere_and_nothing_is_written_afterward
     scene_close(&s);
 }
 
+/* Ranks 1 and 2 have nothing under way: one hears of it from rank 0, and the other one's own agent has failed. */
+static void a_start_that_is_refused_since_agents_have_failed_is_noted(void **state)
+{
+    const nbcoll_status why[3] = {NBCOLL_ERR_CANCELLED, NBCOLL_ERR_PEER_LOST, NBCOLL_ERR_CANCELLED};
+    nbcoll_request request = {0};
+    nbcoll_failure of_context, of_comm;
+    scene s;
+    (void)state;
+    scene_open(&s, 3, 0);
+    EXPECT(OK, nbcoll_ibarrier(s.w.comm[0], &request));
+    EXPECT(OK, nbcoll_cancel(request));
+    EXPECT(OK, nbcoll_agent_cancel(s.agent[2]));
+    nbcoll_agent_progress(s.agent[0]);
+    nbcoll_agent_progress(s.agent[2]);
+    EXPECT(ERR_CANCELLED, nbcoll_test(&request));
+    EXPECT(OK, nbcoll_progress(s.w.context[1]));
+    for (int rank = 1; rank < 3; rank++) {
+        EXPECT(OK, nbcoll_comm_failure(s.w.comm[rank], &of_comm));
+        EXPECT(OK, of_comm.status);
+    }
+    for (int rank = 0; rank < 3; rank++) {
+        assert_int_equal(nbcoll_ibarrier(s.w.comm[rank], &request), why[rank]);
+        EXPECT(OK, nbcoll_last_failure(s.w.context[rank], &of_context));
+        EXPECT(OK, nbcoll_comm_failure(s.w.comm[rank], &of_comm));
+        assert_int_equal(of_context.status, why[rank]);
+        assert_int_equal(of_comm.status, why[rank]);
+        assert_int_equal(of_context.rank, -1);
+        assert_ptr_equal(of_context.comm, s.w.comm[rank]);
+    }
+    scene_close(&s);
+}
+
 static void who_has_cancelled_is_not_told_what_others_say_of_that(void **state)
 {
     nbcoll_request requests[4] = {{0}};
@@ -714,6 +746,7 @@ int main(void)
         cmocka_unit_test(a_part_that_is_still_to_be_combined_has_not_arrived),
         cmocka_unit_test(what_is_eager_arrives_with_the_end),
         cmocka_unit_test(a_cancelled_program_ends_everywhere_and_nothing_is_written_afterwards),
+        cmocka_unit_test(a_start_that_is_refused_since_agents_have_failed_is_noted),
         cmocka_unit_test(who_has_cancelled_is_not_told_what_others_say_of_that),
         cmocka_unit_test(a_deadline_ends_a_blocking_call_whose_peers_never_start),
         cmocka_unit_test(a_rank_that_leaves_ends_the_programs_that_need_it),

@@ -2,6 +2,7 @@
  * Starting operations: see start.h. */
 #include "start.h"
 
+#include "../1_state/failure.h"
 #include "../3_run/cells.h"
 #include "../3_run/pending.h"
 #include "../3_run/pool.h"
@@ -104,6 +105,18 @@ void nbcolli_start_refused(nbcoll_comm *comm)
     comm->context->failure.status = nbcolli_broken(comm);
 }
 
+/* Notes why agents start nothing any more on it: what has been noted already, if an operation has ended so. */
+static void nbcolli_agents_refused(nbcoll_comm *comm, nbcoll_status s)
+{
+    /* relaxed: the lock orders it */
+    if (s != (nbcoll_status)atomic_load_explicit(&comm->agents, memory_order_relaxed))
+        return;
+    if (comm->failure.status == s)
+        comm->context->failure = comm->failure;
+    else
+        nbcolli_note_failure(comm, s, -1, comm->taken);
+}
+
 nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
 {
     if (s == NBCOLL_AGAIN) {
@@ -115,6 +128,7 @@ nbcoll_status nbcolli_start_failed(nbcoll_comm *comm, nbcoll_status s)
         nbcolli_unlock(comm->context);
     } else if (comm->config.agent && nbcolli_enter(comm->context) == NBCOLL_OK) {
         nbcolli_offloaded_tell(comm);
+        nbcolli_agents_refused(comm, s);
         return nbcolli_leave(comm->context, s);
     }
     return s;
