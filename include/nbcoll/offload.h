@@ -380,6 +380,22 @@ typedef struct nbcoll_serve_config {
                        are under way; as many for the ranks of all nodes; 0: 1 MiB. At most 1 GiB, as the two above */
 } nbcoll_serve_config;
 
+/* Memory: of each rank programs * (tables + 2 copied) + scratch bytes, with the defaults 3 + 1 MiB, from the beginning,
+ * whether it leads a node or not, and over verbs pinned. A leader of 2 nodes of 8 ranks borrows for one operation with
+ * blocks (or a vector) of B bytes at most so much scratch memory, as `nbcoll explain --program` tells:
+ *
+ *     barrier, bcast                                   0
+ *     allreduce, reduce, scan, exscan                  2 B
+ *     gather, scatter, allgather                       24 B
+ *     gatherv, scatterv, allgatherv, reduce_scatter,
+ *     reduce_scatter_block                             32 B, where ranks are combined in their order 72 B
+ *     alltoall                                         368 B
+ *
+ * So 1 MiB are enough for one reduction of 512 KB, for one gather or allgather of 40 KB at least (the plain ones take
+ * 16 B, so 64 KB), for one reduce_scatter of 32 KB, for one alltoall of 2.8 KB. Twice the bytes need twice the memory,
+ * as do two operations at a time. Longer ones are not refused: they are programs as a whole (SCRATCH, says
+ * nbcoll_comm_offloads), on memory of the process's own. So more is for those who have measured that it pays. */
+
 /* Executes the programs of these ranks, until all have gone; sleeps while there is nothing to do. While relays stand,
  * and nothing moves, it looks again after 20 us to 1 ms, since ranks that hand over do not wake it. The endpoints and
  * sockets are its own from the call on, also after an error: each is closed when its rank has gone, so that others
@@ -454,17 +470,17 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     agents a cancelled operation ends alone. Queue pairs are closed, so that nothing is written afterwards; peers
  *     learn of it by that, those with whom there was none yet by a message, as soon as a call of this rank has seen the
  *     end, and end with ERR_PEER_LOST. From then on starts of what would be a program are refused with that status
- *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there, and noted as the
- *     last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended so; operations by
- *     nodes, which have their place in the order of the engine's, are started, and end with it. All other operations go
- *     on.
+ *     (ERR_CANCELLED where the agent had no memory), here at once, elsewhere once it is known there, which is noted as
+ *     the last failure (nbcoll_last_failure, nbcoll_comm_failure), of no rank unless an operation has ended so.
+ *     Operations by nodes, which have their place in the order of the engine's, are started, and end with it. All other
+ *     operations go on.
  *   - What needs a rank that has freed the communicator, and has not started it, ends as without agents: with
  *     ERR_MISMATCH, when those who wait for that rank have asked it, which takes about 0.1 s. */
 
 /* Would it be offloaded, if it were called now? OK: yes; *why, which may be null, says in how many parts. Its reason is
  * NONE then, but for an algorithm by nodes that is offloaded as a whole: there it says why not in three parts. Errors:
  * ERR_UNSUPPORTED (no; *why says the reason: CARRIED where relays that carry out the communicator's calls (relay.h)
- * take it, also relays that agents move), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and
+ * take it, also those that agents move), ERR_NULL, ERR_CONFIG (a size), those of nbcoll_args_complete, of selection and
  * of nbcoll_compile. It keeps nothing. */
 NBCOLL_API nbcoll_status nbcoll_comm_offloads(nbcoll_comm *comm, const nbcoll_args *args, nbcoll_refusal *why);
 

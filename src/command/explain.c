@@ -19,7 +19,7 @@ enum { EXPLAIN_ALPHA = 512, EXPLAIN_BETA, EXPLAIN_OVERHEAD, EXPLAIN_GAMMA, EXPLA
 #define EXPLAIN_NUMBERS (EXPLAIN_END - EXPLAIN_ALPHA)
 
 /* Those of who is to run a program. */
-enum { EXPLAIN_TASKS = 768, EXPLAIN_PAIRS, EXPLAIN_BUFFERS, EXPLAIN_THRESHOLD, EXPLAIN_FLIGHT };
+enum { EXPLAIN_TASKS = 768, EXPLAIN_PAIRS, EXPLAIN_BUFFERS, EXPLAIN_THRESHOLD, EXPLAIN_FLIGHT, EXPLAIN_SCRATCH };
 
 typedef struct question {
     const command *self;
@@ -29,6 +29,7 @@ typedef struct question {
     uint32_t flags;
     int has_json, is_offloaded; /* --program: is it? */
     nbcoll_program_config limits;
+    size_t scratch; /* that an agent's process shares with a rank; 0: any number of bytes */
     json_t *calls;         /* null unless --json */
     unsigned long answers; /* printed */
 } question;
@@ -48,7 +49,7 @@ static int take_number(question *q, int option, const char *value)
 /* Of a card or an agent; 0 stands for none, or the usual one. */
 static int take_limit(question *q, int option, const char *value)
 {
-    static const char *const names[] = {"tasks", "queue-pairs", "buffers", "threshold", "in-flight"};
+    static const char *const names[] = {"tasks", "queue-pairs", "buffers", "threshold", "in-flight", "scratch"};
     uint64_t *const number[] = {&q->limits.tasks, &q->limits.queue_pairs, &q->limits.buffers};
     unsigned long long n;
 
@@ -58,6 +59,8 @@ static int take_limit(question *q, int option, const char *value)
         q->limits.threshold = (size_t)n;
     else if (option == EXPLAIN_FLIGHT)
         q->limits.in_flight = (uint32_t)n;
+    else if (option == EXPLAIN_SCRATCH)
+        q->scratch = (size_t)n;
     else
         *number[option - EXPLAIN_TASKS] = n;
     q->is_offloaded = 1;
@@ -139,6 +142,7 @@ static int take_arguments(question *q, int argc, char *argv[])
         {"buffers", required_argument, NULL, EXPLAIN_BUFFERS},
         {"threshold", required_argument, NULL, EXPLAIN_THRESHOLD},
         {"in-flight", required_argument, NULL, EXPLAIN_FLIGHT},
+        {"scratch", required_argument, NULL, EXPLAIN_SCRATCH},
         COMMAND_NODES_OPTIONS,
         COMMAND_RULE_OPTIONS,
         {NULL, 0, NULL, 0},
@@ -257,10 +261,31 @@ static int print_compiled(const question *q, const nbcoll_algorithm *algorithm, 
     return is_one;
 }
 
+/* Within nodes by the ranks, which share memory there. Returns whether it can be run so. */
+static int print_parts(const question *q, const nbcoll_algorithm *algorithm, const nbcoll_case *c)
+{
+    nbcoll_program_config limits = q->limits;
+    size_t scratch;
+    int rank;
+
+    limits.in_parts = 1;
+    command_scratch(q->self, algorithm, c, &limits, &scratch, &rank);
+    if (q->scratch && scratch > q->scratch) {
+        printf("        not in three parts: %s/%s: rank %d: %s: %zu, and %zu are allowed\n",
+               nbcoll_operation_name(algorithm->operation), algorithm->name, rank,
+               nbcoll_refusal_text(NBCOLL_REFUSAL_SCRATCH), scratch, q->scratch);
+        return 0;
+    }
+    if (!print_compiled(q, algorithm, c, &limits, "in three parts, between nodes as a program", "not in three parts"))
+        return 0;
+    if (scratch)
+        printf("        if the agent is a process, with %zu bytes of scratch memory that it shares\n", scratch);
+    return 1;
+}
+
 /* Could a card or an agent run it, and in how many parts? */
 static void print_program(const question *q, const nbcoll_case *at, const nbcoll_choice *choice)
 {
-    nbcoll_program_config parts = q->limits;
     nbcoll_case c = *at, shares = *at;
 
     if (choice->algorithm == nbcoll_algorithm_find(choice->algorithm->operation, "relays")) {
@@ -270,10 +295,8 @@ static void print_program(const question *q, const nbcoll_case *at, const nbcoll
     command_set_parameters(&c, choice);
     command_set_parameters(&shares, choice);
     shares.node = NBCOLL_CASE_BY_NODE;
-    parts.in_parts = 1;
     if (!at->nodes || at->node || !(choice->algorithm->flags & NBCOLL_ALGORITHM_NODES) ||
-        !print_compiled(q, choice->algorithm, &shares, &parts, "in three parts, between nodes as a program",
-                        "not in three parts"))
+        !print_parts(q, choice->algorithm, &shares))
         print_compiled(q, choice->algorithm, &c, &q->limits, "as a program", "not as a program");
 }
 
@@ -401,6 +424,8 @@ const command command_explain = {
     "                    one that has no more of these for a rank (any number), with\n"
     "  --threshold BYTES, --in-flight N\n"
     "                    the longest eager message (16384), and so many operations at a time (1)\n"
+    "  --scratch BYTES   for three parts, an agent's process that shares no more scratch memory with a rank (any\n"
+    "                    number; nbcoll run --agent: 1048576)\n"
     "  --json            one object instead of the table\n",
     run,
     ":",

@@ -13,4 +13,9 @@ nbcoll_status command_programs(const command *self, const nbcoll_algorithm *algo
                                const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
                                nbcoll_refusal *why);
 
+/* Bytes of scratch memory that a case in three parts (config->in_parts) borrows of an agent that is a process: those of
+ * the rank that borrows most, *most. Errors: those of nbcoll_compile. */
+nbcoll_status command_scratch(const command *self, const nbcoll_algorithm *algorithm, const nbcoll_case *c,
+                              const nbcoll_program_config *config, size_t *bytes, int *most);
+
 #endif

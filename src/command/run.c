@@ -37,6 +37,15 @@ static int take_timeout(run_plan *plan, const char *value)
     return 0;
 }
 
+static int take_scratch(run_plan *plan, const char *value)
+{
+    unsigned long long number;
+    if (!command_number(value, 1, RUN_SCRATCH, &number))
+        return command_refuse(plan->self, "--agent-scratch takes bytes, 1..%u, not '%s'", RUN_SCRATCH, value);
+    plan->scratch = (size_t)number;
+    return 0;
+}
+
 static int take_options(run_plan *plan, const char **where, int *asks_for_help, int argc, char *argv[])
 {
     static const struct option options[] = {{"bind", required_argument, NULL, 'b'},
@@ -45,6 +54,7 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
                                             {"tuning", required_argument, NULL, COMMAND_TUNING},
                                             {"timeline", required_argument, NULL, 'l'},
                                             {"agent", optional_argument, NULL, 'a'},
+                                            {"agent-scratch", required_argument, NULL, 's'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int option, status = 0;
@@ -59,6 +69,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
             plan->is_prefixed = 1;
         else if (option == 'a')
             status = run_agent_take(plan->self, optarg, &plan->agent);
+        else if (option == 's')
+            status = take_scratch(plan, optarg);
         else if (option == COMMAND_TUNING)
             plan->tuning = optarg;
         else if (option == 'l')
@@ -72,6 +84,8 @@ static int take_options(run_plan *plan, const char **where, int *asks_for_help, 
         return status;
     if (!plan->ranks)
         return command_refuse(plan->self, "-n is missing: how many ranks?");
+    if (plan->scratch && !plan->agent)
+        return command_refuse(plan->self, "--agent-scratch goes with --agent");
     if (optind == argc)
         return command_refuse(plan->self, "which program?");
     plan->program = argv + optind;
@@ -221,6 +235,9 @@ const command command_run = {
         "                    while there is something to do\n"
         "  --agent=verbs     the same over queue pairs of an RDMA device, all of them that process's own;\n"
         "                    --agent=verbs:DEVICES names it, as nbcoll_verbs_config.device does. Needs nbcoll_verbs\n"
+        "  --agent-scratch BYTES\n"
+        "                    scratch memory of each rank for its operations by nodes in three parts (1048576); what\n"
+        "                    needs more is carried out as a whole. nbcoll explain --program says how much one needs\n"
         "  --prefix          begin each line with the rank that wrote it: \"[3] \"\n\n"
         "The exit status is that of the first rank that failed, 128 + S when signal S killed it; else 124 when the\n"
         "time was over, 128 + S when signal S stopped us, 127 when there is no such program, 126 when it cannot be\n"

@@ -41,11 +41,14 @@ void run_bind_free(run_binding *binding);
 
 typedef struct run_agent run_agent;
 
+#define RUN_SCRATCH (1u << 30) /* bytes at most */
+
 /* Takes what --agent says programs go over: "memory", "verbs", "verbs:DEVICES"; null: memory. 0, or COMMAND_USAGE after
  * naming what is wrong, or not in this build. */
 int run_agent_take(const command *self, const char *value, const char **over);
-/* Before the ranks start; returns when it has what programs go over. Null after saying why not. */
-run_agent *run_agent_start(const command *self, int ranks, const char *over);
+/* Before the ranks start; returns when it has what programs go over. `scratch`: of nbcoll_serve_config. Null after
+ * saying why not. */
+run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch);
 /* Its process; 0: it has ended, or there is none. */
 pid_t run_agent_process(const run_agent *agent);
 void run_agent_has_ended(run_agent *agent);
@@ -66,6 +69,7 @@ typedef struct run_plan {
     int ranks;
     int is_prefixed;
     const char *agent; /* what its programs go over; null: there is none */
+    size_t scratch;    /* bytes that it shares with each rank; 0: the usual */
     uint64_t timeout; /* ns, or NBCOLL_FOREVER */
     const run_binding *binding;
     const char *tuning; /* a file for the ranks, or null */

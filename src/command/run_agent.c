@@ -20,6 +20,7 @@
 
 struct run_agent {
     int ranks;
+    size_t scratch;
     int *end[2]; /* [ranks] each: the ranks' ends, and its own; -1: closed */
     pid_t pid;   /* 0: it has ended */
 };
@@ -90,6 +91,7 @@ static nbcoll_status serve(const command *self, const run_agent *a, const char *
                                       .endpoints = end,
                                       .sockets = a->end[1],
                                       .count = a->ranks,
+                                      .scratch = a->scratch,
                                       .flags = is_verbs(over) ? NBCOLL_SERVE_OUTSIDE : 0};
         status = nbcoll_agent_serve(&served);
     }
@@ -162,12 +164,12 @@ static int is_ready(const command *self, run_agent *a, int ready)
     return 0;
 }
 
-run_agent *run_agent_start(const command *self, int ranks, const char *over)
+run_agent *run_agent_start(const command *self, int ranks, const char *over, size_t scratch)
 {
     run_agent *a = calloc(1, sizeof *a);
     int *ends = malloc(2 * (size_t)ranks * sizeof *ends), ready[2] = {-1, -1}, is_made = 0;
     if (a && ends) {
-        *a = (run_agent){.ranks = ranks, .end = {ends, ends + ranks}};
+        *a = (run_agent){.ranks = ranks, .scratch = scratch, .end = {ends, ends + ranks}};
         is_made = make_ends(a) && pipe2(ready, O_CLOEXEC) == 0;
     } else
         free(ends);

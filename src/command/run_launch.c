@@ -368,7 +368,7 @@ static int run_ranks(launch *l)
     snprintf(l->id, sizeof l->id, "%s", id.text);
 #endif
     l->deadline = plan->timeout == NBCOLL_FOREVER ? NBCOLL_FOREVER : now() + plan->timeout;
-    if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent)))
+    if (plan->agent && !(l->agent = run_agent_start(plan->self, plan->ranks, plan->agent, plan->scratch)))
         return COMMAND_FAILED;
     for (int rank = 0, status = 0; rank < plan->ranks && !status; rank++)
         if ((status = start(l, rank)))

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <nbcoll/launch.h>
+#include <nbcoll/select.h>
 
 #include "started.h"
 
@@ -55,6 +56,29 @@ static nbcoll_status add(nbcoll_context *context, nbcoll_endpoint *endpoint, nbc
     return status;
 }
 
+/* On nodes of two ranks: in how many parts is an allgather carried out? */
+static nbcoll_status ask(nbcoll_context *context, nbcoll_endpoint *endpoint, nbcoll_agent *agent)
+{
+    const nbcoll_rule rule = {.algorithm = nbcoll_algorithm_find(NBCOLL_OPERATION_ALLGATHER, "hierarchical")};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    nbcoll_args args = {.size = sizeof args,
+                        .operation = NBCOLL_OPERATION_ALLGATHER,
+                        .count = 1000,
+                        .reduction = {NBCOLL_INT32, NBCOLL_SUM}};
+    nbcoll_refusal why = {.size = sizeof why};
+    nbcoll_comm *comm;
+    config.agent = agent;
+    config.node = 1 + (uint64_t)endpoint->rank / 2;
+    config.rules = &rule;
+    config.rule_count = 1;
+    nbcoll_status status = nbcoll_comm_create(context, endpoint, &config, &comm, NBCOLL_FOREVER);
+    if (status == NBCOLL_OK)
+        status = nbcoll_comm_offloads(comm, &args, &why);
+    if (status == NBCOLL_OK)
+        printf("in %d parts: %s, %d\n", why.parts, nbcoll_refusal_name(why.reason), (int)why.allowed);
+    return status;
+}
+
 static int program(const char *what)
 {
     nbcoll_context *context = NULL;
@@ -67,7 +91,7 @@ static int program(const char *what)
     if (status == NBCOLL_OK)
         status = nbcoll_context_create(NBCOLL_ABI, NULL, &context);
     if (status == NBCOLL_OK)
-        status = add(context, endpoint, agent, kills);
+        status = strcmp(what, "ask") == 0 ? ask(context, endpoint, agent) : add(context, endpoint, agent, kills);
     nbcoll_launch_leave(context, status);
     if (nbcoll_agent_close(agent) != NBCOLL_OK)
         puts("the agent is busy");
@@ -102,6 +126,17 @@ static void without_the_option_there_is_no_agent(void **state)
     start_program("-n 2 --timeout 60", "add");
     assert_int_equal(finish(&s), 0);
     assert_string_equal(s.text, "sum 2 by the rank\nsum 2 by the rank\n");
+}
+
+static void scratch_memory_is_as_much_as_is_asked_for(void **state)
+{
+    (void)state;
+    start_program("-n 4 --timeout 60 --agent --agent-scratch 16000", "ask");
+    assert_int_equal(finish(&s), 0);
+    assert_int_equal(times(&s, "in 3 parts: NONE, 0\n"), 4);
+    start_program("-n 4 --timeout 60 --agent --agent-scratch 15999", "ask");
+    assert_int_equal(finish(&s), 0);
+    assert_int_equal(times(&s, "in 1 parts: SCRATCH, 15999\n"), 4);
 }
 
 static void agent_that_is_killed_is_named_and_ends_what_it_had(void **state)
@@ -149,6 +184,7 @@ int main(int argc, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_of_ranks_are_executed_by_an_agents_process),
         cmocka_unit_test(without_the_option_there_is_no_agent),
+        cmocka_unit_test(scratch_memory_is_as_much_as_is_asked_for),
         cmocka_unit_test(agent_that_is_killed_is_named_and_ends_what_it_had),
         cmocka_unit_test(agent_that_nobody_asks_for_ends_with_the_ranks),
         cmocka_unit_test(agent_ends_with_a_rank_that_fails),
