@@ -3,8 +3,8 @@
  * their nodes have, as threads over loopback. All ranks are bound to core 0, where they compute one after the other and
  * call nothing between start and wait; who works for them is a driver's thread on core 1. By four ways in turn, in
  * every round: the ranks' engines alone; a driver that has their contexts; one that has their agents, which carry out
- * the exchange, while ranks copy when they wait; one that has both, and so copies, too. `nodes [BYTES]`: of a block
- * (1 KiB, 16 KiB, 64 KiB and 256 KiB).
+ * the exchange, while ranks copy when they wait; one that has both, and so copies, too. `nodes [BYTES [ROUNDS]]`:
+ * of a block (1 KiB, 16 KiB, 64 KiB and 256 KiB), and how many rounds.
  *
  *     pure      start, a test once all have started, by which leaders see that their nodes have come, and wait
  *     left      what the same takes with all ranks' computation before the wait, less that computation, which is as
@@ -52,6 +52,7 @@ static world worlds[WAYS];
 static atomic_uint here; /* ranks that have come to a meeting, of all meetings */
 static double from[RANKS], to[RANKS], loops_a_ns;
 static size_t only; /* bytes of a block; 0: several */
+static size_t rounds = ROUNDS;
 
 typedef struct rank {
     int number;
@@ -162,8 +163,8 @@ static double batch(rank *me, int way, size_t bytes, form f, uint64_t loops)
 
 static double median(double v[ROUNDS])
 {
-    qsort(v, ROUNDS, sizeof *v, by_value);
-    return v[ROUNDS / 2];
+    qsort(v, rounds, sizeof *v, by_value);
+    return v[rounds / 2];
 }
 
 static void measure(rank *me, size_t bytes)
@@ -173,12 +174,12 @@ static void measure(rank *me, size_t bytes)
     double engines = 0;
     for (int w = 0; w < WAYS; w++) {
         double warm[ROUNDS];
-        for (int i = 0; i < ROUNDS; i++)
+        for (size_t i = 0; i < rounds; i++)
             warm[i] = batch(me, w, bytes, PURE, 0);
         double all = 2 * median(warm);
         loops[w] = (uint64_t)((all > LEAST_NS ? all : LEAST_NS) * loops_a_ns / RANKS);
     }
-    for (int i = 0; i < ROUNDS; i++)
+    for (size_t i = 0; i < rounds; i++)
         for (int w = 0; w < WAYS; w++)
             for (int f = 0; f < FORMS; f++)
                 took[me->number][w][f][i] = batch(me, w, bytes, (form)f, loops[w]);
@@ -282,8 +283,9 @@ int main(int argc, char *argv[])
     pthread_t thread[RANKS];
     rank me[RANKS];
     only = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    if (argc > 1 && (only < 1 || only > MOST)) {
-        fprintf(stderr, "usage: nodes [BYTES]: 1..%d bytes of a block\n", MOST);
+    rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : ROUNDS;
+    if ((argc > 1 && (only < 1 || only > MOST)) || rounds < 1 || rounds > ROUNDS) {
+        fprintf(stderr, "usage: nodes [BYTES [ROUNDS]]: 1..%d bytes of a block, 1..%d\n", MOST, ROUNDS);
         return 2;
     }
     for (int i = 0; i < 1000; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What it costs that fragments lie apart: so many bytes that no cache holds, as a card leaves them in memory, are
  * copied from one place, or in fragments of 1024 bytes from places in no order, each after a look at its flag; into a
- * buffer that is used again. Both in turn, medians of 301, and quartiles of how many times as long fragments take. */
+ * buffer that is used again. Both in turn, medians of 301, and quartiles of how many times as long fragments take.
+ * `scattered ROUNDS`: of fewer. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,10 +66,15 @@ static double copy_fragments(char *to, const slot *s, size_t count)
     return now() - begun;
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
     enum { SLOTS = POOL / FRAGMENT };
     static double whole[ROUNDS], apart[ROUNDS], ratio[ROUNDS];
+    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : ROUNDS;
+    if (rounds < 1 || rounds > ROUNDS) {
+        fprintf(stderr, "usage: scattered [ROUNDS]: 1..%d\n", ROUNDS);
+        return 2;
+    }
     char *pool = malloc(POOL), *to = malloc(MOST);
     slot *s = calloc(SLOTS, sizeof *s);
     memset(pool, 1, POOL);
@@ -77,16 +83,16 @@ int main(void)
     printf("%8s %10s %10s %s\n", "bytes", "whole, ns", "apart, ns", "ratio");
     for (size_t bytes = 4096; bytes <= MOST; bytes *= 4) {
         size_t count = bytes / FRAGMENT, first = 0;
-        for (int i = 0; i < ROUNDS; i++, first = (first + count) % (SLOTS - MOST / FRAGMENT)) {
+        for (size_t i = 0; i < rounds; i++, first = (first + count) % (SLOTS - MOST / FRAGMENT)) {
             whole[i] = copy_whole(to, pool + first * FRAGMENT, bytes);
             apart[i] = copy_fragments(to, s + first, count);
             ratio[i] = apart[i] / whole[i];
         }
-        qsort(whole, ROUNDS, sizeof *whole, by_value);
-        qsort(apart, ROUNDS, sizeof *apart, by_value);
-        qsort(ratio, ROUNDS, sizeof *ratio, by_value);
-        printf("%8zu %10.0f %10.0f %.2f (%.2f to %.2f)\n", bytes, whole[ROUNDS / 2], apart[ROUNDS / 2],
-               ratio[ROUNDS / 2], ratio[ROUNDS / 4], ratio[ROUNDS - 1 - ROUNDS / 4]);
+        qsort(whole, rounds, sizeof *whole, by_value);
+        qsort(apart, rounds, sizeof *apart, by_value);
+        qsort(ratio, rounds, sizeof *ratio, by_value);
+        printf("%8zu %10.0f %10.0f %.2f (%.2f to %.2f)\n", bytes, whole[rounds / 2], apart[rounds / 2],
+               ratio[rounds / 2], ratio[rounds / 4], ratio[rounds - 1 - rounds / 4]);
     }
     free(s);
     free(to);
