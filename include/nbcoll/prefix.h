@@ -485,6 +485,7 @@
 #define nbcolli_comm_schedule NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_comm_schedule)
 #define nbcolli_comm_withdraw NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_comm_withdraw)
 #define nbcolli_compile_is_pairwise NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_compile_is_pairwise)
+#define nbcolli_compile_keeping NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_compile_keeping)
 #define nbcolli_compile_levels NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_compile_levels)
 #define nbcolli_compile_rank NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_compile_rank)
 #define nbcolli_compile_refuse NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcolli_compile_refuse)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "agent.h"
+#include "cut.h"
 
 const nbcoll_endpoint *nbcolli_agent_endpoint(const nbcoll_agent *a)
 {
@@ -104,21 +105,21 @@ static nbcoll_status nbcolli_agent_fits_all(const nbcoll_agent *a, nbcoll_progra
 }
 
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, int in_parts, nbcoll_program **out, nbcoll_refusal *why)
+                                    int rank, nbcolli_middles *m, nbcoll_program **out, nbcoll_refusal *why)
 {
     nbcoll_program_config config = {.size = sizeof config,
                                     .host = &a->host,
                                     .eager = a->config.eager,
                                     .in_flight = a->config.in_flight,
-                                    .in_parts = in_parts};
+                                    .in_parts = m != NULL};
     size_t bytes = (size_t)ranks * sizeof(nbcoll_program *);
     nbcoll_program **programs = nbcolli_alloc(&a->host, bytes, sizeof *programs);
     if (!programs)
         return NBCOLL_ERR_MEMORY;
     memset(programs, 0, bytes);
-    nbcoll_status status = nbcoll_compile(schedules, ranks, &config, 0, ranks, programs, why);
+    nbcoll_status status = nbcolli_compile_keeping(schedules, ranks, &config, 0, ranks, programs, why, m);
     if (status == NBCOLL_OK) {
-        status = nbcolli_agent_fits_all(a, programs, ranks, in_parts ? schedules : NULL, why);
+        status = nbcolli_agent_fits_all(a, programs, ranks, m ? schedules : NULL, why);
         if (status == NBCOLL_OK) {
             *out = programs[rank];
             programs[rank] = NULL;

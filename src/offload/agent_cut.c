@@ -29,18 +29,11 @@ static nbcoll_status nbcolli_agent_around(const nbcoll_agent *a, nbcolli_arena *
 nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks, int rank,
                                 nbcoll_schedule **out, nbcoll_refusal *why)
 {
-    nbcolli_arena arena = {.host = a->host};
+    nbcolli_middles middles = {.ranks = 0};
     nbcoll_program *program;
-    nbcolli_cut cut;
-    nbcoll_step exposes;
-    nbcoll_status status = nbcolli_agent_compile(a, schedules, ranks, rank, 1, &program, why);
-    if (status != NBCOLL_OK)
-        return status;
-    status = nbcolli_cut_make(&arena, schedules[rank], &cut, &exposes); /* as it was compiled */
+    nbcoll_status status = nbcolli_agent_compile(a, schedules, ranks, rank, &middles, &program, why);
     if (status == NBCOLL_OK)
-        status = nbcolli_agent_around(a, &arena, &cut, program, out);
-    else
-        nbcoll_program_free(program);
-    nbcolli_arena_close(&arena);
+        status = nbcolli_agent_around(a, &middles.arena, &middles.cut[rank], program, out);
+    nbcolli_middles_close(&middles);
     return status;
 }

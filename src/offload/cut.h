@@ -38,15 +38,21 @@ nbcoll_status nbcolli_cut_join(const nbcolli_cut *c, const nbcoll_schedule *inne
                                nbcoll_schedule **out);
 
 /* Of all ranks: so all of them know alike whether they are cut. */
-typedef struct nbcolli_middles {
+struct nbcolli_middles {
     nbcolli_arena arena;
     int ranks;
-    nbcoll_schedule **schedule; /* [ranks] */
-} nbcolli_middles;
+    nbcolli_cut *cut;           /* [ranks] */
+    nbcoll_schedule **schedule; /* [ranks]; null: there are none */
+};
 
 /* middles.c: c->schedules become their middles. ERR_UNSUPPORTED: c->why says the reason; ERR_NULL, ERR_MEMORY,
- * ERR_LIMIT. To be closed in any case, when nobody reads them any more. */
+ * ERR_LIMIT. To be closed in any case, when nobody reads them any more; or where there are none, all of it 0. */
 nbcoll_status nbcolli_middles_open(nbcolli_middles *m, nbcolli_compile *c);
 void nbcolli_middles_close(nbcolli_middles *m);
+
+/* rank.c: nbcoll_compile. Middles that are made for it (in_parts) are *m, all 0 before, to be closed by the caller. */
+nbcoll_status nbcolli_compile_keeping(const nbcoll_schedule *const schedules[], int ranks,
+                                      const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                                      nbcoll_refusal *why, nbcolli_middles *m);
 
 #endif

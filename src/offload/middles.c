@@ -5,19 +5,19 @@
 static nbcoll_status nbcolli_middles_fill(nbcolli_middles *m, nbcolli_compile *c)
 {
     int has_messages = 0, has_exposures = 0;
+    m->cut = nbcolli_arena_take(&m->arena, (size_t)c->ranks, sizeof *m->cut);
     m->schedule = nbcolli_arena_take(&m->arena, (size_t)c->ranks, sizeof *m->schedule);
-    nbcoll_status status = m->schedule ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
+    nbcoll_status status = m->cut && m->schedule ? NBCOLL_OK : NBCOLL_ERR_MEMORY;
     for (int rank = 0; rank < c->ranks && status == NBCOLL_OK; rank++) {
         const nbcoll_schedule *s = c->schedules[rank];
-        nbcolli_cut cut;
         nbcoll_step exposes;
         if (!s)
             return NBCOLL_ERR_NULL;
-        status = nbcolli_cut_make(&m->arena, s, &cut, &exposes);
+        status = nbcolli_cut_make(&m->arena, s, &m->cut[rank], &exposes);
         if (status == NBCOLL_ERR_UNSUPPORTED)
             return nbcolli_compile_refuse(c, NBCOLL_REFUSAL_BETWEEN, rank, exposes);
         if (status == NBCOLL_OK)
-            status = nbcolli_cut_middle(&cut, &m->arena, &m->schedule[rank]);
+            status = nbcolli_cut_middle(&m->cut[rank], &m->arena, &m->schedule[rank]);
         has_messages |= s->sends > 0;
         has_exposures |= s->shared;
     }

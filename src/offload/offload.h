@@ -129,9 +129,12 @@ size_t nbcolli_agent_lends(const nbcoll_agent *a);
 void *nbcolli_agent_lend(nbcoll_agent *a, size_t bytes, nbcolli_agent_loan *loan);
 void nbcolli_agent_take_back(nbcoll_agent *a, const nbcolli_agent_loan *loan);
 
-/* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. */
+typedef struct nbcolli_middles nbcolli_middles; /* cut.h */
+
+/* The program of one rank, if all ranks' agents can take theirs; else ERR_UNSUPPORTED: *why, which may be null. `m`: of
+ * the schedules' middles, which it keeps there; all 0 before, to be closed in any case. Null: of all steps. */
 nbcoll_status nbcolli_agent_compile(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks,
-                                    int rank, int in_parts, nbcoll_program **out, nbcoll_refusal *why);
+                                    int rank, nbcolli_middles *m, nbcoll_program **out, nbcoll_refusal *why);
 /* agent_cut.c: the same of schedules that expose memory, in_parts: *out is what of this rank's is around its middle,
  * with the program of that, if there is something to do. */
 nbcoll_status nbcolli_agent_cut(const nbcoll_agent *a, const nbcoll_schedule *const schedules[], int ranks, int rank,

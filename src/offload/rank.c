@@ -156,20 +156,16 @@ static nbcoll_status nbcolli_compile_all(nbcolli_compile *c, int first, int coun
 }
 
 /* Of all steps, or of the middles. */
-static nbcoll_status nbcolli_compile_parts(nbcolli_compile *c, int first, int count, nbcoll_program *out[])
+static nbcoll_status nbcolli_compile_parts(nbcolli_compile *c, int first, int count, nbcoll_program *out[],
+                                           nbcolli_middles *m)
 {
-    nbcolli_middles middles;
-    if (!c->config.in_parts)
-        return nbcolli_compile_all(c, first, count, out);
-    nbcoll_status status = nbcolli_middles_open(&middles, c);
-    if (status == NBCOLL_OK)
-        status = nbcolli_compile_all(c, first, count, out);
-    nbcolli_middles_close(&middles);
-    return status;
+    nbcoll_status status = c->config.in_parts ? nbcolli_middles_open(m, c) : NBCOLL_OK;
+    return status == NBCOLL_OK ? nbcolli_compile_all(c, first, count, out) : status;
 }
 
-nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks, const nbcoll_program_config *config,
-                             int first, int count, nbcoll_program *out[], nbcoll_refusal *why)
+nbcoll_status nbcolli_compile_keeping(const nbcoll_schedule *const schedules[], int ranks,
+                                      const nbcoll_program_config *config, int first, int count, nbcoll_program *out[],
+                                      nbcoll_refusal *why, nbcolli_middles *m)
 {
     nbcolli_compile c = {.schedules = schedules, .ranks = ranks, .why = {.size = sizeof c.why}};
     if (!schedules || !config || (count && !out))
@@ -183,7 +179,7 @@ nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks
         return status;
     for (int i = 0; i < count; i++)
         out[i] = NULL;
-    status = nbcolli_compile_parts(&c, first, count, out);
+    status = nbcolli_compile_parts(&c, first, count, out, m);
     for (int i = 0; i < count && status != NBCOLL_OK; i++) {
         nbcoll_program_free(out[i]);
         out[i] = NULL;
@@ -194,5 +190,14 @@ nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks
         memcpy(why, &c.why, size < sizeof *why ? size : sizeof *why);
         why->size = size;
     }
+    return status;
+}
+
+nbcoll_status nbcoll_compile(const nbcoll_schedule *const schedules[], int ranks, const nbcoll_program_config *config,
+                             int first, int count, nbcoll_program *out[], nbcoll_refusal *why)
+{
+    nbcolli_middles middles = {.ranks = 0};
+    nbcoll_status status = nbcolli_compile_keeping(schedules, ranks, config, first, count, out, why, &middles);
+    nbcolli_middles_close(&middles);
     return status;
 }

@@ -129,7 +129,7 @@ static nbcoll_status nbcolli_programs_whole(nbcoll_comm *comm, const nbcoll_args
     nbcoll_status status = nbcolli_programs_build(comm, args, choice, 0, schedules);
     if (status == NBCOLL_OK)
         status = nbcolli_agent_compile(comm->config.agent, (const nbcoll_schedule *const *)schedules, comm->size,
-                                       comm->rank, 0, &program, why);
+                                       comm->rank, NULL, &program, why);
     if (status == NBCOLL_OK) {
         *out = schedules[comm->rank];
         schedules[comm->rank] = NULL;
