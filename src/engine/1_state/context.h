@@ -81,7 +81,7 @@ struct nbcoll_context {
     uint32_t holders; /* relays, which are to be closed first */
     int poller;       /* epoll descriptor over the wakeups; -1: there is none */
     int silent_links; /* endpoints without a wakeup */
-    int crowded;      /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
+    atomic_int crowded; /* ranks take turns on our cores (nbcoll_limits.ranks_per_core): yield at once */
 
     /* Pools: calls and progress. */
     nbcolli_post *controls;
@@ -146,6 +146,12 @@ static inline void nbcolli_note_end(nbcoll_context *c, nbcolli_request *r)
 {
     if (c->flags & NBCOLLI_NOTES_ENDS)
         c->ends.request[c->ends.noted++ % NBCOLLI_ENDS_MOST] = r;
+}
+
+/* Do ranks take turns on our cores? Also for threads that wait for the lock. */
+static inline int nbcolli_takes_turns(const nbcoll_context *c)
+{
+    return atomic_load_explicit(&c->crowded, memory_order_relaxed); /* for itself */
 }
 
 /* Is this the process that made the context? One load: fork has wiped the page in a child. */

@@ -120,7 +120,7 @@ void nbcolli_shelf_take(nbcolli_op *op)
         nbcolli_is_shared(link, nbcolli_resolve(run, v->parts[0].region)))
         return;
     nbcolli_shelf_clear(link);
-    size_t begin = nbcolli_shelf_room(s, bytes, run->comm->context->crowded);
+    size_t begin = nbcolli_shelf_room(s, bytes, nbcolli_takes_turns(run->comm->context));
     if (begin == SIZE_MAX)
         return;
     s->one[(s->first + s->count++) % NBCOLLI_SHELVED] =

@@ -19,7 +19,7 @@ void nbcolli_pause(nbcoll_context *c, uint64_t looks)
         nbcolli_go_outside(c);
         c->host.pause(c->host.user, looks);
         nbcolli_come_back(c);
-    } else if (looks <= NBCOLLI_SPINS && !c->crowded)
+    } else if (looks <= NBCOLLI_SPINS && !nbcolli_takes_turns(c))
         nbcolli_lock_relax();
     else
         sched_yield();

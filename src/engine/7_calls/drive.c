@@ -99,7 +99,7 @@ int nbcolli_drive_pass(nbcoll_context *c)
     d->is_driving = 1;
     int moved = nbcolli_try_lock(c);
     if (moved) {
-        d->is_crowded = c->crowded;
+        d->is_crowded = nbcolli_takes_turns(c);
         moved = nbcolli_pass_of_driver(c) || left || d->fresh || c->ended;
         d->fresh = 0;
         nbcolli_leave_reporting(c, NBCOLL_OK);

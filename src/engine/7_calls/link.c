@@ -211,7 +211,8 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     nbcolli_shelf_open(link);
     link->next = c->links;
     c->links = link;
-    c->crowded |= nbcolli_is_crowded(link);
+    if (nbcolli_is_crowded(link))
+        atomic_store_explicit(&c->crowded, 1, memory_order_relaxed); /* for itself */
     c->driven.looked = 1; /* it is not armed */
     *out = link;
     return NBCOLL_OK;

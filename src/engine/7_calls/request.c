@@ -271,13 +271,13 @@ static nbcoll_status nbcolli_wait_on(nbcoll_request *request, uint64_t timeout)
 static nbcoll_status nbcolli_request_look_on(nbcoll_request *request, uint64_t timeout)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
-    uint64_t looks = c->crowded ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
+    uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
     nbcoll_status s = NBCOLL_AGAIN;
 
-    if (!timeout || c->host.pause || (c->crowded && timeout <= NBCOLLI_ROUND))
+    if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
         return NBCOLL_PENDING;
     for (; looks > 1; looks--) {
-        if (c->crowded)
+        if (nbcolli_takes_turns(c))
             nbcolli_pause(c, looks);
         else
             nbcolli_lock_relax();

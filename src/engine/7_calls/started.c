@@ -34,8 +34,9 @@ nbcoll_status nbcoll_wait_started(const nbcoll_request *request, uint64_t timeou
     nbcoll_status s = c ? nbcolli_started_look(request, c) : NBCOLL_OK;
 
     while (s == NBCOLL_PENDING && nbcolli_waiter_pause(&w, &c, 1, timeout)) {
-        if (nbcolli_is_driven(c) && (c->crowded || w.looks > NBCOLLI_SPINS)) /* whose sleepers are not told of steps: */
-            w.looks = c->crowded ? 1 : NBCOLLI_SPINS;                        /* it yields, and passes go on */
+        /* Sleepers of a driven context are not told of steps: it yields, and passes go on. */
+        if (nbcolli_is_driven(c) && (nbcolli_takes_turns(c) || w.looks > NBCOLLI_SPINS))
+            w.looks = nbcolli_takes_turns(c) ? 1 : NBCOLLI_SPINS;
         s = nbcolli_started_look(request, c);
     }
     nbcolli_waiter_end(&w);

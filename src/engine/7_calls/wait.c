@@ -60,7 +60,7 @@ static int nbcolli_yields_in_vain(nbcolli_waiter *w, const nbcoll_context *c)
 {
     struct rusage usage;
 
-    if (!w->in_vain && c->crowded && w->looks % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
+    if (!w->in_vain && nbcolli_takes_turns(c) && w->looks % NBCOLLI_VAIN_YIELDS == NBCOLLI_VAIN_YIELDS / 2) {
         long now = getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw + usage.ru_nvcsw : -1;
         w->in_vain = now >= 0 && now == w->switches && w->looks > NBCOLLI_VAIN_YIELDS;
         w->switches = now;
@@ -185,7 +185,7 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
     else {
         if (n == 1 && !w->helps && !w->slept)
             nbcolli_help(w, c[0]);
-        if (w->helps && c[0]->crowded) /* relaxed: a look's */
+        if (w->helps && nbcolli_takes_turns(c[0])) /* relaxed: a look's */
             atomic_fetch_add_explicit(&c[0]->driven.helped, 1, memory_order_relaxed);
         nbcolli_pause(c[0], w->looks);
     }
@@ -200,8 +200,8 @@ static void nbcolli_pause_beside(nbcolli_waiter *w, nbcoll_context *const c[], s
 static int nbcolli_pause_once(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
-    uint64_t spins = c->crowded ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
-    uint64_t yields = c->crowded && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
+    uint64_t spins = nbcolli_takes_turns(c) ? 0 : NBCOLLI_SPINS, left = UINT64_MAX;
+    uint64_t yields = nbcolli_takes_turns(c) && nbcolli_is_driven(c) ? NBCOLLI_HELPING_YIELDS : NBCOLLI_WAIT_YIELDS;
     int sleeps = !c->host.pause && (w->looks > spins + yields || nbcolli_yields_in_vain(w, c));
 
     for (size_t i = 0; i < n && i < NBCOLLI_SLEEP_ON; i++)
